@@ -1,0 +1,17 @@
+/** Header names of the wire, in the case in which they are sent. */
+export const HEADERS = {
+  version: "Service-Version",
+  requestId: "Request-Id",
+  idempotencyKey: "Idempotency-Key",
+  idempotentReplayed: "Idempotent-Replayed",
+  signature: "Service-Signature",
+  eventId: "Service-Event-Id",
+  deliveryAttempt: "Service-Delivery-Attempt",
+  relay: "Service-Relay",
+  device: "Service-Device",
+  rateLimit: "RateLimit",
+  rateLimitPolicy: "RateLimit-Policy",
+} as const;
+
+/** Sent with every delivery (decisions 5). */
+export const DELIVERY_USER_AGENT = "Service-Webhooks/1";

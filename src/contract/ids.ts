@@ -1,0 +1,113 @@
+/**
+ * Identifiers: a prefix and 22 base62 characters that encode a UUIDv7, so that ids of one kind sort by time (decisions 2).
+ */
+export const ID_PREFIXES = {
+  customer: "cus_",
+  order: "ord_",
+  payment: "pay_",
+  event: "evt_",
+  webhook_endpoint: "we_",
+  delivery: "dlv_",
+  attempt: "atp_",
+  api_key: "key_",
+  oauth_app: "app_",
+  account: "acct_",
+  user: "usr_",
+  request: "req_",
+  listener: "lsn_",
+} as const;
+
+export type IdKind = keyof typeof ID_PREFIXES;
+
+const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const BODY_LENGTH = 22;
+/** 2^128 - 1 in base62: the largest body that still encodes 128 bits. */
+const LARGEST_BODY = "7n42DGM5Tflk9n8mt7Fhc7";
+const BODY_PATTERN = /^[0-9A-Za-z]{22}$/;
+const CHUNK_DIGITS = 5;
+const CHUNK = 62 ** CHUNK_DIGITS;
+
+/** Sources of an id generator: the time in milliseconds, and random bytes. */
+export interface IdSources {
+  now(): number;
+  randomBytes(size: number): Uint8Array;
+}
+
+export type IdGenerator = (kind: IdKind) => string;
+
+/**
+ * Makes a generator whose ids strictly increase within the process: a counter in the 12 bits behind the millisecond
+ * orders ids of one millisecond, and a clock that steps back repeats the last millisecond instead.
+ */
+export function createIdGenerator({ now, randomBytes }: IdSources): IdGenerator {
+  let lastTime = -1;
+  let counter = 0;
+  return (kind) => {
+    const random = randomBytes(10);
+    const time = now();
+    if (time > lastTime) {
+      lastTime = time;
+      counter = ((random[8]! << 8) | random[9]!) & 0x7ff;
+    } else if (++counter > 0xfff) {
+      lastTime += 1;
+      counter = 0;
+    }
+    const words = new Uint16Array(8);
+    writeTime(words, lastTime);
+    words[3] = 0x7000 | counter;
+    words[4] = 0x8000 | (((random[0]! << 8) | random[1]!) & 0x3fff);
+    for (let i = 0; i < 3; i++) words[5 + i] = (random[2 + 2 * i]! << 8) | random[3 + 2 * i]!;
+    return ID_PREFIXES[kind] + encode(words);
+  };
+}
+
+/** True when the text is a well-formed id of that kind. */
+export function isId(kind: IdKind, text: string): boolean {
+  const prefix = ID_PREFIXES[kind];
+  if (!text.startsWith(prefix)) return false;
+  const body = text.slice(prefix.length);
+  return BODY_PATTERN.test(body) && body <= LARGEST_BODY;
+}
+
+/** The kind that an id's prefix names, or undefined where it is none of ours. */
+export function kindOfId(text: string): IdKind | undefined {
+  return (Object.keys(ID_PREFIXES) as IdKind[]).find((kind) => isId(kind, text));
+}
+
+/** The lowest id of a kind at a time (Unix milliseconds): a bound for searches by time. */
+export function lowestIdAt(kind: IdKind, time: number): string {
+  const words = new Uint16Array(8);
+  writeTime(words, Math.max(0, time));
+  return ID_PREFIXES[kind] + encode(words);
+}
+
+/** The Unix time in milliseconds at which an id was made. */
+export function timeOfId(id: string): number {
+  let value = 0n;
+  for (const digit of id.slice(-BODY_LENGTH)) value = value * 62n + BigInt(ALPHABET.indexOf(digit));
+  return Number(value >> 80n);
+}
+
+function writeTime(words: Uint16Array, time: number): void {
+  words[0] = Math.floor(time / 2 ** 32);
+  words[1] = Math.floor(time / 2 ** 16) % 2 ** 16;
+  words[2] = time % 2 ** 16;
+}
+
+/** Long division by 62^5 in 16-bit words: every intermediate value stays below 2^53. */
+function encode(words: Uint16Array): string {
+  let text = "";
+  while (text.length < BODY_LENGTH) {
+    let remainder = 0;
+    for (let i = 0; i < words.length; i++) {
+      const value = remainder * 2 ** 16 + words[i]!;
+      words[i] = Math.floor(value / CHUNK);
+      remainder = value % CHUNK;
+    }
+    for (let i = 0; i < CHUNK_DIGITS && text.length < BODY_LENGTH; i++) {
+      text = ALPHABET[remainder % 62]! + text;
+      remainder = Math.floor(remainder / 62);
+    }
+  }
+  return text;
+}

@@ -1,0 +1,129 @@
+import type { Environment } from "./environments.ts";
+import { HEADERS } from "./headers.ts";
+
+/** The WebSocket of `service listen`: `GET {base_url}/v1/listen` with this subprotocol (decisions 10). */
+export const LISTEN_PATH = "/v1/listen";
+export const LISTEN_SUBPROTOCOL = "service.listen.v1";
+
+/** Names the machine that listens; the signing secret is stable for account, user and this name. */
+export const LISTEN_DEVICE_HEADER = HEADERS.device;
+
+/** Query of the upgrade request. */
+export interface ListenQuery {
+  /** Comma-separated subscriptions; absent means all. */
+  events?: string;
+  /** Where to start: behind an event id, `now`, or `-<seconds>` ago. */
+  after?: string;
+  /** The most unacknowledged events in flight. */
+  window?: string;
+}
+
+/** The first frame. `cursor` is an event id to give as `after` where nothing has been acknowledged yet. */
+export interface ReadyFrame {
+  frame: "ready";
+  session: string;
+  secret: string;
+  cursor: string;
+  account: string;
+  environment: Environment;
+  subscriptions: string[];
+  /** How many other sessions listen to the same environment now. */
+  others: number;
+}
+
+/** One event. `seq` numbers the session's events from 1; `body` is the exact bytes to forward, as text. */
+export interface EventFrame {
+  frame: "event";
+  seq: number;
+  id: string;
+  type: string;
+  body: string;
+}
+
+/** History behind the event `from` and up to `to` is gone (retention). */
+export interface GapFrame {
+  frame: "gap";
+  from: string;
+  to: string;
+}
+
+/** Why the platform is about to close the session. */
+export interface ByeFrame {
+  frame: "bye";
+  code: string;
+  message: string;
+}
+
+export type PlatformFrame = ReadyFrame | EventFrame | GapFrame | ByeFrame;
+
+/** The outcome of one event: the receiver's status, or why there is none. Neither: taken without being forwarded. */
+export interface AckFrame {
+  frame: "ack";
+  seq: number;
+  status_code?: number;
+  error?: string;
+  duration_ms: number;
+  response_excerpt?: string;
+}
+
+/** A frame that is not one of the protocol's: its message says what is wrong. */
+export class FrameError extends Error {
+  override name = "FrameError";
+}
+
+type FieldKind = "string" | "number" | "strings" | "number?" | "string?";
+
+const PLATFORM_FRAMES: Record<PlatformFrame["frame"], Record<string, FieldKind>> = {
+  ready: {
+    session: "string",
+    secret: "string",
+    cursor: "string",
+    account: "string",
+    environment: "string",
+    subscriptions: "strings",
+    others: "number",
+  },
+  event: { seq: "number", id: "string", type: "string", body: "string" },
+  gap: { from: "string", to: "string" },
+  bye: { code: "string", message: "string" },
+};
+
+const CLIENT_FRAMES: Record<AckFrame["frame"], Record<string, FieldKind>> = {
+  ack: { seq: "number", status_code: "number?", error: "string?", duration_ms: "number", response_excerpt: "string?" },
+};
+
+/** Reads a frame from the platform. Throws FrameError. Members beyond the protocol's are left alone: it may grow. */
+export function parsePlatformFrame(text: string): PlatformFrame {
+  return parseFrame(text, PLATFORM_FRAMES) as PlatformFrame;
+}
+
+/** Reads a frame from a listening client. Throws FrameError. */
+export function parseClientFrame(text: string): AckFrame {
+  return parseFrame(text, CLIENT_FRAMES) as AckFrame;
+}
+
+function parseFrame(text: string, frames: Record<string, Record<string, FieldKind>>): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new FrameError("a frame is not JSON");
+  }
+  if (typeof value !== "object" || value === null) throw new FrameError("a frame is not a JSON object");
+  const frame = value as Record<string, unknown>;
+  const name = frame["frame"];
+  const fields = typeof name === "string" && Object.hasOwn(frames, name) ? frames[name] : undefined;
+  if (fields === undefined) throw new FrameError(`unknown frame ${JSON.stringify(name)?.slice(0, 40)}`);
+  for (const [field, kind] of Object.entries(fields)) {
+    if (!isOfKind(frame[field], kind))
+      throw new FrameError(`frame ${name as string}: ${field} is not a ${kind.replace("?", "")}`);
+  }
+  return frame;
+}
+
+function isOfKind(value: unknown, kind: FieldKind): boolean {
+  if (kind === "strings") return Array.isArray(value) && value.every((item) => typeof item === "string");
+  if (kind.endsWith("?") && value === undefined) return true;
+  if (kind.startsWith("string")) return typeof value === "string";
+  return Number.isSafeInteger(value) || (typeof value === "number" && Number.isFinite(value) && value >= 0);
+}

@@ -1,0 +1,29 @@
+/** The candidates most like a mistyped name, best first: those within a third of its length in edits, or that continue it. */
+export function nearest(name: string, candidates: readonly string[], most = 3): string[] {
+  const wanted = name.slice(0, 64).toLowerCase();
+  const limit = Math.max(2, Math.ceil(wanted.length / 3));
+  return candidates
+    .map((candidate) => ({ candidate, distance: distanceTo(wanted, candidate.toLowerCase()) }))
+    .filter(({ distance }) => distance <= limit)
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, most)
+    .map(({ candidate }) => candidate);
+}
+
+function distanceTo(wanted: string, candidate: string): number {
+  if (wanted.length >= 3 && candidate.startsWith(wanted)) return 1;
+  return editDistance(wanted, candidate);
+}
+
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      current.push(Math.min(previous[j]! + 1, current[j - 1]! + 1, substitution));
+    }
+    previous = current;
+  }
+  return previous[b.length]!;
+}

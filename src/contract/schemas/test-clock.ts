@@ -1,0 +1,23 @@
+import { type Static, Type } from "typebox";
+import { LIMITS } from "../limits.ts";
+import { closed, Timestamp } from "./fields.ts";
+
+/** The sandbox's clock (decisions 3): `now` is real time plus `offset_seconds`. */
+export const TestClock = Type.Object(
+  {
+    object: Type.Literal("test_clock"),
+    now: Timestamp,
+    offset_seconds: Type.Integer(),
+    attempted: Type.Optional(Type.Integer()),
+    succeeded: Type.Optional(Type.Integer()),
+    failed: Type.Optional(Type.Integer()),
+  },
+  { $id: "TestClock" },
+);
+export type TestClock = Static<typeof TestClock>;
+
+export const TestClockAdvance = closed(
+  { seconds: Type.Integer({ minimum: 1, maximum: LIMITS.replaySeconds * 12 }) },
+  { $id: "TestClockAdvance" },
+);
+export type TestClockAdvance = Static<typeof TestClockAdvance>;

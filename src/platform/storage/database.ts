@@ -1,0 +1,61 @@
+/** The storage port: what the platform asks of a database. Two drivers stand behind it, one conformance suite checks both. */
+
+/** What a column holds: text, a number within ±2^53, bytes, or nothing. Booleans are stored as 0 and 1. */
+export type SqlValue = string | number | null | Uint8Array;
+
+/**
+ * Statements are written once, in the dialect that the drivers share, with `$1`, `$2` … for parameters (a number may
+ * repeat). Rows come back as plain objects by column name.
+ */
+export interface Queries {
+  /** The first row, or undefined. */
+  get<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row | undefined>;
+  /** Every row. */
+  all<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row[]>;
+}
+
+export interface Transaction extends Queries {
+  /** Runs a statement that changes rows; answers how many it changed. */
+  run(sql: string, parameters?: readonly SqlValue[]): Promise<number>;
+  /** After the commit, wakes whoever waits for this topic (at most once a commit). Nothing is sent on a rollback. */
+  wake(topic: Topic): void;
+}
+
+/** What a process may wait for: new events in the log, deliveries that may be due. */
+export type Topic = "events" | "deliveries";
+
+export interface Database extends Queries {
+  readonly dialect: "sqlite" | "postgres";
+
+  /**
+   * Runs a unit in one transaction; resolves with what the unit returned once the commit is durable. A unit that throws
+   * is rolled back alone and rejects with its own error; units committed together with it are not touched. A unit awaits
+   * its transaction's statements and nothing else: others wait for it.
+   *
+   * Rejects with StorageUnavailableError where the commit could not be made durable (disk full, database gone): then
+   * nothing of the unit is there.
+   */
+  write<Result>(unit: (transaction: Transaction) => Promise<Result>): Promise<Result>;
+
+  /** Calls back after commits that woke the topic, in this process or another. Returns how to stop. May call spuriously. */
+  onWake(topic: Topic, callback: () => void): () => void;
+
+  /** Finishes the writes that were handed in, then closes. Calling it again is harmless. */
+  close(): Promise<void>;
+}
+
+/** The database cannot take the write (or read) now; the process lives on and recovers when the cause is gone. */
+export class StorageUnavailableError extends Error {
+  override name = "StorageUnavailableError";
+}
+
+/** The database cannot be opened, and why: locked by another process, newer schema, not a database, not writable. */
+export class StorageOpenError extends Error {
+  override name = "StorageOpenError";
+  readonly code: "locked" | "newer_schema" | "not_a_database" | "not_writable" | "unreachable";
+
+  constructor(code: StorageOpenError["code"], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

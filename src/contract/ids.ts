@@ -27,24 +27,18 @@ const BODY_PATTERN = /^[0-9A-Za-z]{22}$/;
 const CHUNK_DIGITS = 5;
 const CHUNK = 62 ** CHUNK_DIGITS;
 
-/** Sources of an id generator: the time in milliseconds, and random bytes. */
-export interface IdSources {
-  now(): number;
-  randomBytes(size: number): Uint8Array;
-}
-
-export type IdGenerator = (kind: IdKind) => string;
+/** Makes an id of a kind at a time (Unix milliseconds). */
+export type IdGenerator = (kind: IdKind, time: number) => string;
 
 /**
  * Makes a generator whose ids strictly increase within the process: a counter in the 12 bits behind the millisecond
  * orders ids of one millisecond, and a clock that steps back repeats the last millisecond instead.
  */
-export function createIdGenerator({ now, randomBytes }: IdSources): IdGenerator {
+export function createIdGenerator(randomBytes: (size: number) => Uint8Array): IdGenerator {
   let lastTime = -1;
   let counter = 0;
-  return (kind) => {
+  return (kind, time) => {
     const random = randomBytes(10);
-    const time = now();
     if (time > lastTime) {
       lastTime = time;
       counter = ((random[8]! << 8) | random[9]!) & 0x7ff;

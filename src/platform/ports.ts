@@ -1,21 +1,23 @@
 /** What the platform takes from outside, so that a test can run three days of retries in a second. */
 export interface Clock {
   /** Unix time in milliseconds. */
-  now(): number;
+  now: () => number;
   /** Calls back once after a delay in milliseconds; the returned function cancels it. Never keeps the process alive. */
-  after(milliseconds: number, callback: () => void): () => void;
+  after: (milliseconds: number, callback: () => void) => () => void;
 }
 
 export interface Random {
   /** Cryptographically strong random bytes. */
-  bytes(size: number): Uint8Array;
+  bytes: (size: number) => Uint8Array;
   /** A number in [0, 1), for jitter. */
-  fraction(): number;
+  fraction: () => number;
 }
+
+type LogLine = (fields: Record<string, unknown>, message: string) => void;
 
 /** Structured log of what an operator should know; never given a secret. */
 export interface Log {
-  info(fields: Record<string, unknown>, message: string): void;
-  warn(fields: Record<string, unknown>, message: string): void;
-  error(fields: Record<string, unknown>, message: string): void;
+  info: LogLine;
+  warn: LogLine;
+  error: LogLine;
 }

@@ -9,14 +9,14 @@ export const Metadata = Type.Record(Type.String(), Type.String(), {
 export const MetadataInput = Type.Record(
   Type.String({ pattern: `^[\\s\\S]{1,${LIMITS.metadataKeyLength}}$` }),
   Type.String({ maxLength: LIMITS.metadataValueLength }),
-  { maxProperties: LIMITS.metadataKeys },
+  { maxProperties: LIMITS.metadataKeys, additionalProperties: false },
 );
 
 /** Merged into what is there; `null` or an empty string removes a key. */
 export const MetadataPatch = Type.Record(
   Type.String({ pattern: `^[\\s\\S]{1,${LIMITS.metadataKeyLength}}$` }),
   Type.Union([Type.String({ maxLength: LIMITS.metadataValueLength }), Type.Null()]),
-  { maxProperties: LIMITS.metadataKeys },
+  { maxProperties: LIMITS.metadataKeys, additionalProperties: false },
 );
 
 export const Timestamp = Type.String({ format: "timestamp", description: "YYYY-MM-DDTHH:MM:SSZ, UTC" });

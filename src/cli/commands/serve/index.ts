@@ -1,0 +1,40 @@
+import { type Command, InvalidArgumentError } from "commander";
+import type { Context } from "../../context.ts";
+
+export interface ServeOptions {
+  port: number;
+  host: string;
+  database?: string;
+  allowPrivateTargets: boolean;
+  ephemeral: boolean;
+}
+
+/** `service serve`: the platform in this process. */
+export function register(program: Command, context: Context): void {
+  program
+    .command("serve")
+    .description("Run the platform in this process")
+    .option("--port <number>", "Port of the API; 0 takes a free one", parsePort, 4010)
+    .option("--host <address>", "Address to listen on", "127.0.0.1")
+    .option("--database <file>", "SQLite file (default: platform.db under the XDG data folder)")
+    .option("--allow-private-targets", "Let webhooks reach private addresses, and sandbox endpoints be http", false)
+    .option("--ephemeral", "Use a temporary database that is gone at exit", false)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ service serve                        keep data under the XDG data folder
+  $ service serve --ephemeral --port 0   a platform for one test run
+  $ service serve --json                 one line of JSON for each thing that happens`,
+    )
+    .action(async (options: ServeOptions) => {
+      const { runServe } = await import("./run.ts");
+      await runServe(options, context);
+    });
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;
+  throw new InvalidArgumentError("A port is a number from 0 to 65535.");
+}

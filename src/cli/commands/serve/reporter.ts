@@ -1,0 +1,91 @@
+import type { Activity } from "../../../platform/activity.ts";
+import type { Log } from "../../../platform/ports.ts";
+import type { Platform } from "../../../platform/start.ts";
+import type { Context } from "../../context.ts";
+import { clockTime, colorStatus } from "../../terminal/traffic.ts";
+
+/** Says what the platform does: lines for a person, or one JSON object a line. */
+export interface Reporter {
+  log: Log;
+  activity: (activity: Activity) => void;
+  ready(platform: Platform, database: string): Promise<void>;
+  stopping(): void;
+}
+
+export function createReporter(context: Context): Reporter {
+  return context.output.json ? jsonReporter(context) : humanReporter(context);
+}
+
+function jsonReporter({ output, version }: Context): Reporter {
+  const line = (record: object) => output.line(JSON.stringify(record));
+  const logged = (level: string) => (fields: Record<string, unknown>, message: string) =>
+    line({ event: level, message, ...withErrorText(fields) });
+  return {
+    log: { info: logged("info"), warn: logged("warning"), error: logged("error") },
+    activity: line,
+    async ready(platform, database) {
+      line({
+        event: "ready",
+        base_url: platform.baseUrl,
+        auth_url: platform.baseUrl,
+        dashboard_url: `${platform.baseUrl}/dashboard`,
+        database,
+        version,
+        ...(platform.firstAccount === undefined
+          ? {}
+          : {
+              account: platform.firstAccount.id,
+              sandbox_key: platform.firstAccount.keys.sandbox,
+              live_key: platform.firstAccount.keys.live,
+            }),
+      });
+    },
+    stopping: () => line({ event: "stopping" }),
+  };
+}
+
+function humanReporter(context: Context): Reporter {
+  const { output, version } = context;
+  const { styles } = output;
+  const dim = (text: string) => styles.dim(text);
+  const said = (level: string) => (fields: Record<string, unknown>, message: string) => {
+    const { err, ...rest } = withErrorText(fields);
+    const details = [err, ...Object.entries(rest).map(([name, value]) => `${name}=${String(value)}`)];
+    output.warn(`${level === "error" ? "Error: " : ""}${message} (${details.filter(Boolean).join(", ")})`);
+  };
+  return {
+    log: { info: () => {}, warn: said("warning"), error: said("error") },
+    activity(activity) {
+      const time = dim(clockTime(context.now()));
+      if (activity.event === "request") {
+        const { method, path, status, duration_ms, request_id } = activity;
+        output.line(`${time}  ${colorStatus(status, styles)}  ${method.padEnd(6)} ${path}  ${dim(`${duration_ms} ms  ${request_id}`)}`);
+      } else if (activity.event === "listener") {
+        output.line(`${time}  ${activity.state === "connected" ? "→" : "←"} listener ${activity.state}  ${dim(activity.listener)}`);
+      } else {
+        output.warn(activity.message);
+      }
+    },
+    async ready({ baseUrl, firstAccount }, database) {
+      output.line(`${styles.strong("Service platform")} ${version} is ready at ${styles.strong(baseUrl)}`);
+      output.line(`  database   ${database}`);
+      if (firstAccount !== undefined) {
+        output.line(`  account    ${firstAccount.id}`);
+        output.line("");
+        output.line(`  ${styles.strong("API keys, shown once:")}`);
+        output.line(`  sandbox    ${firstAccount.keys.sandbox}`);
+        output.line(`  live       ${firstAccount.keys.live}`);
+        output.line("");
+        output.line("  Sign in with one of them in another terminal:");
+        output.line(`  $ service login --api-key-stdin --base-url ${baseUrl}`);
+      }
+      output.line(dim("  Ctrl-C stops it"));
+      output.line("");
+    },
+    stopping: () => output.note("Finishing what is in flight…"),
+  };
+}
+
+function withErrorText({ err, ...fields }: Record<string, unknown>): Record<string, unknown> {
+  return err === undefined ? fields : { ...fields, err: err instanceof Error ? err.message : String(err) };
+}

@@ -1,0 +1,97 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { MasterKeyError } from "../../../platform/master-key.ts";
+import { type Platform, startPlatform } from "../../../platform/start.ts";
+import { StorageOpenError } from "../../../platform/storage/database.ts";
+import type { Context } from "../../context.ts";
+import { InterruptedError, UsageError, UserError } from "../../errors.ts";
+import type { ServeOptions } from "./index.ts";
+import { createReporter, type Reporter } from "./reporter.ts";
+
+const LOOPBACK = new Set(["127.0.0.1", "localhost", "::1"]);
+
+/** Runs until a signal ends it: then finishes what is in flight and exits 0. */
+export async function runServe(options: ServeOptions, context: Context): Promise<void> {
+  refusePublicHost(options, context);
+  const folder = options.ephemeral ? mkdtempSync(join(tmpdir(), "service-")) : undefined;
+  const database = folder === undefined ? databaseFile(options, context) : join(folder, "platform.db");
+  const reporter = createReporter(context);
+  try {
+    const platform = await start(options, context, database, reporter);
+    await reporter.ready(platform, options.ephemeral ? "ephemeral" : database);
+    await untilSignal(context);
+    reporter.stopping();
+    await platform.close();
+  } finally {
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function start(options: ServeOptions, context: Context, database: string, reporter: Reporter): Promise<Platform> {
+  try {
+    return await startPlatform({
+      host: options.host,
+      port: options.port,
+      database,
+      masterKey: context.env["SERVICE_MASTER_KEY"],
+      version: context.version,
+      log: reporter.log,
+      report: reporter.activity,
+    });
+  } catch (error) {
+    throw explain(error, options);
+  }
+}
+
+function databaseFile(options: ServeOptions, context: Context): string {
+  if (options.database !== undefined) {
+    if (/^[a-z][a-z0-9+]+:\/\//.test(options.database)) {
+      throw new UsageError("--database takes the path of a SQLite file", { hint: "For example ./platform.db" });
+    }
+    return resolve(context.cwd, options.database);
+  }
+  const data = context.env["XDG_DATA_HOME"] || join(context.env["HOME"] || homedir(), ".local", "share");
+  return join(data, "service", "platform.db");
+}
+
+function refusePublicHost(options: ServeOptions, context: Context): void {
+  if (LOOPBACK.has(options.host) || context.globals.insecure) return;
+  throw new UsageError(`--host ${options.host} would let other machines reach the API over plain http`, {
+    hint: "Put a TLS proxy before it, and say --insecure to listen there all the same.",
+  });
+}
+
+function untilSignal({ signal }: Context): Promise<void> {
+  return new Promise((done, fail) => {
+    const end = () => (signal.reason instanceof InterruptedError ? done() : fail(signal.reason as Error));
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end, { once: true });
+  });
+}
+
+/** What a person can put right gets its own words; anything else is a defect. */
+function explain(error: unknown, { port, host }: ServeOptions): unknown {
+  if (error instanceof StorageOpenError || error instanceof MasterKeyError) {
+    return new UserError(error.message, { code: error instanceof StorageOpenError ? error.code : "master_key", cause: error });
+  }
+  switch ((error as NodeJS.ErrnoException).code) {
+    case "EADDRINUSE":
+      return new UserError(`Port ${port} on ${host} is taken by another program`, {
+        hint: "Stop that program, or choose another port: --port 0 takes a free one.",
+        code: "port_taken",
+        cause: error,
+      });
+    case "EACCES":
+      return new UserError(`Port ${port} may not be opened by this user`, {
+        hint: "Ports below 1024 are privileged: choose one above.",
+        code: "port_not_allowed",
+        cause: error,
+      });
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return new UsageError(`--host ${host} is no address of this machine`, { hint: "The default is 127.0.0.1." });
+    default:
+      return error;
+  }
+}

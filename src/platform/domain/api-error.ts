@@ -1,0 +1,32 @@
+import { ERRORS, type ErrorCode, type FieldError } from "../../contract/errors.ts";
+
+/** A refusal that the caller is told about: a code of the contract, a sentence, and what the code adds. */
+export class ApiError extends Error {
+  override name = "ApiError";
+  readonly code: ErrorCode;
+  readonly status: number;
+  /** Further members of the problem document. */
+  readonly members: Record<string, unknown>;
+  /** Reply headers that go with the refusal, such as `Retry-After`. */
+  readonly headers: Record<string, string>;
+
+  constructor(
+    code: ErrorCode,
+    detail: string,
+    options: { members?: Record<string, unknown>; headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
+    super(detail, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.status = ERRORS[code].status;
+    this.members = options.members ?? {};
+    this.headers = options.headers ?? {};
+  }
+}
+
+/** A request with invalid fields, each named. */
+export function invalidFields(errors: FieldError[]): ApiError {
+  const first = errors[0]!;
+  const place = first.pointer === "" ? "The body" : first.pointer.replace(/^\//, "").replaceAll("/", ".");
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : "";
+  return new ApiError("invalid_request", `${place}: ${first.detail}${more}`, { members: { errors } });
+}

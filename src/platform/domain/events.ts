@@ -1,0 +1,88 @@
+import { type EventType, matchesSubscriptions, typesOfSubscription } from "../../contract/event-types.ts";
+import { kindOfId } from "../../contract/ids.ts";
+import type { EventListQuery } from "../../contract/schemas/event.ts";
+import { formatTimestamp } from "../../contract/timestamps.ts";
+import type { Queries, Transaction } from "../storage/database.ts";
+import { insertDelivery } from "../storage/deliveries.ts";
+import { type EventRow, findEvent, insertEvent, listEvents } from "../storage/events.ts";
+import type { PageRequest } from "../storage/page.ts";
+import { enabledEndpoints } from "../storage/webhook-endpoints.ts";
+import { missing } from "./missing.ts";
+import type { Occasion, Tenant } from "./occasion.ts";
+
+/** What happened, with the resource as it is now; `previous` holds the old values of the fields that changed. */
+export interface Happening {
+  type: EventType;
+  object: Record<string, unknown>;
+  previous?: Record<string, unknown>;
+}
+
+/**
+ * Writes the event and a delivery for every endpoint that subscribes to it, in the caller's transaction: a change, its
+ * event and the event's deliveries become durable together (decisions 4). Answers the event's row.
+ */
+export async function emit(tx: Transaction, occasion: Occasion, happening: Happening): Promise<EventRow> {
+  const { tenant, now } = occasion;
+  const { type, object, previous } = happening;
+  const id = occasion.newId("event");
+  const body = JSON.stringify({
+    id,
+    object: "event",
+    type,
+    created: formatTimestamp(now),
+    livemode: tenant.livemode,
+    data: previous === undefined ? { object } : { object, previous },
+    request: { id: occasion.requestId },
+  });
+  const objectId = typeof object["id"] === "string" ? object["id"] : null;
+  const row: EventRow = { environment: tenant.environment, id, type, object_id: objectId, created: now, body };
+  await insertEvent(tx, row);
+  tx.wake("events");
+  await fanOut(tx, occasion, row);
+  return row;
+}
+
+async function fanOut(tx: Transaction, { tenant, now, newId }: Occasion, event: EventRow): Promise<void> {
+  for (const endpoint of await enabledEndpoints(tx, tenant.environment)) {
+    if (!matchesSubscriptions(JSON.parse(endpoint.events) as string[], event.type)) continue;
+    await insertDelivery(tx, {
+      id: newId("delivery"),
+      environment: tenant.environment,
+      event_id: event.id,
+      event_type: event.type,
+      endpoint_id: endpoint.id,
+      listener_id: null,
+      status: "pending",
+      attempt_count: 0,
+      next_attempt: now,
+      created: now,
+    });
+    tx.wake("deliveries");
+  }
+}
+
+export async function getEvent(queries: Queries, tenant: Tenant, id: string): Promise<EventRow> {
+  return (await findEvent(queries, tenant.environment, id)) ?? missing("event", id);
+}
+
+export function pageOfEvents(queries: Queries, page: PageRequest, filters: EventListQuery): Promise<EventRow[]> {
+  const types = filters.type === undefined || filters.type === "*" ? undefined : typesOfSubscription(filters.type);
+  return listEvents(queries, page, { types, objectId: filters.related });
+}
+
+/** Makes an event by hand (sandbox): `data` is the envelope's data, or the resource itself. */
+export function emitByHand(tx: Transaction, occasion: Occasion, type: EventType, data: Record<string, unknown>) {
+  const { object, previous } = data;
+  if (!isRecord(object)) return emit(tx, occasion, { type, object: data });
+  return emit(tx, occasion, { type, object, ...(isRecord(previous) ? { previous } : {}) });
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** True when the text may stand in the `related` filter: an id of something that events are about. */
+export function isRelatable(text: string): boolean {
+  const kind = kindOfId(text);
+  return kind === "customer" || kind === "order" || kind === "payment" || kind === "webhook_endpoint";
+}

@@ -1,0 +1,19 @@
+import { ID_PREFIXES, type IdKind, isId, kindOfId } from "../../contract/ids.ts";
+import { ApiError } from "./api-error.ts";
+
+/** Refuses an id that names nothing in this environment, with a hint where the id itself is the mistake. */
+export function missing(kind: IdKind, id: string): never {
+  throw new ApiError("not_found", `No ${words(kind)} has the id ${JSON.stringify(id.slice(0, 64))}${hint(kind, id)}`);
+}
+
+function hint(kind: IdKind, id: string): string {
+  if (isId(kind, id)) return " in this environment.";
+  const other = kindOfId(id);
+  const article = /^[aeiou]/.test(kind) ? "an" : "a";
+  if (other !== undefined) return `: that is the id of ${/^[aeiou]/.test(other) ? "an" : "a"} ${words(other)}.`;
+  return `: the id of ${article} ${words(kind)} is ${ID_PREFIXES[kind]} and 22 letters or digits.`;
+}
+
+function words(kind: IdKind): string {
+  return kind.replaceAll("_", " ");
+}

@@ -1,0 +1,21 @@
+import type { Environment } from "../../contract/environments.ts";
+import type { IdKind } from "../../contract/ids.ts";
+
+/** The environment that a call works in: nothing outside it is ever visible to the call. */
+export interface Tenant {
+  /** The number that every row of the environment carries. */
+  environment: number;
+  name: Environment;
+  livemode: boolean;
+  account: { id: string; name: string; version: string };
+}
+
+/** One change: where and when it happens, and the request that causes it. */
+export interface Occasion {
+  tenant: Tenant;
+  requestId: string;
+  /** Unix milliseconds. */
+  now: number;
+  /** A new id, made at `now`. */
+  newId: (kind: IdKind) => string;
+}

@@ -1,0 +1,136 @@
+import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import { PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
+import { HEADERS } from "../../contract/headers.ts";
+import { LIMITS } from "../../contract/limits.ts";
+import { nearest } from "../../contract/nearest.ts";
+import { LATEST_VERSION } from "../../contract/versions.ts";
+import { ApiError } from "../domain/api-error.ts";
+import type { Services } from "../services.ts";
+import type { Authenticate } from "./authenticate.ts";
+import { registerOperations } from "./dispatch.ts";
+import { registerFormats } from "./formats.ts";
+import type { Operation } from "./operation.ts";
+import { answerBrokenRequest, INTERNAL_ERROR, toApiError, toProblem } from "./problem.ts";
+import { customerOperations } from "./routes/customers.ts";
+import { eventOperations } from "./routes/events.ts";
+import { identityOperations } from "./routes/identity.ts";
+import { orderOperations } from "./routes/orders.ts";
+import { paymentOperations } from "./routes/payments.ts";
+import { parseStrictJson } from "./strict-json.ts";
+
+const REQUEST_SECONDS = 30;
+
+/** The API's HTTP server, not yet listening. */
+export function createApp(services: Services, authenticate: Authenticate): FastifyInstance {
+  registerFormats();
+  const newRequestId = () => services.newId("request", services.clock.now());
+  const app = Fastify({
+    logger: false,
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    bodyLimit: LIMITS.bodyBytes,
+    requestTimeout: REQUEST_SECONDS * 1000,
+    forceCloseConnections: "idle",
+    http: { maxHeaderSize: LIMITS.headerBytes, requireHostHeader: false, connectionsCheckingInterval: 1000 },
+    // Queries are read by each operation, which knows what it takes.
+    routerOptions: { maxParamLength: LIMITS.urlLength, querystringParser: () => ({}) },
+    frameworkErrors: (error, request, reply) => {
+      void answerError(error, request.id, reply);
+    },
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, newRequestId(), services.baseUrl),
+  });
+
+  const answerError = (error: unknown, requestId: string, reply: FastifyReply) => {
+    const refusal = toApiError(error);
+    if (refusal === undefined) services.log.error({ request_id: requestId, err: error }, "a request failed");
+    const shown = refusal ?? INTERNAL_ERROR;
+    for (const [name, value] of Object.entries(shown.headers)) void reply.header(name, value);
+    return reply
+      .code(shown.status)
+      .header("Content-Type", PROBLEM_MEDIA_TYPE)
+      .header(HEADERS.requestId, requestId)
+      .send(JSON.stringify(toProblem(shown, requestId, services.baseUrl)));
+  };
+
+  app.addHook("onRequest", (request, reply, done) => {
+    void reply.header(HEADERS.requestId, request.id).header(HEADERS.version, LATEST_VERSION);
+    void reply.header("Cache-Control", "no-store").header("X-Content-Type-Options", "nosniff");
+    done(refuseRequest(request.raw));
+  });
+  app.addHook("onResponse", (request, reply, done) => {
+    services.report({
+      event: "request",
+      method: request.method,
+      path: request.url.split("?", 1)[0]!,
+      status: reply.statusCode,
+      duration_ms: Math.round(reply.elapsedTime * 10) / 10,
+      request_id: request.id,
+    });
+    done();
+  });
+
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
+    try {
+      assertUtf8(request.headers["content-type"]);
+      done(null, (body as Buffer).length === 0 ? undefined : parseStrictJson(body as Buffer));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+
+  const operations: Operation[] = [
+    ...customerOperations(services.vault),
+    ...orderOperations(services.vault),
+    ...paymentOperations(services.vault),
+    ...eventOperations(services.vault),
+    ...identityOperations(),
+  ];
+  registerOperations(app, services, authenticate, operations);
+
+  app.setErrorHandler((error, request, reply) => answerError(error, request.id, reply));
+  app.setNotFoundHandler((request, reply) =>
+    answerError(nothingHere(operations, request.method, request.url), request.id, reply),
+  );
+  return app;
+}
+
+/** What Fastify lets pass and the contract does not (every request must carry a Host; bodies are plain JSON). */
+function refuseRequest(request: { url?: string | undefined; headers: NodeJS.Dict<string | string[]> }) {
+  if (request.headers.host === undefined) return new ApiError("invalid_header", "Send a Host header.");
+  if ((request.url?.length ?? 0) > LIMITS.urlLength) {
+    return new ApiError("uri_too_long", `A URL may have at most ${LIMITS.urlLength} characters.`);
+  }
+  const encoding = request.headers["content-encoding"];
+  if (encoding !== undefined && encoding !== "identity") {
+    return new ApiError("unsupported_media_type", "Send the body uncompressed.", {
+      headers: { "Accept-Encoding": "identity" },
+    });
+  }
+  return undefined;
+}
+
+function assertUtf8(contentType: string | undefined): void {
+  const charset = /;\s*charset="?([^";\s]+)/i.exec(contentType ?? "")?.[1]?.toLowerCase();
+  if (charset === undefined || charset === "utf-8" || charset === "utf8") return;
+  throw new ApiError("unsupported_media_type", `Send JSON as UTF-8, not as ${charset.slice(0, 40)}.`);
+}
+
+/** 405 where the path exists with other methods, else 404 naming the nearest path. */
+function nothingHere(operations: readonly Operation[], method: string, url: string): ApiError {
+  const path = url.split("?", 1)[0]!;
+  const matching = operations.filter((operation) => pathPattern(operation.path).test(path));
+  if (matching.length > 0) {
+    const allow = [...new Set(matching.map((operation) => operation.method))].join(", ");
+    return new ApiError("method_not_allowed", `${method} is not possible here. Allowed: ${allow}.`, {
+      headers: { Allow: allow },
+    });
+  }
+  const [guess] = nearest(path, [...new Set(operations.map((operation) => operation.path))]);
+  const help = guess === undefined ? "" : ` Did you mean ${guess}?`;
+  return new ApiError("not_found", `No operation has the path ${path.slice(0, 200)}.${help}`);
+}
+
+function pathPattern(path: string): RegExp {
+  return new RegExp(`^${path.replace("{id}", "[^/]+")}$`);
+}

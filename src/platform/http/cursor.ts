@@ -1,0 +1,37 @@
+import { timingSafeEqual } from "node:crypto";
+import { ApiError } from "../domain/api-error.ts";
+import type { Vault } from "../vault.ts";
+
+/** What a cursor is bound to: it works for the same list, environment and filters only (decisions 3). */
+export interface CursorScope {
+  list: string;
+  environment: number;
+  filters: Record<string, unknown>;
+}
+
+const TAG_BYTES = 16;
+
+/** The place behind a row, signed. */
+export function encodeCursor(vault: Vault, scope: CursorScope, lastId: string): string {
+  return Buffer.concat([vault.tag(signedText(scope, lastId)), Buffer.from(lastId)]).toString("base64url");
+}
+
+/** The id that a cursor stands behind. Throws ApiError `invalid_cursor` where it was edited or made for another list. */
+export function decodeCursor(vault: Vault, scope: CursorScope, cursor: string): string {
+  const bytes = Buffer.from(cursor, "base64url");
+  const lastId = bytes.subarray(TAG_BYTES).toString("utf8");
+  const tag = bytes.subarray(0, TAG_BYTES);
+  if (tag.length !== TAG_BYTES || !timingSafeEqual(tag, vault.tag(signedText(scope, lastId)))) {
+    throw new ApiError(
+      "invalid_cursor",
+      "The cursor was not made for this list with these filters: start again without it.",
+    );
+  }
+  return lastId;
+}
+
+function signedText({ list, environment, filters }: CursorScope, lastId: string): string {
+  const canonical = Object.entries(filters).filter(([, value]) => value !== undefined);
+  canonical.sort(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify(["cursor", list, environment, canonical, lastId]);
+}

@@ -1,0 +1,138 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { HEADERS } from "../../contract/headers.ts";
+import type { IdKind } from "../../contract/ids.ts";
+import { ApiError, invalidFields } from "../domain/api-error.ts";
+import type { Occasion } from "../domain/occasion.ts";
+import type { Authenticate } from "./authenticate.ts";
+import { assertScope } from "./authenticate.ts";
+import type { Caller } from "./caller.ts";
+import { fingerprintOf, InFlight, type KeptReply, onceForKey, readIdempotencyKey } from "./idempotency.ts";
+import { type Call, type Operation, RawJson, type ReplyBody } from "./operation.ts";
+import { compileQuery } from "./query.ts";
+import type { Services } from "../services.ts";
+import { type Check, compileCheck } from "./validate.ts";
+import { versionOf } from "./version.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Set once the credential is proven. */
+    caller: Caller | null;
+  }
+}
+
+/**
+ * Makes a route of every operation. The order of refusals is the contract's: 401, 403, version, then the request's own
+ * mistakes (platform specification 5.4).
+ */
+export function registerOperations(
+  app: FastifyInstance,
+  services: Services,
+  authenticate: Authenticate,
+  operations: readonly Operation[],
+): void {
+  const inFlight = new InFlight();
+  app.decorateRequest("caller", null);
+  for (const operation of operations) {
+    const readQuery = compileQuery(operation.query);
+    const checkBody = operation.body === undefined ? undefined : compileCheck(operation.body);
+    app.route({
+      method: operation.method,
+      url: operation.path.replace("{id}", ":id"),
+      onRequest: async (request) => {
+        request.caller = await authenticate(request.raw);
+        if (operation.scope !== null) assertScope(request.caller, operation.scope);
+        if (operation.sandboxOnly === true && request.caller.tenant.livemode) throw sandboxOnly(operation);
+      },
+      handler: async (request, reply) => {
+        const caller = request.caller!;
+        const version = versionOf(headerOf(request, "service-version"), caller.tenant.account.version);
+        void reply.header(HEADERS.version, version);
+        const call: Call<unknown, unknown> = {
+          caller,
+          id: (request.params as { id?: string }).id ?? "",
+          query: readQuery(request.url),
+          body: bodyOf(request, operation, checkBody),
+        };
+        if (operation.read !== undefined) {
+          return send(reply, operation.reply.status, toJson(await operation.read(call, services.database)));
+        }
+        const outcome = await runWrite(services, inFlight, operation, call, request, version);
+        if (outcome.replayed) void reply.header(HEADERS.idempotentReplayed, "true");
+        return send(reply, outcome.status, outcome.json);
+      },
+    });
+  }
+}
+
+function runWrite(
+  services: Services,
+  inFlight: InFlight,
+  operation: Operation,
+  call: Call<unknown, unknown>,
+  request: FastifyRequest,
+  version: string,
+): Promise<KeptReply> {
+  const { database, vault, clock } = services;
+  const status = operation.reply.status;
+  const occasionAt = (now: number): Occasion => ({
+    tenant: call.caller.tenant,
+    requestId: request.id,
+    now,
+    newId: (kind: IdKind) => services.newId(kind, now),
+  });
+  const key = operation.method === "POST" ? readIdempotencyKey(headerOf(request, "idempotency-key")) : undefined;
+  if (key === undefined) {
+    return database.write(async (tx) => {
+      const json = toJson(await operation.write!(call, tx, occasionAt(clock.now())));
+      return { status, json, replayed: false };
+    });
+  }
+  const place = {
+    environment: call.caller.tenant.environment,
+    method: operation.method,
+    path: request.url.split("?", 1)[0]!,
+    key,
+  };
+  const fingerprint = fingerprintOf(version, call.body);
+  return inFlight.run(place, () =>
+    database.write((tx) => {
+      const now = clock.now();
+      return onceForKey(tx, vault, place, fingerprint, now, async () => ({
+        status,
+        json: toJson(await operation.write!(call, tx, occasionAt(now))),
+      }));
+    }),
+  );
+}
+
+function bodyOf(request: FastifyRequest, operation: Operation, check: Check | undefined): unknown {
+  const body = request.body ?? undefined;
+  if (check === undefined) {
+    if (body === undefined || operation.method === "GET" || isEmptyObject(body)) return undefined;
+    throw invalidFields([{ pointer: "", code: "unexpected_body", detail: "takes no fields: leave it out" }]);
+  }
+  const errors = check(body ?? {});
+  if (errors.length > 0) throw invalidFields(errors);
+  return body ?? {};
+}
+
+function isEmptyObject(body: unknown): boolean {
+  return typeof body === "object" && body !== null && !Array.isArray(body) && Object.keys(body).length === 0;
+}
+
+function headerOf(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === "string" ? value : undefined;
+}
+
+function toJson(body: ReplyBody): string {
+  return body instanceof RawJson ? body.text : JSON.stringify(body);
+}
+
+function send(reply: FastifyReply, status: number, json: string): FastifyReply {
+  return reply.code(status).header("Content-Type", "application/json; charset=utf-8").send(json);
+}
+
+function sandboxOnly(operation: Operation): ApiError {
+  return new ApiError("sandbox_only", `"${operation.summary}" works with a sandbox credential only.`);
+}

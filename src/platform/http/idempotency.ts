@@ -1,0 +1,79 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { LIMITS } from "../../contract/limits.ts";
+import { ApiError } from "../domain/api-error.ts";
+import type { Transaction } from "../storage/database.ts";
+import { findIdempotencyKey, type IdempotencyPlace, keepIdempotencyKey } from "../storage/idempotency-keys.ts";
+import type { Vault } from "../vault.ts";
+
+/** A reply as it is sent and kept. */
+export interface KeptReply {
+  status: number;
+  json: string;
+  /** True where an earlier request's reply is sent again. */
+  replayed: boolean;
+}
+
+/** Reads the header, bare or quoted. Throws ApiError where it is not 1 to 255 visible characters (decisions 9). */
+export function readIdempotencyKey(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  const key = /^"(.*)"$/.exec(header)?.[1] ?? header;
+  if (/^[\x21-\x7e]+$/.test(key) && key.length <= LIMITS.idempotencyKeyLength) return key;
+  throw new ApiError(
+    "invalid_idempotency_key",
+    `Idempotency-Key must have 1 to ${LIMITS.idempotencyKeyLength} visible ASCII characters, without spaces.`,
+  );
+}
+
+/** What makes two requests the same: the version and the body. */
+export function fingerprintOf(version: string, body: unknown): Buffer {
+  return createHash("sha256")
+    .update(version)
+    .update("\n")
+    .update(JSON.stringify(body ?? null))
+    .digest();
+}
+
+/**
+ * Runs the effect of a keyed request at most once in 24 hours, in the transaction of its change, so that a crash keeps
+ * both or neither. A refusal is not kept. Throws ApiError `idempotency_key_reused` for another body under the same key.
+ */
+export async function onceForKey(
+  tx: Transaction,
+  vault: Vault,
+  place: IdempotencyPlace,
+  fingerprint: Buffer,
+  now: number,
+  effect: () => Promise<{ status: number; json: string }>,
+): Promise<KeptReply> {
+  const context = JSON.stringify([place.environment, place.method, place.path, place.key]);
+  const kept = await findIdempotencyKey(tx, place);
+  if (kept !== undefined && kept.created > now - LIMITS.idempotencySeconds * 1000) {
+    if (!timingSafeEqual(kept.fingerprint, fingerprint)) {
+      throw new ApiError("idempotency_key_reused", "This Idempotency-Key was used with another body: use a new key.");
+    }
+    return { status: kept.status, json: vault.open(kept.reply, context), replayed: true };
+  }
+  const { status, json } = await effect();
+  await keepIdempotencyKey(tx, { ...place, fingerprint, status, reply: vault.seal(json, context), created: now });
+  return { status, json, replayed: false };
+}
+
+/** The keyed requests that run in this process now: a second one is refused instead of made to wait. */
+export class InFlight {
+  private readonly running = new Set<string>();
+
+  async run<Result>(place: IdempotencyPlace, work: () => Promise<Result>): Promise<Result> {
+    const name = JSON.stringify([place.environment, place.method, place.path, place.key]);
+    if (this.running.has(name)) {
+      throw new ApiError("idempotency_in_flight", "The first request with this Idempotency-Key still runs.", {
+        headers: { "Retry-After": "1" },
+      });
+    }
+    this.running.add(name);
+    try {
+      return await work();
+    } finally {
+      this.running.delete(name);
+    }
+  }
+}

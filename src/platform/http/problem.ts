@@ -1,0 +1,82 @@
+import type { Socket } from "node:net";
+import type { FastifyError } from "fastify";
+import { ERRORS, type ErrorCode, type Problem, PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
+import { HEADERS } from "../../contract/headers.ts";
+import { ApiError } from "../domain/api-error.ts";
+import { StorageUnavailableError } from "../storage/database.ts";
+
+/** The problem document of an error reply (decisions 8). */
+export function toProblem(error: ApiError, requestId: string, baseUrl: string): Problem {
+  return {
+    type: `${baseUrl}/problems/${error.code}`,
+    title: ERRORS[error.code].title,
+    status: error.status,
+    detail: error.message,
+    code: error.code,
+    request_id: requestId,
+    ...error.members,
+  };
+}
+
+const FASTIFY_CODES: Record<string, { code: ErrorCode; detail: string }> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: { code: "body_too_large", detail: "A body may have at most 1 MiB." },
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: {
+    code: "unsupported_media_type",
+    detail: "Send the body as JSON, with Content-Type: application/json (UTF-8).",
+  },
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: { code: "invalid_header", detail: "Content-Length does not match the body." },
+  FST_ERR_BAD_URL: { code: "invalid_request", detail: "The path holds a malformed escape." },
+};
+
+/** Any thrown value as a refusal; undefined where it is a fault of ours, which the caller learns nothing about. */
+export function toApiError(error: unknown): ApiError | undefined {
+  if (error instanceof ApiError) return error;
+  if (error instanceof StorageUnavailableError) {
+    return new ApiError("unavailable", "The database cannot take the request now; nothing was changed.", {
+      headers: { "Retry-After": "1" },
+      cause: error,
+    });
+  }
+  const known = FASTIFY_CODES[(error as FastifyError).code];
+  return known === undefined ? undefined : new ApiError(known.code, known.detail);
+}
+
+export const INTERNAL_ERROR = new ApiError("internal_error", "The platform failed to answer; it has logged why.");
+
+interface BrokenRequest {
+  code?: unknown;
+  rawPacket?: unknown;
+}
+
+/** The first byte of a TLS client's hello. */
+const TLS_HANDSHAKE = 0x16;
+
+/** What Node's HTTP parser refuses, before there is a request: answered as a problem on the bare socket. */
+export function answerBrokenRequest(error: BrokenRequest, socket: Socket, requestId: string, baseUrl: string): void {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const problem = toProblem(brokenRequest(error), requestId, baseUrl);
+  const body = JSON.stringify(problem);
+  socket.end(
+    `HTTP/1.1 ${problem.status} ${problem.title}\r\nContent-Type: ${PROBLEM_MEDIA_TYPE}\r\n` +
+      `${HEADERS.requestId}: ${requestId}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
+function brokenRequest({ code, rawPacket }: BrokenRequest): ApiError {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return new ApiError("headers_too_large", "The request's headers may have at most 16 KiB together.");
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new ApiError("request_timeout", "The request did not arrive completely within 30 seconds.");
+    case "HPE_INVALID_METHOD":
+      if (Buffer.isBuffer(rawPacket) && rawPacket[0] === TLS_HANDSHAKE) {
+        return new ApiError("invalid_request", "This port speaks plain HTTP: use http:// instead of https://.");
+      }
+      return new ApiError("invalid_request", "The request's method is not one of HTTP's.");
+    default:
+      return new ApiError("invalid_request", "The request is not valid HTTP/1.1.");
+  }
+}

@@ -1,0 +1,57 @@
+import type { TSchema } from "typebox";
+import type { FieldError } from "../../contract/errors.ts";
+import { ApiError, invalidFields } from "../domain/api-error.ts";
+import { type Check, compileCheck } from "./validate.ts";
+
+/** Reads and checks a URL's query. Throws ApiError. */
+export type QueryReader = (url: string) => Record<string, unknown>;
+
+const NO_QUERY: Record<string, unknown> = {};
+
+/**
+ * Compiles a query schema. A parameter given twice, an unknown one and a malformed escape are refused; whole numbers
+ * are read as such.
+ */
+export function compileQuery(schema: TSchema | undefined): QueryReader {
+  const check: Check | undefined = schema === undefined ? undefined : compileCheck(schema);
+  const properties = ((schema as { properties?: Record<string, { type?: string }> }) ?? {}).properties ?? {};
+  return (url) => {
+    const mark = url.indexOf("?");
+    if (mark === -1 || mark === url.length - 1) return NO_QUERY;
+    const query: Record<string, unknown> = {};
+    for (const [name, text] of parse(url.slice(mark + 1))) {
+      if (Object.hasOwn(query, name)) throw invalidFields([queryError(name, "duplicate", "is given twice")]);
+      query[name] = properties[name]?.type === "integer" && /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+    }
+    const errors = check?.(query) ?? Object.keys(query).map((name) => queryError(name, "unknown_field", "is unknown"));
+    if (errors.length > 0) throw invalidFields(errors.map(inQuery));
+    return query;
+  };
+}
+
+function* parse(text: string): Generator<[string, string]> {
+  for (const pair of text.split("&")) {
+    if (pair === "") continue;
+    const equals = pair.indexOf("=");
+    const name = equals === -1 ? pair : pair.slice(0, equals);
+    yield [decode(name), equals === -1 ? "" : decode(pair.slice(equals + 1))];
+  }
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    throw new ApiError("invalid_request", `The query holds a malformed escape: ${text.slice(0, 60)}`);
+  }
+}
+
+function queryError(name: string, code: string, detail: string): FieldError {
+  return { pointer: `?${name}`, code, detail };
+}
+
+/** A query has no JSON pointers: its fields are written `?name`. */
+function inQuery({ pointer, code, detail }: FieldError): FieldError {
+  const wording = code === "unknown_field" ? detail.replace("field of this request", "parameter of this list") : detail;
+  return { pointer: pointer.startsWith("/") ? `?${pointer.slice(1)}` : pointer, code, detail: wording };
+}

@@ -1,0 +1,57 @@
+import type { EventType } from "../../../contract/event-types.ts";
+import { Event, EventCreate, EventList, EventListQuery } from "../../../contract/schemas/event.ts";
+import { emitByHand, getEvent, isRelatable, pageOfEvents } from "../../domain/events.ts";
+import { invalidFields } from "../../domain/api-error.ts";
+import type { Vault } from "../../vault.ts";
+import { answerList } from "../list.ts";
+import { type Operation, RawJson, readOperation, writeOperation } from "../operation.ts";
+
+/** Events are answered as the bytes that were delivered: nothing is parsed and written again. */
+export function eventOperations(vault: Vault): Operation[] {
+  return [
+    readOperation({
+      name: "listEvents",
+      summary: "List events, newest first",
+      method: "GET",
+      path: "/v1/events",
+      scope: "events:read",
+      query: EventListQuery,
+      reply: { status: 200, schema: EventList },
+      read: (call, queries) => {
+        const { related } = call.query;
+        if (related !== undefined && !isRelatable(related)) {
+          const detail = "must be the id of a customer, order, payment or webhook endpoint";
+          throw invalidFields([{ pointer: "?related", code: "invalid_format", detail }]);
+        }
+        return answerList(
+          vault,
+          "event",
+          call,
+          (page) => pageOfEvents(queries, page, call.query),
+          ({ id, body }) => ({ id, json: body }),
+        );
+      },
+    }),
+    readOperation({
+      name: "getEvent",
+      summary: "Retrieve an event",
+      method: "GET",
+      path: "/v1/events/{id}",
+      scope: "events:read",
+      reply: { status: 200, schema: Event },
+      read: async ({ caller, id }, queries) => new RawJson((await getEvent(queries, caller.tenant, id)).body),
+    }),
+    writeOperation({
+      name: "createEvent",
+      summary: "Make an event by hand",
+      method: "POST",
+      path: "/v1/events",
+      scope: "events:write",
+      sandboxOnly: true,
+      body: EventCreate,
+      reply: { status: 201, schema: Event },
+      write: async ({ body }, tx, occasion) =>
+        new RawJson((await emitByHand(tx, occasion, body.type as EventType, body.data)).body),
+    }),
+  ];
+}

@@ -1,0 +1,49 @@
+import { Type } from "typebox";
+import { Identity } from "../../../contract/schemas/identity.ts";
+import { LATEST_VERSION, VERSIONS } from "../../../contract/versions.ts";
+import { type Operation, readOperation } from "../operation.ts";
+
+/** Whom the credential stands for, and which versions the platform speaks. */
+export function identityOperations(): Operation[] {
+  return [
+    readOperation({
+      name: "getIdentity",
+      summary: "Retrieve whom the credential stands for",
+      method: "GET",
+      path: "/v1/me",
+      scope: null,
+      reply: { status: 200, schema: Identity },
+      read: async ({ caller: { tenant, user, credential, scopes } }): Promise<Identity> => ({
+        object: "identity",
+        account: { id: tenant.account.id, name: tenant.account.name },
+        user,
+        environment: tenant.name,
+        livemode: tenant.livemode,
+        credential,
+        scopes: [...scopes],
+      }),
+    }),
+    readOperation({
+      name: "listVersions",
+      summary: "List the supported versions",
+      method: "GET",
+      path: "/v1/versions",
+      scope: null,
+      reply: {
+        status: 200,
+        schema: Type.Object({
+          object: Type.Literal("list"),
+          data: Type.Array(Type.String()),
+          latest: Type.String(),
+          pinned: Type.String(),
+        }),
+      },
+      read: async ({ caller }) => ({
+        object: "list",
+        data: VERSIONS,
+        latest: LATEST_VERSION,
+        pinned: caller.tenant.account.version,
+      }),
+    }),
+  ];
+}

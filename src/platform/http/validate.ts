@@ -1,0 +1,114 @@
+import type { TSchema } from "typebox";
+import { Compile } from "typebox/compile";
+import type { TLocalizedValidationError } from "typebox/error";
+import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS } from "../../contract/event-types.ts";
+import type { FieldError } from "../../contract/errors.ts";
+import { nearest } from "../../contract/nearest.ts";
+import { expectedOfFormat } from "./formats.ts";
+
+/** Checks a value; answers what is wrong with it, field by field: an empty list where nothing is. */
+export type Check = (value: unknown) => FieldError[];
+
+/** Compiles a schema into a check whose errors name the field and what it should be. */
+export function compileCheck(schema: TSchema): Check {
+  const validator = Compile(schema);
+  return (value) => {
+    if (validator.Check(value)) return [];
+    const errors = validator.Errors(value);
+    const seen = new Set<string>();
+    return errors
+      .flatMap((error) => describe(error, errors, schema, value))
+      .filter(({ pointer, code }) => !seen.has(`${pointer} ${code}`) && seen.add(`${pointer} ${code}`));
+  };
+}
+
+function describe(
+  error: TLocalizedValidationError,
+  all: readonly TLocalizedValidationError[],
+  schema: TSchema,
+  root: unknown,
+): FieldError[] {
+  const pointer = error.instancePath;
+  const single = (code: string, detail: string) => [{ pointer, code, detail }];
+  switch (error.keyword) {
+    case "boolean":
+    case "anyOf":
+      return [];
+    case "required":
+      return error.params.requiredProperties.map((name) => ({
+        pointer: `${pointer}/${escapePointer(name)}`,
+        code: "required",
+        detail: "is required",
+      }));
+    case "additionalProperties":
+      return error.params.additionalProperties.map((name) => unknownField(pointer, name, schema));
+    case "type": {
+      // The branches of a nullable field each complain; the one that is not `null` says what is wanted.
+      if (error.params.type === "null") return [];
+      const wanted = `must be ${article(String(error.params.type))}${isNullable(error, all) ? " or null" : ""}`;
+      return single("wrong_type", pointer === "" ? `the body ${wanted}` : wanted);
+    }
+    case "format":
+      return single("invalid_format", formatDetail(error.params.format, valueAt(root, pointer)));
+    case "enum":
+      return single("not_allowed", `must be one of ${error.params.allowedValues.join(", ")}`);
+    case "minimum":
+    case "maximum":
+      return single("out_of_range", `must be ${error.params.comparison} ${error.params.limit}`);
+    case "minLength":
+      return single("too_short", `must have at least ${error.params.limit} character(s)`);
+    case "maxLength":
+      return single("too_long", `must have at most ${error.params.limit} characters`);
+    case "minItems":
+      return single("too_few", `must have at least ${error.params.limit} item(s)`);
+    case "maxItems":
+      return single("too_many", `must have at most ${error.params.limit} items`);
+    case "maxProperties":
+      return single("too_many", `must have at most ${error.params.limit} keys`);
+    case "uniqueItems":
+      return single("duplicate", "must not hold an item twice");
+    default:
+      return single("invalid", error.message);
+  }
+}
+
+function unknownField(pointer: string, name: string, schema: TSchema): FieldError {
+  const place = `${pointer}/${escapePointer(name)}`;
+  if (pointer === "/metadata") {
+    return { pointer: place, code: "invalid_key", detail: "a metadata key has 1 to 40 characters" };
+  }
+  const known = Object.keys((schema as { properties?: object }).properties ?? {});
+  const [guess] = nearest(name, known);
+  const help = guess === undefined ? `known fields: ${known.join(", ") || "none"}` : `did you mean ${guess}?`;
+  return { pointer: place, code: "unknown_field", detail: `is not a field of this request; ${help}` };
+}
+
+function formatDetail(format: string, value: unknown): string {
+  const wanted = `must be ${expectedOfFormat(format)}`;
+  if (format !== "event-type" && format !== "subscription") return wanted;
+  const names = format === "subscription" ? [...EVENT_TYPES, ...SUBSCRIPTION_WILDCARDS] : EVENT_TYPES;
+  const guesses = nearest(String(value), names);
+  return guesses.length === 0 ? wanted : `${wanted}; did you mean ${guesses.join(", ")}?`;
+}
+
+function isNullable(error: TLocalizedValidationError, all: readonly TLocalizedValidationError[]): boolean {
+  return all.some((other) => {
+    return other.instancePath === error.instancePath && other.keyword === "type" && other.params.type === "null";
+  });
+}
+
+function article(type: string): string {
+  return `${/^[aeiou]/.test(type) ? "an" : "a"} ${type}`;
+}
+
+function escapePointer(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+function valueAt(root: unknown, pointer: string): unknown {
+  let value = root;
+  for (const part of pointer.split("/").slice(1)) {
+    value = (value as Record<string, unknown> | undefined)?.[part.replaceAll("~1", "/").replaceAll("~0", "~")];
+  }
+  return value;
+}

@@ -1,0 +1,94 @@
+import type { AckFrame } from "../../contract/listen.ts";
+import { LIMITS } from "../../contract/limits.ts";
+import type { Services } from "../services.ts";
+import { insertAttempt } from "../storage/attempts.ts";
+import type { Transaction } from "../storage/database.ts";
+import { findListenerDelivery, insertDelivery, recordListenerOutcome } from "../storage/deliveries.ts";
+
+/** The outcome of one event at a listener. */
+export interface Outcome {
+  eventId: string;
+  eventType: string;
+  ack: AckFrame;
+  /** Unix milliseconds. */
+  at: number;
+}
+
+/**
+ * Records the outcomes of one listener as deliveries with their attempts. Outcomes that arrive while a commit runs
+ * share the next one.
+ */
+export class AckRecorder {
+  private readonly services: Services;
+  private readonly listener: { id: string; environment: number };
+  private waiting: Outcome[] = [];
+  private recording: Promise<void> | undefined;
+
+  constructor(services: Services, listener: { id: string; environment: number }) {
+    this.services = services;
+    this.listener = listener;
+  }
+
+  add(outcome: Outcome): void {
+    // Neither status nor error: the event was only shown, so there is no delivery to tell of.
+    if (outcome.ack.status_code === undefined && outcome.ack.error === undefined) return;
+    this.waiting.push(outcome);
+    this.recording ??= this.record();
+  }
+
+  /** Resolves when everything that was added is durable (or was refused by the database, which the log then says). */
+  async settled(): Promise<void> {
+    await this.recording;
+  }
+
+  private async record(): Promise<void> {
+    const { database, log } = this.services;
+    await new Promise(setImmediate);
+    while (this.waiting.length > 0) {
+      const batch = this.waiting;
+      this.waiting = [];
+      try {
+        await database.write(async (tx) => {
+          for (const outcome of batch) await this.recordOne(tx, outcome);
+        });
+      } catch (error) {
+        log.error({ err: error, listener: this.listener.id, outcomes: batch.length }, "outcomes could not be recorded");
+      }
+    }
+    this.recording = undefined;
+  }
+
+  private async recordOne(tx: Transaction, { eventId, eventType, ack, at }: Outcome): Promise<void> {
+    const { newId } = this.services;
+    const { id: listenerId, environment } = this.listener;
+    const succeeded = ack.status_code !== undefined && ack.status_code >= 200 && ack.status_code < 300;
+    const status = succeeded ? "succeeded" : "failed";
+    const earlier = await findListenerDelivery(tx, environment, eventId, listenerId);
+    const deliveryId = earlier?.id ?? newId("delivery", at);
+    if (earlier === undefined) {
+      await insertDelivery(tx, {
+        id: deliveryId,
+        environment,
+        event_id: eventId,
+        event_type: eventType,
+        endpoint_id: null,
+        listener_id: listenerId,
+        status,
+        attempt_count: 1,
+        next_attempt: null,
+        created: at,
+      });
+    } else {
+      await recordListenerOutcome(tx, deliveryId, status);
+    }
+    await insertAttempt(tx, {
+      id: newId("attempt", at),
+      delivery_id: deliveryId,
+      at,
+      status_code: ack.status_code ?? null,
+      error: ack.error?.slice(0, LIMITS.descriptionLength) ?? null,
+      duration_ms: Math.round(ack.duration_ms),
+      response_excerpt: ack.response_excerpt?.slice(0, LIMITS.deliveryExcerptBytes) ?? null,
+    });
+  }
+}

@@ -1,0 +1,159 @@
+import type { IncomingMessage, Server } from "node:http";
+import type { Duplex } from "node:stream";
+import { Type } from "typebox";
+import { WebSocketServer } from "ws";
+import { EVENT_TYPES, typesOfSubscription } from "../../contract/event-types.ts";
+import { HEADERS } from "../../contract/headers.ts";
+import { LIMITS } from "../../contract/limits.ts";
+import {
+  LISTEN_DEVICE_HEADER,
+  LISTEN_PATH,
+  LISTEN_SUBPROTOCOL,
+  type ListenQuery,
+  type PlatformFrame,
+} from "../../contract/listen.ts";
+import { nearest } from "../../contract/nearest.ts";
+import { PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
+import { ApiError, invalidFields } from "../domain/api-error.ts";
+import { assertScope, type Authenticate } from "../http/authenticate.ts";
+import type { Caller } from "../http/caller.ts";
+import { INTERNAL_ERROR, toApiError, toProblem } from "../http/problem.ts";
+import { compileQuery } from "../http/query.ts";
+import type { Services } from "../services.ts";
+import { AckRecorder } from "./acks.ts";
+import { openListener } from "./listener.ts";
+import { findPosition } from "./position.ts";
+import { ListenSession } from "./session.ts";
+
+/** An acknowledgement with an excerpt of 16 KiB, escaped at worst. */
+const FRAME_BYTES_MOST = 256 * 1024;
+
+export interface ListenServer {
+  /** Says goodbye to every session; resolves when their acknowledgements are recorded. */
+  close(): Promise<void>;
+}
+
+/** The platform's side of `service listen` (decisions 10), on the API's own port. */
+export function createListenServer(server: Server, services: Services, authenticate: Authenticate): ListenServer {
+  const sockets = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    maxPayload: FRAME_BYTES_MOST,
+    handleProtocols: (offered) => (offered.has(LISTEN_SUBPROTOCOL) ? LISTEN_SUBPROTOCOL : false),
+  });
+  const sessions = new Map<ListenSession, number>();
+  const readQuery = compileQuery(
+    Type.Object(
+      {
+        events: Type.Optional(Type.String()),
+        after: Type.Optional(Type.String()),
+        window: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.listenWindowMost })),
+      },
+      { additionalProperties: false },
+    ),
+  );
+
+  const accept = async (request: IncomingMessage, stream: Duplex, head: Buffer) => {
+    const caller = await admit(request, authenticate);
+    const query = readQuery(request.url ?? "") as Omit<ListenQuery, "window"> & { window?: number };
+    const subscriptions = readSubscriptions(query.events);
+    const environment = caller.tenant.environment;
+    const position = await findPosition(services.database, environment, query.after, services.clock.now());
+    const listener = await openListener(services, caller, deviceOf(request));
+    const types = EVENT_TYPES.filter((type) =>
+      subscriptions.some((subscription) => typesOfSubscription(subscription).includes(type)),
+    );
+    sockets.handleUpgrade(request, stream, head, (socket) => {
+      const recorder = new AckRecorder(services, { id: listener.id, environment });
+      const session = new ListenSession(
+        services,
+        socket,
+        stream,
+        { environment, types, window: query.window ?? LIMITS.listenWindowDefault, position: position.seq },
+        recorder,
+      );
+      const others = [...sessions.values()].filter((other) => other === environment).length;
+      sessions.set(session, environment);
+      const activity = { event: "listener" as const, listener: listener.id, environment: caller.tenant.name };
+      services.report({ ...activity, state: "connected" });
+      socket.once("close", () => {
+        sessions.delete(session);
+        services.report({ ...activity, state: "disconnected" });
+      });
+      const ready: PlatformFrame = {
+        frame: "ready",
+        session: listener.id,
+        secret: listener.secret,
+        cursor: position.cursor,
+        account: caller.tenant.account.id,
+        environment: caller.tenant.name,
+        subscriptions,
+        others,
+      };
+      const gap: PlatformFrame[] = position.gap === undefined ? [] : [{ frame: "gap", ...position.gap }];
+      session.start([ready, ...gap]);
+    });
+  };
+
+  server.on("upgrade", (request: IncomingMessage, stream: Duplex, head: Buffer) => {
+    stream.on("error", () => stream.destroy());
+    accept(request, stream, head).catch((error: unknown) => refuse(services, stream, error));
+  });
+
+  return {
+    async close() {
+      const goodbye = { code: "shutting_down", message: "The platform is stopping; reconnect to go on." };
+      await Promise.all([...sessions.keys()].map((session) => session.close(1012, goodbye)));
+      sockets.close();
+    },
+  };
+}
+
+async function admit(request: IncomingMessage, authenticate: Authenticate): Promise<Caller> {
+  const path = (request.url ?? "").split("?", 1)[0]!;
+  if (path !== LISTEN_PATH) {
+    throw new ApiError("not_found", `No WebSocket has the path ${path.slice(0, 200)}. Did you mean ${LISTEN_PATH}?`);
+  }
+  const caller = await authenticate(request);
+  assertScope(caller, "listen:read");
+  if (caller.tenant.livemode) throw new ApiError("sandbox_only", "Listening works with a sandbox credential only.");
+  const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
+  if (!offered.includes(LISTEN_SUBPROTOCOL)) {
+    throw new ApiError("invalid_header", `Offer the subprotocol ${LISTEN_SUBPROTOCOL}.`);
+  }
+  return caller;
+}
+
+function readSubscriptions(events: string | undefined): string[] {
+  if (events === undefined) return ["*"];
+  const subscriptions = [...new Set(events.split(",").map((name) => name.trim()))];
+  const unknown = subscriptions.filter((subscription) => typesOfSubscription(subscription).length === 0);
+  if (unknown.length === 0) return subscriptions;
+  throw invalidFields(
+    unknown.map((name) => {
+      const guesses = nearest(name, EVENT_TYPES);
+      const help = guesses.length === 0 ? "" : `; did you mean ${guesses.join(", ")}?`;
+      return { pointer: "?events", code: "invalid_format", detail: `${JSON.stringify(name)} is no event type${help}` };
+    }),
+  );
+}
+
+function deviceOf(request: IncomingMessage): string {
+  const name = request.headers[LISTEN_DEVICE_HEADER.toLowerCase()];
+  return typeof name === "string" && /^[\x20-\x7e]{1,100}$/.test(name) ? name : "unnamed";
+}
+
+function refuse(services: Services, stream: Duplex, error: unknown): void {
+  const refusal = toApiError(error);
+  if (refusal === undefined) services.log.error({ err: error }, "a listener could not be accepted");
+  const shown = refusal ?? INTERNAL_ERROR;
+  const requestId = services.newId("request", services.clock.now());
+  const problem = toProblem(shown, requestId, services.baseUrl);
+  const body = JSON.stringify(problem);
+  const headers = { ...shown.headers, [HEADERS.requestId]: requestId, "Content-Type": PROBLEM_MEDIA_TYPE };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  stream.end(
+    `HTTP/1.1 ${problem.status} ${problem.title}\r\n${lines.join("")}` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,149 @@
+import type { Duplex } from "node:stream";
+import type { WebSocket } from "ws";
+import type { EventType } from "../../contract/event-types.ts";
+import { FrameError, parseClientFrame, type PlatformFrame } from "../../contract/listen.ts";
+import { LIMITS } from "../../contract/limits.ts";
+import type { Services } from "../services.ts";
+import { type LoggedEvent, readLog } from "../storage/events.ts";
+import type { AckRecorder } from "./acks.ts";
+
+/** The most events read from the log at once. */
+const READ_MOST = 128;
+
+export interface SessionSettings {
+  environment: number;
+  types: readonly EventType[];
+  /** The most unacknowledged events in flight. */
+  window: number;
+  /** Where to start in the log. */
+  position: number;
+}
+
+/**
+ * One listening client. The log is the only source: backfill and live are the same read behind the session's position,
+ * repeated when events are committed and when acknowledgements make room, so there is no cutover to get wrong.
+ */
+export class ListenSession {
+  private readonly services: Services;
+  private readonly socket: WebSocket;
+  private readonly stream: Duplex;
+  private readonly settings: SessionSettings;
+  private readonly recorder: AckRecorder;
+  private readonly unacknowledged = new Map<number, { id: string; type: string }>();
+  private position: number;
+  private sent = 0;
+  private pumping = false;
+  private pumpAgain = false;
+  private heardAt: number;
+  private readonly stops: (() => void)[] = [];
+
+  constructor(services: Services, socket: WebSocket, stream: Duplex, settings: SessionSettings, recorder: AckRecorder) {
+    this.services = services;
+    this.socket = socket;
+    this.stream = stream;
+    this.settings = settings;
+    this.recorder = recorder;
+    this.position = settings.position;
+    this.heardAt = services.clock.now();
+  }
+
+  /** Sends the opening frames and then events as they come. */
+  start(opening: readonly PlatformFrame[]): void {
+    this.socket.on("message", (data: Buffer, isBinary: boolean) => this.onMessage(data, isBinary));
+    this.socket.on("pong", () => this.heard());
+    this.socket.on("ping", () => this.heard());
+    this.socket.on("error", (error) => {
+      this.services.log.warn({ err: error }, "a listener's socket failed");
+    });
+    this.socket.on("close", () => this.stop());
+    for (const frame of opening) this.socket.send(JSON.stringify(frame));
+    this.stops.push(this.services.database.onWake("events", () => this.pump()));
+    this.beat();
+    this.pump();
+  }
+
+  /** Says why, then closes once the acknowledgements that arrived are recorded. */
+  async close(code: number, reason: { code: string; message: string }): Promise<void> {
+    this.stop();
+    this.socket.send(JSON.stringify({ frame: "bye", ...reason } satisfies PlatformFrame));
+    this.socket.close(code, reason.code);
+    await this.recorder.settled();
+  }
+
+  private stop(): void {
+    for (const stop of this.stops.splice(0)) stop();
+  }
+
+  private heard(): void {
+    this.heardAt = this.services.clock.now();
+  }
+
+  private beat(): void {
+    const cancel = this.services.clock.after(LIMITS.heartbeatSeconds * 1000, () => {
+      this.stops.splice(this.stops.indexOf(cancel), 1);
+      if (this.services.clock.now() - this.heardAt >= LIMITS.silenceSeconds * 1000) {
+        this.socket.terminate();
+        return;
+      }
+      this.socket.ping();
+      this.beat();
+    });
+    this.stops.push(cancel);
+  }
+
+  private onMessage(data: Buffer, isBinary: boolean): void {
+    this.heard();
+    try {
+      if (isBinary) throw new FrameError("frames are text");
+      const ack = parseClientFrame(data.toString("utf8"));
+      if (ack.seq > this.sent) throw new FrameError(`ack of ${ack.seq}, but ${this.sent} events were sent`);
+      const event = this.unacknowledged.get(ack.seq);
+      if (event === undefined) return;
+      this.unacknowledged.delete(ack.seq);
+      this.recorder.add({ eventId: event.id, eventType: event.type, ack, at: this.services.clock.now() });
+      this.pump();
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      void this.close(1008, { code: "protocol_error", message: error.message });
+    }
+  }
+
+  /** Reads on from the log while the window has room; calls while one runs make it look once more. */
+  private pump(): void {
+    this.pumpAgain = true;
+    if (this.pumping) return;
+    this.pumping = true;
+    this.pumpOnce().catch((error: unknown) => {
+      this.services.log.error({ err: error }, "a listener could not be served");
+      this.socket.close(1011, "internal_error");
+    });
+  }
+
+  private async pumpOnce(): Promise<void> {
+    const { environment, types, window } = this.settings;
+    while (this.pumpAgain && this.socket.readyState === this.socket.OPEN) {
+      this.pumpAgain = false;
+      const room = Math.min(window - this.unacknowledged.size, READ_MOST);
+      // Half a window of room, or a read would follow every acknowledgement.
+      if (room <= 0 || (room < READ_MOST && room < window / 4 && this.unacknowledged.size > 0)) continue;
+      const events = await readLog(this.services.database, environment, this.position, types, room);
+      this.send(events);
+      if (events.length === room) this.pumpAgain = true;
+    }
+    this.pumping = false;
+  }
+
+  private send(events: readonly LoggedEvent[]): void {
+    if (events.length === 0) return;
+    this.stream.cork();
+    for (const { seq, id, type, body } of events) {
+      this.position = seq;
+      this.sent += 1;
+      this.unacknowledged.set(this.sent, { id, type });
+      this.socket.send(
+        `{"frame":"event","seq":${this.sent},"id":"${id}","type":"${type}","body":${JSON.stringify(body)}}`,
+      );
+    }
+    this.stream.uncork();
+  }
+}

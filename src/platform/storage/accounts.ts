@@ -1,0 +1,36 @@
+import { ENVIRONMENTS, type Environment } from "../../contract/environments.ts";
+import type { Queries, Transaction } from "./database.ts";
+
+export interface AccountRow {
+  id: string;
+  name: string;
+  /** The API version that requests without `Service-Version` get. */
+  version: string;
+  created: number;
+}
+
+/** Adds an account with its environments; answers the environments' numbers. */
+export async function insertAccount(tx: Transaction, account: AccountRow): Promise<Record<Environment, number>> {
+  await tx.run("INSERT INTO accounts (id, name, version, created) VALUES ($1, $2, $3, $4)", [
+    account.id,
+    account.name,
+    account.version,
+    account.created,
+  ]);
+  const last = await tx.get<{ id: number }>("SELECT COALESCE(MAX(id), 0) AS id FROM environments");
+  const numbers = {} as Record<Environment, number>;
+  for (const [index, name] of ENVIRONMENTS.entries()) {
+    numbers[name] = (last?.id ?? 0) + index + 1;
+    await tx.run("INSERT INTO environments (id, account_id, name) VALUES ($1, $2, $3)", [
+      numbers[name],
+      account.id,
+      name,
+    ]);
+  }
+  return numbers;
+}
+
+/** The oldest account, or undefined in an empty database. */
+export function firstAccount(queries: Queries): Promise<AccountRow | undefined> {
+  return queries.get<AccountRow>("SELECT id, name, version, created FROM accounts ORDER BY id LIMIT 1");
+}

@@ -1,0 +1,69 @@
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync, statfsSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { StorageOpenError, StorageUnavailableError } from "./database.ts";
+
+const OWNER_ONLY = 0o600;
+/** Linux's numbers for file systems on another machine. */
+const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
+  [0x6969, "NFS"],
+  [0x517b, "SMB"],
+  [0xff534d42, "CIFS"],
+  [0xfe534d42, "SMB"],
+]);
+
+/**
+ * Answers the file's one true path, so that a link to it meets the same lock; makes its folder (mode 0700) where that is
+ * missing. Throws StorageOpenError where no database can lie, the file system's error where the folder cannot be made.
+ */
+export function locateFile(file: string): string {
+  const path = resolve(file);
+  if (existsSync(path)) {
+    const real = realpathSync(path);
+    if (statSync(real).isDirectory()) {
+      throw new StorageOpenError("not_a_database", `${file} is a folder. Name a file in it.`);
+    }
+    return real;
+  }
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  return join(realpathSync(dirname(path)), basename(path));
+}
+
+/** Throws StorageOpenError where the file would lie on another machine: locks and shared memory do not work there. */
+export function refuseNetworkFileSystem(file: string, typeOf = (folder: string) => statfsSync(folder).type): void {
+  const name = NETWORK_FILE_SYSTEMS.get(typeOf(dirname(file)) >>> 0);
+  if (name === undefined) return;
+  throw new StorageOpenError(
+    "not_writable",
+    `${file} lies on a network file system (${name}), where SQLite can lose data. Keep it on a disk of this machine.`,
+  );
+}
+
+/**
+ * Makes the file readable by its owner alone before anything is in it; SQLite gives its companions the same mode. Only
+ * while no connection of this process has the file open: closing it here would drop that connection's locks.
+ */
+export function secureFile(file: string): void {
+  closeSync(openSync(file, "a", OWNER_ONLY));
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) {
+    if (existsSync(path)) chmodSync(path, OWNER_ONLY);
+  }
+}
+
+/**
+ * Answers a check that the file and its log are still where they were: what is written into a deleted file is lost with
+ * the process. Throws StorageUnavailableError; where the files come back, all is well again.
+ */
+export function watchFiles(file: string): () => void {
+  const files = [file, `${file}-wal`].map((path) => ({ path, opened: identity(path) }));
+  return () => {
+    for (const { path, opened } of files) {
+      if (identity(path) === opened) continue;
+      throw new StorageUnavailableError(`Storage is unavailable: ${path} was moved, replaced or deleted.`);
+    }
+  };
+}
+
+function identity(path: string): string | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats && `${stats.dev}:${stats.ino}`;
+}

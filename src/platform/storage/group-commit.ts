@@ -1,0 +1,180 @@
+import { clearImmediate, setImmediate } from "node:timers";
+import type { Log } from "../ports.ts";
+import type { Connection } from "./connection.ts";
+import { StorageUnavailableError, type Topic, type Transaction } from "./database.ts";
+import { UnitTransaction } from "./unit-transaction.ts";
+
+/** A commit takes at most this many units, and no further one once they ran this many statements: some 10 ms of work. */
+const MOST_UNITS = 256;
+const MOST_STATEMENTS = 2048;
+
+type Unit<Result> = (transaction: Transaction) => Promise<Result>;
+
+interface Waiting {
+  readonly unit: Unit<unknown>;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  /** How the unit itself ended; undefined where it could not run to its end. */
+  outcome?: { result: unknown } | { error: unknown } | undefined;
+}
+
+export interface GroupCommitOptions {
+  /** Throws StorageUnavailableError where a commit would not last. */
+  verify(): void;
+  /** Hears which topics a commit woke, after its units were told. */
+  committed(topics: ReadonlySet<Topic>): void;
+  log: Log | undefined;
+}
+
+/**
+ * The one writer. A commit costs a wait for the disk, whatever it holds, so units share commits: those handed in during
+ * one turn of the event loop (every request that arrived while the last commit waited, for one) run one after another at
+ * the turn's end, each in a savepoint, and are committed together. Nobody waits for others to arrive: a lone unit is
+ * committed alone.
+ *
+ * Statements are synchronous here, so a batch begins and ends within one turn. A unit that awaits anything else would
+ * hold up every other one, for ever if it awaits a write of its own: it is rolled back and rejects.
+ */
+export class GroupCommit {
+  readonly #connection: Connection;
+  readonly #options: GroupCommitOptions;
+  #queue: Waiting[] = [];
+  #working: Promise<void> | undefined;
+  #closed = false;
+  #failing = false;
+  #abandonUnit: (() => void) | undefined;
+
+  constructor(connection: Connection, options: GroupCommitOptions) {
+    this.#connection = connection;
+    this.#options = options;
+  }
+
+  write<Result>(unit: Unit<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) throw new StorageUnavailableError("Storage is unavailable: the database is closed.");
+      this.#queue.push({ unit, resolve: resolve as (result: unknown) => void, reject });
+      this.#working ??= this.#work();
+    });
+  }
+
+  /** Takes no more units; resolves when those that were handed in are settled. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#working;
+  }
+
+  async #work(): Promise<void> {
+    while (this.#queue.length > 0) {
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+      await this.#commitBatch();
+    }
+    this.#working = undefined;
+  }
+
+  async #commitBatch(): Promise<void> {
+    try {
+      this.#connection.run("BEGIN IMMEDIATE");
+    } catch (error) {
+      // It may have waited for seconds, so whoever waits behind is not made to wait as long again.
+      const waiting = this.#queue;
+      this.#queue = [];
+      this.#settle(waiting, this.#failed(error));
+      return;
+    }
+
+    const batch = this.#queue.splice(0, MOST_UNITS);
+    const topics = new Set<Topic>();
+    const stopWatching = this.#abandonUnitAtEndOfTurn();
+    let ran = 0;
+    let statements = 0;
+    let failure: StorageUnavailableError | undefined;
+    try {
+      for (const waiting of batch) {
+        if (statements >= MOST_STATEMENTS) break;
+        ran += 1;
+        const transaction = new UnitTransaction(this.#connection);
+        await this.#runUnit(waiting, transaction);
+        statements += transaction.statements;
+        if (waiting.outcome !== undefined && "result" in waiting.outcome) {
+          for (const topic of transaction.topics) topics.add(topic);
+        }
+      }
+      this.#options.verify();
+      this.#connection.run("COMMIT");
+      this.#succeeded();
+    } catch (error) {
+      failure = this.#failed(error);
+      this.#rollBack();
+    }
+    stopWatching();
+    this.#queue.unshift(...batch.splice(ran));
+    this.#settle(batch, failure);
+    if (failure === undefined && topics.size > 0) this.#options.committed(topics);
+  }
+
+  /** Throws where not the unit but the transaction around it failed. */
+  async #runUnit(waiting: Waiting, transaction: UnitTransaction): Promise<void> {
+    this.#connection.run("SAVEPOINT unit");
+    try {
+      waiting.outcome = { result: await this.#endOf(waiting.unit, transaction) };
+    } catch (error) {
+      waiting.outcome = { error };
+    }
+    transaction.end();
+    if (transaction.trouble !== undefined) {
+      waiting.outcome = undefined;
+      throw transaction.trouble;
+    }
+    if ("error" in waiting.outcome) this.#connection.run("ROLLBACK TO unit");
+    this.#connection.run("RELEASE unit");
+  }
+
+  #endOf(unit: Unit<unknown>, transaction: Transaction): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#abandonUnit = () => {
+        reject(new Error("A unit awaited something other than its transaction's statements; it was rolled back."));
+      };
+      unit(transaction).then(resolve, reject);
+    });
+  }
+
+  #abandonUnitAtEndOfTurn(): () => void {
+    const watch = () => {
+      this.#abandonUnit?.();
+      next = setImmediate(watch);
+    };
+    let next = setImmediate(watch);
+    return () => clearImmediate(next);
+  }
+
+  #rollBack(): void {
+    try {
+      this.#connection.run("ROLLBACK");
+    } catch {
+      // SQLite rolls back by itself where the disk fails; then no transaction is left to roll back.
+    }
+  }
+
+  #settle(batch: readonly Waiting[], failure: StorageUnavailableError | undefined): void {
+    for (const { outcome, resolve, reject } of batch) {
+      if (outcome !== undefined && "error" in outcome) reject(outcome.error);
+      else if (failure !== undefined) reject(failure);
+      else resolve(outcome?.result);
+    }
+  }
+
+  #succeeded(): void {
+    if (this.#failing) this.#options.log?.info({}, "the database takes writes again");
+    this.#failing = false;
+  }
+
+  /** Logs the first failure of a row, not each one. */
+  #failed(error: unknown): StorageUnavailableError {
+    if (!this.#failing) this.#options.log?.error({ err: error }, "the database takes no writes");
+    this.#failing = true;
+    if (error instanceof StorageUnavailableError) return error;
+    return new StorageUnavailableError("Storage is unavailable: the commit failed.", { cause: error });
+  }
+}

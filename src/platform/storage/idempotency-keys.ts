@@ -1,0 +1,37 @@
+import type { Queries, Transaction } from "./database.ts";
+
+/** What identifies a keyed request, and the reply that it got. */
+export interface IdempotencyRow {
+  environment: number;
+  method: string;
+  path: string;
+  key: string;
+  /** SHA-256 of version and body. */
+  fingerprint: Uint8Array;
+  status: number;
+  /** The sealed reply: it may show a secret that is shown only once. */
+  reply: Uint8Array;
+  created: number;
+}
+
+export type IdempotencyPlace = Pick<IdempotencyRow, "environment" | "method" | "path" | "key">;
+
+export function findIdempotencyKey(queries: Queries, { environment, method, path, key }: IdempotencyPlace) {
+  return queries.get<IdempotencyRow>(
+    `SELECT environment, method, path, key, fingerprint, status, reply, created FROM idempotency_keys
+     WHERE environment = $1 AND path = $2 AND key = $3 AND method = $4`,
+    [environment, path, key, method],
+  );
+}
+
+/** Keeps the reply of a request, in place of an expired one of the same key. */
+export async function keepIdempotencyKey(tx: Transaction, row: IdempotencyRow): Promise<void> {
+  await tx.run(
+    `INSERT INTO idempotency_keys (environment, method, path, key, fingerprint, status, reply, created)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+     ON CONFLICT (environment, path, key, method)
+     DO UPDATE SET fingerprint = excluded.fingerprint, status = excluded.status, reply = excluded.reply,
+                   created = excluded.created`,
+    [row.environment, row.method, row.path, row.key, row.fingerprint, row.status, row.reply, row.created],
+  );
+}

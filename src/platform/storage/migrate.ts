@@ -1,0 +1,63 @@
+import type { Connection } from "./connection.ts";
+import { StorageOpenError } from "./database.ts";
+import type { ColumnTypes, Migration } from "./migrations/migration.ts";
+
+const SQLITE_TYPES: ColumnTypes = {
+  sequence: "INTEGER PRIMARY KEY AUTOINCREMENT",
+  bytes: "BLOB",
+  id: "TEXT",
+  integer: "INTEGER",
+};
+
+/** A migration that ran, and the version of the program that ran it. */
+export interface AppliedMigration {
+  readonly number: number;
+  readonly version: string | null;
+}
+
+/** The migrations that a database still lacks. Throws StorageOpenError "newer_schema" where it has one we don't know. */
+export function pendingMigrations(
+  migrations: readonly Migration[],
+  applied: readonly AppliedMigration[],
+): readonly Migration[] {
+  const known = new Set(migrations.map((migration) => migration.number));
+  const unknown = applied.find((migration) => !known.has(migration.number));
+  if (unknown !== undefined) {
+    const maker = unknown.version === null ? "a newer version of this program" : `version ${unknown.version}`;
+    throw new StorageOpenError(
+      "newer_schema",
+      `The database was brought to schema ${unknown.number} by ${maker}; this version knows schemas up to ` +
+        `${Math.max(0, ...known)}. Update this program, or restore a backup from before the update.`,
+    );
+  }
+  const done = new Set(applied.map((migration) => migration.number));
+  return migrations.filter((migration) => !done.has(migration.number));
+}
+
+/**
+ * Brings an SQLite database to the newest schema, each migration in a transaction of its own: killed at any point, the
+ * next start goes on from the last whole one. The caller holds the file's lock.
+ */
+export function migrateSqlite(connection: Connection, migrations: readonly Migration[], version: string | null): void {
+  const tables = connection.all("SELECT name FROM sqlite_schema WHERE type = 'table'");
+  if (tables.length > 0 && !tables.some(({ name }) => name === "schema_migrations")) {
+    throw new StorageOpenError(
+      "not_a_database",
+      "The file is an SQLite database of another program. Name another file.",
+    );
+  }
+  connection.exec(
+    "CREATE TABLE IF NOT EXISTS schema_migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, version TEXT)",
+  );
+  const applied = connection.all("SELECT number, version FROM schema_migrations ORDER BY number");
+  for (const migration of pendingMigrations(migrations, applied as unknown as AppliedMigration[])) {
+    connection.exec("BEGIN IMMEDIATE");
+    for (const statement of migration.statements(SQLITE_TYPES)) connection.exec(statement);
+    connection.run("INSERT INTO schema_migrations (number, name, version) VALUES ($1, $2, $3)", [
+      migration.number,
+      migration.name,
+      version,
+    ]);
+    connection.exec("COMMIT");
+  }
+}

@@ -1,0 +1,20 @@
+/** The column types that the dialects spell differently; everything else is written once. */
+export interface ColumnTypes {
+  /** The whole type of a key that counts upwards in insertion order and is never given twice, `PRIMARY KEY` included. */
+  readonly sequence: string;
+  /** Bytes, read back as Uint8Array. */
+  readonly bytes: string;
+  /** Text that sorts and compares byte by byte, as ids do. */
+  readonly id: string;
+  /** Integers of 64 bits: times, amounts. */
+  readonly integer: string;
+}
+
+/** One step from a schema to the next. A released migration never changes; a later one corrects it. */
+export interface Migration {
+  /** 1 for the first; each counts one further than the migration before it. */
+  readonly number: number;
+  readonly name: string;
+  /** All of them run in one transaction, together with the record that the migration ran. */
+  statements(types: ColumnTypes): readonly string[];
+}

@@ -1,0 +1,57 @@
+import type { Queries, SqlValue } from "./database.ts";
+
+/** Which part of a list to read: newest first, behind the id of the last row seen. */
+export interface PageRequest {
+  environment: number;
+  /** Rows with an id below this one. */
+  before?: string | undefined;
+  /** Rows with an id at or above this one. */
+  from?: string | undefined;
+  limit: number;
+}
+
+/** Equality filters by column; undefined ones are left out. */
+export type Filters = Record<string, SqlValue | undefined>;
+
+/**
+ * Reads one page by keyset, so that its cost does not grow with its depth, and one row more, which tells whether another
+ * page follows.
+ */
+export function readPage<Row>(queries: Queries, table: string, columns: string, page: PageRequest, filters: Filters) {
+  const { sql, parameters } = pageStatement(table, columns, page, filters);
+  return queries.all<Row>(sql, parameters);
+}
+
+/** The same page over several values of one column: each value's newest rows by its own index, merged. */
+export function readMergedPage<Row>(
+  queries: Queries,
+  table: string,
+  columns: string,
+  page: PageRequest,
+  filters: Filters,
+  merged: { column: string; values: readonly string[] },
+): Promise<Row[]> {
+  const parameters: SqlValue[] = [];
+  const parts = merged.values.map((value) => {
+    const part = pageStatement(table, columns, page, { ...filters, [merged.column]: value }, parameters.length);
+    parameters.push(...part.parameters);
+    return `SELECT * FROM (${part.sql}) AS page_of_one`;
+  });
+  parameters.push(page.limit + 1);
+  const sql = `${parts.join(" UNION ALL ")} ORDER BY id DESC LIMIT $${parameters.length}`;
+  return queries.all<Row>(sql, parameters);
+}
+
+function pageStatement(table: string, columns: string, page: PageRequest, filters: Filters, offset = 0) {
+  const parameters: SqlValue[] = [];
+  const place = (value: SqlValue) => `$${offset + parameters.push(value)}`;
+  const conditions = [`environment = ${place(page.environment)}`];
+  for (const [column, value] of Object.entries(filters)) {
+    if (value !== undefined) conditions.push(`${column} = ${place(value)}`);
+  }
+  if (page.before !== undefined) conditions.push(`id < ${place(page.before)}`);
+  if (page.from !== undefined) conditions.push(`id >= ${place(page.from)}`);
+  const where = conditions.join(" AND ");
+  const sql = `SELECT ${columns} FROM ${table} WHERE ${where} ORDER BY id DESC LIMIT ${place(page.limit + 1)}`;
+  return { sql, parameters };
+}

@@ -1,0 +1,11 @@
+import type { Queries, Transaction } from "./database.ts";
+
+/** Facts about the deployment as a whole. */
+export async function findSetting(queries: Queries, name: string): Promise<Uint8Array | undefined> {
+  return (await queries.get<{ value: Uint8Array }>("SELECT value FROM settings WHERE name = $1", [name]))?.value;
+}
+
+/** Keeps the first value that is given. */
+export async function insertSetting(tx: Transaction, name: string, value: Uint8Array): Promise<void> {
+  await tx.run("INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING", [name, value]);
+}

@@ -1,0 +1,139 @@
+import type { Log } from "../ports.ts";
+import { Connection } from "./connection.ts";
+import { locateFile, refuseNetworkFileSystem, secureFile, watchFiles } from "./database-file.ts";
+import { type Database, type SqlValue, StorageUnavailableError, type Topic, type Transaction } from "./database.ts";
+import { type FileLock, lockFile } from "./file-lock.ts";
+import { GroupCommit } from "./group-commit.ts";
+import { migrateSqlite } from "./migrate.ts";
+import type { Migration } from "./migrations/migration.ts";
+import { asOpenError } from "./sqlite-errors.ts";
+import { type SqliteRuntime, loadSqlite } from "./sqlite-runtime.ts";
+import { Subscriptions } from "./subscriptions.ts";
+
+// fullfsync: on macOS a plain fsync leaves the data in the drive's own memory.
+const WRITER_SETTINGS = `
+  PRAGMA busy_timeout = 5000;
+  PRAGMA trusted_schema = OFF;
+  PRAGMA foreign_keys = ON;
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  PRAGMA fullfsync = ON;
+  PRAGMA journal_size_limit = ${64 * 1024 * 1024};
+`;
+const READER_SETTINGS = "PRAGMA busy_timeout = 5000; PRAGMA trusted_schema = OFF";
+
+export interface SqliteOptions {
+  /** The database file; a missing folder is made. Its `-wal`, `-shm` and `.lock` files lie beside it. */
+  readonly file: string;
+  /** In the order in which they run. */
+  readonly migrations: readonly Migration[];
+  /** This program's version, recorded with each migration, so that an older program can say which one it lacks. */
+  readonly version?: string;
+  readonly log?: Log;
+}
+
+/**
+ * Opens a database file for this process alone, brings its schema up to date, and holds it until `close`.
+ *
+ * Throws StorageOpenError where another process holds it ("locked"), where its schema is newer than this program
+ * ("newer_schema"), where the file is something else ("not_a_database") or cannot be written ("not_writable"), and where
+ * this Node.js has no SQLite ("unreachable").
+ */
+export async function openSqlite(options: SqliteOptions): Promise<Database> {
+  const sqlite = await loadSqlite();
+  try {
+    const file = locateFile(options.file);
+    refuseNetworkFileSystem(file);
+    const lock = lockFile(sqlite, file, process.pid);
+    try {
+      return openLocked(sqlite, file, lock, options);
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+  } catch (error) {
+    throw asOpenError(error, options.file);
+  }
+}
+
+function openLocked(sqlite: SqliteRuntime, file: string, lock: FileLock, options: SqliteOptions): Database {
+  secureFile(file);
+  const writer = new Connection(sqlite, file);
+  try {
+    writer.exec(WRITER_SETTINGS);
+    migrateSqlite(writer, options.migrations, options.version ?? null);
+    const reader = new Connection(sqlite, file, { readOnly: true });
+    reader.exec(READER_SETTINGS);
+    return new SqliteStorage(file, { writer, reader, lock }, options.log);
+  } catch (error) {
+    // Ends an unfinished migration too: what it did is rolled back.
+    writer.close();
+    throw error;
+  }
+}
+
+class SqliteStorage implements Database {
+  readonly dialect = "sqlite";
+  readonly #writer: Connection;
+  readonly #reader: Connection;
+  readonly #lock: FileLock;
+  readonly #commits: GroupCommit;
+  readonly #subscriptions: Subscriptions;
+  readonly #log: Log | undefined;
+  #closing: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(file: string, held: { writer: Connection; reader: Connection; lock: FileLock }, log: Log | undefined) {
+    this.#writer = held.writer;
+    this.#reader = held.reader;
+    this.#lock = held.lock;
+    this.#log = log;
+    this.#subscriptions = new Subscriptions(log);
+    this.#commits = new GroupCommit(held.writer, {
+      verify: watchFiles(file),
+      committed: (topics) => this.#subscriptions.wake(topics),
+      log,
+    });
+  }
+
+  async get<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row | undefined> {
+    this.#assertOpen();
+    return this.#reader.get(sql, parameters) as Row | undefined;
+  }
+
+  async all<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row[]> {
+    this.#assertOpen();
+    return this.#reader.all(sql, parameters) as Row[];
+  }
+
+  write<Result>(unit: (transaction: Transaction) => Promise<Result>): Promise<Result> {
+    return this.#commits.write(unit);
+  }
+
+  onWake(topic: Topic, callback: () => void): () => void {
+    return this.#subscriptions.add(topic, callback);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#commits.close();
+    this.#closed = true;
+    this.#reader.close();
+    try {
+      this.#writer.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    } catch (error) {
+      // Nothing is lost: the next start reads the log.
+      this.#log?.warn({ err: error }, "the database's log could not be written back");
+    }
+    this.#writer.close();
+    this.#lock.release();
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new StorageUnavailableError("Storage is unavailable: the database is closed.");
+  }
+}

@@ -1,0 +1,51 @@
+import type { SqlValue } from "./database.ts";
+
+/** A statement in SQLite's spelling, where every `?` takes the next value. */
+export interface Translation {
+  readonly sql: string;
+  /** How many parameters the caller gives. */
+  readonly count: number;
+  /** For each `?` the index of its parameter; undefined where they stand in order, once each. */
+  readonly order: readonly number[] | undefined;
+}
+
+// Quoted text and comments are matched so that a dollar sign in them is passed over.
+const TOKEN = /'[^']*'|"[^"]*"|--[^\n]*|\/\*[^]*?\*\/|\?|\$(\d+)/g;
+
+/** Translates `$1`, `$2` … to `?`. Node 22 binds neither `$1` nor `?1` from a list of values. */
+export function translate(sql: string): Translation {
+  const order: number[] = [];
+  const translated = sql.replaceAll(TOKEN, (token: string, digits: string | undefined) => {
+    if (token === "?") throw new Error(`Parameters are written $1, $2 …, not "?": ${sql}`);
+    if (digits === undefined) return token;
+    if (Number(digits) === 0) throw new Error(`Parameters are counted from $1: ${sql}`);
+    order.push(Number(digits) - 1);
+    return "?";
+  });
+  const count = Math.max(0, ...order.map((index) => index + 1));
+  const inOrder = order.length === count && order.every((index, place) => index === place);
+  return { sql: translated, count, order: inOrder ? undefined : order };
+}
+
+/** The values for the `?`s, checked: what one runtime would bend silently, another refuses. */
+export function arrange(translation: Translation, parameters: readonly SqlValue[]): readonly SqlValue[] {
+  const { sql, count, order } = translation;
+  if (parameters.length !== count) {
+    throw new TypeError(`The statement takes ${count} parameters and was given ${parameters.length}: ${sql}`);
+  }
+  for (let index = 0; index < count; index++) {
+    const problem = problemOf(parameters[index]);
+    if (problem !== undefined) throw new TypeError(`Parameter $${index + 1} is ${problem}: ${sql}`);
+  }
+  return order === undefined ? parameters : order.map((index) => parameters[index] ?? null);
+}
+
+function problemOf(value: SqlValue | undefined): string | undefined {
+  if (typeof value === "string") return value.includes("\0") ? "text with a NUL character" : undefined;
+  if (typeof value === "number") {
+    // Written so that NaN fails it too.
+    return Math.abs(value) <= Number.MAX_SAFE_INTEGER ? undefined : `${value}, not a number within ±2^53`;
+  }
+  if (value === null || value instanceof Uint8Array) return undefined;
+  return `of type ${typeof value}, which no column holds`;
+}

@@ -1,0 +1,36 @@
+import type { Log } from "../ports.ts";
+import type { Topic } from "./database.ts";
+
+/** Who waits for which topic in this process. */
+export class Subscriptions {
+  readonly #callbacks: Record<Topic, Set<() => void>> = { events: new Set(), deliveries: new Set() };
+  readonly #log: Log | undefined;
+
+  constructor(log: Log | undefined) {
+    this.#log = log;
+  }
+
+  add(topic: Topic, callback: () => void): () => void {
+    // Each call is a subscription of its own, even with a callback that is there already.
+    const subscription = () => callback();
+    this.#callbacks[topic].add(subscription);
+    return () => this.#callbacks[topic].delete(subscription);
+  }
+
+  /** Calls back after the current code has run; a callback that throws is logged and disturbs nobody. */
+  wake(topics: Iterable<Topic>): void {
+    for (const topic of topics) {
+      for (const callback of this.#callbacks[topic]) queueMicrotask(() => this.#call(topic, callback));
+    }
+  }
+
+  #call(topic: Topic, callback: () => void): void {
+    // It may have been stopped since.
+    if (!this.#callbacks[topic].has(callback)) return;
+    try {
+      callback();
+    } catch (error) {
+      this.#log?.error({ topic, err: error }, "a callback for committed changes failed");
+    }
+  }
+}

@@ -1,0 +1,240 @@
+import { once } from "node:events";
+import { describe, expect, it, vi } from "vitest";
+import { SignatureError, type WebhookEvent, type WebhookOptions } from "../../src/webhooks/index.ts";
+import { EVENT, headerOf, NOW, OTHER_SECRET, PAYLOAD, refusal, SECRET } from "./deliveries.ts";
+import { openDelivery, type Receiver, readToEnd } from "./receiver-server.ts";
+
+/** How one framework's receiver is started: `onEvent` is its handler's work, after which it answers 204. */
+export interface AdapterUnderTest {
+  name: string;
+  start: (options: WebhookOptions, onEvent: (event: WebhookEvent) => unknown) => Promise<Receiver>;
+}
+
+const OPTIONS: WebhookOptions = { secrets: SECRET, now: () => NOW };
+
+type Body = string | Buffer<ArrayBuffer>;
+
+export async function deliver(
+  { url }: Receiver,
+  body: Body,
+  header: string | undefined = headerOf(body),
+  headers: Record<string, string> = { "content-type": "application/json" },
+): Promise<{ status: number; type: string | null; problem: Record<string, unknown> }> {
+  const signature: Record<string, string> = header === "" ? {} : { "Service-Signature": header };
+  const response = await fetch(url, { method: "POST", body, headers: { ...headers, ...signature } });
+  const text = await response.text();
+  const type = response.headers.get("content-type");
+  return { status: response.status, type, problem: type?.includes("json") === true ? JSON.parse(text) : {} };
+}
+
+/** What every adapter owes its user, on a real socket. */
+export function describeAdapter({ name, start }: AdapterUnderTest): void {
+  describe(`${name}: deliveries`, () => {
+    it("hands a verified event to the handler, which answers", async () => {
+      const seen: WebhookEvent[] = [];
+      const receiver = await start(OPTIONS, (event) => seen.push(event));
+      expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 204 });
+      expect(seen).toEqual([EVENT]);
+    });
+
+    it.each([
+      ["odd spacing and escapes", '{ "id" :\t"evt_1",\r\n "a": "\\/\\u00e9" }\n'],
+      ["unicode", '{"id":"evt_1","name":"Zoë 🐶 日本"}'],
+      ["a large number", '{"id":"evt_1","n":12345678901234567890}'],
+      ["exactly 1 MiB", `{"id":"evt_1","a":"${"x".repeat(1_048_576 - 21)}"}`],
+    ])("verifies the raw bytes: %s", async (_name, payload) => {
+      const onEvent = vi.fn<(event: WebhookEvent) => void>();
+      const receiver = await start(OPTIONS, onEvent);
+      expect(await deliver(receiver, payload)).toMatchObject({ status: 204 });
+      expect(onEvent.mock.calls).toEqual([[JSON.parse(payload)]]);
+    });
+
+    it.each([
+      ["no content type", {}],
+      ["text/plain", { "content-type": "text/plain" }],
+      ["a charset", { "content-type": "application/json; charset=utf-8" }],
+      ["a form", { "content-type": "application/x-www-form-urlencoded" }],
+    ])("does not care for the content type: %s", async (_name, headers: Record<string, string>) => {
+      const receiver = await start(OPTIONS, () => undefined);
+      // A Buffer, since fetch adds a content type of its own to text.
+      expect(await deliver(receiver, Buffer.from(PAYLOAD), headerOf(PAYLOAD), headers)).toMatchObject({ status: 204 });
+    });
+
+    it("puts a body together that comes in pieces", async () => {
+      const onEvent = vi.fn<(event: WebhookEvent) => void>();
+      const receiver = await start(OPTIONS, onEvent);
+      const payload = '{"id":"evt_1","name":"Zoë 🐶"}';
+      const head = ["Transfer-Encoding: chunked", "Connection: close", `Service-Signature: ${headerOf(payload)}`];
+      const socket = await openDelivery(receiver, head);
+      const answer = readToEnd(socket);
+      for (const byte of Buffer.from(payload)) {
+        socket.write(Buffer.concat([Buffer.from("1\r\n"), Buffer.of(byte), Buffer.from("\r\n")]));
+        await new Promise(setImmediate);
+      }
+      socket.write("0\r\n\r\n");
+      expect(await answer).toMatch(/^HTTP\/1\.1 204 /);
+      expect(onEvent.mock.calls).toEqual([[JSON.parse(payload)]]);
+    });
+
+    it("keeps deliveries at the same time apart", async () => {
+      const seen = new Set<string>();
+      const receiver = await start(OPTIONS, (event) => seen.add(event.id));
+      const ids = Array.from({ length: 30 }, (_, index) => `evt_${index}`);
+      const answers = await Promise.all(ids.map(async (id) => deliver(receiver, JSON.stringify({ id }))));
+      expect(answers.every(({ status }) => status === 204)).toBe(true);
+      expect([...seen].sort()).toEqual([...ids].sort());
+    });
+  });
+
+  describe(`${name}: refusals`, () => {
+    it.each([
+      ["no header", PAYLOAD, "", "header_missing"],
+      ["a malformed header", PAYLOAD, "t=1,v1", "header_malformed"],
+      ["another secret", PAYLOAD, headerOf(PAYLOAD, NOW, OTHER_SECRET), "signature_mismatch"],
+      ["another body", `${PAYLOAD} `, headerOf(PAYLOAD), "signature_mismatch"],
+      ["an old t", PAYLOAD, headerOf(PAYLOAD, NOW - 301), "timestamp_too_old"],
+      ["a t ahead", PAYLOAD, headerOf(PAYLOAD, NOW + 301), "timestamp_in_future"],
+      ["an empty v1", PAYLOAD, `t=${NOW},v1=`, "signature_malformed"],
+      ["a body that is no JSON", "hello", headerOf("hello"), "payload_not_json"],
+      ["an empty body", "", headerOf(""), "payload_not_json"],
+    ])("%s: 400 with a problem document", async (_name, body, header, code) => {
+      const onEvent = vi.fn<() => void>();
+      const receiver = await start(OPTIONS, onEvent);
+      const { status, type, problem } = await deliver(receiver, body, header);
+      expect([status, type]).toEqual([400, expect.stringMatching(/^application\/problem\+json(;|$)/)]);
+      expect(problem).toEqual({ title: expect.any(String), status: 400, code, detail: expect.any(String) });
+      expect(onEvent).not.toHaveBeenCalled();
+    });
+
+    it("a header that is sent twice", async () => {
+      const onEvent = vi.fn<() => void>();
+      const receiver = await start(OPTIONS, onEvent);
+      const line = `Service-Signature: ${headerOf(PAYLOAD)}`;
+      const length = `Content-Length: ${Buffer.byteLength(PAYLOAD)}`;
+      const socket = await openDelivery(receiver, [length, "Connection: close", line, line]);
+      socket.write(PAYLOAD);
+      expect(await readToEnd(socket)).toMatch(/^HTTP\/1\.1 400 [^]*"timestamp_repeated"/);
+      expect(onEvent).not.toHaveBeenCalled();
+    });
+
+    it("a body over the limit: 413, and the next delivery is served", async () => {
+      const onEvent = vi.fn<(event: WebhookEvent) => void>();
+      const receiver = await start({ ...OPTIONS, limit: PAYLOAD.length }, onEvent);
+      const tooLarge = PAYLOAD + " ";
+      expect(await deliver(receiver, tooLarge)).toMatchObject({ status: 413, problem: { code: "body_too_large" } });
+      expect(await deliver(receiver, "x".repeat(3_000_000))).toMatchObject({ status: 413 });
+      expect(onEvent).not.toHaveBeenCalled();
+      expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 204 });
+    });
+
+    it("a chunked body over the limit: 413", async () => {
+      const onEvent = vi.fn<() => void>();
+      const receiver = await start({ ...OPTIONS, limit: 1000 }, onEvent);
+      const head = ["Transfer-Encoding: chunked", `Service-Signature: ${headerOf(PAYLOAD)}`];
+      const socket = await openDelivery(receiver, head);
+      socket.write(`800\r\n${"x".repeat(0x800)}\r\n`);
+      const [answer] = (await once(socket, "data")) as [Buffer];
+      expect(answer.toString()).toMatch(/^HTTP\/1\.1 413 /);
+      socket.destroy();
+      expect(onEvent).not.toHaveBeenCalled();
+    });
+
+    it("a client that leaves in the middle of the body", async () => {
+      const onEvent = vi.fn<(event: WebhookEvent) => void>();
+      const receiver = await start(OPTIONS, onEvent);
+      // The announced body begins with a whole signed event: what came must not pass for all of it.
+      const head = [`Content-Length: ${PAYLOAD.length + 100}`, `Service-Signature: ${headerOf(PAYLOAD)}`];
+      for (const leave of ["end", "destroy"] as const) {
+        const socket = await openDelivery(receiver, head);
+        socket.write(PAYLOAD);
+        await new Promise(setImmediate);
+        socket[leave]();
+        await readToEnd(socket);
+      }
+      expect(await deliver(receiver, '{"id":"evt_next"}')).toMatchObject({ status: 204 });
+      expect(onEvent.mock.calls).toEqual([[{ id: "evt_next" }]]);
+    });
+  });
+
+  describe(`${name}: secrets`, () => {
+    it("accepts either of two", async () => {
+      const receiver = await start({ ...OPTIONS, secrets: [SECRET, OTHER_SECRET] }, () => undefined);
+      expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 204 });
+      expect(await deliver(receiver, PAYLOAD, headerOf(PAYLOAD, NOW, OTHER_SECRET))).toMatchObject({ status: 204 });
+    });
+
+    it.each([
+      ["a function", (current: () => string[]) => current],
+      ["an async function", (current: () => string[]) => async () => Promise.resolve(current())],
+    ])("asks %s at each delivery", async (_name, wrap) => {
+      let current = [SECRET];
+      const receiver = await start({ ...OPTIONS, secrets: wrap(() => current) }, () => undefined);
+      expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 204 });
+      current = [OTHER_SECRET];
+      expect(await deliver(receiver, PAYLOAD)).toMatchObject({ problem: { code: "signature_mismatch" } });
+      expect(await deliver(receiver, PAYLOAD, headerOf(PAYLOAD, NOW, OTHER_SECRET))).toMatchObject({ status: 204 });
+    });
+
+    it("says 500 and what is wrong where a function gives none", async () => {
+      const receiver = await start({ ...OPTIONS, secrets: () => [] }, () => undefined);
+      expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 500, problem: { code: "no_secrets" } });
+    });
+
+    it("takes what a function throws for a fault of the receiver", async () => {
+      const secrets = (): never => {
+        throw new Error("vault is sealed");
+      };
+      const onEvent = vi.fn<() => void>();
+      const receiver = await start({ ...OPTIONS, secrets }, onEvent);
+      expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 500 });
+      expect(onEvent).not.toHaveBeenCalled();
+    });
+
+    it("refuses wrong options when the receiver is made", async () => {
+      const wrong = async (options: unknown): Promise<string> =>
+        start(options as WebhookOptions, () => undefined).then(
+          () => "started",
+          (error: unknown) => (error instanceof SignatureError ? error.code : String(error)),
+        );
+      expect(await wrong({ secrets: undefined })).toBe("no_secrets");
+      expect(await wrong({ secrets: "" })).toBe("empty_secret");
+      expect(await wrong({ secrets: SECRET, tolerance: Number.NaN })).toBe("invalid_tolerance");
+      expect(await wrong({ secrets: SECRET, limit: 0 })).toBe("invalid_limit");
+      expect(await wrong({ secrets: SECRET, limit: "1mb" })).toBe("invalid_limit");
+    });
+
+    it("honours tolerance and clock", async () => {
+      const receiver = await start({ secrets: SECRET, tolerance: 10, now: () => NOW + 11 }, () => undefined);
+      expect(await deliver(receiver, PAYLOAD)).toMatchObject({ problem: { code: "timestamp_too_old" } });
+      expect(await deliver(receiver, PAYLOAD, headerOf(PAYLOAD, NOW + 1))).toMatchObject({ status: 204 });
+    });
+  });
+
+  describe(`${name}: handlers`, () => {
+    it.each([
+      [
+        "throws",
+        () => {
+          throw new Error("boom");
+        },
+      ],
+      ["rejects", async () => Promise.reject(new Error("boom"))],
+      [
+        "fails with a SignatureError of its own",
+        () => {
+          throw refusal(() => {
+            throw new SignatureError("no_secrets", "boom");
+          });
+        },
+      ],
+    ])("one that %s is answered 500, and the next delivery is served", async (_name, onEvent: () => unknown) => {
+      let calls = 0;
+      const receiver = await start(OPTIONS, () => {
+        calls += 1;
+        return calls === 1 ? onEvent() : undefined;
+      });
+      expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 500 });
+      expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 204 });
+    });
+  });
+}

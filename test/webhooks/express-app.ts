@@ -1,0 +1,31 @@
+import type http from "node:http";
+import { createRequire } from "node:module";
+import type { NextFunction } from "../../src/webhooks/index.ts";
+
+/** Express ships no types; these are the parts that the tests use, written like its published ones. */
+interface Request extends http.IncomingMessage {
+  body: unknown;
+  rawBody?: Buffer;
+  params: Record<string, string>;
+}
+interface Response extends http.ServerResponse {
+  status(code: number): this;
+  json(body: unknown): this;
+  sendStatus(code: number): this;
+}
+type Handler = (request: Request, response: Response, next: NextFunction) => unknown;
+type ErrorHandler = (error: unknown, request: Request, response: Response, next: NextFunction) => unknown;
+
+export interface App extends http.RequestListener {
+  use(handler: Handler | ErrorHandler): App;
+  post(path: string, ...handlers: Handler[]): App;
+}
+
+interface Express {
+  (): App;
+  json(options?: { verify?: (request: Request, response: Response, bytes: Buffer) => void }): Handler;
+  raw(options: { type: string }): Handler;
+  text(options: { type: string }): Handler;
+}
+
+export const express = createRequire(import.meta.url)("express") as Express;

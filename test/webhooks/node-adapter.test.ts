@@ -1,0 +1,162 @@
+import http from "node:http";
+import { describe, expect, it, vi } from "vitest";
+import { nodeWebhook, type NodeWebhookOptions } from "../../src/webhooks/index.ts";
+import { deliver, describeAdapter } from "./adapter-conformance.ts";
+import { EVENT, headerOf, NOW, PAYLOAD, SECRET } from "./deliveries.ts";
+import { listen, openDelivery, readToEnd, type Receiver, serve } from "./receiver-server.ts";
+
+const OPTIONS = { secrets: SECRET, now: () => NOW };
+
+describeAdapter({
+  name: "node:http",
+  start: async (options, onEvent) =>
+    serve(
+      http.createServer(
+        nodeWebhook(options, async (event, _request, response) => {
+          await onEvent(event);
+          response.writeHead(204).end();
+        }),
+      ),
+    ),
+});
+
+describe("node:http", () => {
+  it("answers anything but POST with 405 and Allow", async () => {
+    const onEvent = vi.fn<() => void>();
+    const { url } = await listen(nodeWebhook(OPTIONS, onEvent));
+    for (const method of ["GET", "PUT", "DELETE"]) {
+      const response = await fetch(url, { method, headers: { "service-signature": headerOf("") } });
+      expect([response.status, response.headers.get("allow")]).toEqual([405, "POST"]);
+      expect(await response.json()).toMatchObject({ code: "method_not_allowed" });
+    }
+    expect(onEvent).not.toHaveBeenCalled();
+  });
+
+  it("uses the bytes that something kept in rawBody or body", async () => {
+    const seen: unknown[] = [];
+    const webhook = nodeWebhook(OPTIONS, (event, _request, response) => {
+      seen.push(event);
+      response.writeHead(204).end();
+    });
+    for (const keep of [
+      (bytes: Buffer) => ({ rawBody: bytes, body: JSON.parse(String(bytes)) }),
+      (bytes: Buffer) => ({ rawBody: bytes, body: "decoded otherwise" }),
+      (bytes: Buffer) => ({ body: bytes }),
+      (bytes: Buffer) => ({ rawBody: String(bytes) }),
+    ]) {
+      const receiver = await listen((request, response) => {
+        void drain(request).then((bytes) => webhook(Object.assign(request, keep(bytes)), response));
+      });
+      expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 204 });
+    }
+    expect(seen).toEqual([EVENT, EVENT, EVENT, EVENT]);
+  });
+
+  it("says what to change where the body has been consumed", async () => {
+    const onEvent = vi.fn<() => void>();
+    const webhook = nodeWebhook(OPTIONS, onEvent);
+    const receiver = await listen((request, response) => {
+      void drain(request).then((bytes) =>
+        webhook(Object.assign(request, { body: JSON.parse(String(bytes)) }), response),
+      );
+    });
+    expect(await deliver(receiver, PAYLOAD)).toMatchObject({
+      status: 500,
+      problem: { code: "body_already_parsed", detail: expect.stringMatching(/before the body parser [^]*rawBody/) },
+    });
+    expect(onEvent).not.toHaveBeenCalled();
+  });
+
+  it("says so too where the stream decodes its bytes, and where an empty body or a part of one has been read", async () => {
+    const webhook = nodeWebhook(OPTIONS, () => undefined);
+    const decoding = await listen((request, response) => webhook(request.setEncoding("latin1"), response));
+    expect(await deliver(decoding, PAYLOAD)).toMatchObject({ problem: { code: "body_already_parsed" } });
+    const drained = await listen((request, response) => void drain(request).then(() => webhook(request, response)));
+    expect(await deliver(drained, "")).toMatchObject({ problem: { code: "body_already_parsed" } });
+    const begun = await listen((request, response) => {
+      request.once("data", () => webhook(request.pause(), response));
+    });
+    expect(await deliver(begun, PAYLOAD)).toMatchObject({ problem: { code: "body_already_parsed" } });
+  });
+
+  it("reads the stream where a parser left it alone but set a body", async () => {
+    const webhook = nodeWebhook(OPTIONS, (_event, _request, response) => response.writeHead(204).end());
+    const receiver = await listen((request, response) => webhook(Object.assign(request, { body: {} }), response));
+    expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 204 });
+  });
+
+  it("answers without details where the handler fails, and tells onError", async () => {
+    const told: unknown[] = [];
+    const failure = new Error("database password hunter2");
+    const receiver = await failing({ onError: (error) => told.push(error) }, async () => Promise.reject(failure));
+    const response = await fetch(receiver.url, signed());
+    expect([response.status, await response.text()]).toEqual([500, ""]);
+    expect(told).toEqual([failure]);
+    const sealed = await listen(nodeWebhook({ secrets: async () => Promise.reject(failure) }, () => undefined));
+    expect(await (await fetch(sealed.url, signed())).text()).toBe("");
+  });
+
+  it("cuts an answer off that the handler began before it failed", async () => {
+    const receiver = await failing({}, (_event, _request, response) => {
+      response.writeHead(200, { "content-length": "10" });
+      response.write("half");
+      throw new Error("boom");
+    });
+    await expect(fetch(receiver.url, signed()).then(async (response) => response.text())).rejects.toThrow();
+  });
+
+  it("leaves an answer alone that was complete before the handler failed", async () => {
+    const receiver = await failing({}, (_event, _request, response) => {
+      response.writeHead(202).end("taken");
+      throw new Error("boom");
+    });
+    const head = [`Content-Length: ${Buffer.byteLength(PAYLOAD)}`, `Service-Signature: ${headerOf(PAYLOAD)}`];
+    const socket = await openDelivery(receiver, head);
+    socket.write(PAYLOAD);
+    // The connection serves the next delivery too.
+    socket.write(["POST / HTTP/1.1", "Host: receiver", "Connection: close", ...head, "", PAYLOAD].join("\r\n"));
+    expect(await readToEnd(socket)).toMatch(/^HTTP\/1\.1 202 [^]*taken[^]*HTTP\/1\.1 202 [^]*taken/);
+  });
+
+  it("does not answer again where something answered while the body was read", async () => {
+    const onError = vi.fn<() => void>();
+    const webhook = nodeWebhook({ ...OPTIONS, onError }, () => undefined);
+    const receiver = await listen((request, response) => {
+      response.writeHead(503).end();
+      webhook(request, response);
+    });
+    expect(await deliver(receiver, PAYLOAD, "")).toMatchObject({ status: 503 });
+    expect(await deliver(receiver, PAYLOAD, "")).toMatchObject({ status: 503 });
+    expect(onError).not.toHaveBeenCalled();
+  });
+
+  it("gives up on a sender that does not stop", async () => {
+    const receiver = await listen(nodeWebhook({ ...OPTIONS, limit: 1000 }, () => undefined));
+    const socket = await openDelivery(receiver, ["Content-Length: 1000000000000"]);
+    const closed = readToEnd(socket);
+    const block = Buffer.alloc(1_048_576);
+    const send = (): void => {
+      if (!socket.destroyed) socket.write(block, send);
+    };
+    send();
+    await closed;
+    expect(socket.bytesWritten).toBeLessThan(64 * block.length);
+  });
+});
+
+async function drain(request: http.IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+function signed(): RequestInit {
+  return { method: "POST", body: PAYLOAD, headers: { "service-signature": headerOf(PAYLOAD) } };
+}
+
+async function failing(
+  options: Partial<NodeWebhookOptions>,
+  handler: (event: unknown, request: http.IncomingMessage, response: http.ServerResponse) => unknown,
+): Promise<Receiver> {
+  return listen(nodeWebhook({ ...OPTIONS, ...options }, handler));
+}

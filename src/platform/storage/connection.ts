@@ -42,7 +42,19 @@ export class Connection {
     this.#database.exec(sql);
   }
 
+  /** Rolls back where a transaction is open; SQLite may have done so by itself. */
+  rollBack(): void {
+    try {
+      this.#database.exec("ROLLBACK");
+    } catch {
+      // No transaction is open.
+    }
+  }
+
+  /** Rolls back and closes. */
   close(): void {
+    // @photostructure/sqlite closes the file only when the statements are collected: no lock may outlast this call.
+    this.rollBack();
     this.#prepared.clear();
     this.#database.close();
   }

@@ -106,7 +106,7 @@ export class GroupCommit {
       this.#succeeded();
     } catch (error) {
       failure = this.#failed(error);
-      this.#rollBack();
+      this.#connection.rollBack();
     }
     stopWatching();
     this.#queue.unshift(...batch.splice(ran));
@@ -147,14 +147,6 @@ export class GroupCommit {
     };
     let next = setImmediate(watch);
     return () => clearImmediate(next);
-  }
-
-  #rollBack(): void {
-    try {
-      this.#connection.run("ROLLBACK");
-    } catch {
-      // SQLite rolls back by itself where the disk fails; then no transaction is left to roll back.
-    }
   }
 
   #settle(batch: readonly Waiting[], failure: StorageUnavailableError | undefined): void {

@@ -1,63 +1,66 @@
 import { StorageOpenError, StorageUnavailableError } from "./database.ts";
 
-/** SQLite's primary result codes that speak of the disk, the file or its locks, not of the statement. */
 const BUSY = 5;
 const CORRUPT = 11;
 const NOT_A_DATABASE = 26;
-const UNAVAILABLE: ReadonlyMap<number, string> = new Map([
-  [3, "access denied"],
-  [BUSY, "another program holds the database's write lock"],
-  [6, "the database is locked"],
-  [7, "out of memory"],
-  [8, "the database is read-only"],
-  [10, "disk I/O error"],
-  [CORRUPT, "the database file is damaged"],
-  [13, "the disk is full"],
-  [14, "the database file cannot be opened"],
-  [15, "the database's locks do not work"],
-  [22, "the file is too large for this system"],
-  [NOT_A_DATABASE, "the file is not a database"],
-]);
 
-/** Why the database cannot work now, or undefined where the statement itself was wrong. */
-function unavailability(error: unknown): string | undefined {
-  return UNAVAILABLE.get(primaryCode(error));
-}
-
-function primaryCode(error: unknown): number {
-  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return 0;
-  // The low byte; the rest says more precisely what failed.
-  return error.errcode & 0xff;
-}
-
-export function isBusy(error: unknown): boolean {
-  return primaryCode(error) === BUSY;
-}
+/** SQLite's primary result codes that speak of the disk, the file or its locks, not of the statement. */
+const UNAVAILABLE: readonly { code: number; message: string; reason: string }[] = [
+  { code: 3, message: "access permission denied", reason: "access is denied" },
+  { code: BUSY, message: "database is locked", reason: "another program holds the write lock" },
+  { code: 7, message: "out of memory", reason: "there is no memory left" },
+  { code: 8, message: "attempt to write a readonly database", reason: "the database is read-only" },
+  { code: 10, message: "disk I/O error", reason: "the disk fails" },
+  { code: CORRUPT, message: "database disk image is malformed", reason: "the database file is damaged" },
+  { code: 13, message: "database or disk is full", reason: "the disk is full" },
+  { code: 14, message: "unable to open database file", reason: "the database file cannot be opened" },
+  { code: 15, message: "locking protocol", reason: "the database's locks do not work" },
+  { code: NOT_A_DATABASE, message: "file is not a database", reason: "the file is not a database" },
+];
 
 /** Trouble with disk, file or locks as StorageUnavailableError; any other error as it is. */
 export function asUnavailable(error: unknown): unknown {
-  const reason = unavailability(error);
+  const reason = unavailability(error)?.reason;
   return reason === undefined
     ? error
     : new StorageUnavailableError(`Storage is unavailable: ${reason}.`, { cause: error });
 }
 
-/** What went wrong while opening, in words that name the file and the way out. */
+/** What went wrong while opening a file, in words that name it and the way out. */
 export function asOpenError(error: unknown, file: string): unknown {
   if (error instanceof StorageOpenError) return error;
-  const options = { cause: error };
-  const code = primaryCode(error);
-  if (code === NOT_A_DATABASE || code === CORRUPT) {
-    const problem = code === CORRUPT ? "a damaged SQLite database" : "not an SQLite database";
-    const advice = "Restore it from a backup, or name another file.";
-    return new StorageOpenError("not_a_database", `${file} is ${problem}. ${advice}`, options);
+  const cause = error instanceof StorageUnavailableError ? error.cause : error;
+  const trouble = unavailability(cause);
+  switch (trouble?.code) {
+    case NOT_A_DATABASE:
+    case CORRUPT: {
+      const problem = trouble.code === CORRUPT ? "a damaged SQLite database" : "not an SQLite database";
+      const advice = "Restore it from a backup, or name another file.";
+      return new StorageOpenError("not_a_database", `${file} is ${problem}. ${advice}`, { cause });
+    }
+    case BUSY: {
+      const problem = `Another program is writing to ${file}. Stop it, then start again.`;
+      return new StorageOpenError("locked", problem, { cause });
+    }
+    default: {
+      const reason = trouble?.reason ?? fileSystemReason(cause);
+      if (reason === undefined) return error;
+      return new StorageOpenError("not_writable", `${file} cannot be written: ${reason}.`, { cause });
+    }
   }
-  if (code === BUSY) {
-    return new StorageOpenError("locked", `Another program is writing to ${file}. Stop it and start again.`, options);
-  }
-  const reason = unavailability(error) ?? fileSystemReason(error);
-  if (reason === undefined) return error;
-  return new StorageOpenError("not_writable", `${file} cannot be written: ${reason}.`, options);
+}
+
+export function isBusy(error: unknown): boolean {
+  return unavailability(error)?.code === BUSY;
+}
+
+function unavailability(error: unknown) {
+  if (!(error instanceof Error) || !("code" in error) || error.code !== "ERR_SQLITE_ERROR") return undefined;
+  // @photostructure/sqlite gives no number where reading several rows failed.
+  if (!("errcode" in error)) return UNAVAILABLE.find(({ message }) => message === error.message);
+  // The low byte; the rest says more precisely what failed.
+  const primary = Number(error.errcode) & 0xff;
+  return UNAVAILABLE.find(({ code }) => code === primary);
 }
 
 function fileSystemReason(error: unknown): string | undefined {

@@ -66,7 +66,7 @@ function openLocked(sqlite: SqliteRuntime, file: string, lock: FileLock, options
     reader.exec(READER_SETTINGS);
     return new SqliteStorage(file, { writer, reader, lock }, options.log);
   } catch (error) {
-    // Ends an unfinished migration too: what it did is rolled back.
+    // Rolls an unfinished migration back too.
     writer.close();
     throw error;
   }

@@ -59,9 +59,13 @@ function humanReporter(context: Context): Reporter {
       const time = dim(clockTime(context.now()));
       if (activity.event === "request") {
         const { method, path, status, duration_ms, request_id } = activity;
-        output.line(`${time}  ${colorStatus(status, styles)}  ${method.padEnd(6)} ${path}  ${dim(`${duration_ms} ms  ${request_id}`)}`);
+        output.line(
+          `${time}  ${colorStatus(status, styles)}  ${method.padEnd(6)} ${path}  ${dim(`${duration_ms} ms  ${request_id}`)}`,
+        );
       } else if (activity.event === "listener") {
-        output.line(`${time}  ${activity.state === "connected" ? "→" : "←"} listener ${activity.state}  ${dim(activity.listener)}`);
+        output.line(
+          `${time}  ${activity.state === "connected" ? "→" : "←"} listener ${activity.state}  ${dim(activity.listener)}`,
+        );
       } else {
         output.warn(activity.message);
       }
@@ -87,5 +91,5 @@ function humanReporter(context: Context): Reporter {
 }
 
 function withErrorText({ err, ...fields }: Record<string, unknown>): Record<string, unknown> {
-  return err === undefined ? fields : { ...fields, err: err instanceof Error ? err.message : String(err) };
+  return err === undefined ? fields : { ...fields, err: err instanceof Error ? err.message : JSON.stringify(err) };
 }

@@ -73,7 +73,10 @@ function untilSignal({ signal }: Context): Promise<void> {
 /** What a person can put right gets its own words; anything else is a defect. */
 function explain(error: unknown, { port, host }: ServeOptions): unknown {
   if (error instanceof StorageOpenError || error instanceof MasterKeyError) {
-    return new UserError(error.message, { code: error instanceof StorageOpenError ? error.code : "master_key", cause: error });
+    return new UserError(error.message, {
+      code: error instanceof StorageOpenError ? error.code : "master_key",
+      cause: error,
+    });
   }
   switch ((error as NodeJS.ErrnoException).code) {
     case "EADDRINUSE":

@@ -1,0 +1,100 @@
+import type { Command } from "commander";
+import type { Context } from "./context.ts";
+
+/** What a module of `commands/` exports: it adds its command, with all that belongs to it, to the program. */
+export interface CommandModule {
+  register(program: Command, context: Context): void;
+}
+
+export interface CommandEntry {
+  name: string;
+  group: string;
+  /** Imperative, sentence case, no full stop. */
+  summary: string;
+  load(): Promise<CommandModule>;
+}
+
+const START = "Start here";
+const RESOURCES = "Resources";
+const WEBHOOKS = "Events and webhooks";
+const SESSION = "Session";
+const MORE = "More";
+
+/** Every top-level command, in the order in which help lists them. */
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: "demo",
+    group: START,
+    summary: "Show everything at work, end to end",
+    load: () => import("./commands/demo/index.ts"),
+  },
+  {
+    name: "serve",
+    group: START,
+    summary: "Run the platform on this machine",
+    load: () => import("./commands/serve/index.ts"),
+  },
+  {
+    name: "customers",
+    group: RESOURCES,
+    summary: "Create, find, change and delete customers",
+    load: () => import("./commands/customers/index.ts"),
+  },
+  {
+    name: "orders",
+    group: RESOURCES,
+    summary: "Create, complete and cancel orders",
+    load: () => import("./commands/orders/index.ts"),
+  },
+  {
+    name: "payments",
+    group: RESOURCES,
+    summary: "Create payments; let them succeed or fail",
+    load: () => import("./commands/payments/index.ts"),
+  },
+  {
+    name: "listen",
+    group: WEBHOOKS,
+    summary: "Relay sandbox events to your application",
+    load: () => import("./commands/listen/index.ts"),
+  },
+  {
+    name: "trigger",
+    group: WEBHOOKS,
+    summary: "Make an event happen through real API calls",
+    load: () => import("./commands/trigger/index.ts"),
+  },
+  {
+    name: "events",
+    group: WEBHOOKS,
+    summary: "Look at what happened",
+    load: () => import("./commands/events/index.ts"),
+  },
+  {
+    name: "webhooks",
+    group: WEBHOOKS,
+    summary: "Sign and verify deliveries",
+    load: () => import("./commands/webhooks/index.ts"),
+  },
+  { name: "login", group: SESSION, summary: "Sign in", load: () => import("./commands/login.ts") },
+  {
+    name: "logout",
+    group: SESSION,
+    summary: "Forget the stored credentials",
+    load: () => import("./commands/logout.ts"),
+  },
+  {
+    name: "whoami",
+    group: SESSION,
+    summary: "Show who is signed in, and where",
+    load: () => import("./commands/whoami.ts"),
+  },
+  { name: "api", group: MORE, summary: "Call any path of the API", load: () => import("./commands/api.ts") },
+  { name: "version", group: MORE, summary: "Print versions", load: () => import("./commands/version.ts") },
+  {
+    name: "help",
+    group: MORE,
+    summary: "Explain a command or a topic",
+    load: () => import("./commands/help/index.ts"),
+  },
+];

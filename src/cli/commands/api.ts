@@ -1,0 +1,99 @@
+import { Argument, type Command, InvalidArgumentError, Option } from "commander";
+import type { ApiRequest, Client, Method } from "../../client/http.ts";
+import type { Page } from "../../client/pages.ts";
+import type { Context } from "../context.ts";
+import { UsageError } from "../errors.ts";
+import { addExamples } from "../help-layout.ts";
+import { type Pair, pairsOption } from "../options.ts";
+import { assign } from "../assignments.ts";
+import { confirmDestruction } from "./resource/confirm-destruction.ts";
+
+const METHODS: readonly Method[] = ["GET", "POST", "PATCH", "PUT", "DELETE"];
+
+interface Flags {
+  field?: Pair[];
+  input?: string;
+  paginate?: true;
+  idempotencyKey?: string;
+  yes?: true;
+}
+
+/** `service api <METHOD> <path>`. */
+export function register(program: Command, context: Context): void {
+  const api = program
+    .command("api")
+    .description("Call any path of the API with the profile's credential, and print the answer.")
+    .addArgument(new Argument("<method>", METHODS.join(", ")).argParser(parseMethod))
+    .addArgument(new Argument("<path>", "Path below the base URL, such as /v1/customers").argParser(parsePath))
+    .addOption(
+      pairsOption(
+        "-f, --field <key=value>",
+        "Member of the body, or of the query for GET; a value that is JSON counts as JSON (repeatable)",
+      ),
+    )
+    .addOption(new Option("--input <file>", "Send this file as the body; - is standard input").conflicts("field"))
+    .option("--paginate", "Follow the cursors and print the whole list")
+    .option("--idempotency-key <key>", "Make repeating a POST safe: one key, one effect")
+    .option("--yes", "Do not ask before a DELETE in live mode")
+    .action((method: Method, path: string, flags: Flags) => runApi(method, path, flags, context));
+  addExamples(api, [
+    "service api GET /v1/customers -f limit=5",
+    "service api POST /v1/orders -f amount=1999 -f currency=EUR -f metadata.source=api",
+    "service api POST /v1/customers --input customer.json",
+    "service api GET /v1/events --paginate --json --jq '.data | length'",
+  ]);
+}
+
+async function runApi(method: Method, path: string, flags: Flags, context: Context): Promise<void> {
+  if (flags.paginate && method !== "GET") throw new UsageError("--paginate works with GET only");
+  if (method === "DELETE") {
+    const id = path.split("/").at(-1) ?? path;
+    await confirmDestruction(context, { id, consequence: `DELETE ${path} will be sent`, yes: flags.yes });
+  }
+  const request = await requestOf(method, path, flags, context);
+  const client = await context.client();
+  const body = flags.paginate ? await wholeList(client, request) : (await client.request(request)).body;
+  await context.output.document(body);
+}
+
+async function requestOf(method: Method, path: string, flags: Flags, context: Context): Promise<ApiRequest> {
+  const { idempotencyKey } = flags;
+  if (flags.input !== undefined) {
+    const text = (await context.readInput(flags.input, "--input")).toString("utf8");
+    return { method, path, body: text, idempotencyKey };
+  }
+  const fields = flags.field ?? [];
+  if (method === "GET" || method === "DELETE") {
+    return { method, path, query: Object.fromEntries(fields) };
+  }
+  const body = fields.reduce<Record<string, unknown>>((whole, [key, value]) => assign(whole, key, value), {});
+  return { method, path, body, idempotencyKey };
+}
+
+/** All pages as one list document. */
+async function wholeList(client: Client, request: ApiRequest): Promise<unknown> {
+  const data: unknown[] = [];
+  let cursor: string | undefined;
+  for (;;) {
+    const query = cursor === undefined ? request.query : { ...request.query, cursor };
+    const { body } = await client.request<Page<unknown>>({ ...request, ...(query === undefined ? {} : { query }) });
+    if (!Array.isArray(body.data)) throw new UsageError(`--paginate: ${request.path} did not answer with a list`);
+    data.push(...body.data);
+    if (!body.has_more || body.next_cursor === null) return { ...body, data, has_more: false, next_cursor: null };
+    cursor = body.next_cursor;
+  }
+}
+
+function parseMethod(text: string): Method {
+  const method = METHODS.find((candidate) => candidate === text.toUpperCase());
+  if (method === undefined) throw new InvalidArgumentError(`It is one of ${METHODS.join(", ")}.`);
+  return method;
+}
+
+/** A whole URL is refused: the credential belongs to the profile's platform. */
+function parsePath(text: string): string {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text) || text.startsWith("//")) {
+    throw new InvalidArgumentError("It is a path such as /v1/customers; --base-url names the platform.");
+  }
+  return text.startsWith("/") ? text : `/${text}`;
+}

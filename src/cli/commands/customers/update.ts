@@ -1,0 +1,56 @@
+import type { Command } from "commander";
+import { apiPath } from "../../../client/path.ts";
+import type { Customer, CustomerUpdate } from "../../../contract/schemas/customer.ts";
+import type { Context } from "../../context.ts";
+import { UsageError } from "../../errors.ts";
+import { addExamples } from "../../help-layout.ts";
+import { objectId, objectOfPairs, type Pair, pairsOption } from "../../options.ts";
+import { CUSTOMERS } from "./view.ts";
+
+interface Flags {
+  email?: string;
+  name?: string;
+  phone?: string;
+  metadata?: Pair[];
+}
+
+export function registerUpdate(customers: Command, context: Context): void {
+  const update = customers
+    .command("update")
+    .description("Change a customer; what is not named stays as it is")
+    .argument("<id>", "Id of the customer", objectId)
+    .option("--email <address>", "New email address")
+    .option("--name <text>", "New name; empty removes it")
+    .option("--phone <number>", "New phone number in E.164; empty removes it")
+    .addOption(pairsOption("--metadata <key=value...>", "Pairs to set; key= removes one"))
+    .action((id: string, flags: Flags) => runUpdate(id, flags, context));
+  addExamples(update, [
+    `service customers update ${CUSTOMERS.exampleId} --name 'Ada King'`,
+    `service customers update ${CUSTOMERS.exampleId} --metadata plan=pro --metadata trial=`,
+  ]);
+}
+
+async function runUpdate(id: string, flags: Flags, context: Context): Promise<void> {
+  if (Object.keys(flags).length === 0) {
+    throw new UsageError("Nothing to change was given", {
+      hint: "Name at least one of --email, --name, --phone, --metadata.",
+    });
+  }
+  const client = await context.client();
+  const { body } = await client.request<Customer>({
+    method: "PATCH",
+    path: CUSTOMERS.path + apiPath`/${id}`,
+    body: changesOf(flags),
+  });
+  context.output.success(`Updated customer ${id}`);
+  await context.output.object(body, CUSTOMERS.view);
+}
+
+function changesOf({ email, name, phone, metadata }: Flags): CustomerUpdate {
+  return {
+    ...(email === undefined ? {} : { email }),
+    ...(name === undefined ? {} : { name: name === "" ? null : name }),
+    ...(phone === undefined ? {} : { phone: phone === "" ? null : phone }),
+    ...(metadata === undefined ? {} : { metadata: objectOfPairs(metadata, "--metadata") }),
+  };
+}

@@ -1,0 +1,52 @@
+import type { WebhookEvent } from "../../../webhooks/index.ts";
+import type { Context } from "../../context.ts";
+
+/** Tells the demo's story: lines for a person, or one JSON object a step. */
+export interface Narrator {
+  begin(title: string, command: string): { done(said: string): void; failed(why: string): void };
+  delivered(event: WebhookEvent): void;
+  stayOpen(baseUrl: string, configFolder: string): void;
+}
+
+const TITLE_WIDTH = 10;
+
+export function createNarrator(context: Context): Narrator {
+  return context.output.json ? jsonNarrator(context) : humanNarrator(context);
+}
+
+function jsonNarrator({ output }: Context): Narrator {
+  return {
+    begin: (title, command) => ({
+      done: (said) => output.line(JSON.stringify({ event: "step", step: title, command, ok: true, detail: said })),
+      failed: (why) => output.line(JSON.stringify({ event: "step", step: title, command, ok: false, detail: why })),
+    }),
+    delivered: (event) => output.line(JSON.stringify({ event: "delivered", verified: true, payload: event })),
+    stayOpen: (baseUrl) => output.line(JSON.stringify({ event: "open", base_url: baseUrl })),
+  };
+}
+
+function humanNarrator({ output }: Context): Narrator {
+  const { styles } = output;
+  const indent = " ".repeat(TITLE_WIDTH + 4);
+  return {
+    begin(title, command) {
+      output.line(`${styles.strong(title.padEnd(TITLE_WIDTH))}  ${styles.dim("$")} ${command}`);
+      return {
+        done: (said) => output.line(`${indent}${styles.good("✓")} ${said}\n`),
+        failed: (why) => output.line(`${indent}${styles.bad("✗")} ${why.replaceAll("\n", `\n${indent}  `)}\n`),
+      };
+    },
+    delivered(event) {
+      const json = JSON.stringify(event, null, 2).replaceAll("\n", `\n${indent}`);
+      output.line(`${indent}${styles.dim(json)}\n`);
+      output.line(`${styles.good("✓")} ${styles.strong("Every step was seen.")}`);
+    },
+    stayOpen(baseUrl, configFolder) {
+      output.line(`\nThe platform stays open at ${styles.strong(baseUrl)}. Go on in another terminal:`);
+      output.line(`  $ export SERVICE_CONFIG_DIR=${configFolder}`);
+      output.line("  $ service trigger payment.failed");
+      output.line("  $ service events list");
+      output.line(styles.dim("Ctrl-C ends the demo and forgets its data."));
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import { type Command, Option } from "commander";
+import { EVENT_TYPES } from "../../../contract/event-types.ts";
+import type { Context } from "../../context.ts";
+import { addExamples } from "../../help-layout.ts";
+import { objectId } from "../../options.ts";
+import { registerGet } from "../resource/get.ts";
+import { createdFilters, registerList } from "../resource/list.ts";
+import { EVENTS } from "./view.ts";
+
+/** `service events`. */
+export function register(program: Command, context: Context): void {
+  const events = program.command("events").description("Look at what happened.");
+  addExamples(events, [
+    "service events list --type 'order.*' --created-after 1h",
+    `service events get ${EVENTS.exampleId}`,
+  ]);
+  registerList(events, context, EVENTS, {
+    filters: [
+      new Option("--type <subscription>", `Only these: an event type such as ${EVENT_TYPES[4]}, 'order.*', or '*'`),
+      new Option("--related <id>", "Only those about this object").argParser(objectId),
+      ...createdFilters(context),
+    ],
+    examples: [
+      "service events list --type 'payment.*'",
+      "service events list --related ord_4Vf8aTqz0bKm2sNw9XyRcd",
+      "service events list --json --jq '.[] | {id, type}'",
+    ],
+  });
+  registerGet(events, context, EVENTS);
+}

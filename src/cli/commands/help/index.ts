@@ -1,0 +1,37 @@
+import type { Command } from "commander";
+import { nearest } from "../../../contract/nearest.ts";
+import { COMMANDS } from "../../command-table.ts";
+import type { Context } from "../../context.ts";
+import { UsageError } from "../../errors.ts";
+import { commandNamed } from "../../usage-error.ts";
+import { TOPICS } from "./topics.ts";
+
+/** `service help [command or topic]`. */
+export function register(program: Command, context: Context): void {
+  program
+    .command("help")
+    .description(`Explain a command, or a topic: ${Object.keys(TOPICS).join(", ")}.`)
+    .argument("[name...]", "A command with its parts, or a topic")
+    .action((names: readonly string[]) => runHelp(names, program, context));
+}
+
+function runHelp(names: readonly string[], program: Command, context: Context): void {
+  const [name] = names;
+  const topic = name !== undefined && Object.hasOwn(TOPICS, name) ? TOPICS[name] : undefined;
+  if (topic !== undefined) return context.output.line(topic.trim());
+  const command = commandNamed(program, names);
+  const unknown = names.find(
+    (_, depth) => commandNamed(program, names.slice(0, depth + 1)) === commandNamed(program, names.slice(0, depth)),
+  );
+  if (unknown !== undefined) {
+    const known =
+      command === program
+        ? [...COMMANDS.map((entry) => entry.name), ...Object.keys(TOPICS)]
+        : command.commands.map((child) => child.name());
+    const near = nearest(unknown, known);
+    throw new UsageError(`There is no command or topic "${names.join(" ")}"`, {
+      hint: near.length > 0 ? `Did you mean ${near.join(" or ")}?` : "`service --help` lists them.",
+    });
+  }
+  command.outputHelp();
+}

@@ -1,0 +1,40 @@
+import type { Command, Option } from "commander";
+import { apiPath } from "../../../client/path.ts";
+import type { Context } from "../../context.ts";
+import { addExamples } from "../../help-layout.ts";
+import { objectId } from "../../options.ts";
+import { addIdempotencyKey } from "./idempotency-key.ts";
+import type { Resource } from "./resource.ts";
+
+export interface Action<Flags extends object> {
+  /** The command's name and the last part of the path. */
+  verb: string;
+  /** What has been done, for the note: `Completed`. */
+  past: string;
+  description: string;
+  options?: readonly Option[];
+  body?: (flags: Flags) => object;
+}
+
+/** A verb that moves one object to another status, such as `complete`. */
+export function registerAction<Item extends object, Flags extends object>(
+  group: Command,
+  context: Context,
+  { command, exampleId, path, view }: Resource<Item>,
+  { verb, past, description, options = [], body = () => ({}) }: Action<Flags>,
+): void {
+  const action = group.command(verb).description(description).argument("<id>", `Id of the ${view.noun}`, objectId);
+  for (const option of options) action.addOption(option);
+  addIdempotencyKey(action).action(async (id: string, flags: Flags & { idempotencyKey?: string }) => {
+    const client = await context.client();
+    const { body: changed } = await client.request<Item>({
+      method: "POST",
+      path: path + apiPath`/${id}/${verb}`,
+      body: body(flags),
+      idempotencyKey: flags.idempotencyKey,
+    });
+    context.output.success(`${past} ${view.noun} ${id}`);
+    await context.output.object(changed, view);
+  });
+  addExamples(action, [`service ${command} ${verb} ${exampleId}`]);
+}

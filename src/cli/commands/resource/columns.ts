@@ -1,0 +1,73 @@
+import type { Styles } from "../../terminal/styles.ts";
+import { relativeTime } from "../../terminal/time.ts";
+import type { Column } from "../../terminal/view.ts";
+
+/** Columns that several resources share. */
+
+export const ID: Column<{ id: string }> = {
+  label: "Id",
+  text: ({ id }) => id,
+  style: (text, styles) => styles.accent(text),
+};
+
+/** In a table on a terminal an age is what one looks for; a pipe gets the timestamp. */
+export const CREATED: Column<{ created: string }> = {
+  label: "Created",
+  text: ({ created }, { now, terminal }) => (terminal ? relativeTime(created, now) : created),
+  style: (text, styles) => styles.dim(text),
+  optional: true,
+};
+
+export const CREATED_AT: Column<{ created: string }> = {
+  label: "Created",
+  text: ({ created }, { now, terminal }) => (terminal ? `${created}  (${relativeTime(created, now)})` : created),
+};
+
+export const ENVIRONMENT: Column<{ livemode: boolean }> = {
+  label: "Environment",
+  text: ({ livemode }) => (livemode ? "live" : "sandbox"),
+  style: (text, styles) => (text === "live" ? styles.warn(text) : text),
+};
+
+export const METADATA: Column<{ metadata: Record<string, string> }> = {
+  label: "Metadata",
+  text: ({ metadata }, { terminal }) => {
+    if (!terminal) return JSON.stringify(metadata);
+    return Object.entries(metadata)
+      .map(([key, value]) => `${key}=${value}`)
+      .join(", ");
+  },
+};
+
+/** Minor units as people write the amount; a pipe gets the API's integer. */
+export const AMOUNT: Column<{ amount: number; currency: string }> = {
+  label: "Amount",
+  align: "right",
+  text: ({ amount, currency }, { terminal }) => (terminal ? majorUnits(amount, currency) : String(amount)),
+};
+
+export const CURRENCY: Column<{ currency: string }> = { label: "Currency", text: ({ currency }) => currency };
+
+/** A status column; which statuses are good and bad is the resource's to say. */
+export function statusColumn<Status extends string>(
+  meanings: Partial<Record<Status, "good" | "bad" | "dim">>,
+): Column<{ status: Status }> {
+  return {
+    label: "Status",
+    text: ({ status }) => status,
+    style: (text: string, styles: Styles, { status }) => {
+      const meaning = meanings[status];
+      return meaning === undefined ? text : styles[meaning](text);
+    },
+  };
+}
+
+function majorUnits(amount: number, currency: string): string {
+  try {
+    const format = new Intl.NumberFormat("en", { style: "currency", currency, currencyDisplay: "code" });
+    const { maximumFractionDigits: digits = 2 } = format.resolvedOptions();
+    return (amount / 10 ** digits).toFixed(digits);
+  } catch {
+    return String(amount);
+  }
+}

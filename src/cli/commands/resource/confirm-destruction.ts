@@ -1,0 +1,19 @@
+import type { Context } from "../../context.ts";
+import { UserError, UsageError } from "../../errors.ts";
+
+/** Live mode asks before it destroys: the id has to be typed. Without anybody to ask, `--yes` is required. */
+export async function confirmDestruction(
+  context: Context,
+  { id, consequence, yes }: { id: string; consequence: string; yes: boolean | undefined },
+): Promise<void> {
+  if (!context.globals.live || yes === true) return;
+  if (!context.interactive) {
+    throw new UsageError(`${consequence} in live mode, and nobody can be asked: --yes is required`, {
+      code: "confirmation_required",
+    });
+  }
+  context.output.warn(`${consequence}. This is the live environment, and it cannot be undone.`);
+  const typed = await context.prompts.text({ message: `Type ${id} to go on:`, flag: "--yes" });
+  if (typed.trim() !== id)
+    throw new UserError("What was typed is not the id: nothing was done", { code: "not_confirmed" });
+}

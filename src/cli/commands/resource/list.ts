@@ -1,0 +1,41 @@
+import { type Command, Option } from "commander";
+import type { QueryValue } from "../../../client/base-url.ts";
+import { listItems } from "../../../client/pages.ts";
+import type { Context } from "../../context.ts";
+import { addExamples } from "../../help-layout.ts";
+import { pointInTime, wholeNumber } from "../../options.ts";
+import type { Resource } from "./resource.ts";
+
+const DEFAULT_LIMIT = 20;
+
+/** `list`, newest first, with the filters that the resource has: each option's name is the query's, with dashes. */
+export function registerList<Item extends object>(
+  group: Command,
+  context: Context,
+  resource: Resource<Item>,
+  { filters, examples }: { filters: readonly Option[]; examples: readonly string[] },
+): void {
+  const list = group.command("list").description(`List ${resource.view.plural}, newest first`);
+  for (const filter of filters) list.addOption(filter);
+  list
+    .addOption(new Option("--limit <count>", "List at most this many").argParser(wholeNumber(1)).default(DEFAULT_LIMIT))
+    .addOption(new Option("--all", "List all of them").conflicts("limit"))
+    .action(async (flags: { limit: number; all?: true } & Record<string, QueryValue>) => {
+      const query = Object.fromEntries(
+        filters.map((filter) => [filter.name().replaceAll("-", "_"), flags[filter.attributeName()]]),
+      );
+      const client = await context.client();
+      const items = listItems<Item>(client, resource.path, { query, most: flags.all ? Infinity : flags.limit });
+      await context.output.list(items, resource.view);
+    });
+  addExamples(list, examples);
+}
+
+/** `--created-after` and `--created-before`. */
+export function createdFilters(context: Context): Option[] {
+  const parse = pointInTime(() => context.now());
+  return [
+    new Option("--created-after <time>", "Only later ones: a timestamp, a date, or an age such as 2h").argParser(parse),
+    new Option("--created-before <time>", "Only earlier ones").argParser(parse),
+  ];
+}

@@ -1,0 +1,53 @@
+import { type Command, Option } from "commander";
+import { EVENT_TYPES, type EventType, isEventType } from "../../../contract/event-types.ts";
+import { nearest } from "../../../contract/nearest.ts";
+import type { Context } from "../../context.ts";
+import { UsageError } from "../../errors.ts";
+import { addExamples } from "../../help-layout.ts";
+import { pairsOption, wholeNumber } from "../../options.ts";
+import type { TriggerFlags } from "./run.ts";
+
+/** `service trigger <event type>`. */
+export function register(program: Command, context: Context): void {
+  const trigger = program
+    .command("trigger")
+    .description("Make an event happen through the API calls that an application would make, in the sandbox.")
+    .argument("[type]", "Event type, such as order.completed; --list shows them all")
+    .addOption(pairsOption("--override <path=value...>", "Set a field of the object: amount=500, metadata.plan=pro"))
+    .addOption(new Option("--data <file>", "The whole data.object as JSON; - is standard input"))
+    .addOption(new Option("--count <number>", "Make it happen this often").argParser(wholeNumber(1)).default(1))
+    .addOption(new Option("--rate <number>", "At most so many a second").argParser(wholeNumber(1)))
+    .addOption(new Option("--wait", "Wait until all deliveries ended; exit 1 if one failed"))
+    .addOption(new Option("--list", "List the event types and the calls behind each"))
+    .action((type: string | undefined, flags: TriggerFlags & { list?: true }) => dispatch(type, flags, context));
+  addExamples(trigger, [
+    "service trigger order.completed",
+    "service trigger order.completed --override amount=5000 currency=USD",
+    "service trigger payment.failed --override failure_code=insufficient_funds",
+    "service trigger customer.created --count 100 --rate 20",
+    "service trigger order.completed --data order.json",
+  ]);
+}
+
+async function dispatch(
+  type: string | undefined,
+  { list, ...flags }: TriggerFlags & { list?: true },
+  context: Context,
+): Promise<void> {
+  if (list) {
+    const { listTypes } = await import("./list-types.ts");
+    return await listTypes(context);
+  }
+  const known = parseType(type);
+  const { runTrigger } = await import("./run.ts");
+  await runTrigger(known, flags, context);
+}
+
+function parseType(text: string | undefined): EventType {
+  if (text === undefined) throw new UsageError("Which event?", { hint: "`service trigger --list` shows them all." });
+  if (isEventType(text)) return text;
+  const near = nearest(text, EVENT_TYPES);
+  throw new UsageError(`There is no event type "${text}"`, {
+    hint: near.length > 0 ? `Did you mean ${near.join(" or ")}?` : "`service trigger --list` shows them all.",
+  });
+}

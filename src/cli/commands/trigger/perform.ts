@@ -1,0 +1,58 @@
+import type { Client, Method } from "../../../client/http.ts";
+import type { Page } from "../../../client/pages.ts";
+import type { EventType } from "../../../contract/event-types.ts";
+import type { Event } from "../../../contract/schemas/event.ts";
+import type { Step } from "./recipes.ts";
+
+/** One call that was made, for the person who watches. */
+export interface Call {
+  method: Method;
+  path: string;
+  status: number;
+  id: string;
+  milliseconds: number;
+}
+
+/** What became of one trigger: `subject` is the object's id, or the event itself where the platform answered with it. */
+export interface Outcome {
+  subject: string;
+  event: Event | undefined;
+}
+
+/** Makes the calls of a plan in turn. `unique` tells this one from others, as in an email address. */
+export async function perform(
+  client: Client,
+  steps: readonly Step[],
+  { unique, onCall, now }: { unique: string; onCall: (call: Call) => void; now: () => number },
+): Promise<Outcome> {
+  let subject = "";
+  let event: Event | undefined;
+  for (const step of steps) {
+    const path = step.path(subject);
+    const started = now();
+    const { status, body } = await client.request<{ id: string; object: string }>({
+      method: step.method,
+      path,
+      ...(step.body === undefined ? {} : { body: step.body(unique) }),
+    });
+    onCall({ method: step.method, path, status, id: body.id, milliseconds: now() - started });
+    subject = body.id;
+    if (body.object === "event") event = body as unknown as Event;
+  }
+  return { subject, event };
+}
+
+/** The event that the calls caused: the newest of its type about the object. */
+export async function findEvent(
+  client: Client,
+  type: EventType,
+  { subject, event }: Outcome,
+): Promise<Event | undefined> {
+  if (event !== undefined) return event;
+  const { body } = await client.request<Page<Event>>({
+    method: "GET",
+    path: "/v1/events",
+    query: { related: subject, type, limit: 1 },
+  });
+  return body.data[0];
+}

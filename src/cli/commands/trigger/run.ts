@@ -1,0 +1,134 @@
+import type { Client } from "../../../client/http.ts";
+import type { EventType } from "../../../contract/event-types.ts";
+import type { Event } from "../../../contract/schemas/event.ts";
+import type { Context } from "../../context.ts";
+import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../errors.ts";
+import type { Pair } from "../../options.ts";
+import { printable } from "../../terminal/printable.ts";
+import { formatDuration } from "../../terminal/time.ts";
+import { awaitDeliveries } from "./deliveries.ts";
+import { type Call, findEvent, perform } from "./perform.ts";
+import { planSteps } from "./plan.ts";
+import type { Step } from "./recipes.ts";
+
+export interface TriggerFlags {
+  override?: Pair[];
+  data?: string;
+  count: number;
+  rate?: number;
+  wait?: true;
+}
+
+const MOST_AT_ONCE = 8;
+
+/** Makes an event happen, once or many times. */
+export async function runTrigger(type: EventType, flags: TriggerFlags, context: Context): Promise<void> {
+  if (context.globals.live) {
+    throw new UsageError("Events are triggered in the sandbox only", { hint: "Leave out --live." });
+  }
+  const data = flags.data === undefined ? undefined : await readObject(flags.data, context);
+  const steps = planSteps(type, flags.override ?? [], data);
+  const client = await context.client();
+  const events =
+    flags.count === 1
+      ? [await triggerOnce(type, steps, client, context)]
+      : await triggerMany(type, steps, flags, client, context);
+  if (flags.wait) await reportDeliveries(events, client, context);
+}
+
+async function triggerOnce(type: EventType, steps: readonly Step[], client: Client, context: Context): Promise<Event> {
+  const { output } = context;
+  const onCall = (call: Call): void => {
+    if (!output.json && !output.quiet) output.line(callLine(call, context));
+  };
+  const outcome = await perform(client, steps, { unique: uniqueName(context), onCall, now: () => context.now() });
+  const event = await findEvent(client, type, outcome);
+  if (event === undefined) throw new UserError(`The calls succeeded, but no ${type} of ${outcome.subject} was found`);
+  if (output.json) await output.document(event);
+  else if (output.quiet) output.line(event.id);
+  else if (output.terminal) output.success(`Triggered ${output.noteStyles.strong(type)} ${event.id}`);
+  else output.line(`EVENT\t${type}\t${event.id}`);
+  return event;
+}
+
+/** Many of them, up to 8 at once, started no faster than the rate. Resolves with the events where they are asked for. */
+async function triggerMany(
+  type: EventType,
+  steps: readonly Step[],
+  { count, rate, wait }: TriggerFlags,
+  client: Client,
+  context: Context,
+): Promise<Event[]> {
+  const { output } = context;
+  const wanted = output.json || output.quiet || wait === true;
+  const events: Event[] = [];
+  const bar = output.progress(count, type);
+  const started = context.now();
+  let next = 0;
+
+  async function work(): Promise<void> {
+    while (next < count) {
+      const mine = next++;
+      if (rate !== undefined) await context.sleep(Math.max(0, started + (mine * 1000) / rate - context.now()));
+      const outcome = await perform(client, steps, {
+        unique: uniqueName(context),
+        onCall: () => {},
+        now: () => context.now(),
+      });
+      const event = wanted ? await findEvent(client, type, outcome) : undefined;
+      if (event !== undefined) events.push(event);
+      if (output.json && event !== undefined) await output.record(event);
+      else if (output.quiet && event !== undefined) output.line(event.id);
+      else if (!output.terminal && !output.json) output.line(`${type}\t${outcome.subject}`);
+      bar.advance();
+    }
+  }
+
+  try {
+    await Promise.all(Array.from({ length: Math.min(MOST_AT_ONCE, count) }, work));
+  } finally {
+    // Lets the others stop after what they are at.
+    next = count;
+    bar.end();
+  }
+  const milliseconds = context.now() - started;
+  output.success(`Triggered ${count} × ${type} in ${formatDuration(milliseconds)}`);
+  return events;
+}
+
+async function reportDeliveries(events: readonly Event[], client: Client, context: Context): Promise<void> {
+  const { output } = context;
+  let failed = 0;
+  let succeeded = 0;
+  for (const event of events) {
+    for (const delivery of await awaitDeliveries(client, event.id, context)) {
+      if (delivery.status === "failed") failed += 1;
+      else succeeded += 1;
+    }
+  }
+  if (succeeded + failed === 0) return output.note("No endpoint subscribes to it, so nothing was delivered.");
+  output.note(`${succeeded} delivered, ${failed} failed`);
+  if (failed > 0) throw new SilentExit(EXIT_CODES.failed);
+}
+
+async function readObject(name: string, context: Context): Promise<Record<string, unknown>> {
+  const text = (await context.readInput(name, "--data")).toString("utf8");
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new UserError(`--data: ${name} is not JSON: ${(error as Error).message}`, { cause: error });
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new UserError(`--data: ${name} does not hold a JSON object`);
+}
+
+function callLine({ method, path, status, id, milliseconds }: Call, { output }: Context): string {
+  if (!output.terminal) return [method, path, status, printable(id)].join("\t");
+  const { styles } = output;
+  return `${styles.strong(method.padEnd(6))} ${path}  ${styles.good(String(status))}  ${styles.accent(printable(id))}  ${styles.dim(formatDuration(milliseconds))}`;
+}
+
+function uniqueName(context: Context): string {
+  return context.uuid().slice(0, 8);
+}

@@ -1,0 +1,34 @@
+import type { Command } from "commander";
+import type { Identity } from "../../contract/schemas/identity.ts";
+import type { Context } from "../context.ts";
+import { addExamples } from "../help-layout.ts";
+import { identityView } from "./identity-view.ts";
+
+/** `service whoami`. */
+export function register(program: Command, context: Context): void {
+  const whoami = program
+    .command("whoami")
+    .description("Show account, environment and profile, and where each setting came from.")
+    .action(() => runWhoami(context));
+  addExamples(whoami, ["service whoami", "service whoami --json --jq .account.id", "service whoami --live"]);
+}
+
+async function runWhoami(context: Context): Promise<void> {
+  const { profile, baseUrl, credential } = await context.connection();
+  const client = await context.client();
+  const { body: identity } = await client.request<Identity>({ method: "GET", path: "/v1/me" });
+  const cli = {
+    profile: profile.value,
+    profile_source: profile.name,
+    base_url: baseUrl.value,
+    base_url_source: baseUrl.name,
+    credential_source: credential?.name ?? "",
+  };
+  const view = identityView([
+    ["Profile", `${cli.profile} (from ${cli.profile_source})`],
+    ["Base URL", `${cli.base_url} (from ${cli.base_url_source})`],
+    ["Signed in by", cli.credential_source],
+  ]);
+  const shown: Identity & { cli: typeof cli } = { ...identity, cli };
+  await context.output.object(shown, view);
+}

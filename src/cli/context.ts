@@ -1,0 +1,247 @@
+import { readFile } from "node:fs/promises";
+import type { Client } from "../client/http.ts";
+import { UsageError, UserError } from "./errors.ts";
+import type { GlobalOptions } from "./global-options.ts";
+import { type Connection, requireCredential, resolveConnection } from "./settings/connection.ts";
+import { settingsDirectory } from "./settings/directory.ts";
+import { emptySettings, profileNamed, type Settings } from "./settings/profiles.ts";
+import { isReadableByOthers, readSettings } from "./settings/read.ts";
+import { Output } from "./terminal/output.ts";
+import { createPrompts, type Prompts } from "./terminal/prompts.ts";
+import { colorLevel } from "./terminal/styles.ts";
+
+/** The process as the program sees it: what a test may replace. */
+export interface Surroundings {
+  stdin: NodeJS.ReadStream;
+  stdout: NodeJS.WriteStream;
+  stderr: NodeJS.WriteStream;
+  env: Readonly<Record<string, string | undefined>>;
+  platform: NodeJS.Platform;
+  cwd: string;
+  /** Aborted by Ctrl-C and termination signals (InterruptedError) and a closed stdout (BrokenPipeError). */
+  signal: AbortSignal;
+}
+
+/** The real process. */
+export function processSurroundings(signal: AbortSignal): Surroundings {
+  const { stdin, stdout, stderr, env, platform } = process;
+  return { stdin, stdout, stderr, env, platform, cwd: process.cwd(), signal };
+}
+
+/** Everything that a command takes from outside. Each command gets the one context of the process. */
+export class Context {
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly platform: NodeJS.Platform;
+  readonly cwd: string;
+  readonly signal: AbortSignal;
+  readonly version: string = __VERSION__;
+  readonly globals: GlobalOptions;
+  readonly output: Output;
+  readonly prompts: Prompts;
+  #settings: Settings | undefined;
+  #connection: Promise<Connection> | undefined;
+  #client: Promise<Client> | undefined;
+  #stdinReader: string | undefined;
+
+  private constructor(surroundings: Surroundings, globals: GlobalOptions, output: Output) {
+    this.stdin = surroundings.stdin;
+    this.stdout = surroundings.stdout;
+    this.stderr = surroundings.stderr;
+    this.env = surroundings.env;
+    this.platform = surroundings.platform;
+    this.cwd = surroundings.cwd;
+    this.signal = surroundings.signal;
+    this.globals = globals;
+    this.output = output;
+    this.prompts = createPrompts({
+      possible: this.interactive,
+      stdin: this.stdin,
+      stderr: this.stderr,
+      signal: this.signal,
+    });
+  }
+
+  static async create(surroundings: Surroundings, globals: GlobalOptions): Promise<Context> {
+    const { stdout, stderr, env } = surroundings;
+    if (globals.jq !== undefined && !globals.json) throw new UsageError("--jq works on JSON: add --json");
+    const output = await Output.create({
+      stdout,
+      stderr,
+      colors: {
+        stdout: colorLevel({ flag: globals.color, env, stream: stdout }),
+        stderr: colorLevel({ flag: globals.color, env, stream: stderr }),
+      },
+      json: globals.json,
+      quiet: globals.quiet,
+      fields: globals.fields,
+      jq: globals.jq,
+      animate: stderr.isTTY === true && env["TERM"] !== "dumb" && !env["CI"],
+      now: () => Date.now(),
+    });
+    return new Context(surroundings, globals, output);
+  }
+
+  /** True where a person can be asked: terminals on both ends, and neither --no-input nor SERVICE_NO_INPUT. */
+  get interactive(): boolean {
+    return (
+      this.stdin.isTTY === true && this.stderr.isTTY === true && this.globals.input && !this.env["SERVICE_NO_INPUT"]
+    );
+  }
+
+  /** True where traces are wanted: --debug or SERVICE_DEBUG. */
+  get debug(): boolean {
+    return this.globals.debug || Boolean(this.env["SERVICE_DEBUG"]);
+  }
+
+  /** Unix milliseconds. */
+  now(): number {
+    return Date.now();
+  }
+
+  /** A number in [0, 1), for jitter. */
+  random(): number {
+    return Math.random();
+  }
+
+  uuid(): string {
+    return crypto.randomUUID();
+  }
+
+  /** Waits, unless the person interrupts: then it rejects with the reason. */
+  async sleep(milliseconds: number): Promise<void> {
+    const { setTimeout: delay } = await import("node:timers/promises");
+    await delay(milliseconds, undefined, { signal: this.signal }).catch((error: unknown) => {
+      throw this.signal.aborted ? this.signal.reason : error;
+    });
+  }
+
+  get settingsDirectory(): string {
+    return settingsDirectory(this.env, this.platform);
+  }
+
+  /** The stored settings, read once. */
+  get settings(): Settings {
+    this.#settings ??= this.#readSettings();
+    return this.#settings;
+  }
+
+  /** Changes the stored settings under the lock that all processes share. */
+  async updateSettings(change: (settings: Settings) => Settings): Promise<Settings> {
+    const { updateSettings } = await import("./settings/write.ts");
+    this.#settings = await updateSettings(this.settingsDirectory, change);
+    return this.#settings;
+  }
+
+  /** Where this command speaks to and as whom; a missing credential is no error yet. */
+  connection(): Promise<Connection> {
+    this.#connection ??= this.#resolveConnection();
+    return this.#connection;
+  }
+
+  /** The client for the connection. Throws NotSignedInError where there is no credential. */
+  client(): Promise<Client> {
+    this.#client ??= this.#createClient();
+    return this.#client;
+  }
+
+  /** All of a file, or of stdin where the name is `-`; `flag` is what named it. */
+  async readInput(name: string, flag: string): Promise<Buffer> {
+    if (name === "-") return await this.readStdin(flag);
+    try {
+      return await readFile(name);
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      const reason =
+        code === "ENOENT" ? "does not exist" : code === "EISDIR" ? "is a folder" : `cannot be read: ${message}`;
+      throw new UserError(`${flag}: ${name} ${reason}`, { code: "input_file", cause: error });
+    }
+  }
+
+  /** All of stdin. It can be read once, so two flags that both want it are a mistake. */
+  async readStdin(flag: string): Promise<Buffer> {
+    if (this.#stdinReader !== undefined) {
+      throw new UsageError(`${this.#stdinReader} and ${flag} both read standard input`, {
+        hint: "Give one of them a file.",
+      });
+    }
+    this.#stdinReader = flag;
+    const { addAbortSignal } = await import("node:stream");
+    const chunks: Buffer[] = [];
+    try {
+      for await (const chunk of addAbortSignal(this.signal, this.stdin)) chunks.push(Buffer.from(chunk as Buffer));
+    } catch (error) {
+      throw this.signal.aborted ? this.signal.reason : error;
+    }
+    return Buffer.concat(chunks);
+  }
+
+  /** Opens a page in the browser; false where that cannot be done. The URL should be printed in any case. */
+  async openBrowser(url: string): Promise<boolean> {
+    const { default: open } = await import("open");
+    try {
+      const browser = await open(url);
+      browser.on("error", () => {});
+      browser.unref();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** The key that `--api-key-stdin` hands over; a person types it unseen. */
+  async readApiKey(): Promise<string> {
+    if (this.stdin.isTTY === true) {
+      return (await this.prompts.secret({ message: "API key", flag: "--api-key-stdin with a pipe" })).trim();
+    }
+    const key = (await this.readStdin("--api-key-stdin")).toString("utf8").trim();
+    if (key === "") throw new UsageError("--api-key-stdin: nothing came on standard input");
+    return key;
+  }
+
+  #readSettings(): Settings {
+    let directory: string;
+    try {
+      directory = this.settingsDirectory;
+    } catch {
+      // Without a home folder nothing can be stored, but variables and flags still do.
+      return emptySettings();
+    }
+    const settings = readSettings(directory);
+    if (isReadableByOthers(directory, this.platform)) {
+      this.output.warn(
+        `${directory}/config.json can be read by other users. Close it: chmod 600 ${directory}/config.json, and roll its keys where others may have looked.`,
+      );
+    }
+    return settings;
+  }
+
+  async #resolveConnection(): Promise<Connection> {
+    const { settings, globals } = this;
+    const keyFromStdin = globals.apiKeyStdin ? await this.readApiKey() : undefined;
+    const connection = resolveConnection({ flags: globals, env: this.env, settings, keyFromStdin });
+    const { profile } = connection;
+    if (profile.source !== "default" && profileNamed(settings, profile.value) === undefined) {
+      const names = Object.keys(settings.profiles);
+      throw new UserError(`There is no profile "${profile.value}" (from ${profile.name})`, {
+        hint: `${names.length === 0 ? "No profile is stored yet." : `Profiles: ${names.join(", ")}.`} Make one: service login --profile ${profile.value}`,
+        code: "no_profile",
+      });
+    }
+    return connection;
+  }
+
+  async #createClient(): Promise<Client> {
+    const connection = await this.connection();
+    const credential = requireCredential(connection);
+    return await this.clientFor(connection.baseUrl.value, credential);
+  }
+
+  /** A client for a platform and credential of the caller's choice, as `login` needs before anything is stored. */
+  async clientFor(baseUrl: string, credential: string | undefined): Promise<Client> {
+    const { connect } = await import("./connect.ts");
+    return connect(this, baseUrl, credential);
+  }
+}

@@ -1,0 +1,84 @@
+/** What the process ends with; scripts rely on these numbers. */
+export const EXIT_CODES = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  notFound: 3,
+  notSignedIn: 4,
+  notAllowed: 5,
+  rateLimited: 6,
+  unreachable: 7,
+  interrupted: 130,
+  terminated: 143,
+} as const;
+
+export type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES];
+
+export interface UserErrorOptions {
+  /** What to do next: a sentence, or several lines. */
+  hint?: string | undefined;
+  exitCode?: ExitCode;
+  /** Stable, snake_case: what programs read from `--json` errors. */
+  code?: string;
+  cause?: unknown;
+}
+
+/** Something that the person can put right. Anything that is thrown and is no UserError counts as a defect. */
+export class UserError extends Error {
+  override name = "UserError";
+  readonly hint: string | undefined;
+  readonly exitCode: ExitCode;
+  readonly code: string;
+
+  constructor(message: string, { hint, exitCode = EXIT_CODES.failed, code = "failed", cause }: UserErrorOptions = {}) {
+    super(message, { cause });
+    this.hint = hint;
+    this.exitCode = exitCode;
+    this.code = code;
+  }
+}
+
+/** The command line itself is wrong: exit 2. */
+export class UsageError extends UserError {
+  override name = "UsageError";
+
+  constructor(message: string, options: Omit<UserErrorOptions, "exitCode"> = {}) {
+    super(message, { code: "usage", ...options, exitCode: EXIT_CODES.usage });
+  }
+}
+
+/** No credential is at hand: exit 4, as for a 401. */
+export class NotSignedInError extends UserError {
+  override name = "NotSignedInError";
+
+  constructor(message: string, hint: string) {
+    super(message, { hint, exitCode: EXIT_CODES.notSignedIn, code: "not_signed_in" });
+  }
+}
+
+/** Ctrl-C or a termination signal; the reason of an aborted `Context.signal`. */
+export class InterruptedError extends Error {
+  override name = "InterruptedError";
+  readonly exitCode: ExitCode;
+
+  constructor(signal: "SIGINT" | "SIGTERM") {
+    super(signal === "SIGINT" ? "Interrupted" : "Terminated");
+    this.exitCode = signal === "SIGINT" ? EXIT_CODES.interrupted : EXIT_CODES.terminated;
+  }
+}
+
+/** Whoever read stdout has gone, as in `| head`: ends quietly with 0. */
+export class BrokenPipeError extends Error {
+  override name = "BrokenPipeError";
+}
+
+/** The command has said all there is to say and ends with this code. */
+export class SilentExit extends Error {
+  override name = "SilentExit";
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super(`exit ${exitCode}`);
+    this.exitCode = exitCode;
+  }
+}

@@ -1,0 +1,60 @@
+import { type Command, Option } from "commander";
+
+/** Flags that every command takes, before or after its name. */
+export interface GlobalOptions {
+  json: boolean;
+  fields: readonly string[] | undefined;
+  jq: string | undefined;
+  profile: string | undefined;
+  apiKeyStdin: boolean;
+  baseUrl: string | undefined;
+  live: boolean;
+  color: boolean;
+  input: boolean;
+  debug: boolean;
+  quiet: boolean;
+  insecure: boolean;
+}
+
+/** Declares the global flags on the root command. */
+export function addGlobalOptions(command: Command): Command {
+  return command
+    .addOption(new Option("--json", "Print JSON: the API's own objects"))
+    .addOption(new Option("--fields <names>", "Print only these fields, separated by commas").argParser(parseFields))
+    .addOption(new Option("--jq <expression>", "Filter the JSON with a jq expression"))
+    .addOption(new Option("--profile <name>", "Use this profile"))
+    .addOption(new Option("--api-key-stdin", "Read the API key from standard input"))
+    .addOption(new Option("--base-url <url>", "Talk to the platform at this URL"))
+    .addOption(new Option("--live", "Use the live environment instead of the sandbox"))
+    .addOption(new Option("--no-color", "Print without colour"))
+    .addOption(new Option("--no-input", "Never ask; fail naming the flag that answers"))
+    .addOption(new Option("--debug", "Show requests and stack traces on stderr"))
+    .addOption(new Option("-q, --quiet", "Print ids only, and no notes"))
+    .addOption(new Option("--insecure", "Allow plain http to hosts other than this machine"));
+}
+
+/** The parsed flags, each one present. */
+export function readGlobalOptions(command: Command): GlobalOptions {
+  const flags = command.opts<Partial<GlobalOptions>>();
+  return {
+    json: flags.json ?? false,
+    fields: flags.fields,
+    jq: flags.jq,
+    profile: flags.profile,
+    apiKeyStdin: flags.apiKeyStdin ?? false,
+    baseUrl: flags.baseUrl,
+    live: flags.live ?? false,
+    color: flags.color ?? true,
+    input: flags.input ?? true,
+    debug: flags.debug ?? false,
+    quiet: flags.quiet ?? false,
+    insecure: flags.insecure ?? false,
+  };
+}
+
+function parseFields(text: string): string[] {
+  return text
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+}

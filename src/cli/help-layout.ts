@@ -1,0 +1,118 @@
+import type { Command, Help } from "commander";
+import type { Styles } from "./terminal/styles.ts";
+
+/** An example of a command's use, as one would type it. */
+export type Example = string;
+
+const EXAMPLES = new WeakMap<Command, readonly Example[]>();
+const NARROWEST_DESCRIPTION = 28;
+const LONGEST_LINE = 100;
+
+/** Gives a command its examples; help shows them first. */
+export function addExamples(command: Command, examples: readonly Example[]): Command {
+  EXAMPLES.set(command, examples);
+  return command;
+}
+
+/**
+ * Lays out the help of one command: what it does, examples, usage, commands by group, flags. Commander's own order
+ * starts with usage, and people copy examples.
+ */
+export function formatHelp(command: Command, helper: Help, styles: Styles): string {
+  const width = Math.min(helper.helpWidth ?? 80, LONGEST_LINE);
+  const isRoot = command.parent === null;
+  const sections = [
+    helper.commandDescription(command) + "\n",
+    section(
+      "Examples",
+      (EXAMPLES.get(command) ?? []).map((example) => `  ${styles.accent("$")} ${example}`),
+    ),
+    section("Usage", [`  ${helper.commandUsage(command)}`]),
+    section(
+      "Arguments",
+      items(helper.visibleArguments(command), (argument) => [
+        helper.argumentTerm(argument),
+        helper.argumentDescription(argument),
+      ]),
+    ),
+    ...commandGroups(command, helper).map(([title, commands]) =>
+      section(
+        title,
+        items(commands, (entry) => [entry.name(), helper.subcommandDescription(entry)]),
+      ),
+    ),
+    section(
+      isRoot ? "Global flags" : "Flags",
+      items(helper.visibleOptions(command), (option) => [
+        alignShortFlag(helper.optionTerm(option)),
+        helper.optionDescription(option),
+      ]),
+    ),
+    footer(command, isRoot),
+  ];
+  return sections.filter((text) => text !== "").join("\n");
+
+  function section(title: string, lines: readonly string[]): string {
+    return lines.length === 0 ? "" : `${styles.strong(title)}\n${lines.join("\n")}\n`;
+  }
+
+  function items<Item>(list: readonly Item[], parts: (item: Item) => [term: string, description: string]): string[] {
+    const pairs = list.map(parts);
+    const termWidth = Math.max(...pairs.map(([term]) => term.length));
+    const room = width - termWidth - 4;
+    if (room < NARROWEST_DESCRIPTION) {
+      return pairs.flatMap(([term, description]) => [
+        `  ${term}`,
+        ...wrap(description, width - 6).map((line) => `      ${line}`),
+      ]);
+    }
+    return pairs.flatMap(([term, description]) =>
+      wrap(description, room).map((line, i) => `  ${(i === 0 ? term : "").padEnd(termWidth)}  ${line}`.trimEnd()),
+    );
+  }
+}
+
+function commandGroups(command: Command, helper: Help): [title: string, commands: Command[]][] {
+  const groups = new Map<string, Command[]>();
+  for (const entry of helper.visibleCommands(command)) {
+    const title = entry.helpGroup() || "Commands";
+    groups.set(title, [...(groups.get(title) ?? []), entry]);
+  }
+  return [...groups];
+}
+
+/** Lines the long flags up under each other, with the short one or without. */
+function alignShortFlag(term: string): string {
+  return term.startsWith("--") ? `    ${term}` : term;
+}
+
+function footer(command: Command, isRoot: boolean): string {
+  if (isRoot) {
+    return [
+      "`service help <command>` shows a command; `service help environment`, `exit-codes`, `formatting` and `webhooks`",
+      "explain what all of them share.",
+      "",
+    ].join("\n");
+  }
+  if (command.commands.length > 0) return `\`${pathOf(command)} <command> --help\` shows one command.\n`;
+  return "`service --help` lists the flags that every command takes.\n";
+}
+
+/** A command with its parents: `service customers list`. */
+export function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+}
+
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else {
+      line = line === "" ? word : `${line} ${word}`;
+    }
+  }
+  return [...lines, line];
+}

@@ -1,0 +1,122 @@
+import type { Environment } from "../../contract/environments.ts";
+import { NotSignedInError, UsageError, UserError } from "../errors.ts";
+import { PROFILE_NAME, type Profile, profileNamed, type Settings } from "./profiles.ts";
+
+/** A setting, and where it came from: `name` is for people, such as `--base-url` or `SERVICE_BASE_URL`. */
+export interface Sourced<Value> {
+  value: Value;
+  source: "flag" | "environment" | "profile" | "default";
+  name: string;
+}
+
+/** Where a command speaks to, and as whom. */
+export interface Connection {
+  profile: Sourced<string>;
+  baseUrl: Sourced<string>;
+  authUrl: Sourced<string>;
+  environment: Environment;
+  credential: Sourced<string> | undefined;
+}
+
+export const DEFAULT_BASE_URL = "http://127.0.0.1:4010";
+
+export interface ConnectionSources {
+  flags: { profile: string | undefined; baseUrl: string | undefined; live: boolean };
+  env: Readonly<Record<string, string | undefined>>;
+  settings: Settings;
+  /** The key that `--api-key-stdin` read. */
+  keyFromStdin: string | undefined;
+}
+
+/** Settles each setting by precedence: flag, environment, profile, default. */
+export function resolveConnection({ flags, env, settings, keyFromStdin }: ConnectionSources): Connection {
+  const profileName = resolveProfileName(flags.profile, env, settings);
+  const profile = profileNamed(settings, profileName.value);
+  const fromProfile = `profile ${profileName.value}`;
+  const baseUrl =
+    sourced(flags.baseUrl, "flag", "--base-url") ??
+    sourced(env["SERVICE_BASE_URL"], "environment", "SERVICE_BASE_URL") ??
+    sourced(profile?.base_url, "profile", fromProfile) ??
+    ({ value: DEFAULT_BASE_URL, source: "default", name: "default" } as const);
+  const authUrl =
+    sourced(env["SERVICE_AUTH_URL"], "environment", "SERVICE_AUTH_URL") ??
+    (baseUrl.source === "profile" ? sourced(profile?.auth_url, "profile", fromProfile) : undefined) ??
+    ({ ...baseUrl, source: "default", name: "the base URL" } as const);
+  const environment = flags.live ? "live" : "sandbox";
+  const credential =
+    sourced(keyFromStdin, "flag", "--api-key-stdin") ??
+    sourced(env["SERVICE_API_KEY"], "environment", "SERVICE_API_KEY") ??
+    storedCredential(profile, environment, { baseUrl, fromProfile });
+  if (credential !== undefined) refuseOtherEnvironment(credential, environment);
+  return { profile: profileName, baseUrl, authUrl, environment, credential };
+}
+
+/** The profile that is meant, which need not exist yet. */
+export function resolveProfileName(
+  flag: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+  settings: Settings,
+): Sourced<string> {
+  const name =
+    sourced(flag, "flag", "--profile") ??
+    sourced(env["SERVICE_PROFILE"], "environment", "SERVICE_PROFILE") ??
+    ({ value: settings.current_profile, source: "default", name: "current profile" } as const);
+  if (!PROFILE_NAME.test(name.value)) {
+    throw new UsageError(`"${name.value}" cannot be the name of a profile`, {
+      hint: "Letters, digits, dot, dash and underscore; up to 64 of them.",
+    });
+  }
+  return name;
+}
+
+/** The credential of a connection, or an error that says how to get one. */
+export function requireCredential({ credential, profile, environment }: Connection): string {
+  if (credential !== undefined) return credential.value;
+  const wanted = environment === "live" ? "live key" : "key";
+  throw new NotSignedInError(
+    `Not signed in: profile "${profile.value}" has no ${wanted}`,
+    "Sign in with `service login`, or set SERVICE_API_KEY.",
+  );
+}
+
+/** A stored credential is for the origin that it was stored with, whatever a flag or variable says. */
+function storedCredential(
+  profile: Profile | undefined,
+  environment: Environment,
+  { baseUrl, fromProfile }: { baseUrl: Sourced<string>; fromProfile: string },
+): Sourced<string> | undefined {
+  const stored = profile?.credentials?.[environment];
+  if (profile === undefined || stored === undefined) return undefined;
+  if (originOf(baseUrl.value) !== originOf(profile.base_url)) {
+    throw new UserError(`The key of ${fromProfile} is for ${profile.base_url} and is not sent to ${baseUrl.value}`, {
+      hint: `Give a key for ${baseUrl.value} with SERVICE_API_KEY or --api-key-stdin, or sign in there: service login --profile NAME --base-url ${baseUrl.value}`,
+      code: "other_origin",
+    });
+  }
+  return { value: stored.api_key, source: "profile", name: fromProfile };
+}
+
+function refuseOtherEnvironment({ value, name }: Sourced<string>, environment: Environment): void {
+  const own = /^[sr]k_(live|sandbox)_/.exec(value)?.[1];
+  if (own === undefined || own === environment) return;
+  throw new UsageError(`The key from ${name} is a ${own} key, and this is the ${environment} environment`, {
+    hint: own === "live" ? "Add --live to act on the live environment." : "Leave out --live, or give a live key.",
+    code: "other_environment",
+  });
+}
+
+function originOf(text: string): string | undefined {
+  try {
+    return new URL(text).origin;
+  } catch {
+    return undefined;
+  }
+}
+
+function sourced(
+  value: string | undefined,
+  source: Sourced<string>["source"],
+  name: string,
+): Sourced<string> | undefined {
+  return value === undefined || value === "" ? undefined : { value, source, name };
+}

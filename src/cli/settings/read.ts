@@ -1,0 +1,72 @@
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { UserError } from "../errors.ts";
+import { SETTINGS_FILE } from "./directory.ts";
+import { emptySettings, type Profile, type Settings, SETTINGS_VERSION } from "./profiles.ts";
+
+/** The settings file cannot be used as it is; it is left untouched. */
+export class SettingsFileError extends UserError {
+  override name = "SettingsFileError";
+
+  constructor(message: string, hint: string, cause?: unknown) {
+    super(message, { hint, code: "settings_file", cause });
+  }
+}
+
+/**
+ * Reads the settings. A plain read, since it happens in every command and loading conf would take longer than the rest
+ * of it. No file means empty settings; one that cannot be understood is an error and is kept.
+ */
+export function readSettings(directory: string): Settings {
+  const path = join(directory, SETTINGS_FILE);
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return emptySettings();
+    if (code === "EISDIR") {
+      throw new SettingsFileError(`${path} is a folder, not a file`, `Move it away: mv ${path} ${path}.old`, error);
+    }
+    throw new SettingsFileError(`${path} cannot be read (${code})`, `Check who owns it: ls -l ${path}`, error);
+  }
+  return parseSettings(text, path);
+}
+
+/** True where others than the owner may read the file. Windows has no such modes. */
+export function isReadableByOthers(directory: string, platform: NodeJS.Platform): boolean {
+  if (platform === "win32") return false;
+  const stats = statSync(join(directory, SETTINGS_FILE), { throwIfNoEntry: false });
+  return stats !== undefined && (stats.mode & 0o077) !== 0;
+}
+
+function parseSettings(text: string, path: string): Settings {
+  const recovery = `Your keys may still be in it. Move it away and sign in again: mv ${path} ${path}.broken && service login`;
+  if (text.trim() === "") throw new SettingsFileError(`${path} is empty`, recovery);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new SettingsFileError(`${path} is damaged: ${(error as Error).message}`, recovery, error);
+  }
+  if (!isRecord(value)) throw new SettingsFileError(`${path} does not hold a JSON object`, recovery);
+  const { version = SETTINGS_VERSION, profiles = {} } = value;
+  if (typeof version !== "number" || version > SETTINGS_VERSION) {
+    throw new SettingsFileError(
+      `${path} was written by a newer version of this program (format ${JSON.stringify(version)})`,
+      "Update this program, or use another folder: SERVICE_CONFIG_DIR=…",
+    );
+  }
+  if (!isRecord(profiles) || !Object.values(profiles).every(isProfile)) {
+    throw new SettingsFileError(`${path} holds a profile that is not one`, recovery);
+  }
+  return { ...emptySettings(), ...value } as Settings;
+}
+
+function isProfile(value: unknown): value is Profile {
+  return isRecord(value) && typeof value["base_url"] === "string" && isRecord(value["credentials"] ?? {});
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,14 @@
+import { UsageError } from "../errors.ts";
+
+/** Runs a jq expression over a value; strings come out raw, each result on its own line. */
+export async function filterWithJq(value: unknown, expression: string): Promise<string> {
+  const { raw } = await import("jq-wasm");
+  try {
+    return await raw(JSON.stringify(value), expression, ["-r", "-c"]);
+  } catch (error) {
+    const [reason = "it failed"] = String((error as Error).message)
+      .replace(/^jq: /, "")
+      .split("\n");
+    throw new UsageError(`--jq ${expression}: ${reason}`, { cause: error });
+  }
+}

@@ -1,0 +1,164 @@
+import { UsageError } from "../errors.ts";
+import { detailLines, detailRecords } from "./details.ts";
+import { compactJson, prettyJson } from "./json.ts";
+import { printable } from "./printable.ts";
+import type { ProgressBar } from "./progress-bar.ts";
+import { createProgressBar } from "./progress-bar.ts";
+import { createSpinner, type Spinner } from "./spinner.ts";
+import { type ColorLevel, loadStyles, type Styles } from "./styles.ts";
+import { type Column, columnsOfFields, pickFields, type ResourceView, tabSeparated, type ViewContext } from "./view.ts";
+
+export interface OutputOptions {
+  stdout: NodeJS.WriteStream;
+  stderr: NodeJS.WriteStream;
+  colors: { stdout: ColorLevel; stderr: ColorLevel };
+  json: boolean;
+  quiet: boolean;
+  fields: readonly string[] | undefined;
+  jq: string | undefined;
+  /** True where spinners and progress bars may move on stderr. */
+  animate: boolean;
+  now: () => number;
+}
+
+/** Everything that a command prints. Data goes to stdout, words to stderr. */
+export class Output {
+  readonly json: boolean;
+  readonly quiet: boolean;
+  /** True where a person looks at stdout. */
+  readonly terminal: boolean;
+  /** Colours for stdout. */
+  readonly styles: Styles;
+  /** Colours for stderr. */
+  readonly noteStyles: Styles;
+  readonly spinner: Spinner;
+  readonly #options: OutputOptions;
+
+  private constructor(options: OutputOptions, styles: Styles, noteStyles: Styles) {
+    this.#options = options;
+    this.json = options.json;
+    this.quiet = options.quiet;
+    this.terminal = options.stdout.isTTY === true;
+    this.styles = styles;
+    this.noteStyles = noteStyles;
+    this.spinner = createSpinner(options.stderr, { enabled: options.animate && !options.quiet, styles: noteStyles });
+  }
+
+  static async create(options: OutputOptions): Promise<Output> {
+    const [styles, noteStyles] = await Promise.all([
+      loadStyles(options.colors.stdout),
+      loadStyles(options.colors.stderr),
+    ]);
+    return new Output(options, styles, noteStyles);
+  }
+
+  /** One object: JSON with `--json`, its id with `--quiet`, else a line a detail. */
+  async object<Item extends object>(item: Item, view: ResourceView<Item>): Promise<void> {
+    const columns = this.#columns(view, view.details);
+    if (this.json) return await this.document(item);
+    if (this.quiet) return this.#id(item);
+    const block = this.#options.fields === undefined ? view.block : undefined;
+    const lines = this.terminal
+      ? detailLines(item, columns, block, { styles: this.styles, view: this.#surroundings() })
+      : detailRecords(item, columns, block, this.#surroundings());
+    for (const line of lines) this.line(line);
+  }
+
+  /** A list: a JSON array with `--json`, ids with `--quiet`, a table on a terminal, tab-separated lines in a pipe. */
+  async list<Item extends object>(
+    items: Iterable<Item> | AsyncIterable<Item>,
+    view: ResourceView<Item>,
+  ): Promise<void> {
+    const columns = this.#columns(view, view.columns);
+    const surroundings = this.#surroundings();
+    if (!this.json && (this.quiet || !this.terminal)) {
+      for await (const item of items) {
+        if (this.quiet) this.#id(item);
+        else this.line(tabSeparated(item, columns, surroundings));
+      }
+      return;
+    }
+    const all: Item[] = [];
+    for await (const item of items) all.push(item);
+    if (this.json) return await this.document(all);
+    if (all.length === 0) return this.note(`No ${view.plural}.`);
+    const { renderTable } = await import("./table.ts");
+    const width = this.#options.stdout.columns ?? 80;
+    const lines = renderTable(all, columns, { styles: this.styles, width, view: surroundings });
+    for (const line of lines) this.line(line);
+  }
+
+  /** One JSON document on stdout, after `--fields` and `--jq`. */
+  async document(value: unknown): Promise<void> {
+    const { fields, jq } = this.#options;
+    const chosen =
+      fields === undefined
+        ? value
+        : Array.isArray(value)
+          ? value.map((item) => pickFields(item, fields))
+          : pickFields(value, fields);
+    if (jq !== undefined) {
+      const { filterWithJq } = await import("./jq.ts");
+      return this.line(await filterWithJq(chosen, jq));
+    }
+    this.line(this.terminal ? prettyJson(chosen, this.styles) : compactJson(chosen));
+  }
+
+  /** One line of a JSON stream. */
+  async record(value: object): Promise<void> {
+    const { jq } = this.#options;
+    if (jq === undefined) return this.line(compactJson(value));
+    const { filterWithJq } = await import("./jq.ts");
+    this.line(await filterWithJq(value, jq));
+  }
+
+  /** A line of data as it is. Text from elsewhere passes through `printable` first. */
+  line(text: string): void {
+    this.#options.stdout.write(`${text}\n`);
+  }
+
+  /** Words for a person who watches: nothing in a pipe, with `--quiet` or with `--json`. */
+  note(text: string): void {
+    if (this.#options.stderr.isTTY === true && !this.quiet && !this.json) this.#options.stderr.write(`${text}\n`);
+  }
+
+  /** A note that something was done; names the thing. */
+  success(text: string): void {
+    this.note(`${this.noteStyles.good("✓")} ${text}`);
+  }
+
+  /** Something that a person should know in any case; a JSON line on stderr with `--json`. */
+  warn(text: string): void {
+    const line = this.json ? compactJson({ warning: text }) : `${this.noteStyles.warn("Warning:")} ${text}`;
+    this.#options.stderr.write(`${line}\n`);
+  }
+
+  /** A line for `--debug`, on stderr. */
+  trace(text: string): void {
+    this.#options.stderr.write(`${this.noteStyles.dim(printable(text))}\n`);
+  }
+
+  /** A bar on stderr for countable work; invisible where nobody watches. */
+  progress(total: number, label: string): ProgressBar {
+    const enabled = this.#options.animate && !this.quiet && total > 1;
+    return createProgressBar(this.#options.stderr, { enabled, styles: this.noteStyles, total, label });
+  }
+
+  #columns<Item>(view: ResourceView<Item>, standard: readonly Column<Item>[]): readonly Column<Item>[] {
+    const { fields } = this.#options;
+    if (fields === undefined) return standard;
+    const unknown = fields.find((field) => !view.fields.includes(field.split(".")[0]!));
+    if (unknown !== undefined) {
+      throw new UsageError(`A ${view.noun} has no field "${unknown}"`, { hint: `Fields: ${view.fields.join(", ")}` });
+    }
+    return columnsOfFields(fields);
+  }
+
+  #id(item: object): void {
+    this.line(printable(String((item as { id?: unknown }).id ?? "")));
+  }
+
+  #surroundings(): ViewContext {
+    return { now: this.#options.now(), terminal: this.terminal };
+  }
+}

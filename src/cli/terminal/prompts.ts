@@ -1,0 +1,50 @@
+import { InterruptedError, UsageError } from "../errors.ts";
+
+/** One question, and the flag that answers it where nobody can be asked. */
+export interface Question {
+  message: string;
+  flag: string;
+}
+
+/** Asks on stderr, so that stdout stays data. Ctrl-C at a question throws InterruptedError. */
+export interface Prompts {
+  /** Yes or no; Enter means no. */
+  confirm(question: Question): Promise<boolean>;
+  /** A line of text. */
+  text(question: Question): Promise<string>;
+  /** A line that is not shown while it is typed. */
+  secret(question: Question): Promise<string>;
+}
+
+export interface PromptSurroundings {
+  /** False without a terminal on both ends, and after `--no-input`. */
+  possible: boolean;
+  stdin: NodeJS.ReadStream;
+  stderr: NodeJS.WriteStream;
+  signal: AbortSignal;
+}
+
+export function createPrompts({ possible, stdin, stderr, signal }: PromptSurroundings): Prompts {
+  async function ask<Answer>(
+    { message, flag }: Question,
+    show: (prompts: typeof import("@inquirer/prompts"), context: object) => Promise<Answer>,
+  ): Promise<Answer> {
+    if (!possible) throw new UsageError(`Cannot ask "${message}" here: ${flag} is required when nobody can answer`);
+    const prompts = await import("@inquirer/prompts");
+    try {
+      return await show(prompts, { input: stdin, output: stderr, signal });
+    } catch (error) {
+      if (error instanceof Error && error.name === "ExitPromptError") throw new InterruptedError("SIGINT");
+      if (signal.aborted) throw signal.reason;
+      throw error;
+    }
+  }
+
+  return {
+    confirm: (question) =>
+      ask(question, ({ confirm }, context) => confirm({ message: question.message, default: false }, context)),
+    text: (question) => ask(question, ({ input }, context) => input({ message: question.message }, context)),
+    secret: (question) =>
+      ask(question, ({ password }, context) => password({ message: question.message, mask: "•" }, context)),
+  };
+}

@@ -1,0 +1,54 @@
+import type { Styles } from "./styles.ts";
+
+const PATIENCE_MILLISECONDS = 100;
+
+/** Tells a waiting person that something goes on. */
+export interface Spinner {
+  /** Shows the text while the work lasts, from 0.1 s on. Works that overlap share one spinner. */
+  during<Result>(text: string, work: Promise<Result>): Promise<Result>;
+  /** Changes the text of the spinner, where one is shown or about to be. */
+  say(text: string): void;
+}
+
+/** A spinner on stderr; ora is loaded only once there is something to wait for. */
+export function createSpinner(
+  stream: NodeJS.WriteStream,
+  { enabled, styles }: { enabled: boolean; styles: Styles },
+): Spinner {
+  if (!enabled) return { during: (_text, work) => work, say: () => {} };
+  let works = 0;
+  let text = "";
+  let shown: { text: string; stop(): unknown } | undefined;
+  let patience: NodeJS.Timeout | undefined;
+
+  async function show(): Promise<void> {
+    const { default: ora } = await import("ora");
+    if (works === 0 || shown !== undefined) return;
+    shown = ora({ text: styles.dim(text), stream, discardStdin: false, isEnabled: true }).start();
+  }
+
+  function say(next: string): void {
+    text = next;
+    if (shown !== undefined) shown.text = styles.dim(next);
+  }
+
+  return {
+    say,
+    async during(next, work) {
+      if (works++ === 0) {
+        say(next);
+        patience = setTimeout(() => void show(), PATIENCE_MILLISECONDS);
+        patience.unref();
+      }
+      try {
+        return await work;
+      } finally {
+        if (--works === 0) {
+          clearTimeout(patience);
+          shown?.stop();
+          shown = undefined;
+        }
+      }
+    },
+  };
+}

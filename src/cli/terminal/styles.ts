@@ -1,0 +1,53 @@
+/** Colours by meaning, for one stream. Meaning never rests on colour alone. */
+export interface Styles {
+  strong(text: string): string;
+  dim(text: string): string;
+  accent(text: string): string;
+  good(text: string): string;
+  warn(text: string): string;
+  bad(text: string): string;
+}
+
+export type ColorLevel = 0 | 1 | 2 | 3;
+
+/** What decides whether a stream gets colour. */
+export interface ColorSources {
+  /** The `--color` flag; false after `--no-color`. */
+  flag: boolean;
+  env: Readonly<Record<string, string | undefined>>;
+  stream: { isTTY?: boolean; getColorDepth?: (env?: object) => number };
+}
+
+/** Each stream is judged alone: --no-color, NO_COLOR and TERM=dumb turn colour off, then FORCE_COLOR turns it on, then the terminal decides. */
+export function colorLevel({ flag, env, stream }: ColorSources): ColorLevel {
+  if (!flag || isSet(env["NO_COLOR"])) return 0;
+  const forced = env["FORCE_COLOR"];
+  if (forced === "0" || forced === "false") return 0;
+  if (isSet(forced)) return forced === "2" ? 2 : forced === "3" ? 3 : 1;
+  if (env["TERM"] === "dumb" || stream.isTTY !== true) return 0;
+  const depth = stream.getColorDepth?.(env) ?? 1;
+  return depth >= 24 ? 3 : depth >= 8 ? 2 : depth >= 4 ? 1 : 0;
+}
+
+/** chalk is loaded only where something will be coloured: a command in a pipe never pays for it. */
+export async function loadStyles(level: ColorLevel): Promise<Styles> {
+  if (level === 0) return PLAIN;
+  const { Chalk } = await import("chalk");
+  const chalk = new Chalk({ level });
+  return {
+    strong: (text) => chalk.bold(text),
+    dim: (text) => chalk.dim(text),
+    accent: (text) => chalk.cyan(text),
+    good: (text) => chalk.green(text),
+    warn: (text) => chalk.yellow(text),
+    bad: (text) => chalk.red(text),
+  };
+}
+
+const same = (text: string): string => text;
+
+export const PLAIN: Styles = { strong: same, dim: same, accent: same, good: same, warn: same, bad: same };
+
+function isSet(value: string | undefined): value is string {
+  return value !== undefined && value !== "";
+}

@@ -1,0 +1,26 @@
+const UNITS = [
+  { seconds: 86_400, name: "day" },
+  { seconds: 3600, name: "hour" },
+  { seconds: 60, name: "minute" },
+  { seconds: 1, name: "second" },
+] as const;
+
+/** How long ago a timestamp was, or how far ahead it lies, in its largest unit: `3 hours ago`, `in 2 days`. */
+export function relativeTime(timestamp: string, now: number): string {
+  const seconds = Math.round((now - Date.parse(timestamp)) / 1000);
+  if (Number.isNaN(seconds)) return timestamp;
+  const distance = Math.abs(seconds);
+  const unit = UNITS.find((candidate) => distance >= candidate.seconds);
+  if (unit === undefined) return "just now";
+  const count = Math.floor(distance / unit.seconds);
+  const words = `${count} ${unit.name}${count === 1 ? "" : "s"}`;
+  return seconds < 0 ? `in ${words}` : `${words} ago`;
+}
+
+/** A duration for people: `42 ms`, `1.3 s`, `2 min 5 s`. */
+export function formatDuration(milliseconds: number): string {
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  const seconds = milliseconds / 1000;
+  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
+}

@@ -1,0 +1,66 @@
+import { printable } from "./printable.ts";
+import type { Styles } from "./styles.ts";
+
+/** What a view may know of its surroundings. */
+export interface ViewContext {
+  /** Unix milliseconds. */
+  now: number;
+  /** True where a person looks at it; false in a pipe, where every value is printed as the API gave it. */
+  terminal: boolean;
+}
+
+/** One column of a table, or one line of a single object's view. */
+export interface Column<Item> {
+  label: string;
+  text(item: Item, view: ViewContext): string;
+  /** Colours the text, which may have been cut. */
+  style?(text: string, styles: Styles, item: Item): string;
+  align?: "right";
+  /** May be cut with an ellipsis on a narrow terminal. Ids never are: people copy them. */
+  shrinks?: boolean;
+  /** Left out first on a narrow terminal. */
+  optional?: boolean;
+}
+
+/** How a resource is shown. `fields` are the names that `--fields` takes. */
+export interface ResourceView<Item> {
+  noun: string;
+  plural: string;
+  fields: readonly string[];
+  columns: readonly Column<Item>[];
+  details: readonly Column<Item>[];
+  /** A part of an object that is shown as JSON below its details. */
+  block?: { label: string; value(item: Item): unknown };
+}
+
+/** The columns that `--fields` asks for: each value as it stands in the JSON. */
+export function columnsOfFields(fields: readonly string[]): Column<unknown>[] {
+  return fields.map((field) => ({ label: field, text: (item) => textOf(valueAt(item, field)) }));
+}
+
+/** The member that a dotted path names: `metadata.plan`. */
+export function valueAt(item: unknown, path: string): unknown {
+  let value = item;
+  for (const name of path.split(".")) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+    value = (value as Record<string, unknown>)[name];
+  }
+  return value;
+}
+
+/** The item cut down to some of its fields, dotted names included. */
+export function pickFields(item: unknown, fields: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(fields.map((field) => [field, valueAt(item, field) ?? null]));
+}
+
+/** Any JSON value as one line of text. */
+export function textOf(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "string") return value;
+  return JSON.stringify(value);
+}
+
+/** The line that a pipe gets for one item. */
+export function tabSeparated<Item>(item: Item, columns: readonly Column<Item>[], view: ViewContext): string {
+  return columns.map((column) => printable(column.text(item, view))).join("\t");
+}

@@ -1,0 +1,56 @@
+import { UnsafeRequestError } from "./errors.ts";
+
+/** True for hosts that name this machine, whatever the network. */
+export function isLoopback(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, "").toLowerCase();
+  return host === "localhost" || host.endsWith(".localhost") || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/**
+ * Reads the address of a platform; a path is kept, a trailing slash is not. Throws UnsafeRequestError for plain http to
+ * anything but this machine unless it is allowed, since a credential would travel in clear text.
+ */
+export function parseBaseUrl(text: string, { insecure }: { insecure: boolean }): URL {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    throw new UnsafeRequestError(`"${text}" is not a URL`, "Write it whole, for example http://127.0.0.1:4010");
+  }
+  if (url.protocol !== "https:" && url.protocol !== "http:") {
+    throw new UnsafeRequestError(
+      `"${text}" is neither http nor https`,
+      "Write it whole, for example http://127.0.0.1:4010",
+    );
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new UnsafeRequestError(
+      `The base URL carries a user name or password`,
+      "Leave them out: the API key signs in.",
+    );
+  }
+  if (url.search !== "" || url.hash !== "") {
+    throw new UnsafeRequestError(`"${text}" carries a query or a fragment`, "Leave out what follows the path.");
+  }
+  if (url.protocol === "http:" && !insecure && !isLoopback(url.hostname)) {
+    throw new UnsafeRequestError(
+      `Plain http to ${url.host} would send the credential in clear text`,
+      `Use https://${url.host}, or --insecure where you trust every hop of the network.`,
+    );
+  }
+  url.pathname = url.pathname.replace(/\/+$/, "");
+  return url;
+}
+
+/** The address of a path below the base URL, which may have a path of its own. */
+export function urlOf(base: URL, path: string, query: Readonly<Record<string, QueryValue>> = {}): URL {
+  const url = new URL(base.origin);
+  const [pathname = "", search = ""] = path.split("?", 2);
+  url.pathname = base.pathname.replace(/\/+$/, "") + pathname;
+  url.search = search;
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined) url.searchParams.append(name, String(value));
+  return url;
+}
+
+export type QueryValue = string | number | boolean | undefined;

@@ -1,0 +1,192 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Problem } from "../contract/errors.ts";
+import { HEADERS } from "../contract/headers.ts";
+import { LATEST_VERSION } from "../contract/versions.ts";
+import { type QueryValue, urlOf } from "./base-url.ts";
+import { ApiError, NetworkError } from "./errors.ts";
+import type { ProxySettings } from "./proxy-settings.ts";
+import { retryDelay } from "./retry.ts";
+import { createTransport, type RawReply } from "./transport.ts";
+
+export interface ClientOptions {
+  /** From `parseBaseUrl`. */
+  baseUrl: URL;
+  /** An API key or access token, sent to the base URL's origin only. */
+  credential: string | undefined;
+  userAgent: string;
+  /** Seconds that one attempt may take, from the connect to the last byte. */
+  timeLimit?: number;
+  /** Aborts whatever is under way, with its reason. */
+  signal: AbortSignal;
+  /** The proxy variables of the environment, by their lower-case names. */
+  proxies?: ProxySettings;
+  /** A number in [0, 1), for jitter. */
+  random: () => number;
+  /** A fresh value for `Idempotency-Key`. */
+  uuid: () => string;
+  /** Told before each repeated attempt. */
+  onRetry?: (retry: { reason: string; milliseconds: number }) => void;
+  /** Told of each attempt; never given a credential or a body. */
+  onAttempt?: (attempt: { method: string; url: string; outcome: string; milliseconds: number }) => void;
+}
+
+export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+
+export interface ApiRequest {
+  method: Method;
+  /** Below the base URL, encoded: see `apiPath`. May carry a query. */
+  path: string;
+  query?: Readonly<Record<string, QueryValue>>;
+  /** Sent as JSON; a string is sent as it is. */
+  body?: unknown;
+  /** For POST; made up where absent. */
+  idempotencyKey?: string | undefined;
+}
+
+export interface ApiReply<Body> {
+  status: number;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  requestId: string;
+  body: Body;
+}
+
+/** Speaks to one platform with one credential. */
+export interface Client {
+  readonly baseUrl: URL;
+  request<Body>(request: ApiRequest): Promise<ApiReply<Body>>;
+}
+
+const TIME_LIMIT_SECONDS = 30;
+const MOST_ATTEMPTS = 4;
+
+/**
+ * Makes a client. A request rejects with ApiError where the platform refused it and with NetworkError where none
+ * answered, after up to 3 repetitions with full jitter that obey `Retry-After`. Every POST carries an Idempotency-Key, so
+ * that each repetition is safe.
+ */
+export function createClient(options: ClientOptions): Client {
+  const transport = createTransport(options.proxies);
+  const timeLimit = options.timeLimit ?? TIME_LIMIT_SECONDS;
+
+  async function attempt(request: ApiRequest, url: URL, headers: Record<string, string>): Promise<RawReply> {
+    const started = performance.now();
+    const tell = (outcome: string): void =>
+      options.onAttempt?.({
+        method: request.method,
+        url: url.href,
+        outcome,
+        milliseconds: performance.now() - started,
+      });
+    const body = bodyText(request.body);
+    try {
+      const reply = await transport.send({
+        method: request.method,
+        url,
+        headers,
+        body,
+        timeLimit,
+        signal: options.signal,
+      });
+      tell(`${reply.status} ${requestIdOf(reply)}`);
+      return reply;
+    } catch (error) {
+      tell((error as Error).message);
+      throw error;
+    }
+  }
+
+  async function request<Body>(request: ApiRequest): Promise<ApiReply<Body>> {
+    const url = urlOf(options.baseUrl, request.path, request.query);
+    const headers = headersOf(request);
+    for (let attempts = 1; ; attempts++) {
+      options.signal.throwIfAborted();
+      let failure: ApiError | NetworkError;
+      try {
+        const reply = await attempt(request, url, headers);
+        const body = bodyOf(reply, url);
+        if (reply.status < 300) {
+          return { status: reply.status, headers: reply.headers, requestId: requestIdOf(reply), body: body as Body };
+        }
+        failure = new ApiError(problemOf(reply, body), attempts, retryAfterOf(reply));
+      } catch (error) {
+        if (!(error instanceof NetworkError)) throw error;
+        failure = error;
+      }
+      const milliseconds = attempts < MOST_ATTEMPTS ? retryDelay(failure, attempts, options.random) : undefined;
+      if (milliseconds === undefined) throw failure;
+      options.onRetry?.({ reason: failure.message, milliseconds });
+      await waitFor(milliseconds);
+    }
+  }
+
+  async function waitFor(milliseconds: number): Promise<void> {
+    try {
+      await delay(milliseconds, undefined, { signal: options.signal });
+    } catch (error) {
+      throw options.signal.aborted ? options.signal.reason : error;
+    }
+  }
+
+  function headersOf(request: ApiRequest): Record<string, string> {
+    return {
+      Accept: "application/json",
+      "User-Agent": options.userAgent,
+      [HEADERS.version]: LATEST_VERSION,
+      ...(options.credential === undefined ? {} : { Authorization: `Bearer ${options.credential}` }),
+      ...(request.body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...(request.method === "POST" ? { [HEADERS.idempotencyKey]: request.idempotencyKey ?? options.uuid() } : {}),
+    };
+  }
+
+  return { baseUrl: options.baseUrl, request };
+}
+
+function bodyText(body: unknown): string | undefined {
+  return body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+}
+
+function bodyOf(reply: RawReply, url: URL): unknown {
+  if (reply.text === "" && reply.status === 204) return null;
+  const type = String(reply.headers["content-type"] ?? "");
+  if (/\bjson\b/.test(type)) {
+    try {
+      return JSON.parse(reply.text);
+    } catch (cause) {
+      throw notThePlatform(`${url.host} answered ${reply.status} with JSON that ends early or is broken`, cause);
+    }
+  }
+  const found = /<html|<!doctype/i.test(reply.text) ? "a web page" : type === "" ? "no content type" : type;
+  throw notThePlatform(`${url.host} answered ${reply.status} with ${found} instead of JSON`);
+}
+
+function notThePlatform(message: string, cause?: unknown): NetworkError {
+  return new NetworkError(
+    "not_the_platform",
+    message,
+    "Something other than the platform answered: a wrong --base-url, a proxy, or a network's sign-in page.",
+    { passing: false, cause },
+  );
+}
+
+/** Errors of a proxy in between may be JSON, but no problem document. */
+function problemOf(reply: RawReply, body: unknown): Problem {
+  const problem = (typeof body === "object" && body !== null ? body : {}) as Partial<Problem>;
+  return {
+    type: "about:blank",
+    title: `HTTP ${reply.status}`,
+    detail: problem.title ?? `The platform answered ${reply.status} without saying why`,
+    code: "internal_error",
+    request_id: requestIdOf(reply),
+    ...problem,
+    status: reply.status,
+  };
+}
+
+function requestIdOf(reply: RawReply): string {
+  return String(reply.headers[HEADERS.requestId.toLowerCase()] ?? "");
+}
+
+function retryAfterOf(reply: RawReply): number | undefined {
+  const text = reply.headers["retry-after"];
+  return typeof text === "string" && /^\d+$/.test(text) ? Number(text) : undefined;
+}

@@ -1,0 +1,104 @@
+/** Stable names for what can go wrong between two machines. */
+export type NetworkFailureCode =
+  | "refused"
+  | "timeout"
+  | "reset"
+  | "dns"
+  | "tls"
+  | "unreachable"
+  | "invalid_reply"
+  | "network";
+
+export interface NetworkFailure {
+  code: NetworkFailureCode;
+  message: string;
+}
+
+/** Whom the message is about: "the receiver", and where it was looked for: "127.0.0.1:3000 or [::1]:3000". */
+export interface Peer {
+  name: string;
+  places: string;
+}
+
+const CODES: Record<string, NetworkFailureCode> = {
+  ECONNREFUSED: "refused",
+  ETIMEDOUT: "timeout",
+  UND_ERR_CONNECT_TIMEOUT: "timeout",
+  ECONNRESET: "reset",
+  ECONNABORTED: "reset",
+  EPIPE: "reset",
+  UND_ERR_SOCKET: "reset",
+  ENOTFOUND: "dns",
+  EAI_AGAIN: "dns",
+  EAI_FAIL: "dns",
+  EHOSTUNREACH: "unreachable",
+  EHOSTDOWN: "unreachable",
+  ENETUNREACH: "unreachable",
+  EADDRNOTAVAIL: "unreachable",
+  EPROTO: "tls",
+  CERT_HAS_EXPIRED: "tls",
+  CERT_NOT_YET_VALID: "tls",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "tls",
+  SELF_SIGNED_CERT_IN_CHAIN: "tls",
+  UNABLE_TO_GET_ISSUER_CERT: "tls",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "tls",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "tls",
+  UND_ERR_HEADERS_OVERFLOW: "invalid_reply",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "invalid_reply",
+};
+
+const CERTIFICATES: Record<string, string> = {
+  CERT_HAS_EXPIRED: "its certificate has expired",
+  CERT_NOT_YET_VALID: "its certificate is not valid yet",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed",
+  SELF_SIGNED_CERT_IN_CHAIN: "its certificate comes from an authority that is not trusted here",
+  UNABLE_TO_GET_ISSUER_CERT: "its certificate comes from an authority that is not known here",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its certificate comes from an authority that is not known here",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate comes from an authority that is not known here",
+  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host",
+};
+
+/** Puts an error of a socket or of an HTTP exchange into words. */
+export function describeNetworkError(error: unknown, peer: Peer): NetworkFailure {
+  const code = codeOf(error);
+  const text = error instanceof Error ? error.message : String(error);
+  const kind = kindOf(code, text);
+  return { code: kind, message: wordsFor(kind, code, text, peer) };
+}
+
+function kindOf(code: string, text: string): NetworkFailureCode {
+  // The HTTP client reports a reply that it will not read as a broken socket.
+  if (code === "UND_ERR_SOCKET" && text.startsWith("bad ")) return "invalid_reply";
+  if (code.startsWith("HPE_")) return "invalid_reply";
+  if (code.startsWith("ERR_TLS_") || code.startsWith("ERR_SSL_")) return "tls";
+  return CODES[code] ?? "network";
+}
+
+function wordsFor(kind: NetworkFailureCode, code: string, text: string, { name, places }: Peer): string {
+  switch (kind) {
+    case "refused":
+      return `connection refused: nothing listens on ${places}`;
+    case "timeout":
+      return `no connection to ${places} in time`;
+    case "reset":
+      return `${name} at ${places} closed the connection without a complete answer`;
+    case "dns":
+      return `the host name of ${places} cannot be resolved`;
+    case "unreachable":
+      return `no network route to ${places}`;
+    case "tls":
+      return `no TLS connection to ${places}: ${CERTIFICATES[code] ?? "the other side did not answer in TLS"}`;
+    case "invalid_reply":
+      return `${name} at ${places} sent a reply that is not valid HTTP (${text})`;
+    case "network":
+      return `the exchange with ${places} failed: ${text}`;
+  }
+}
+
+/** Of several addresses that were tried, the first one's error counts. */
+function codeOf(error: unknown): string {
+  if (typeof error !== "object" || error === null) return "";
+  const { code, errors } = error as { code?: unknown; errors?: unknown };
+  if (typeof code === "string") return code;
+  return Array.isArray(errors) && errors.length > 0 ? codeOf(errors[0]) : "";
+}

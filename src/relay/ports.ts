@@ -1,0 +1,22 @@
+/** What the relay takes from outside, so that a test can pass half a minute of silence in an instant. */
+export interface Clock {
+  /** Milliseconds that never run backwards; only differences mean something. */
+  now(): number;
+  /** Unix time in milliseconds. */
+  unixMilliseconds(): number;
+  /** Calls back once after a delay in milliseconds; the returned function cancels it. */
+  after(milliseconds: number, callback: () => void): () => void;
+}
+
+/** A number in [0, 1), for jitter. */
+export type Random = () => number;
+
+/** The machine's own clock. */
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  unixMilliseconds: () => Date.now(),
+  after(milliseconds, callback) {
+    const timer = setTimeout(callback, milliseconds);
+    return () => clearTimeout(timer);
+  },
+};

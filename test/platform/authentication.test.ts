@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { formatCredential } from "../../src/contract/credentials.ts";
+import { VERSIONS } from "../../src/contract/versions.ts";
+import { apiOf } from "../support/api.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+
+let platform: RunningPlatform;
+
+beforeAll(async () => {
+  platform = await startPlatform();
+});
+afterAll(() => platform.stop());
+
+const call = (authorization: string | undefined, path = "/v1/me") =>
+  apiOf(platform.baseUrl, undefined)(
+    "GET",
+    path,
+    undefined,
+    authorization === undefined ? {} : { Authorization: authorization },
+  );
+
+describe("a missing or malformed credential is 401", () => {
+  it("says nothing of an error where there was no credential", async () => {
+    const reply = await call(undefined);
+    expect(reply).toMatchObject({ status: 401, body: { code: "missing_credential" } });
+    expect(reply.headers.get("www-authenticate")).toBe('Bearer realm="service"');
+  });
+
+  it("does not look for a credential in the query", async () => {
+    const reply = await call(undefined, `/v1/me?access_token=${platform.sandboxKey}`);
+    expect(reply.status).toBe(401);
+  });
+
+  it.each([
+    ["Basic", () => "Basic dXNlcjpwYXNz"],
+    ["Bearer alone", () => "Bearer"],
+    ["two tokens", () => `Bearer ${platform.sandboxKey} ${platform.sandboxKey}`],
+    ["garbage", () => "Bearer hello"],
+    ["a key cut off", () => `Bearer ${platform.sandboxKey.slice(0, -1)}`],
+    ["an unknown key", () => `Bearer ${formatCredential("sk_sandbox_", Buffer.alloc(32, 7))}`],
+    ["a refresh token", () => `Bearer ${formatCredential("rt_", Buffer.alloc(32, 7))}`],
+  ])("%s", async (_name, authorization) => {
+    const reply = await call(authorization());
+    expect(reply).toMatchObject({ status: 401, body: { code: "invalid_credential" } });
+    expect(reply.headers.get("www-authenticate")).toContain('error="invalid_token"');
+  });
+
+  it("tells a mistyped key from an unknown one", async () => {
+    const key = platform.sandboxKey;
+    const typo = key.slice(0, 20) + (key[20] === "a" ? "b" : "a") + key.slice(21);
+    expect((await call(`Bearer ${typo}`)).body.detail).toContain("not a complete key");
+  });
+
+  it("takes the scheme in any case", async () => {
+    expect((await call(`bearer ${platform.sandboxKey}`)).status).toBe(200);
+  });
+
+  it("comes before every mistake in the request", async () => {
+    const reply = await apiOf(platform.baseUrl, undefined)("POST", "/v1/customers?x=1", "{", {
+      "Service-Version": "x",
+    });
+    expect(reply.status).toBe(401);
+  });
+});
+
+describe("who one is", () => {
+  it("is shown for both environments", async () => {
+    const sandbox = (await call(`Bearer ${platform.sandboxKey}`)).body;
+    const live = (await call(`Bearer ${platform.liveKey}`)).body;
+    expect(sandbox).toMatchObject({ object: "identity", environment: "sandbox", livemode: false });
+    expect(live).toMatchObject({ environment: "live", livemode: true, account: sandbox.account });
+    expect(JSON.stringify(sandbox)).not.toContain(platform.sandboxKey);
+  });
+});
+
+describe("versions", () => {
+  const withVersion = (version: string) =>
+    apiOf(platform.baseUrl, platform.sandboxKey)("GET", "/v1/me", undefined, { "Service-Version": version });
+
+  it.each(["2024-13-40", "2099-01-01", "latest", ""])("refuses %j", async (version) => {
+    expect((await withVersion(version)).body).toMatchObject({ status: 400, code: "unsupported_version" });
+  });
+
+  it("echoes the version that it spoke", async () => {
+    for (const version of VERSIONS) expect((await withVersion(version)).headers.get("service-version")).toBe(version);
+    expect((await call(`Bearer ${platform.sandboxKey}`)).headers.get("service-version")).toBe(VERSIONS.at(-1));
+  });
+});

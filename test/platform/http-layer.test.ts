@@ -1,0 +1,207 @@
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Api, apiOf } from "../support/api.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { sendRaw } from "../support/raw-http.ts";
+
+let platform: RunningPlatform;
+let api: Api;
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  api = apiOf(platform.baseUrl, platform.sandboxKey);
+});
+afterAll(() => platform.stop());
+
+const lines = (...parts: string[]) => `${parts.join("\r\n")}\r\n\r\n`;
+
+describe("what the HTTP parser refuses is answered as a problem", () => {
+  const cases: [name: string, bytes: () => string | Buffer, status: number, code: string][] = [
+    ["no Host", () => lines("GET /v1/me HTTP/1.1"), 400, "invalid_header"],
+    [
+      "Content-Length and Transfer-Encoding",
+      () => lines("POST /v1/customers HTTP/1.1", "Host: x", "Content-Length: 5", "Transfer-Encoding: chunked"),
+      400,
+      "invalid_request",
+    ],
+    [
+      "two Content-Length",
+      () => lines("POST /v1/customers HTTP/1.1", "Host: x", "Content-Length: 5", "Content-Length: 6"),
+      400,
+      "invalid_request",
+    ],
+    [
+      "negative Content-Length",
+      () => lines("POST /v1/customers HTTP/1.1", "Host: x", "Content-Length: -5"),
+      400,
+      "invalid_request",
+    ],
+    [
+      "20 KB of headers",
+      () => lines("GET /v1/me HTTP/1.1", "Host: x", `X-Long: ${"a".repeat(20_000)}`),
+      431,
+      "headers_too_large",
+    ],
+    ["a URL of 9 KB", () => lines(`GET /v1/me?${"a".repeat(9000)} HTTP/1.1`, "Host: x"), 414, "uri_too_long"],
+    ["a TLS hello", () => Buffer.from("160301020001000001fc0303", "hex"), 400, "invalid_request"],
+    ["an unknown method", () => lines("FETCH /v1/me HTTP/1.1", "Host: x"), 400, "invalid_request"],
+    ["TRACE", () => lines("TRACE /v1/me HTTP/1.1", "Host: x"), 405, "method_not_allowed"],
+    [
+      "two Authorization headers",
+      () => lines("GET /v1/me HTTP/1.1", "Host: x", "Authorization: Bearer a", "Authorization: Bearer b"),
+      400,
+      "invalid_header",
+    ],
+  ];
+
+  it.each(cases)("%s", async (_name, bytes, status, code) => {
+    const reply = await sendRaw(platform.baseUrl, bytes());
+    expect(reply.status).toBe(status);
+    expect(reply.headers["content-type"]).toMatch(/^application\/problem\+json/);
+    expect(JSON.parse(reply.body)).toMatchObject({ status, code, request_id: reply.headers["request-id"] });
+  });
+
+  it("names http:// to a client that speaks TLS", async () => {
+    const reply = await sendRaw(platform.baseUrl, Buffer.from("160301020001000001fc0303", "hex"));
+    expect(reply.body).toContain("use http://");
+  });
+});
+
+describe("paths and methods", () => {
+  it("answers 405 with Allow on a known path", async () => {
+    const reply = await api("PUT", "/v1/customers", {});
+    expect(reply.status).toBe(405);
+    expect(reply.headers.get("allow")?.split(", ").sort()).toEqual(["GET", "POST"]);
+    expect(reply.body.code).toBe("method_not_allowed");
+  });
+
+  it("names the nearest path on an unknown one", async () => {
+    const reply = await api("GET", "/v1/custmers");
+    expect(reply.status).toBe(404);
+    expect(reply.body.detail).toContain("/v1/customers");
+  });
+
+  it.each(["/v1/customers/%zz"])("refuses a malformed escape in %s", async (path) => {
+    const reply = await api("GET", path);
+    expect(reply.status).toBe(400);
+    expect(reply.body.code).toBe("invalid_request");
+  });
+
+  it.each(["/v1/customers/cus%00_1", "/v1/customers/..%2fevents", `/v1/customers/cus_${"9".repeat(400)}`])(
+    "answers 404 to the id in %s",
+    async (path) => {
+      const reply = await api("GET", path);
+      expect(reply.status).toBe(404);
+      expect(reply.body.detail).toContain("cus_ and 22 letters or digits");
+    },
+  );
+
+  it("says of an id of another kind what it is", async () => {
+    const event = (await api("POST", "/v1/events", { type: "order.created", data: { id: "x" } })).body;
+    const reply = await api("GET", `/v1/customers/${event.id}`);
+    expect(reply.status).toBe(404);
+    expect(reply.body.detail).toContain("that is the id of an event");
+  });
+
+  it("ignores the body of a GET", async () => {
+    const reply = await sendRaw(
+      platform.baseUrl,
+      `${lines(
+        "GET /v1/me HTTP/1.1",
+        "Host: x",
+        `Authorization: Bearer ${platform.sandboxKey}`,
+        "Content-Type: application/json",
+        "Content-Length: 2",
+      )}{}`,
+    );
+    expect(reply.status).toBe(200);
+  });
+});
+
+describe("queries", () => {
+  it.each([
+    ["limit=1&limit=2", "?limit", "duplicate"],
+    ["limit=0", "?limit", "out_of_range"],
+    ["limit=-1", "?limit", "out_of_range"],
+    ["limit=101", "?limit", "out_of_range"],
+    ["limit=1.5", "?limit", "wrong_type"],
+    ["limit=ten", "?limit", "wrong_type"],
+    ["limit=", "?limit", "wrong_type"],
+    ["emial=a", "?emial", "unknown_field"],
+    ["created_after=2026-02-30T00:00:00Z", "?created_after", "invalid_format"],
+    ["created_after=2026-02-03T00:00:00Z&created_before=2026-02-01T00:00:00Z", "?created_after", "out_of_range"],
+  ])("refuses %s", async (query, pointer, code) => {
+    const reply = await api("GET", `/v1/customers?${query}`);
+    expect(reply.status).toBe(400);
+    expect(reply.body.errors).toEqual([expect.objectContaining({ pointer, code })]);
+  });
+
+  it("refuses a malformed escape", async () => {
+    expect((await api("GET", "/v1/customers?email=%zz")).body.detail).toContain("malformed escape");
+  });
+
+  it("suggests the parameter that was meant", async () => {
+    expect((await api("GET", "/v1/customers?emial=a")).body.detail).toContain("did you mean email?");
+  });
+});
+
+describe("media types", () => {
+  it.each([
+    ["text/plain", "{}"],
+    ["application/x-www-form-urlencoded", "email=a"],
+    ["application/xml", "<a/>"],
+    ["application/json; charset=utf-16", "{}"],
+  ])("refuses %s with 415", async (type, body) => {
+    const reply = await api("POST", "/v1/customers", body, { "Content-Type": type });
+    expect(reply.status).toBe(415);
+    expect(reply.body.code).toBe("unsupported_media_type");
+  });
+
+  it("refuses a body without a type", async () => {
+    const reply = await sendRaw(
+      platform.baseUrl,
+      `${lines(
+        "POST /v1/customers HTTP/1.1",
+        "Host: x",
+        `Authorization: Bearer ${platform.sandboxKey}`,
+        "Content-Length: 2",
+      )}{}`,
+    );
+    expect(reply.status).toBe(415);
+  });
+
+  it("refuses a compressed body and says what it takes", async () => {
+    const reply = await api("POST", "/v1/customers", "{}", { "Content-Encoding": "gzip" });
+    expect(reply.status).toBe(415);
+    expect(reply.headers.get("accept-encoding")).toBe("identity");
+  });
+
+  it("refuses 2 MB", async () => {
+    const reply = await api("POST", "/v1/customers", { email: "a@example.com", name: "a".repeat(2_000_000) });
+    expect(reply.status).toBe(413);
+    expect(reply.body.code).toBe("body_too_large");
+  });
+});
+
+it("goes on answering others while a body never arrives", async () => {
+  const { hostname, port } = new URL(platform.baseUrl);
+  const stuck = connect(Number(port), hostname);
+  stuck.write(
+    lines(
+      "POST /v1/customers HTTP/1.1",
+      "Host: x",
+      `Authorization: Bearer ${platform.sandboxKey}`,
+      "Content-Type: application/json",
+      "Content-Length: 10",
+    ),
+  );
+  expect((await api("GET", "/v1/me")).status).toBe(200);
+  stuck.destroy();
+});
+
+it("names every request, and keeps replies from being stored or sniffed", async () => {
+  const reply = await api("GET", "/v1/me");
+  expect(reply.headers.get("request-id")).toMatch(/^req_[0-9A-Za-z]{22}$/);
+  expect(reply.headers.get("cache-control")).toBe("no-store");
+  expect(reply.headers.get("x-content-type-options")).toBe("nosniff");
+});

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Api, apiOf } from "../support/api.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+
+let platform: RunningPlatform;
+let api: Api;
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  api = apiOf(platform.baseUrl, platform.sandboxKey);
+});
+afterAll(() => platform.stop());
+
+describe("bodies that are not acceptable JSON", () => {
+  const deep = `${'{"metadata":'.repeat(40)}1${"}".repeat(40)}`;
+  it.each([
+    ["cut off", '{"email":"a@example.com"', "at character 25"],
+    ["not JSON", "{email}", "at character 2"],
+    ["text behind it", '{"email":"a@example.com"} x', "behind the JSON value"],
+    ["__proto__", '{"email":"a@example.com","__proto__":{"a":1}}', "__proto__"],
+    ["constructor.prototype", '{"email":"a@example.com","metadata":{"constructor":{"prototype":1}}}', "prototype"],
+    ["a key twice", '{"email":"a@example.com","email":"b@example.com"}', "given twice"],
+    ["a key twice, once escaped", '{"email":"a@example.com","\\u0065mail":"b@example.com"}', "given twice"],
+    ["a lone surrogate", '{"email":"a@example.com","name":"\\ud800"}', "surrogate"],
+    ["NUL", '{"email":"a@example.com","name":"a\\u0000b"}', "control character"],
+    ["an escape character", '{"email":"a@example.com","name":"a\\u001bb"}', "control character"],
+    ["a raw newline in a string", '{"email":"a@example.com","name":"a\nb"}', "control character"],
+    ["1e999", '{"email":"a@example.com","metadata":{"a":1e999}}', "too large"],
+    ["2^53 + 1", '{"amount":9007199254740993,"currency":"EUR"}', "too large"],
+    ["deeper than 32 levels", deep, "deeper than 32"],
+    ["100,000 levels", "[".repeat(100_000), "deeper than 32"],
+    ["a leading zero", '{"amount":01}', "A comma or }"],
+  ])("%s", async (_name, body, words) => {
+    const reply = await api("POST", "/v1/customers", body);
+    expect(reply.status).toBe(400);
+    expect(reply.body.code).toBe("invalid_json");
+    expect(reply.body.detail).toContain(words);
+  });
+
+  it("invalid UTF-8", async () => {
+    const reply = await api("POST", "/v1/customers", Buffer.from('{"email":"a@example.com","name":"\xff"}', "latin1"));
+    expect(reply.body).toMatchObject({ status: 400, code: "invalid_json" });
+    expect(reply.body.detail).toContain("UTF-8");
+  });
+
+  it("an object is kept as it was sent", async () => {
+    const name = 'Zoë "Ω" \u{1f600} \\ / tab\tend';
+    const reply = await api("POST", "/v1/customers", { email: "exact@example.com", name });
+    expect(reply.body.name).toBe(name);
+    expect((await api("GET", `/v1/customers/${reply.body.id}`)).body.name).toBe(name);
+  });
+});
+
+describe("bodies of the wrong shape", () => {
+  it("empty", async () => {
+    const reply = await api("POST", "/v1/customers", "");
+    expect(reply.status).toBe(400);
+    expect(reply.body.errors).toEqual([{ pointer: "/email", code: "required", detail: "is required" }]);
+  });
+
+  it.each(["null", "[]", '"text"', "5"])("%s is no object", async (body) => {
+    const reply = await api("POST", "/v1/customers", body);
+    expect(reply.status).toBe(400);
+    expect(reply.body.detail).toContain("must be an object");
+  });
+
+  it("names an unknown field and the one that was meant", async () => {
+    const reply = await api("POST", "/v1/customers", { email: "a@example.com", fone: "+442071838750" });
+    expect(reply.body.errors).toEqual([
+      { pointer: "/fone", code: "unknown_field", detail: expect.stringContaining("did you mean phone?") },
+    ]);
+  });
+
+  it("names every wrong field with its path", async () => {
+    const reply = await api("POST", "/v1/customers", { email: 5, name: [], metadata: { a: 1 } });
+    expect(reply.body.errors.map((error: { pointer: string }) => error.pointer).sort()).toEqual([
+      "/email",
+      "/metadata/a",
+      "/name",
+    ]);
+  });
+
+  it("refuses fields where an operation takes none", async () => {
+    const order = (await api("POST", "/v1/orders", { amount: 1, currency: "EUR" })).body;
+    const reply = await api("POST", `/v1/orders/${order.id}/complete`, { amount: 2 });
+    expect(reply.body).toMatchObject({ status: 400, code: "invalid_request" });
+    expect((await api("GET", `/v1/orders/${order.id}`)).body.status).toBe("pending");
+  });
+});

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Api, apiOf } from "../support/api.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+
+let platform: RunningPlatform;
+let api: Api;
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  api = apiOf(platform.baseUrl, platform.sandboxKey);
+});
+afterAll(() => platform.stop());
+
+const typesAbout = async (id: string) =>
+  (await api("GET", `/v1/events?related=${id}`)).body.data.map((event: { type: string }) => event.type);
+
+describe("orders", () => {
+  it("are pending, then completed or canceled, and say so in events", async () => {
+    const customer = (await api("POST", "/v1/customers", { email: "orders@example.com" })).body;
+    const created = await api("POST", "/v1/orders", { amount: 4200, currency: "EUR", customer: customer.id });
+    expect(created.body).toMatchObject({ object: "order", amount: 4200, currency: "EUR", status: "pending" });
+    const completed = await api("POST", `/v1/orders/${created.body.id}/complete`);
+    expect(completed).toMatchObject({ status: 200, body: { status: "completed" } });
+    expect(await typesAbout(created.body.id)).toEqual(["order.completed", "order.created"]);
+
+    const other = (await api("POST", "/v1/orders", { amount: 0, currency: "JPY" })).body;
+    expect((await api("POST", `/v1/orders/${other.id}/cancel`)).body.status).toBe("canceled");
+    expect((await api("GET", `/v1/orders?customer=${customer.id}`)).body.data).toEqual([completed.body]);
+    const pending = (await api("POST", "/v1/orders", { amount: 1, currency: "USD" })).body;
+    expect((await api("GET", "/v1/orders?status=pending")).body.data).toEqual([pending]);
+  });
+
+  it("move once: any other move is 409 and says where the order stands", async () => {
+    const { id } = (await api("POST", "/v1/orders", { amount: 1, currency: "EUR" })).body;
+    await api("POST", `/v1/orders/${id}/complete`);
+    for (const move of ["complete", "cancel"]) {
+      const reply = await api("POST", `/v1/orders/${id}/${move}`);
+      expect(reply.body).toMatchObject({ status: 409, code: "invalid_transition", current: "completed" });
+    }
+    expect(await typesAbout(id)).toHaveLength(2);
+  });
+
+  it("complete once among 20 concurrent attempts", async () => {
+    const { id } = (await api("POST", "/v1/orders", { amount: 1, currency: "EUR" })).body;
+    const replies = await Promise.all(Array.from({ length: 20 }, () => api("POST", `/v1/orders/${id}/complete`)));
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(await typesAbout(id)).toHaveLength(2);
+  });
+
+  it.each([
+    [{ amount: -1, currency: "EUR" }, "/amount"],
+    [{ amount: 1.5, currency: "EUR" }, "/amount"],
+    [{ amount: "1", currency: "EUR" }, "/amount"],
+    [{ amount: 1, currency: "eur" }, "/currency"],
+    [{ amount: 1, currency: "EURO" }, "/currency"],
+    [{ amount: 1, currency: "ZZZ" }, "/currency"],
+    [{ amount: 1, currency: "EUR", customer: "cus_1" }, "/customer"],
+    [{ amount: 1, currency: "EUR", customer: "cus_0000000000000000000000" }, "/customer"],
+    [{ amount: 1, currency: "EUR", status: "completed" }, "/status"],
+  ])("refuse %j", async (body, pointer) => {
+    const reply = await api("POST", "/v1/orders", body);
+    expect(reply.status).toBe(400);
+    expect(reply.body.errors).toEqual([expect.objectContaining({ pointer })]);
+  });
+});
+
+describe("payments", () => {
+  it("succeed", async () => {
+    const order = (await api("POST", "/v1/orders", { amount: 900, currency: "EUR" })).body;
+    const payment = (await api("POST", "/v1/payments", { amount: 900, currency: "EUR", order: order.id })).body;
+    expect(payment).toMatchObject({ object: "payment", status: "pending", order: order.id, failure_code: null });
+    expect((await api("POST", `/v1/payments/${payment.id}/succeed`)).body.status).toBe("succeeded");
+    expect(await typesAbout(payment.id)).toEqual(["payment.succeeded", "payment.created"]);
+    expect((await api("POST", `/v1/payments/${payment.id}/fail`)).body.code).toBe("invalid_transition");
+    expect((await api("GET", `/v1/payments?order=${order.id}`)).body.data).toHaveLength(1);
+  });
+
+  it("fail with a code", async () => {
+    const payment = (await api("POST", "/v1/payments", { amount: 900, currency: "EUR" })).body;
+    const failed = await api("POST", `/v1/payments/${payment.id}/fail`, { failure_code: "insufficient_funds" });
+    expect(failed.body).toMatchObject({ status: "failed", failure_code: "insufficient_funds" });
+    const other = (await api("POST", "/v1/payments", { amount: 1, currency: "EUR" })).body;
+    expect((await api("POST", `/v1/payments/${other.id}/fail`)).body.failure_code).toBe("card_declined");
+    const wrong = (await api("POST", "/v1/payments", { amount: 1, currency: "EUR" })).body;
+    expect((await api("POST", `/v1/payments/${wrong.id}/fail`, { failure_code: "Nope!" })).status).toBe(400);
+  });
+});

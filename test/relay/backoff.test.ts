@@ -1,0 +1,27 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { reconnectDelay } from "../../src/relay/backoff.ts";
+
+const FRACTION = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+
+describe("reconnectDelay", () => {
+  it("stays below a ceiling that doubles from 0.25 s to 30 s", () => {
+    fc.assert(
+      fc.property(fc.nat(2000), FRACTION, (failures, fraction) => {
+        const delay = reconnectDelay(failures, () => fraction);
+        expect(delay).toBeGreaterThanOrEqual(0);
+        expect(delay).toBeLessThanOrEqual(Math.min(30_000, 250 * 2 ** failures));
+      }),
+    );
+  });
+
+  it("uses the whole span: full jitter", () => {
+    fc.assert(
+      fc.property(fc.nat(40), (failures) => {
+        const ceiling = Math.min(30_000, 250 * 2 ** failures);
+        expect(reconnectDelay(failures, () => 0)).toBe(0);
+        expect(reconnectDelay(failures, () => 0.999_999)).toBeGreaterThan(0.99 * ceiling);
+      }),
+    );
+  });
+});

@@ -1,0 +1,55 @@
+import type { Clock } from "../../../src/relay/ports.ts";
+
+interface Timer {
+  at: number;
+  callback: () => void;
+}
+
+/** Time that passes only when told to. */
+export class FakeClock implements Clock {
+  readonly #start = Date.now();
+  #elapsed = 0;
+  #timers: Timer[] = [];
+
+  now(): number {
+    return this.#elapsed;
+  }
+
+  unixMilliseconds(): number {
+    return this.#start + this.#elapsed;
+  }
+
+  after(milliseconds: number, callback: () => void): () => void {
+    const timer = { at: this.#elapsed + milliseconds, callback };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer);
+    };
+  }
+
+  /** Lets time pass; what falls due on the way runs in its order, each at its own time. */
+  advance(milliseconds: number): void {
+    const end = this.#elapsed + milliseconds;
+    for (let due = this.#earliest(end); due !== undefined; due = this.#earliest(end)) {
+      const timer = due;
+      this.#timers = this.#timers.filter((other) => other !== timer);
+      this.#elapsed = timer.at;
+      timer.callback();
+    }
+    this.#elapsed = end;
+  }
+
+  /** When the timers that wait fall due, in milliseconds from now. */
+  get waiting(): number[] {
+    return this.#timers.map(({ at }) => at - this.#elapsed).sort((a, b) => a - b);
+  }
+
+  #earliest(end: number): Timer | undefined {
+    return this.#timers
+      .filter(({ at }) => at <= end)
+      .reduce<Timer | undefined>(
+        (first, timer) => (first === undefined || timer.at < first.at ? timer : first),
+        undefined,
+      );
+  }
+}

@@ -1,0 +1,196 @@
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { onTestFinished } from "vitest";
+import { WebSocketServer, type WebSocket } from "ws";
+import { createIdGenerator } from "../../../src/contract/ids.ts";
+import { parseClientFrame, type AckFrame, type PlatformFrame } from "../../../src/contract/listen.ts";
+
+export const SESSION_SECRET = "whsec_of_the_session";
+
+export interface LoggedEvent {
+  id: string;
+  type: string;
+  body: string;
+}
+
+export interface FakePlatformOptions {
+  /** Handles an upgrade itself; true where it did. */
+  intercept?: (request: IncomingMessage, stream: Duplex) => boolean;
+  /** Answers pings; a half-open connection does not. */
+  autoPong?: boolean;
+  /** Ignores the window that clients ask for. */
+  ignoreWindow?: boolean;
+}
+
+/** Speaks the platform's side of the protocol from a log in memory, and lets a test break it in every way. */
+export class FakePlatform {
+  readonly log: LoggedEvent[] = [];
+  /** Every acknowledgement that was read, in its order. */
+  readonly acknowledgements: { id: string; ack: AckFrame }[] = [];
+  readonly upgrades: IncomingMessage[] = [];
+  readonly sessions: FakeSession[] = [];
+  readonly #server: Server;
+  readonly #sockets: WebSocketServer;
+  readonly #options: FakePlatformOptions;
+  readonly #newId = createIdGenerator({ now: Date.now, randomBytes: (size) => new Uint8Array(size) });
+  #waiters: { isMet: () => boolean; resolve: () => void }[] = [];
+
+  private constructor(options: FakePlatformOptions) {
+    this.#options = options;
+    this.#server = createServer((_request, reply) => reply.writeHead(426).end());
+    this.#sockets = new WebSocketServer({
+      noServer: true,
+      perMessageDeflate: false,
+      autoPong: options.autoPong ?? true,
+    });
+    this.#server.on("upgrade", (request: IncomingMessage, stream: Duplex, head: Buffer) => {
+      stream.on("error", () => stream.destroy());
+      this.upgrades.push(request);
+      if (options.intercept?.(request, stream) !== true) {
+        this.#sockets.handleUpgrade(request, stream, head, (socket) => this.#accept(socket, request));
+      }
+      this.changed();
+    });
+  }
+
+  /** Starts on a free port; closed when the test ends. */
+  static async start(options: FakePlatformOptions = {}): Promise<FakePlatform> {
+    const platform = new FakePlatform(options);
+    await new Promise<void>((resolve) => platform.#server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(async () => {
+      platform.cut();
+      platform.#server.closeAllConnections();
+      await new Promise((resolve) => platform.#server.close(resolve));
+    });
+    return platform;
+  }
+
+  get url(): URL {
+    return new URL(`http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`);
+  }
+
+  /** The session that was accepted last. */
+  get session(): FakeSession {
+    return this.sessions.at(-1)!;
+  }
+
+  /** Commits an event and sends it to all who listen. */
+  append(type = "order.completed", body?: string): LoggedEvent {
+    const id = this.#newId("event");
+    const event = { id, type, body: body ?? JSON.stringify({ id, type, object: "event" }) };
+    this.log.push(event);
+    for (const session of this.sessions) session.pump();
+    return event;
+  }
+
+  acknowledged(id: string): AckFrame[] {
+    return this.acknowledgements.filter((known) => known.id === id).map(({ ack }) => ack);
+  }
+
+  /** Cuts all connections without a word. */
+  cut(): void {
+    for (const session of this.sessions) session.socket.terminate();
+  }
+
+  /** Waits for a condition on the platform's state. */
+  async until(isMet: () => boolean): Promise<void> {
+    if (!isMet()) await new Promise<void>((resolve) => this.#waiters.push({ isMet, resolve }));
+  }
+
+  /** Something happened that somebody may wait for. */
+  changed(): void {
+    const met = this.#waiters.filter(({ isMet }) => isMet());
+    this.#waiters = this.#waiters.filter((waiter) => !met.includes(waiter));
+    for (const { resolve } of met) resolve();
+  }
+
+  #accept(socket: WebSocket, request: IncomingMessage): void {
+    const query = new URL(request.url!, "http://platform").searchParams;
+    const after = query.get("after") ?? "now";
+    const position = this.#positionBehind(after);
+    const window = this.#options.ignoreWindow === true ? Infinity : Number(query.get("window"));
+    const session = new FakeSession(this, socket, position, window);
+    this.sessions.push(session);
+    session.send({
+      frame: "ready",
+      session: this.#newId("listener"),
+      secret: SESSION_SECRET,
+      cursor: this.log[position - 1]?.id ?? this.#newId("event"),
+      account: "acct_1",
+      environment: "sandbox",
+      subscriptions: ["*"],
+      others: 0,
+    });
+    session.pump();
+  }
+
+  #positionBehind(after: string): number {
+    if (after.startsWith("-")) return 0;
+    const next = after === "now" ? -1 : this.log.findIndex(({ id }) => id > after);
+    return next === -1 ? this.log.length : next;
+  }
+}
+
+/** One connection of a client. */
+export class FakeSession {
+  readonly socket: WebSocket;
+  readonly protocol: string;
+  readonly unacknowledged = new Map<number, string>();
+  /** The most events that were ever unacknowledged at once. */
+  peak = 0;
+  pings = 0;
+  closeCode: number | undefined;
+  #platform: FakePlatform;
+  #position: number;
+  #window: number;
+  #sequence = 0;
+
+  constructor(platform: FakePlatform, socket: WebSocket, position: number, window: number) {
+    this.socket = socket;
+    this.protocol = socket.protocol;
+    this.#platform = platform;
+    this.#position = position;
+    this.#window = window;
+    socket.on("error", () => socket.terminate());
+    socket.on("ping", () => {
+      this.pings += 1;
+      platform.changed();
+    });
+    socket.on("close", (code) => {
+      this.closeCode = code;
+      platform.changed();
+    });
+    socket.on("message", (data: Buffer) => this.#acknowledge(parseClientFrame(data.toString("utf8"))));
+  }
+
+  send(frame: PlatformFrame): void {
+    this.socket.send(JSON.stringify(frame));
+  }
+
+  /** Sends an event outside the log's order. */
+  sendEvent({ id, type, body }: LoggedEvent): void {
+    this.#sequence += 1;
+    this.unacknowledged.set(this.#sequence, id);
+    this.peak = Math.max(this.peak, this.unacknowledged.size);
+    this.send({ frame: "event", seq: this.#sequence, id, type, body });
+  }
+
+  pump(): void {
+    while (this.socket.readyState === this.socket.OPEN && this.unacknowledged.size < this.#window) {
+      const event = this.#platform.log[this.#position];
+      if (event === undefined) return;
+      this.#position += 1;
+      this.sendEvent(event);
+    }
+  }
+
+  #acknowledge(ack: AckFrame): void {
+    const id = this.unacknowledged.get(ack.seq);
+    if (id === undefined) throw new Error(`acknowledgement of ${ack.seq}, which awaits none`);
+    this.unacknowledged.delete(ack.seq);
+    this.#platform.acknowledgements.push({ id, ack });
+    this.pump();
+    this.#platform.changed();
+  }
+}

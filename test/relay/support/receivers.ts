@@ -1,0 +1,105 @@
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { onTestFinished } from "vitest";
+import { TEST_CERTIFICATE, TEST_KEY } from "./certificate.ts";
+
+export interface ReceivedRequest {
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+  /** The port at the other end: one for each connection. */
+  peerPort: number | undefined;
+}
+
+export interface Receiver {
+  url: URL;
+  port: number;
+  requests: ReceivedRequest[];
+  /** Waits until so many requests have come in full. */
+  received(count: number): Promise<void>;
+}
+
+export type Answer = (reply: ServerResponse, request: ReceivedRequest, message: IncomingMessage) => void;
+
+const ok: Answer = (reply) => reply.end("ok");
+
+/** An HTTP receiver that reads each request and then answers as told; closed when the test ends. */
+export async function startReceiver(answer: Answer = ok, host = "127.0.0.1", secure = false): Promise<Receiver> {
+  const requests: ReceivedRequest[] = [];
+  let waiters: { count: number; resolve: () => void }[] = [];
+  const listener: RequestListener = (message, reply) => {
+    const chunks: Buffer[] = [];
+    message.on("data", (chunk: Buffer) => chunks.push(chunk));
+    message.on("end", () => {
+      const request: ReceivedRequest = {
+        method: message.method!,
+        path: message.url!,
+        headers: message.headers,
+        body: Buffer.concat(chunks),
+        peerPort: message.socket.remotePort,
+      };
+      requests.push(request);
+      for (const { count, resolve } of waiters) if (requests.length >= count) resolve();
+      waiters = waiters.filter(({ count }) => requests.length < count);
+      answer(reply, request, message);
+    });
+  };
+  const server = secure
+    ? createSecureServer({ key: TEST_KEY, cert: TEST_CERTIFICATE }, listener)
+    : createServer(listener);
+  const port = await listen(server, host);
+  return {
+    url: new URL(`${secure ? "https" : "http"}://${host === "::1" ? "[::1]" : host}:${port}/hook`),
+    port,
+    requests,
+    async received(count) {
+      if (requests.length < count) await new Promise<void>((resolve) => waiters.push({ count, resolve }));
+    },
+  };
+}
+
+/** A receiver that answers each request with raw bytes, or does what it likes with the socket. */
+export async function startRawReceiver(answer: (socket: Socket) => void): Promise<{ url: URL; connections(): number }> {
+  let connections = 0;
+  const server = createTcpServer((socket) => {
+    connections += 1;
+    socket.on("error", () => socket.destroy());
+    socket.on("data", (data) => {
+      // The tests' bodies are one JSON object: its end is the request's.
+      if (data.toString("latin1").endsWith("}")) answer(socket);
+    });
+  });
+  const port = await listen(server, "127.0.0.1");
+  return { url: new URL(`http://127.0.0.1:${port}/hook`), connections: () => connections };
+}
+
+/** A port on which nothing listens. */
+export async function closedPort(): Promise<number> {
+  const server = createTcpServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function listen(server: Server, host: string): Promise<number> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return (server.address() as AddressInfo).port;
+}

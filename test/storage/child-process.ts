@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const scripts = fileURLToPath(new URL("children/", import.meta.url));
+const packages = fileURLToPath(new URL("../../node_modules", import.meta.url));
+
+/** Bundles the programs of `children/` into a folder; without packages they find no SQLite but Node's own. */
+export async function buildChildren(folder: string, options = { packages: true }): Promise<void> {
+  await build({
+    entryPoints: readdirSync(scripts).map((name) => join(scripts, name)),
+    outdir: folder,
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20.19",
+    external: ["@photostructure/sqlite"],
+    logLevel: "warning",
+  });
+  if (options.packages) symlinkSync(packages, join(folder, "node_modules"));
+}
+
+export interface Child {
+  readonly process: ChildProcess;
+  /** The lines that it has written to stdout so far. */
+  readonly lines: string[];
+  /** Resolves with the n-th line (from 0) once it is there; rejects where the child ends before. */
+  line(index: number): Promise<string>;
+  /** How it ended, once all that it wrote was read. */
+  readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null; stderr: string }>;
+}
+
+/** Starts a bundled program with this Node.js, behind `prefix` (a command that runs another) where one is given. */
+export function startChild(
+  folder: string,
+  script: string,
+  args: readonly string[],
+  options: { prefix?: readonly string[]; nodeArguments?: readonly string[] } = {},
+): Child {
+  const command = [
+    ...(options.prefix ?? []),
+    process.execPath,
+    ...(options.nodeArguments ?? []),
+    join(folder, `${script}.mjs`),
+    ...args,
+  ];
+  const child = spawn(command[0] ?? "", command.slice(1), { stdio: ["pipe", "pipe", "pipe"] });
+  const lines: string[] = [];
+  const reader = createInterface({ input: child.stdout });
+  reader.on("line", (line) => lines.push(line));
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  const linesRead = once(reader, "close");
+  const ended = once(child, "close").then(async ([code, signal]) => {
+    await linesRead;
+    return { code: code as number | null, signal: signal as NodeJS.Signals | null, stderr };
+  });
+  const line = async (index: number): Promise<string> => {
+    const gone = ended.then((how) => {
+      if (lines.length <= index) throw new Error(`${script} ended: ${JSON.stringify(how)}`);
+    });
+    while (lines.length <= index) await Promise.race([once(reader, "line"), gone]);
+    return lines[index] ?? "";
+  };
+  return { process: child, lines, line, ended };
+}

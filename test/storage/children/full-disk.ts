@@ -1,0 +1,94 @@
+// Writes before, during and after a full disk, and prints what became of it all. `ballast` fills the file system that the
+// database lies on (a small one of its own); `limit` forbids this process to make files any longer.
+import { execFileSync } from "node:child_process";
+import { appendFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Transaction } from "../../../src/platform/storage/database.ts";
+import { openSqlite } from "../../../src/platform/storage/sqlite.ts";
+import { insert, notes } from "../notes.ts";
+
+const [folder = "", means = ""] = process.argv.slice(2);
+const file = join(folder, "data.db");
+const ballast = join(folder, "ballast");
+const BIG = "x".repeat(6_000_000);
+
+function fill(): void {
+  if (means === "limit") {
+    execFileSync("prlimit", ["--pid", `${process.pid}`, "--fsize=200000:unlimited"]);
+    return;
+  }
+  for (const size of [65_536, 4096, 1]) {
+    try {
+      for (;;) appendFileSync(ballast, Buffer.alloc(size));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+    }
+  }
+}
+
+function free(): void {
+  if (means === "limit") execFileSync("prlimit", ["--pid", `${process.pid}`, "--fsize=unlimited:unlimited"]);
+  else rmSync(ballast);
+}
+
+// Without a listener the signal would end the process, where the limit is a full disk's stand-in.
+process.on("SIGXFSZ", () => undefined);
+
+const report = {
+  acknowledged: [] as string[],
+  refused: [] as string[],
+  errors: [] as string[],
+  readDuring: 0,
+  present: [] as string[],
+  integrity: "",
+  logged: [] as string[],
+};
+const note = (_: unknown, message: string) => report.logged.push(message);
+const log = { info: note, warn: note, error: note };
+let database = await openSqlite({ file, migrations: [notes], log });
+
+async function attempt(id: string, unit: (transaction: Transaction) => Promise<unknown>): Promise<void> {
+  try {
+    await database.write(unit);
+    report.acknowledged.push(id);
+  } catch (error) {
+    report.refused.push(id);
+    report.errors.push((error as Error).name);
+  }
+}
+
+const small = (id: string) => attempt(id, (transaction) => insert(transaction, id, "x".repeat(2000)));
+const big = (id: string) => attempt(id, (transaction) => insert(transaction, id, BIG));
+const swallowing = (id: string) =>
+  attempt(id, async (transaction) => {
+    await insert(transaction, `${id}-first`);
+    await insert(transaction, `${id}-big`, BIG).catch(() => undefined);
+    await insert(transaction, id);
+  });
+const returning = (id: string) =>
+  attempt(id, async (transaction) => {
+    const sql = "INSERT INTO notes (id, body) VALUES ($1, $2) RETURNING id";
+    await transaction.all(sql, [`${id}-big`, BIG]).catch(() => undefined);
+    await insert(transaction, id);
+  });
+const ids = async () => (await database.all<{ id: string }>("SELECT id FROM notes")).map((row) => row.id);
+
+await Promise.all(Array.from({ length: 20 }, (_, i) => small(`before-${i}`)));
+fill();
+await Promise.all([small("beside-0"), small("beside-1"), big("big"), small("beside-2"), swallowing("swallowing")]);
+await Promise.all([small("beside-3"), swallowing("swallowing-alone"), small("beside-4")]);
+await Promise.all([small("beside-5"), returning("returning"), small("beside-6")]);
+for (let round = 0; round < 3; round++) {
+  await Promise.all(Array.from({ length: 200 }, (_, i) => small(`during-${round}-${i}`)));
+}
+report.readDuring = (await ids()).length;
+free();
+await Promise.all([...Array.from({ length: 20 }, (_, i) => small(`after-${i}`)), big("after-big")]);
+await database.close();
+
+database = await openSqlite({ file, migrations: [notes] });
+report.present = await ids();
+const integrity = await database.get<{ integrity_check: string }>("PRAGMA integrity_check");
+report.integrity = integrity?.integrity_check ?? "";
+await database.close();
+process.stdout.write(`${JSON.stringify(report)}\n`);

@@ -1,0 +1,11 @@
+// Opens databases where only another user may write, and prints why it could not.
+import { openSqlite } from "../../../src/platform/storage/sqlite.ts";
+import { describeRefusal } from "../refusal.ts";
+
+const [scratch = "", ...files] = process.argv.slice(2);
+// SQLite is loaded now: where it lies may be out of the other user's reach.
+await describeRefusal(openSqlite({ file: scratch, migrations: [] }));
+if (process.geteuid?.() === 0) process.seteuid?.(65_534);
+for (const file of files) {
+  process.stdout.write(`${JSON.stringify(await describeRefusal(openSqlite({ file, migrations: [] })))}\n`);
+}

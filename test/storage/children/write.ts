@@ -1,0 +1,17 @@
+// Writes notes as fast as it can, many at a time, and prints the id of each one that was acknowledged, until it is killed.
+import { openSqlite } from "../../../src/platform/storage/sqlite.ts";
+import { insert, notes } from "../notes.ts";
+
+const [file = "", prefix = ""] = process.argv.slice(2);
+const database = await openSqlite({ file, migrations: [notes] });
+let next = 0;
+
+async function writeOn(): Promise<never> {
+  for (;;) {
+    const id = `${prefix}-${next++}`;
+    await database.write((transaction) => insert(transaction, id, "x".repeat(500)));
+    process.stdout.write(`${id}\n`);
+  }
+}
+
+await Promise.all(Array.from({ length: 16 }, writeOn));

@@ -1,0 +1,167 @@
+import { describe, expect, it } from "vitest";
+import { StorageUnavailableError, type Transaction } from "../../src/platform/storage/database.ts";
+import { insert } from "./notes.ts";
+import type { Subject } from "./subject.ts";
+
+export function describeUnits(subject: Subject): void {
+  describe("units", () => {
+    it("resolve with what they returned, and are there for the next reader", async () => {
+      const result = { any: "value" };
+      const returned = await subject.database.write(async (transaction) => {
+        await insert(transaction, "a");
+        return result;
+      });
+      expect(returned).toBe(result);
+      expect(await subject.ids()).toEqual(["a"]);
+    });
+
+    it("see their own changes", async () => {
+      const seen = await subject.database.write(async (transaction) => {
+        await insert(transaction, "a", "text");
+        return [
+          await transaction.get("SELECT id, body FROM notes"),
+          await transaction.all("SELECT body FROM notes WHERE id = $1", ["a"]),
+        ];
+      });
+      expect(seen).toStrictEqual([{ id: "a", body: "text" }, [{ body: "text" }]]);
+    });
+
+    it("that throw after changes leave nothing, and reject with their own error", async () => {
+      const error = new Error("own");
+      const written = subject.database.write(async (transaction) => {
+        await insert(transaction, "a");
+        await insert(transaction, "b");
+        throw error;
+      });
+      await expect(written).rejects.toBe(error);
+      expect(await subject.ids()).toEqual([]);
+    });
+
+    it("that violate a constraint leave nothing", async () => {
+      await subject.database.write((transaction) => insert(transaction, "taken"));
+      const written = subject.database.write(async (transaction) => {
+        await insert(transaction, "a");
+        await insert(transaction, "taken");
+      });
+      await expect(written).rejects.toThrow(Error);
+      await expect(written).rejects.not.toBeInstanceOf(StorageUnavailableError);
+      expect(await subject.ids()).toEqual(["taken"]);
+    });
+
+    it("written together fail alone", async () => {
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 20 }, (_, i) =>
+          subject.database.write(async (transaction) => {
+            await insert(transaction, `n${i}`);
+            if (i % 3 === 0) throw new Error(`unit ${i}`);
+            return i;
+          }),
+        ),
+      );
+      const expected = Array.from({ length: 20 }, (_, i) =>
+        i % 3 === 0 ? { status: "rejected", reason: new Error(`unit ${i}`) } : { status: "fulfilled", value: i },
+      );
+      expect(outcomes).toEqual(expected);
+      const kept = Array.from({ length: 20 }, (_, i) => i).filter((i) => i % 3 !== 0);
+      expect((await subject.ids()).toSorted()).toEqual(kept.map((i) => `n${i}`).toSorted());
+    });
+
+    it("do not lose each other's updates, 500 at once", async () => {
+      await subject.database.write((transaction) =>
+        transaction.run("INSERT INTO counters (id, value) VALUES ('c', 0)"),
+      );
+      const results = await Promise.all(
+        Array.from({ length: 500 }, (_, i) =>
+          subject.database.write(async (transaction) => {
+            await transaction.run("UPDATE counters SET value = value + $1 WHERE id = 'c'", [i]);
+            await insert(transaction, `n${i}`);
+            return i;
+          }),
+        ),
+      );
+      expect(results).toEqual(Array.from({ length: 500 }, (_, i) => i));
+      expect(await subject.database.get("SELECT value FROM counters")).toEqual({ value: (499 * 500) / 2 });
+      expect(await subject.ids()).toHaveLength(500);
+    });
+
+    it("that take the same unique value at once: one wins, the others are told", async () => {
+      const changed = await Promise.all(
+        Array.from({ length: 50 }, (_, i) =>
+          subject.database.write((transaction) =>
+            transaction.run("INSERT INTO notes (id, body) VALUES ('same', $1) ON CONFLICT DO NOTHING", [`${i}`]),
+          ),
+        ),
+      );
+      expect(changed.filter((rows) => rows === 0)).toHaveLength(49);
+      const winner = await subject.database.get("SELECT body FROM notes");
+      expect(winner).toEqual({ body: `${changed.indexOf(1)}` });
+    });
+
+    it("awaited one after another are kept in that order", async () => {
+      for (let i = 0; i < 20; i++) await subject.database.write((transaction) => insert(transaction, `n${i}`));
+      expect(await subject.ids()).toEqual(Array.from({ length: 20 }, (_, i) => `n${i}`));
+    });
+
+    it("cannot use their transaction once they ended", async () => {
+      let leaked: Transaction | undefined;
+      await subject.database.write(async (transaction) => {
+        leaked = transaction;
+      });
+      await expect(leaked?.run("INSERT INTO notes (id) VALUES ('late')")).rejects.toThrow(Error);
+      await expect(leaked?.get("SELECT id FROM notes")).rejects.toThrow(Error);
+      expect(await subject.ids()).toEqual([]);
+    });
+  });
+
+  describe("waking", () => {
+    it("follows a commit, when its rows are there to read", async () => {
+      const seen = new Promise<string[]>((resolve, reject) => {
+        subject.database.onWake("events", () => {
+          subject.ids().then(resolve, reject);
+        });
+      });
+      await subject.database.write(async (transaction) => {
+        transaction.wake("events");
+        await insert(transaction, "a");
+      });
+      expect(await seen).toEqual(["a"]);
+    });
+
+    it("goes on for others, and for later commits, when a callback throws", async () => {
+      let calls = 0;
+      const woken = new Promise<void>((resolve) => {
+        subject.database.onWake("deliveries", () => {
+          throw new Error("callback");
+        });
+        subject.database.onWake("deliveries", () => {
+          calls += 1;
+          if (calls === 2) resolve();
+        });
+      });
+      const write = () =>
+        subject.database.write(async (transaction) => {
+          transaction.wake("deliveries");
+          return insert(transaction, `n${calls}`);
+        });
+      expect(await write()).toBe(1);
+      await expect.poll(() => calls).toBe(1);
+      expect(await write()).toBe(1);
+      await woken;
+    });
+
+    it("ends for who stopped it", async () => {
+      let stopped = 0;
+      const stop = subject.database.onWake("events", () => {
+        stopped += 1;
+      });
+      stop();
+      stop();
+      const woken = new Promise<void>((resolve) => {
+        subject.database.onWake("events", resolve);
+      });
+      await subject.database.write(async (transaction) => transaction.wake("events"));
+      await woken;
+      expect(stopped).toBe(0);
+    });
+  });
+}

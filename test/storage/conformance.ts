@@ -1,0 +1,15 @@
+import { describe } from "vitest";
+import { describeLife } from "./conformance-life.ts";
+import { describeStatements } from "./conformance-statements.ts";
+import { describeUnits } from "./conformance-units.ts";
+import { type DatabasePlace, useSubject } from "./subject.ts";
+
+/** What every driver does, in terms of the port alone. */
+export function describeDatabase(name: string, createPlace: () => Promise<DatabasePlace>): void {
+  describe(`${name} as a database`, () => {
+    const subject = useSubject(createPlace);
+    describeStatements(subject);
+    describeUnits(subject);
+    describeLife(subject);
+  });
+}

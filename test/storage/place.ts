@@ -1,0 +1,20 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openSqlite } from "../../src/platform/storage/sqlite.ts";
+import type { DatabasePlace } from "./subject.ts";
+
+/** A folder for one test. */
+export function temporaryFolder(): { path: string; remove: () => void } {
+  const path = mkdtempSync(join(tmpdir(), "storage-"));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** An SQLite file in a folder of its own. */
+export async function sqlitePlace(): Promise<DatabasePlace> {
+  const folder = temporaryFolder();
+  return {
+    open: (migrations) => openSqlite({ file: join(folder.path, "data.db"), migrations }),
+    remove: async () => folder.remove(),
+  };
+}

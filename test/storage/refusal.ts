@@ -1,0 +1,14 @@
+import { type Database, StorageOpenError } from "../../src/platform/storage/database.ts";
+
+/** Why a database was not opened, as plain data; one that was opened is closed. */
+export async function describeRefusal(opening: Promise<Database>): Promise<{ code: string; message: string }> {
+  let database: Database;
+  try {
+    database = await opening;
+  } catch (error) {
+    if (!(error instanceof StorageOpenError)) throw error;
+    return { code: error.code, message: error.message };
+  }
+  await database.close();
+  return { code: "opened", message: "" };
+}

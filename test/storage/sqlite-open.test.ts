@@ -1,0 +1,252 @@
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join, relative } from "node:path";
+import { afterEach, beforeAll, afterAll, beforeEach, describe, expect, it } from "vitest";
+import { refuseNetworkFileSystem } from "../../src/platform/storage/database-file.ts";
+import { type Database, StorageOpenError } from "../../src/platform/storage/database.ts";
+import { openSqlite } from "../../src/platform/storage/sqlite.ts";
+import { buildChildren, startChild } from "./child-process.ts";
+import { insert, notes } from "./notes.ts";
+import { temporaryFolder } from "./place.ts";
+import { describeRefusal } from "./refusal.ts";
+
+const programs = temporaryFolder();
+let folder: ReturnType<typeof temporaryFolder>;
+let file: string;
+let opened: Database[];
+
+beforeAll(() => buildChildren(programs.path));
+afterAll(() => programs.remove());
+
+beforeEach(() => {
+  folder = temporaryFolder();
+  file = join(folder.path, "data.db");
+  opened = [];
+});
+
+afterEach(async () => {
+  for (const database of opened) await database.close();
+  folder.remove();
+});
+
+async function open(path = file): Promise<Database> {
+  const database = await openSqlite({ file: path, migrations: [notes] });
+  opened.push(database);
+  return database;
+}
+
+const refusal = (path = file) => describeRefusal(openSqlite({ file: path, migrations: [notes] }));
+
+describe("the file", () => {
+  it("and its companions are the owner's alone, whatever they were", async () => {
+    const database = await open();
+    await database.write((transaction) => insert(transaction, "a"));
+    const modes = () =>
+      Object.fromEntries(
+        readdirSync(folder.path)
+          .filter((name) => !name.endsWith(".lock"))
+          .map((name) => [name, (statSync(join(folder.path, name)).mode & 0o777).toString(8)]),
+      );
+    const ownerOnly = { "data.db": "600", "data.db-shm": "600", "data.db-wal": "600" };
+    expect(modes()).toEqual(ownerOnly);
+    await database.close();
+    chmodSync(file, 0o644);
+    await open();
+    expect(modes()).toEqual(ownerOnly);
+  });
+
+  it("gets the folders that it lacks, the owner's alone", async () => {
+    const deep = join(folder.path, "a", "b", "data.db");
+    await open(deep);
+    expect(existsSync(deep)).toBe(true);
+    expect(statSync(join(folder.path, "a", "b")).mode & 0o777).toBe(0o700);
+  });
+
+  it("may be named from the working directory", async () => {
+    await open(relative(process.cwd(), file));
+    expect(existsSync(file)).toBe(true);
+  });
+
+  it("holds everything once it is closed", async () => {
+    const database = await open();
+    await Promise.all(
+      Array.from({ length: 100 }, (_, i) => database.write((transaction) => insert(transaction, `n${i}`))),
+    );
+    await database.close();
+    const log = statSync(`${file}-wal`, { throwIfNoEntry: false });
+    expect(log?.size ?? 0).toBe(0);
+    const copy = join(folder.path, "copy.db");
+    writeFileSync(copy, readFileSync(file));
+    const copied = await open(copy);
+    expect(await copied.get("SELECT COUNT(*) AS count FROM notes")).toEqual({ count: 100 });
+  });
+
+  it("is refused where it is something else, and left as it is", async () => {
+    writeFileSync(file, "not a database, but a text that is long enough to be looked at as one".repeat(50));
+    const before = readFileSync(file);
+    expect(await refusal()).toEqual({ code: "not_a_database", message: expect.stringContaining(file) });
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  it("is refused where it is a folder", async () => {
+    mkdirSync(file);
+    expect(await refusal()).toEqual({ code: "not_a_database", message: expect.stringMatching(/data\.db is a folder/) });
+  });
+
+  it("is refused where another program's tables are in it", async () => {
+    await (await openSqlite({ file, migrations: [] })).close();
+    const foreign = join(folder.path, "foreign.db");
+    const database = await openSqlite({ file: foreign, migrations: [notes] });
+    await database.write((transaction) => transaction.run("DROP TABLE schema_migrations"));
+    await database.close();
+    expect(await refusal(foreign)).toEqual({
+      code: "not_a_database",
+      message: expect.stringContaining("another program"),
+    });
+    expect(await refusal()).toEqual({ code: "opened", message: "" });
+  });
+
+  it("is refused where a file stands in the place of its folder", async () => {
+    writeFileSync(file, "");
+    const below = join(file, "data.db");
+    expect(await refusal(below)).toEqual({ code: "not_writable", message: expect.stringContaining(below) });
+  });
+
+  it("is refused where this user may not write", async () => {
+    const readOnly = join(folder.path, "read-only");
+    mkdirSync(readOnly);
+    const existing = join(readOnly, "existing.db");
+    await (await openSqlite({ file: existing, migrations: [] })).close();
+    rmSync(`${existing}-wal`, { force: true });
+    const scratch = join(folder.path, "scratch.db");
+    chmodSync(folder.path, 0o755);
+    chmodSync(readOnly, 0o555);
+    chmodSync(existing, 0o444);
+    const paths = [existing, join(readOnly, "new.db"), join(readOnly, "folder", "new.db")];
+    const child = startChild(programs.path, "unprivileged", [scratch, ...paths]);
+    expect(await child.ended).toMatchObject({ code: 0, stderr: "" });
+    chmodSync(readOnly, 0o755);
+    const refusals = child.lines.map((line) => JSON.parse(line) as { code: string; message: string });
+    expect(refusals).toEqual(
+      paths.map((path) => ({ code: "not_writable", message: expect.stringContaining(`${path} cannot be written`) })),
+    );
+  });
+
+  it("is refused on a network file system", () => {
+    const refuse = (type: number) => () => refuseNetworkFileSystem(file, () => type);
+    expect(refuse(0x6969)).toThrow(StorageOpenError);
+    expect(refuse(0x6969)).toThrow(/NFS/);
+    expect(refuse(0xff534d42)).toThrow(/CIFS/);
+    expect(refuse(0xff534d42 | 0)).toThrow(/CIFS/);
+    expect(refuse(0xef53)).not.toThrow();
+  });
+});
+
+describe("a database that is open", () => {
+  it("is refused to another process, which names the holder, until the holder is killed", async () => {
+    const holder = startChild(programs.path, "hold", [file]);
+    await holder.line(0);
+    const pid = holder.process.pid ?? 0;
+    for (let attempt = 0; attempt < 2; attempt++) {
+      expect(await refusal()).toEqual({ code: "locked", message: expect.stringContaining(`process ${pid}.`) });
+    }
+    holder.process.kill("SIGKILL");
+    expect(await holder.ended).toMatchObject({ signal: "SIGKILL", stderr: "" });
+    const database = await open();
+    expect(await database.write((transaction) => insert(transaction, "a"))).toBe(1);
+  });
+
+  it("is refused to this process too, without loosening the lock", async () => {
+    await open();
+    expect(await refusal()).toEqual({ code: "locked", message: expect.stringContaining(`process ${process.pid}.`) });
+    const other = startChild(programs.path, "hold", [file]);
+    expect(await other.ended).toMatchObject({ code: 1, stderr: expect.stringContaining(`process ${process.pid}.`) });
+  });
+
+  it("is refused by any of its names", async () => {
+    await open();
+    const link = join(folder.path, "link.db");
+    symlinkSync(file, link);
+    expect(await refusal(link)).toMatchObject({ code: "locked" });
+    const folderLink = join(folder.path, "folder");
+    symlinkSync(folder.path, folderLink);
+    expect(await refusal(join(folderLink, "data.db"))).toMatchObject({ code: "locked" });
+  });
+
+  it("is free again once it is closed, though it could not be opened meanwhile", async () => {
+    const database = await open();
+    expect(await refusal()).toMatchObject({ code: "locked" });
+    await database.close();
+    const holder = startChild(programs.path, "hold", [file]);
+    expect(await holder.line(0)).toBe("open");
+    holder.process.kill("SIGKILL");
+    await holder.ended;
+  });
+
+  it("is free again after an attempt that failed", async () => {
+    await (await openSqlite({ file, migrations: [notes, { ...notes, number: 2, statements: () => [] }] })).close();
+    expect(await refusal()).toMatchObject({ code: "newer_schema" });
+    await (await openSqlite({ file, migrations: [notes, { ...notes, number: 2, statements: () => [] }] })).close();
+  });
+});
+
+describe("files that go away under an open database", () => {
+  it.each(["data.db", "data.db-wal"])("stop writes while %s is away", async (name) => {
+    const database = await open();
+    await database.write((transaction) => insert(transaction, "before"));
+    const path = join(folder.path, name);
+    const away = join(folder.path, "away");
+    renameSync(path, away);
+    await expect(database.write((transaction) => insert(transaction, "lost"))).rejects.toMatchObject({
+      name: "StorageUnavailableError",
+      message: expect.stringContaining(`${name} was moved`),
+    });
+    writeFileSync(path, "");
+    await expect(database.write((transaction) => insert(transaction, "lost"))).rejects.toThrow(/replaced/);
+    rmSync(path);
+    linkSync(away, path);
+    await database.write((transaction) => insert(transaction, "after"));
+    expect(await database.all("SELECT id FROM notes ORDER BY seq")).toEqual([{ id: "before" }, { id: "after" }]);
+  });
+});
+
+describe("a Node.js without SQLite of its own", () => {
+  it("takes the package", async () => {
+    const child = startChild(programs.path, "foreign-runtime", [file]);
+    expect(await child.ended).toEqual({ code: 0, signal: null, stderr: "" });
+    expect(child.lines).toEqual([JSON.stringify({ code: "opened", message: "" })]);
+  });
+
+  it("and without the package says what to install", async () => {
+    const bare = temporaryFolder();
+    await buildChildren(bare.path, { packages: false });
+    const child = startChild(bare.path, "foreign-runtime", [file]);
+    expect(await child.ended).toEqual({ code: 0, signal: null, stderr: "" });
+    expect(JSON.parse(await child.line(0))).toEqual({
+      code: "unreachable",
+      message: expect.stringMatching(/@photostructure\/sqlite.*22\.13/s),
+    });
+    expect(existsSync(file)).toBe(false);
+    bare.remove();
+  });
+});
+
+describe("this Node.js", () => {
+  it("opens a database without a word on stderr", async () => {
+    const child = startChild(programs.path, "hold", [file]);
+    expect(await child.line(0)).toBe("open");
+    child.process.kill("SIGTERM");
+    expect(await child.ended).toEqual({ code: null, signal: "SIGTERM", stderr: "" });
+  });
+});

@@ -1,0 +1,249 @@
+import { once } from "node:events";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type Database, StorageUnavailableError } from "../../src/platform/storage/database.ts";
+import { loadSqlite } from "../../src/platform/storage/sqlite-runtime.ts";
+import { openSqlite } from "../../src/platform/storage/sqlite.ts";
+import { describeDatabase } from "./conformance.ts";
+import { insert, notes } from "./notes.ts";
+import { sqlitePlace, temporaryFolder } from "./place.ts";
+
+describeDatabase("SQLite", sqlitePlace);
+
+let folder: ReturnType<typeof temporaryFolder>;
+let file: string;
+let logged: string[];
+let database: Database;
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  file = join(folder.path, "data.db");
+  logged = [];
+  const note = (_: unknown, message: string) => logged.push(message);
+  database = await openSqlite({ file, migrations: [notes], log: { info: note, warn: note, error: note } });
+});
+
+afterEach(async () => {
+  await database.close();
+  folder.remove();
+});
+
+function add(id: string): Promise<number> {
+  return database.write((transaction) => {
+    transaction.wake("events");
+    return insert(transaction, id);
+  });
+}
+
+/** Counts commits by how often they wake. */
+function countCommits(): () => number {
+  let commits = 0;
+  database.onWake("events", () => {
+    commits += 1;
+  });
+  return () => commits;
+}
+
+async function ids(): Promise<string[]> {
+  return (await database.all<{ id: string }>("SELECT id FROM notes ORDER BY seq")).map((row) => row.id);
+}
+
+describe("settings", () => {
+  it.each([
+    ["journal_mode", "wal"],
+    ["synchronous", 2],
+    ["foreign_keys", 1],
+    ["trusted_schema", 0],
+    ["journal_size_limit", 67_108_864],
+  ])("of the writer: %s is %j", async (name, value) => {
+    const row = await database.write((transaction) => transaction.get(`PRAGMA ${name}`));
+    expect(row).toEqual({ [name]: value });
+  });
+
+  it("let either connection wait 5 seconds for another program's lock", async () => {
+    expect(await database.get("PRAGMA busy_timeout")).toEqual({ timeout: 5000 });
+    const row = await database.write((transaction) => transaction.get("PRAGMA busy_timeout"));
+    expect(row).toEqual({ timeout: 5000 });
+  });
+
+  it("keep readers from writing", async () => {
+    await expect(database.all("INSERT INTO notes (id) VALUES ('a') RETURNING id")).rejects.toThrow(
+      StorageUnavailableError,
+    );
+    expect(await ids()).toEqual([]);
+  });
+});
+
+describe("group commit", () => {
+  it("commits once for all units that were handed in during one turn, in their order", async () => {
+    const commits = countCommits();
+    await Promise.all(Array.from({ length: 50 }, (_, i) => add(`n${i}`)));
+    expect(commits()).toBe(1);
+    expect(await ids()).toEqual(Array.from({ length: 50 }, (_, i) => `n${i}`));
+  });
+
+  it("does not make a unit wait for one of a later turn", async () => {
+    const commits = countCommits();
+    for (let i = 0; i < 5; i++) await add(`n${i}`);
+    await turn();
+    expect(commits()).toBe(5);
+  });
+
+  it("shares a commit between units of several events of one turn", async () => {
+    const commits = countCommits();
+    const writes: Promise<number>[] = [];
+    const ticks = new EventTarget();
+    ticks.addEventListener("tick", () => writes.push(add(`n${writes.length}`)));
+    const read = once(ticks, "tick");
+    for (let i = 0; i < 5; i++) {
+      queueMicrotask(() => ticks.dispatchEvent(new Event("tick")));
+      process.nextTick(() => ticks.dispatchEvent(new Event("tick")));
+    }
+    await read;
+    await turn();
+    await Promise.all(writes);
+    expect([writes.length, commits()]).toEqual([10, 1]);
+  });
+
+  it("gives the event loop a turn between the commits of a flood", async () => {
+    const commits = countCommits();
+    let turns = 0;
+    const counting = new AbortController();
+    const count = async () => {
+      for (; !counting.signal.aborted; turns++) await turn();
+    };
+    const counted = count();
+    await Promise.all(Array.from({ length: 3000 }, (_, i) => add(`n${i}`)));
+    counting.abort();
+    await counted;
+    expect(commits()).toBeGreaterThanOrEqual(10);
+    expect(turns).toBeGreaterThanOrEqual(commits() - 1);
+    expect(await ids()).toEqual(Array.from({ length: 3000 }, (_, i) => `n${i}`));
+  });
+
+  it("ends a commit early where its units run many statements", async () => {
+    const commits = countCommits();
+    const large = (start: number) =>
+      database.write(async (transaction) => {
+        transaction.wake("events");
+        for (let i = 0; i < 1000; i++) await insert(transaction, `n${start + i}`);
+      });
+    await Promise.all(Array.from({ length: 9 }, (_, i) => large(1000 * i)));
+    expect(commits()).toBe(3);
+    expect(await ids()).toHaveLength(9000);
+  });
+
+  it("wakes each topic once a commit, and nobody for a unit that failed", async () => {
+    const woken: string[] = [];
+    database.onWake("events", () => woken.push("events"));
+    database.onWake("deliveries", () => woken.push("deliveries"));
+    const failing = database.write(async (transaction) => {
+      transaction.wake("deliveries");
+      throw new Error("no");
+    });
+    await expect(Promise.all([failing, add("a"), add("b")])).rejects.toThrow("no");
+    await add("c");
+    await turn();
+    expect(woken).toEqual(["events", "events"]);
+  });
+
+  it("logs a callback that throws", async () => {
+    database.onWake("events", () => {
+      throw new Error("callback");
+    });
+    await add("a");
+    await expect.poll(() => logged).toEqual(["a callback for committed changes failed"]);
+  });
+
+  it("rolls a unit back that awaits something else, alone", async () => {
+    const outcomes = await Promise.allSettled([
+      add("before"),
+      database.write(async (transaction) => {
+        await insert(transaction, "waiting");
+        await turn();
+        await turn();
+        await insert(transaction, "late");
+      }),
+      add("after"),
+      database.write(async (transaction) => {
+        await insert(transaction, "outer");
+        await add("inner");
+      }),
+    ]);
+    expect(outcomes.map((outcome) => outcome.status)).toEqual(["fulfilled", "rejected", "fulfilled", "rejected"]);
+    expect(outcomes[1]).toMatchObject({ reason: { message: expect.stringMatching(/awaited something other/) } });
+    await add("last");
+    expect(await ids()).toEqual(["before", "after", "inner", "last"]);
+  });
+
+  it("keeps its log short while it reads and writes", async () => {
+    const body = "x".repeat(4000);
+    for (let round = 0; round < 200; round++) {
+      await Promise.all(
+        Array.from({ length: 50 }, (_, i) =>
+          database.write((transaction) => insert(transaction, `${round}-${i}`, body)),
+        ),
+      );
+      await database.get("SELECT id FROM notes");
+      await database.all("SELECT id FROM notes LIMIT 10");
+    }
+    expect(statSync(file).size).toBeGreaterThan(35_000_000);
+    expect(statSync(`${file}-wal`).size).toBeLessThan(10_000_000);
+  });
+});
+
+describe("another program's write lock", () => {
+  it("refuses the units that wait, and those after it work again", async () => {
+    // Not the 5 seconds that it waits otherwise.
+    await database.write((transaction) => transaction.get("PRAGMA busy_timeout = 20"));
+    const { DatabaseSync } = await loadSqlite();
+    const other = new DatabaseSync(file);
+    other.exec("BEGIN IMMEDIATE");
+    const outcomes = await Promise.allSettled(Array.from({ length: 300 }, (_, i) => add(`n${i}`)));
+    expect(outcomes.every((outcome) => outcome.status === "rejected")).toBe(true);
+    expect(outcomes[299]).toMatchObject({ reason: { name: "StorageUnavailableError" } });
+    expect(await ids()).toEqual([]);
+    other.exec("ROLLBACK");
+    other.close();
+    await add("after");
+    expect(await ids()).toEqual(["after"]);
+    expect(logged).toEqual(["the database takes no writes", "the database takes writes again"]);
+  });
+});
+
+describe("statements of ever new texts", () => {
+  it("are not kept without bound", async () => {
+    for (let i = 0; i < 2000; i++) expect(await database.get(`SELECT ${i} AS i`)).toEqual({ i });
+    expect(await database.get("SELECT 0 AS i")).toEqual({ i: 0 });
+  });
+});
+
+describe("a damaged database", () => {
+  /** Overwrites the page that a table begins on. */
+  async function damage(table: string): Promise<void> {
+    const sql = "SELECT (rootpage - 1) * 4096 AS start FROM sqlite_schema WHERE name = $1";
+    const row = await database.get<{ start: number }>(sql, [table]);
+    await database.close();
+    const bytes = readFileSync(file);
+    writeFileSync(file, bytes.fill(0xff, row?.start ?? 0, (row?.start ?? 0) + 4096));
+  }
+
+  it("is unavailable where it is damaged, and elsewhere works on", async () => {
+    await damage("notes");
+    database = await openSqlite({ file, migrations: [notes] });
+    await expect(database.all("SELECT body FROM notes")).rejects.toThrow(StorageUnavailableError);
+    await expect(database.get("SELECT body FROM notes")).rejects.toThrow(StorageUnavailableError);
+    await expect(add("a")).rejects.toThrow(StorageUnavailableError);
+    expect(await database.all("SELECT id FROM counters")).toEqual([]);
+  });
+
+  it("is refused where its schema cannot be read", async () => {
+    await damage("schema_migrations");
+    await expect(openSqlite({ file, migrations: [notes] })).rejects.toMatchObject({
+      code: "not_a_database",
+      message: `${file} is a damaged SQLite database. Restore it from a backup, or name another file.`,
+    });
+  });
+});

@@ -1,0 +1,39 @@
+import { afterEach, beforeEach } from "vitest";
+import type { Database } from "../../src/platform/storage/database.ts";
+import type { Migration } from "../../src/platform/storage/migrations/migration.ts";
+import { notes } from "./notes.ts";
+
+/** A place for one database, empty at first. */
+export interface DatabasePlace {
+  open(migrations: readonly Migration[]): Promise<Database>;
+  remove(): Promise<void>;
+}
+
+/** What a suite works on: a fresh database for each test. */
+export interface Subject {
+  place: DatabasePlace;
+  database: Database;
+  /** The ids of all notes, in the order in which they were written. */
+  ids(): Promise<string[]>;
+}
+
+/** Opens a fresh database before each test of the surrounding suite, and removes it afterwards. */
+export function useSubject(createPlace: () => Promise<DatabasePlace>): Subject {
+  const subject = {} as Subject;
+
+  beforeEach(async () => {
+    subject.place = await createPlace();
+    subject.database = await subject.place.open([notes]);
+    subject.ids = async () => {
+      const rows = await subject.database.all<{ id: string }>("SELECT id FROM notes ORDER BY seq");
+      return rows.map((row) => row.id);
+    };
+  });
+
+  afterEach(async () => {
+    await subject.database.close();
+    await subject.place.remove();
+  });
+
+  return subject;
+}

@@ -1,0 +1,29 @@
+/** One call to a platform's API, as any HTTP client would make it. */
+export interface ApiReply {
+  status: number;
+  headers: Headers;
+  // The tests look into replies of every shape.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  body: any;
+}
+
+export type Api = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<ApiReply>;
+
+/** Calls with a key; strings and buffers are sent as they are, anything else as JSON. */
+export function apiOf(baseUrl: string, key: string | undefined): Api {
+  return async (method, path, body, headers = {}) => {
+    const raw = typeof body === "string" || body instanceof Uint8Array;
+    const response = await fetch(baseUrl + path, {
+      method,
+      headers: {
+        ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
+        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: raw ? (body as string) : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = /json/.test(response.headers.get("content-type") ?? "");
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+  };
+}

@@ -1,0 +1,80 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { BIN, cliEnv, makeConfigDir } from "./run-cli.ts";
+
+/** The first line of `service serve --json`. */
+export interface ReadyLine {
+  event: "ready";
+  base_url: string;
+  auth_url: string;
+  dashboard_url: string;
+  database: string;
+  version: string;
+  account: string;
+  sandbox_key: string;
+  live_key: string;
+  sign_in_url?: string;
+}
+
+/** The real platform in a process of its own. */
+export interface RunningPlatform {
+  baseUrl: string;
+  authUrl: string;
+  sandboxKey: string;
+  liveKey: string;
+  ready: ReadyLine;
+  pid: number;
+  /** The lines that it has printed after the first one. */
+  lines: string[];
+  /** What the command line needs to speak to it, over a settings folder that is shared by all who take this. */
+  env: Record<string, string>;
+  /** Ends it by SIGTERM and resolves with its exit code. */
+  stop(): Promise<number | null>;
+}
+
+/** Starts `service serve --ephemeral` on a free port and resolves once it accepts requests. */
+export async function startPlatform(args: readonly string[] = []): Promise<RunningPlatform> {
+  const flags = ["--ephemeral", "--json", "--port", "0", "--allow-private-targets"];
+  const child = spawn(process.execPath, [BIN, "serve", ...flags, ...args], {
+    env: cliEnv(),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let complaints = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (complaints += text));
+  const lines: string[] = [];
+  const ready = await new Promise<ReadyLine>((resolve, reject) => {
+    createInterface(child.stdout).on("line", (line) => {
+      lines.push(line);
+      if (lines.length === 1) resolve(JSON.parse(line) as ReadyLine);
+    });
+    child.once("exit", (code) =>
+      reject(new Error(`service serve ended with ${code} before it was ready:\n${complaints}`)),
+    );
+    child.once("error", reject);
+  });
+  lines.shift();
+  return {
+    baseUrl: ready.base_url,
+    authUrl: ready.auth_url,
+    sandboxKey: ready.sandbox_key,
+    liveKey: ready.live_key,
+    ready,
+    pid: child.pid!,
+    lines,
+    env: {
+      SERVICE_BASE_URL: ready.base_url,
+      SERVICE_API_KEY: ready.sandbox_key,
+      SERVICE_CONFIG_DIR: makeConfigDir(),
+    },
+    stop: () => stop(child),
+  };
+}
+
+async function stop(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+  const ended = once(child, "exit");
+  child.kill("SIGTERM");
+  await ended;
+  return child.exitCode;
+}

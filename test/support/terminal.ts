@@ -1,0 +1,67 @@
+import { spawn } from "@lydell/node-pty";
+import { BIN, type CliOptions, cliEnv } from "./run-cli.ts";
+
+/** The command in a real terminal. */
+export interface TerminalSession {
+  /** All that it has written, escape sequences included. */
+  output(): string;
+  /** The same as text, without colour and cursor movement. */
+  text(): string;
+  /** Resolves once the text matches; rejects where the command ends first. */
+  waitFor(pattern: RegExp | string): Promise<void>;
+  type(keys: string): void;
+  /** Resolves with the exit code once it has ended. */
+  ended: Promise<number>;
+}
+
+export const CTRL_C = "\u0003";
+export const ENTER = "\r";
+
+const ESCAPES = /\u001b(?:\[[0-9;?]*[A-Za-z]|\][^\u0007]*\u0007|[()][A-Z0-9]|[=>78])/g;
+
+/** Runs `service` in a pseudo terminal. */
+export function runInTerminal(
+  args: readonly string[],
+  { env, cwd, columns = 100 }: Omit<CliOptions, "input"> & { columns?: number } = {},
+): TerminalSession {
+  let output = "";
+  let done = false;
+  const watchers = new Set<() => void>();
+  const pty = spawn(process.execPath, [BIN, ...args], {
+    name: "xterm-256color",
+    cols: columns,
+    rows: 40,
+    cwd: cwd ?? process.cwd(),
+    env: { TERM: "xterm-256color", ...cliEnv(env) },
+  });
+  pty.onData((data) => {
+    output += data;
+    for (const watch of watchers) watch();
+  });
+  const ended = new Promise<number>((resolve) => {
+    pty.onExit(({ exitCode }) => {
+      done = true;
+      for (const watch of watchers) watch();
+      resolve(exitCode);
+    });
+  });
+  const text = (): string => output.replace(ESCAPES, "").replaceAll("\r\n", "\n");
+  return {
+    output: () => output,
+    text,
+    ended,
+    type: (keys) => pty.write(keys),
+    waitFor: (pattern) =>
+      new Promise((resolve, reject) => {
+        const watch = (): void => {
+          const found = typeof pattern === "string" ? text().includes(pattern) : pattern.test(text());
+          if (!found && !done) return;
+          watchers.delete(watch);
+          if (found) resolve();
+          else reject(new Error(`the command ended without showing ${pattern}:\n${text()}`));
+        };
+        watchers.add(watch);
+        watch();
+      }),
+  };
+}

@@ -1,4 +1,4 @@
-import type { Command, Help } from "commander";
+import type { Command, Help, Option } from "commander";
 import type { Styles } from "./terminal/styles.ts";
 
 /** An example of a command's use, as one would type it. */
@@ -45,7 +45,7 @@ export function formatHelp(command: Command, helper: Help, styles: Styles): stri
       isRoot ? "Global flags" : "Flags",
       items(helper.visibleOptions(command), (option) => [
         alignShortFlag(helper.optionTerm(option)),
-        helper.optionDescription(option),
+        descriptionOf(option, helper),
       ]),
     ),
     footer(command, isRoot),
@@ -79,6 +79,13 @@ function commandGroups(command: Command, helper: Help): [title: string, commands
     groups.set(title, [...(groups.get(title) ?? []), entry]);
   }
   return [...groups];
+}
+
+/** Commander would also tell of defaults that say nothing: false, and an empty list. */
+function descriptionOf(option: Option, helper: Help): string {
+  const { defaultValue } = option;
+  const isTelling = defaultValue !== false && !(Array.isArray(defaultValue) && defaultValue.length === 0);
+  return isTelling ? helper.optionDescription(option) : option.description;
 }
 
 /** Lines the long flags up under each other, with the short one or without. */

@@ -4,12 +4,13 @@ import { UsageError } from "./errors.ts";
 
 /** Types of values that several commands take. Each parser throws what commander turns into a usage error. */
 
-const REPEATABLE = new WeakSet<Option>();
-
-/** Refuses a second value for a flag that takes one: the first would be lost without a word. */
+/**
+ * Refuses a second value for a flag that takes one: the first would be lost without a word. Flags that collect say so by
+ * being variadic, or by a default that is a list.
+ */
 export function refuseRepeatedOptions(command: Command): void {
   for (const option of command.options) {
-    if (option.variadic || option.isBoolean() || option.negate || REPEATABLE.has(option)) continue;
+    if (option.variadic || option.isBoolean() || option.negate || Array.isArray(option.defaultValue)) continue;
     let given = 0;
     command.on(`option:${option.name()}`, () => {
       if (++given > 1) command.error(`error: option '${option.flags}' was given ${given} times; it takes one value`);
@@ -20,12 +21,9 @@ export function refuseRepeatedOptions(command: Command): void {
 
 /** `key=value` pairs; the flag may be repeated, or take several in a row. */
 export function pairsOption(flags: string, description: string): Option {
-  const option = new Option(flags, description).argParser((text: string, previous: Pair[] | undefined) => [
-    ...(previous ?? []),
-    parsePair(text),
-  ]);
-  REPEATABLE.add(option);
-  return option;
+  return new Option(flags, description)
+    .argParser((text: string, previous: Pair[]) => [...previous, parsePair(text)])
+    .default([]);
 }
 
 export type Pair = readonly [key: string, value: string];

@@ -136,8 +136,10 @@ describe("queries", () => {
     expect(reply.body.errors).toEqual([expect.objectContaining({ pointer, code })]);
   });
 
-  it("refuses a malformed escape", async () => {
+  it("refuses a malformed escape and a control character", async () => {
     expect((await api("GET", "/v1/customers?email=%zz")).body.detail).toContain("malformed escape");
+    const reply = await api("GET", "/v1/customers?email=a%00b");
+    expect(reply).toMatchObject({ status: 400, body: { detail: expect.stringContaining("control character") } });
   });
 
   it("suggests the parameter that was meant", async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createIdGenerator } from "../../src/contract/ids.ts";
 import { Ledger, type Entry } from "../../src/relay/ledger.ts";
 
-const newId = createIdGenerator({ now: () => 1_800_000_000_000, randomBytes: (size) => new Uint8Array(size) });
+const newId = createIdGenerator((size) => new Uint8Array(size));
 const OUTCOME = { status: 200, durationMs: 1 };
 
 describe("Ledger", () => {
@@ -142,7 +142,7 @@ describe("Ledger", () => {
 });
 
 function ids(count: number): string[] {
-  return Array.from({ length: count }, () => newId("event"));
+  return Array.from({ length: count }, () => newId("event", 1_800_000_000_000));
 }
 
 function end(ledger: Ledger, ...entries: Entry[]): void {

@@ -11,7 +11,7 @@ import { confirmDestruction } from "./resource/confirm-destruction.ts";
 const METHODS: readonly Method[] = ["GET", "POST", "PATCH", "PUT", "DELETE"];
 
 interface Flags {
-  field?: Pair[];
+  field: Pair[];
   input?: string;
   paginate?: true;
   idempotencyKey?: string;
@@ -62,7 +62,7 @@ async function requestOf(method: Method, path: string, flags: Flags, context: Co
     const text = (await context.readInput(flags.input, "--input")).toString("utf8");
     return { method, path, body: text, idempotencyKey };
   }
-  const fields = flags.field ?? [];
+  const fields = flags.field;
   if (method === "GET" || method === "DELETE") {
     return { method, path, query: Object.fromEntries(fields) };
   }

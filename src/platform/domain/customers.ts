@@ -14,7 +14,7 @@ import type { PageRequest } from "../storage/page.ts";
 import { ApiError } from "./api-error.ts";
 import { emit } from "./events.ts";
 import { mergeMetadata, parseMetadata } from "./metadata.ts";
-import { missing } from "./missing.ts";
+import { assertId, missing } from "./missing.ts";
 import type { Occasion, Tenant } from "./occasion.ts";
 
 /** Platform specification 4.1: the email is unique in the environment, compared without regard to case. */
@@ -87,6 +87,7 @@ export async function pageOfCustomers(
 }
 
 async function existing(queries: Queries, tenant: Tenant, id: string): Promise<CustomerRow> {
+  assertId("customer", id);
   return (await findCustomer(queries, tenant.environment, id)) ?? missing("customer", id);
 }
 

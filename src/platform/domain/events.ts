@@ -7,7 +7,7 @@ import { insertDelivery } from "../storage/deliveries.ts";
 import { type EventRow, findEvent, insertEvent, listEvents } from "../storage/events.ts";
 import type { PageRequest } from "../storage/page.ts";
 import { enabledEndpoints } from "../storage/webhook-endpoints.ts";
-import { missing } from "./missing.ts";
+import { assertId, missing } from "./missing.ts";
 import type { Occasion, Tenant } from "./occasion.ts";
 
 /** What happened, with the resource as it is now; `previous` holds the old values of the fields that changed. */
@@ -62,6 +62,7 @@ async function fanOut(tx: Transaction, { tenant, now, newId }: Occasion, event: 
 }
 
 export async function getEvent(queries: Queries, tenant: Tenant, id: string): Promise<EventRow> {
+  assertId("event", id);
   return (await findEvent(queries, tenant.environment, id)) ?? missing("event", id);
 }
 

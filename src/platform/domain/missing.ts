@@ -6,6 +6,11 @@ export function missing(kind: IdKind, id: string): never {
   throw new ApiError("not_found", `No ${words(kind)} has the id ${JSON.stringify(id.slice(0, 64))}${hint(kind, id)}`);
 }
 
+/** Refuses text that is no id of the kind, before it reaches the database. */
+export function assertId(kind: IdKind, id: string): void {
+  if (!isId(kind, id)) missing(kind, id);
+}
+
 function hint(kind: IdKind, id: string): string {
   if (isId(kind, id)) return " in this environment.";
   const other = kindOfId(id);

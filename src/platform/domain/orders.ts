@@ -7,7 +7,7 @@ import type { PageRequest } from "../storage/page.ts";
 import { ApiError, invalidFields } from "./api-error.ts";
 import { emit } from "./events.ts";
 import { parseMetadata } from "./metadata.ts";
-import { missing } from "./missing.ts";
+import { assertId, missing } from "./missing.ts";
 import type { Occasion, Tenant } from "./occasion.ts";
 
 export async function createOrder(tx: Transaction, occasion: Occasion, input: OrderCreate): Promise<Order> {
@@ -60,6 +60,7 @@ async function settle(
   status: "completed" | "canceled",
 ): Promise<Order> {
   const { tenant } = occasion;
+  assertId("order", id);
   const moved = await settleOrder(tx, tenant.environment, id, status);
   const row = await existing(tx, tenant, id);
   if (!moved) {
@@ -73,6 +74,7 @@ async function settle(
 }
 
 async function existing(queries: Queries, tenant: Tenant, id: string): Promise<OrderRow> {
+  assertId("order", id);
   return (await findOrder(queries, tenant.environment, id)) ?? missing("order", id);
 }
 

@@ -13,7 +13,7 @@ import { findPayment, insertPayment, listPayments, type PaymentRow, settlePaymen
 import { ApiError, invalidFields } from "./api-error.ts";
 import { emit } from "./events.ts";
 import { parseMetadata } from "./metadata.ts";
-import { missing } from "./missing.ts";
+import { assertId, missing } from "./missing.ts";
 import type { Occasion, Tenant } from "./occasion.ts";
 
 export async function createPayment(tx: Transaction, occasion: Occasion, input: PaymentCreate): Promise<Payment> {
@@ -68,6 +68,7 @@ async function settle(
   failureCode: string | null,
 ): Promise<Payment> {
   const { tenant } = occasion;
+  assertId("payment", id);
   const moved = await settlePayment(tx, tenant.environment, id, status, failureCode);
   const row = await existing(tx, tenant, id);
   if (!moved) {
@@ -81,6 +82,7 @@ async function settle(
 }
 
 async function existing(queries: Queries, tenant: Tenant, id: string): Promise<PaymentRow> {
+  assertId("payment", id);
   return (await findPayment(queries, tenant.environment, id)) ?? missing("payment", id);
 }
 

@@ -106,14 +106,15 @@ function runWrite(
 }
 
 function bodyOf(request: FastifyRequest, operation: Operation, check: Check | undefined): unknown {
-  const body = request.body ?? undefined;
+  const body = request.body;
   if (check === undefined) {
     if (body === undefined || operation.method === "GET" || isEmptyObject(body)) return undefined;
     throw invalidFields([{ pointer: "", code: "unexpected_body", detail: "takes no fields: leave it out" }]);
   }
-  const errors = check(body ?? {});
+  const given = body === undefined ? {} : body;
+  const errors = check(given);
   if (errors.length > 0) throw invalidFields(errors);
-  return body ?? {};
+  return given;
 }
 
 function isEmptyObject(body: unknown): boolean {

@@ -39,11 +39,14 @@ function* parse(text: string): Generator<[string, string]> {
 }
 
 function decode(text: string): string {
+  let decoded: string;
   try {
-    return decodeURIComponent(text.replaceAll("+", " "));
+    decoded = decodeURIComponent(text.replaceAll("+", " "));
   } catch {
     throw new ApiError("invalid_request", `The query holds a malformed escape: ${text.slice(0, 60)}`);
   }
+  if (!/[\u0000-\u001f\u007f]/.test(decoded)) return decoded;
+  throw new ApiError("invalid_request", `The query holds a control character: ${text.slice(0, 60)}`);
 }
 
 function queryError(name: string, code: string, detail: string): FieldError {

@@ -30,10 +30,12 @@ export class FakePlatform {
   readonly acknowledgements: { id: string; ack: AckFrame }[] = [];
   readonly upgrades: IncomingMessage[] = [];
   readonly sessions: FakeSession[] = [];
+  /** The time that new events are given, Unix milliseconds. */
+  time = Date.now();
   readonly #server: Server;
   readonly #sockets: WebSocketServer;
   readonly #options: FakePlatformOptions;
-  readonly #newId = createIdGenerator({ now: Date.now, randomBytes: (size) => new Uint8Array(size) });
+  readonly #nextId = createIdGenerator((size) => new Uint8Array(size));
   #waiters: { isMet: () => boolean; resolve: () => void }[] = [];
 
   private constructor(options: FakePlatformOptions) {
@@ -77,7 +79,7 @@ export class FakePlatform {
 
   /** Commits an event and sends it to all who listen. */
   append(type = "order.completed", body?: string): LoggedEvent {
-    const id = this.#newId("event");
+    const id = this.#nextId("event", this.time);
     const event = { id, type, body: body ?? JSON.stringify({ id, type, object: "event" }) };
     this.log.push(event);
     for (const session of this.sessions) session.pump();
@@ -114,9 +116,9 @@ export class FakePlatform {
     this.sessions.push(session);
     session.send({
       frame: "ready",
-      session: this.#newId("listener"),
+      session: this.#nextId("listener", this.time),
       secret: SESSION_SECRET,
-      cursor: this.log[position - 1]?.id ?? this.#newId("event"),
+      cursor: this.log[position - 1]?.id ?? this.#nextId("event", this.time),
       account: "acct_1",
       environment: "sandbox",
       subscriptions: ["*"],

@@ -11,7 +11,7 @@ interface Flags {
   email?: string;
   name?: string;
   phone?: string;
-  metadata?: Pair[];
+  metadata: Pair[];
 }
 
 export function registerUpdate(customers: Command, context: Context): void {
@@ -31,7 +31,8 @@ export function registerUpdate(customers: Command, context: Context): void {
 }
 
 async function runUpdate(id: string, flags: Flags, context: Context): Promise<void> {
-  if (Object.keys(flags).length === 0) {
+  const changes = changesOf(flags);
+  if (Object.keys(changes).length === 0) {
     throw new UsageError("Nothing to change was given", {
       hint: "Name at least one of --email, --name, --phone, --metadata.",
     });
@@ -40,7 +41,7 @@ async function runUpdate(id: string, flags: Flags, context: Context): Promise<vo
   const { body } = await client.request<Customer>({
     method: "PATCH",
     path: CUSTOMERS.path + apiPath`/${id}`,
-    body: changesOf(flags),
+    body: changes,
   });
   context.output.success(`Updated customer ${id}`);
   await context.output.object(body, CUSTOMERS.view);
@@ -51,6 +52,6 @@ function changesOf({ email, name, phone, metadata }: Flags): CustomerUpdate {
     ...(email === undefined ? {} : { email }),
     ...(name === undefined ? {} : { name: name === "" ? null : name }),
     ...(phone === undefined ? {} : { phone: phone === "" ? null : phone }),
-    ...(metadata === undefined ? {} : { metadata: objectOfPairs(metadata, "--metadata") }),
+    ...(metadata.length === 0 ? {} : { metadata: objectOfPairs(metadata, "--metadata") }),
   };
 }

@@ -16,8 +16,8 @@ export function registerCreate<Item extends { id: string }>(
   for (const option of options) create.addOption(option);
   create.addOption(pairsOption("--metadata <key=value...>", "Pairs of your own, at most 50"));
   addIdempotencyKey(create).action(
-    async ({ metadata, idempotencyKey, ...members }: { metadata?: Pair[]; idempotencyKey?: string }) => {
-      const body = metadata === undefined ? members : { ...members, metadata: objectOfPairs(metadata, "--metadata") };
+    async ({ metadata, idempotencyKey, ...members }: { metadata: Pair[]; idempotencyKey?: string }) => {
+      const body = metadata.length === 0 ? members : { ...members, metadata: objectOfPairs(metadata, "--metadata") };
       const client = await context.client();
       const { body: created } = await client.request<Item>({ method: "POST", path, body, idempotencyKey });
       context.output.success(`Created ${view.noun} ${created.id}`);

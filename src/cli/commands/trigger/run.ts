@@ -12,7 +12,7 @@ import { planSteps } from "./plan.ts";
 import type { Step } from "./recipes.ts";
 
 export interface TriggerFlags {
-  override?: Pair[];
+  override: Pair[];
   data?: string;
   count: number;
   rate?: number;
@@ -27,7 +27,7 @@ export async function runTrigger(type: EventType, flags: TriggerFlags, context: 
     throw new UsageError("Events are triggered in the sandbox only", { hint: "Leave out --live." });
   }
   const data = flags.data === undefined ? undefined : await readObject(flags.data, context);
-  const steps = planSteps(type, flags.override ?? [], data);
+  const steps = planSteps(type, flags.override, data);
   const client = await context.client();
   const events =
     flags.count === 1

@@ -59,12 +59,6 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/listen/index.ts"),
   },
   {
-    name: "listen",
-    group: WEBHOOKS,
-    summary: "Relay events to an application on this machine",
-    load: () => import("./commands/listen/index.ts"),
-  },
-  {
     name: "trigger",
     group: WEBHOOKS,
     summary: "Make an event happen through real API calls",

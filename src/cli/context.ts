@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises";
 import type { Client } from "../client/http.ts";
 import { UsageError, UserError } from "./errors.ts";
 import type { GlobalOptions } from "./global-options.ts";
+import { Input } from "./input.ts";
 import { type Connection, requireCredential, resolveConnection } from "./settings/connection.ts";
 import { settingsDirectory } from "./settings/directory.ts";
 import { emptySettings, profileNamed, type Settings } from "./settings/profiles.ts";
@@ -44,7 +44,7 @@ export class Context {
   #settings: Settings | undefined;
   #connection: Promise<Connection> | undefined;
   #client: Promise<Client> | undefined;
-  #stdinReader: string | undefined;
+  readonly #input: Input;
 
   private constructor(surroundings: Surroundings, globals: GlobalOptions, output: Output) {
     this.stdin = surroundings.stdin;
@@ -56,6 +56,7 @@ export class Context {
     this.signal = surroundings.signal;
     this.globals = globals;
     this.output = output;
+    this.#input = new Input(this.stdin, this.signal);
     this.prompts = createPrompts({
       possible: this.interactive,
       stdin: this.stdin,
@@ -78,7 +79,7 @@ export class Context {
       quiet: globals.quiet,
       fields: globals.fields,
       jq: globals.jq,
-      animate: stderr.isTTY === true && env["TERM"] !== "dumb" && !env["CI"],
+      animate: stderr.isTTY && env["TERM"] !== "dumb" && !env["CI"],
       now: () => Date.now(),
     });
     return new Context(surroundings, globals, output);
@@ -86,9 +87,7 @@ export class Context {
 
   /** True where a person can be asked: terminals on both ends, and neither --no-input nor SERVICE_NO_INPUT. */
   get interactive(): boolean {
-    return (
-      this.stdin.isTTY === true && this.stderr.isTTY === true && this.globals.input && !this.env["SERVICE_NO_INPUT"]
-    );
+    return this.stdin.isTTY && this.stderr.isTTY && this.globals.input && !this.env["SERVICE_NO_INPUT"];
   }
 
   /** True where traces are wanted: --debug or SERVICE_DEBUG. */
@@ -148,55 +147,22 @@ export class Context {
   }
 
   /** All of a file, or of stdin where the name is `-`; `flag` is what named it. */
-  async readInput(name: string, flag: string): Promise<Buffer> {
-    if (name === "-") return await this.readStdin(flag);
-    try {
-      return await readFile(name);
-    } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException;
-      const reason =
-        code === "ENOENT" ? "does not exist" : code === "EISDIR" ? "is a folder" : `cannot be read: ${message}`;
-      throw new UserError(`${flag}: ${name} ${reason}`, { code: "input_file", cause: error });
-    }
-  }
-
-  /** All of stdin. It can be read once, so two flags that both want it are a mistake. */
-  async readStdin(flag: string): Promise<Buffer> {
-    if (this.#stdinReader !== undefined) {
-      throw new UsageError(`${this.#stdinReader} and ${flag} both read standard input`, {
-        hint: "Give one of them a file.",
-      });
-    }
-    this.#stdinReader = flag;
-    const { addAbortSignal } = await import("node:stream");
-    const chunks: Buffer[] = [];
-    try {
-      for await (const chunk of addAbortSignal(this.signal, this.stdin)) chunks.push(Buffer.from(chunk as Buffer));
-    } catch (error) {
-      throw this.signal.aborted ? this.signal.reason : error;
-    }
-    return Buffer.concat(chunks);
+  readInput(name: string, flag: string): Promise<Buffer> {
+    return this.#input.read(name, flag);
   }
 
   /** Opens a page in the browser; false where that cannot be done. The URL should be printed in any case. */
   async openBrowser(url: string): Promise<boolean> {
-    const { default: open } = await import("open");
-    try {
-      const browser = await open(url);
-      browser.on("error", () => {});
-      browser.unref();
-      return true;
-    } catch {
-      return false;
-    }
+    const { openInBrowser } = await import("./browser.ts");
+    return await openInBrowser(url);
   }
 
   /** The key that `--api-key-stdin` hands over; a person types it unseen. */
   async readApiKey(): Promise<string> {
-    if (this.stdin.isTTY === true) {
+    if (this.stdin.isTTY) {
       return (await this.prompts.secret({ message: "API key", flag: "--api-key-stdin with a pipe" })).trim();
     }
-    const key = (await this.readStdin("--api-key-stdin")).toString("utf8").trim();
+    const key = (await this.#input.readStdin("--api-key-stdin")).toString("utf8").trim();
     if (key === "") throw new UsageError("--api-key-stdin: nothing came on standard input");
     return key;
   }

@@ -46,11 +46,11 @@ export async function buildProgram(context: Context, operands: readonly string[]
     .helpCommand(false)
     .configureHelp({ formatHelp: (command, helper) => formatHelp(command, helper, context.output.styles) });
   addExamples(program, EXAMPLES);
-  const named = operands.slice(0, operands[0] === "help" ? 2 : 1);
-  for (const { name, group, summary, load } of COMMANDS) {
-    if (named.includes(name)) (await load()).register(program, context);
-    else program.command(name);
-    program.commands.at(-1)?.summary(summary).helpGroup(group);
+  const named = new Set(operands.slice(0, operands[0] === "help" ? 2 : 1));
+  for (const entry of COMMANDS) {
+    if (named.has(entry.name)) (await entry.load()).register(program, context);
+    else program.command(entry.name);
+    program.commands.at(-1)?.summary(entry.summary).helpGroup(entry.group);
   }
   refuseRepeatedOptions(program);
   return program;

@@ -147,7 +147,7 @@ function bodyText(body: unknown): string | undefined {
 
 function bodyOf(reply: RawReply, url: URL): unknown {
   if (reply.text === "" && reply.status === 204) return null;
-  const type = String(reply.headers["content-type"] ?? "");
+  const type = reply.headers["content-type"] ?? "";
   if (/\bjson\b/.test(type)) {
     try {
       return JSON.parse(reply.text);

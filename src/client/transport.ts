@@ -91,7 +91,7 @@ function exchange({ send, options }: Sender, request: RawRequest): Promise<RawRe
       reject(signal.aborted ? (signal.reason as Error) : networkErrorOf(error, url, request.timeLimit));
     };
     const headers = {
-      ...options.headers,
+      ...(options.headers as Record<string, string> | undefined),
       ...request.headers,
       ...(body === undefined ? {} : { "Content-Length": Buffer.byteLength(body) }),
     };

@@ -1,5 +1,5 @@
-import { randomBytes } from "node:crypto";
 import type { AddressInfo } from "node:net";
+import type { FastifyInstance } from "fastify";
 import type { Activity } from "./activity.ts";
 import { createIdGenerator } from "../contract/ids.ts";
 import { createFirstAccount, type FirstAccount } from "./domain/first-account.ts";
@@ -11,7 +11,11 @@ import type { Clock, Log, Random } from "./ports.ts";
 import type { Services } from "./services.ts";
 import { MIGRATIONS } from "./storage/migrations/index.ts";
 import { openSqlite } from "./storage/sqlite.ts";
+import { systemClock, systemRandom } from "./system.ts";
 import { createVault } from "./vault.ts";
+
+/** How long a stop waits for requests in flight. */
+const DRAIN_SECONDS = 10;
 
 export interface PlatformSettings {
   host: string;
@@ -78,7 +82,7 @@ export async function startPlatform(settings: PlatformSettings): Promise<Platfor
       firstAccount,
       async close() {
         await listening.close();
-        await app.close();
+        await closeServer(app);
         await database.close();
       },
     };
@@ -88,27 +92,9 @@ export async function startPlatform(settings: PlatformSettings): Promise<Platfor
   }
 }
 
-const systemClock: Clock = {
-  now: Date.now,
-  after(milliseconds, callback) {
-    const timer = setTimeout(callback, milliseconds);
-    timer.unref();
-    return () => clearTimeout(timer);
-  },
-};
-
-const POOL_BYTES = 8192;
-
-/** Random bytes are drawn in pools: one call to the system serves hundreds of ids. */
-const systemRandom: Random = (() => {
-  let pool = Buffer.alloc(0);
-  return {
-    bytes(size) {
-      if (size > pool.length) pool = randomBytes(Math.max(POOL_BYTES, size));
-      const taken = pool.subarray(0, size);
-      pool = pool.subarray(size);
-      return taken;
-    },
-    fraction: Math.random,
-  };
-})();
+/** Lets requests in flight end, for as long as a stop may take; then cuts what is left. */
+async function closeServer(app: FastifyInstance): Promise<void> {
+  const cut = setTimeout(() => app.server.closeAllConnections(), DRAIN_SECONDS * 1000);
+  await app.close();
+  clearTimeout(cut);
+}

@@ -1,7 +1,7 @@
 import { isId, lowestIdAt, timeOfId } from "../contract/ids.ts";
 import type { Clock } from "./ports.ts";
 
-/** So long nothing may come, with nothing left to acknowledge, until all that was missed is taken to be here. */
+/** So long nothing may come, though the platform could send, until all that was missed is taken to be here. */
 const QUIET_MS = 1_000;
 const SAMPLE_MS = 1_000;
 
@@ -11,10 +11,10 @@ const SAMPLE_MS = 1_000;
  */
 export class CatchUp {
   readonly #clock: Clock;
-  /** True while events are under way, so that the platform may be waiting to send more. */
-  readonly #busy: () => boolean;
-  /** How far the time in the platform's ids lies behind the time here: the least of what was seen. */
-  #lag = Infinity;
+  /** True while the platform may be waiting for acknowledgements to send more. */
+  readonly #blocked: () => boolean;
+  /** How far the platform's clock, which a test clock may move by days, was seen to be ahead of the one here. */
+  #ahead = 0;
   #sampledAt = -Infinity;
   #lastArrival = 0;
   #missed = 0;
@@ -22,15 +22,14 @@ export class CatchUp {
   #done: ((missed: number) => void) | undefined;
   #cancel: (() => void) | undefined;
 
-  constructor(clock: Clock, busy: () => boolean) {
+  constructor(clock: Clock, blocked: () => boolean) {
     this.#clock = clock;
-    this.#busy = busy;
+    this.#blocked = blocked;
   }
 
   /** The connection is back; `done` is called once with the number of events that had been missed. */
   begin(done: (missed: number) => void): void {
-    const lag = this.#lag === Infinity ? 0 : this.#lag;
-    this.#newest = lowestIdAt("event", this.#clock.unixMilliseconds() - lag);
+    this.#newest = lowestIdAt("event", this.#clock.unixMilliseconds() + this.#ahead);
     this.#missed = 0;
     this.#done = done;
     this.#lastArrival = this.#clock.now();
@@ -42,7 +41,7 @@ export class CatchUp {
     const now = this.#clock.now();
     if (now - this.#sampledAt >= SAMPLE_MS && isId("event", id)) {
       this.#sampledAt = now;
-      this.#lag = Math.min(this.#lag, this.#clock.unixMilliseconds() - timeOfId(id));
+      this.#ahead = Math.max(this.#ahead, timeOfId(id) - this.#clock.unixMilliseconds());
     }
     if (this.#done === undefined) return;
     if (isId("event", id) && id >= this.#newest) return this.end();
@@ -60,7 +59,7 @@ export class CatchUp {
 
   #check(): void {
     const wait = this.#lastArrival + QUIET_MS - this.#clock.now();
-    if (wait <= 0 && !this.#busy()) return this.end();
+    if (wait <= 0 && !this.#blocked()) return this.end();
     this.#cancel = this.#clock.after(wait > 0 ? Math.ceil(wait) : QUIET_MS, () => this.#check());
   }
 }

@@ -62,14 +62,15 @@ const CERTIFICATES: Record<string, string> = {
 export function describeNetworkError(error: unknown, peer: Peer): NetworkFailure {
   const code = codeOf(error);
   const text = error instanceof Error ? error.message : String(error);
-  const kind = kindOf(code, text);
+  // The HTTP client's parser gives its complaints a name and, in some releases, no code.
+  const isParserError = error instanceof Error && error.name === "HTTPParserError";
+  const kind = isParserError ? "invalid_reply" : kindOf(code, text);
   return { code: kind, message: wordsFor(kind, code, text, peer) };
 }
 
 function kindOf(code: string, text: string): NetworkFailureCode {
   // The HTTP client reports a reply that it will not read as a broken socket.
   if (code === "UND_ERR_SOCKET" && text.startsWith("bad ")) return "invalid_reply";
-  if (code.startsWith("HPE_")) return "invalid_reply";
   if (code.startsWith("ERR_TLS_") || code.startsWith("ERR_SSL_")) return "tls";
   return CODES[code] ?? "network";
 }

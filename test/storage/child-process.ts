@@ -1,18 +1,26 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, symlinkSync } from "node:fs";
+import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-const scripts = fileURLToPath(new URL("children/", import.meta.url));
+const programs = {
+  collect: new URL("children/collect.ts", import.meta.url),
+  "foreign-runtime": new URL("children/foreign-runtime.ts", import.meta.url),
+  "full-disk": new URL("children/full-disk.ts", import.meta.url),
+  hold: new URL("children/hold.ts", import.meta.url),
+  migrate: new URL("children/migrate.ts", import.meta.url),
+  unprivileged: new URL("children/unprivileged.ts", import.meta.url),
+  write: new URL("children/write.ts", import.meta.url),
+};
 const packages = fileURLToPath(new URL("../../node_modules", import.meta.url));
 
-/** Bundles the programs of `children/` into a folder; without packages they find no SQLite but Node's own. */
+/** Bundles the programs into a folder; without packages they find no SQLite but Node's own. */
 export async function buildChildren(folder: string, options = { packages: true }): Promise<void> {
   await build({
-    entryPoints: readdirSync(scripts).map((name) => join(scripts, name)),
+    entryPoints: Object.values(programs).map((url) => fileURLToPath(url)),
     outdir: folder,
     outExtension: { ".js": ".mjs" },
     bundle: true,
@@ -38,7 +46,7 @@ export interface Child {
 /** Starts a bundled program with this Node.js, behind `prefix` (a command that runs another) where one is given. */
 export function startChild(
   folder: string,
-  script: string,
+  program: keyof typeof programs,
   args: readonly string[],
   options: { prefix?: readonly string[]; nodeArguments?: readonly string[] } = {},
 ): Child {
@@ -46,7 +54,7 @@ export function startChild(
     ...(options.prefix ?? []),
     process.execPath,
     ...(options.nodeArguments ?? []),
-    join(folder, `${script}.mjs`),
+    join(folder, `${program}.mjs`),
     ...args,
   ];
   const child = spawn(command[0] ?? "", command.slice(1), { stdio: ["pipe", "pipe", "pipe"] });
@@ -64,7 +72,7 @@ export function startChild(
   });
   const line = async (index: number): Promise<string> => {
     const gone = ended.then((how) => {
-      if (lines.length <= index) throw new Error(`${script} ended: ${JSON.stringify(how)}`);
+      if (lines.length <= index) throw new Error(`${program} ended: ${JSON.stringify(how)}`);
     });
     while (lines.length <= index) await Promise.race([once(reader, "line"), gone]);
     return lines[index] ?? "";

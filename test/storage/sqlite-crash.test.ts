@@ -98,7 +98,14 @@ describe("a full disk", () => {
       expect(report.present.toSorted()).toEqual(report.acknowledged.toSorted());
       expect(report.integrity).toBe("ok");
       expect(report.refused).toEqual(
-        expect.arrayContaining(["big", "swallowing", "swallowing-alone", "returning", "during-2-199"]),
+        expect.arrayContaining([
+          "big",
+          "swallowing",
+          "swallowing-alone",
+          "returning",
+          "swallowing-last",
+          "during-2-199",
+        ]),
       );
       expect(new Set(report.errors)).toEqual(new Set(["StorageUnavailableError"]));
       expect(report.readDuring).toBeGreaterThanOrEqual(20);

@@ -17,7 +17,7 @@ import { refuseNetworkFileSystem } from "../../src/platform/storage/database-fil
 import { type Database, StorageOpenError } from "../../src/platform/storage/database.ts";
 import { openSqlite } from "../../src/platform/storage/sqlite.ts";
 import { buildChildren, startChild } from "./child-process.ts";
-import { insert, notes } from "./notes.ts";
+import { insert, notes, tags } from "./notes.ts";
 import { temporaryFolder } from "./place.ts";
 import { describeRefusal } from "./refusal.ts";
 
@@ -112,9 +112,14 @@ describe("the file", () => {
     await database.close();
     expect(await refusal(foreign)).toEqual({
       code: "not_a_database",
-      message: expect.stringContaining("another program"),
+      message: `${foreign} is an SQLite database of another program. Name another file.`,
     });
     expect(await refusal()).toEqual({ code: "opened", message: "" });
+  });
+
+  it("is refused to an older program, which names the version that it lacks", async () => {
+    await (await openSqlite({ file, migrations: [notes, tags], version: "9.1.0" })).close();
+    expect(await refusal()).toEqual({ code: "newer_schema", message: expect.stringMatching(/by version 9\.1\.0;/) });
   });
 
   it("is refused where a file stands in the place of its folder", async () => {
@@ -167,6 +172,18 @@ describe("a database that is open", () => {
     expect(await database.write((transaction) => insert(transaction, "a"))).toBe(1);
   });
 
+  it("is one process's when several start at once", async () => {
+    const children = Array.from({ length: 6 }, () => startChild(programs.path, "hold", [file]));
+    const refused = children.map((child) => child.ended.then(({ stderr }) => stderr));
+    const opened = await Promise.any(children.map(async (child) => [child, await child.line(0)] as const));
+    const others = await Promise.all(refused.filter((_, i) => children[i] !== opened[0]));
+    expect(others).toEqual(others.map(() => expect.stringContaining("StorageOpenError")));
+    expect(others).toEqual(others.map(() => expect.stringMatching(/in use by (the process \d+|another process)\./)));
+    expect(others).toHaveLength(5);
+    opened[0].process.kill("SIGKILL");
+    await opened[0].ended;
+  });
+
   it("is refused to this process too, without loosening the lock", async () => {
     await open();
     expect(await refusal()).toEqual({ code: "locked", message: expect.stringContaining(`process ${process.pid}.`) });
@@ -195,9 +212,9 @@ describe("a database that is open", () => {
   });
 
   it("is free again after an attempt that failed", async () => {
-    await (await openSqlite({ file, migrations: [notes, { ...notes, number: 2, statements: () => [] }] })).close();
+    await (await openSqlite({ file, migrations: [notes, tags] })).close();
     expect(await refusal()).toMatchObject({ code: "newer_schema" });
-    await (await openSqlite({ file, migrations: [notes, { ...notes, number: 2, statements: () => [] }] })).close();
+    await (await openSqlite({ file, migrations: [notes, tags] })).close();
   });
 });
 

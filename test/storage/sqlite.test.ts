@@ -149,6 +149,14 @@ describe("group commit", () => {
     expect(woken).toEqual(["events", "events"]);
   });
 
+  it("tells the units first, then whoever waits for the topic", async () => {
+    const order: string[] = [];
+    database.onWake("events", () => order.push("woken"));
+    await Promise.all(["a", "b"].map(async (id) => order.push(`${await add(id)} ${id}`)));
+    await turn();
+    expect(order).toEqual(["1 a", "1 b", "woken"]);
+  });
+
   it("logs a callback that throws", async () => {
     database.onWake("events", () => {
       throw new Error("callback");
@@ -235,8 +243,13 @@ describe("a damaged database", () => {
     database = await openSqlite({ file, migrations: [notes] });
     await expect(database.all("SELECT body FROM notes")).rejects.toThrow(StorageUnavailableError);
     await expect(database.get("SELECT body FROM notes")).rejects.toThrow(StorageUnavailableError);
-    await expect(add("a")).rejects.toThrow(StorageUnavailableError);
-    expect(await database.all("SELECT id FROM counters")).toEqual([]);
+    const swallowing = database.write(async (transaction) => {
+      await transaction.run("INSERT INTO counters (id, value) VALUES ('partial', 1)");
+      await transaction.all("SELECT body FROM notes").catch(() => undefined);
+    });
+    await expect(swallowing).rejects.toThrow(StorageUnavailableError);
+    await database.write((transaction) => transaction.run("INSERT INTO counters (id, value) VALUES ('whole', 1)"));
+    expect(await database.all("SELECT id FROM counters")).toEqual([{ id: "whole" }]);
   });
 
   it("is refused where its schema cannot be read", async () => {

@@ -7,6 +7,8 @@ import { fileURLToPath } from "node:url";
 /** The built command, as users run it. */
 export const BIN = fileURLToPath(new URL("../../bin/service.js", import.meta.url));
 
+const { env: inherited } = process;
+
 export interface CliResult {
   /** Null where a signal ended the process. */
   exitCode: number | null;
@@ -31,7 +33,7 @@ export function makeConfigDir(): string {
  * unless the test names one.
  */
 export function cliEnv(env: CliOptions["env"] = {}): Record<string, string> {
-  const { PATH, NODE_V8_COVERAGE } = process.env;
+  const { PATH, NODE_V8_COVERAGE } = inherited;
   const whole = { PATH, NODE_V8_COVERAGE, HOME: tmpdir(), SERVICE_CONFIG_DIR: makeConfigDir(), ...env };
   return Object.fromEntries(Object.entries(whole).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }

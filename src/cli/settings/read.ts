@@ -57,10 +57,14 @@ function parseSettings(text: string, path: string): Settings {
       "Update this program, or use another folder: SERVICE_CONFIG_DIR=…",
     );
   }
-  if (!isRecord(profiles) || !Object.values(profiles).every(isProfile)) {
+  if (!hasProfiles(profiles)) {
     throw new SettingsFileError(`${path} holds a profile that is not one`, recovery);
   }
-  return { ...emptySettings(), ...value } as Settings;
+  return { ...emptySettings(), ...value, profiles };
+}
+
+function hasProfiles(value: unknown): value is Record<string, Profile> {
+  return isRecord(value) && Object.values(value).every(isProfile);
 }
 
 function isProfile(value: unknown): value is Profile {

@@ -6,7 +6,16 @@ import type { ProgressBar } from "./progress-bar.ts";
 import { createProgressBar } from "./progress-bar.ts";
 import { createSpinner, type Spinner } from "./spinner.ts";
 import { type ColorLevel, loadStyles, type Styles } from "./styles.ts";
-import { type Column, columnsOfFields, pickFields, type ResourceView, tabSeparated, type ViewContext } from "./view.ts";
+import {
+  type Column,
+  columnsOfFields,
+  pickFields,
+  type ResourceView,
+  tabSeparated,
+  textOf,
+  valueAt,
+  type ViewContext,
+} from "./view.ts";
 
 export interface OutputOptions {
   stdout: NodeJS.WriteStream;
@@ -38,7 +47,7 @@ export class Output {
     this.#options = options;
     this.json = options.json;
     this.quiet = options.quiet;
-    this.terminal = options.stdout.isTTY === true;
+    this.terminal = options.stdout.isTTY;
     this.styles = styles;
     this.noteStyles = noteStyles;
     this.spinner = createSpinner(options.stderr, { enabled: options.animate && !options.quiet, styles: noteStyles });
@@ -119,7 +128,7 @@ export class Output {
 
   /** Words for a person who watches: nothing in a pipe, with `--quiet` or with `--json`. */
   note(text: string): void {
-    if (this.#options.stderr.isTTY === true && !this.quiet && !this.json) this.#options.stderr.write(`${text}\n`);
+    if (this.#options.stderr.isTTY && !this.quiet && !this.json) this.#options.stderr.write(`${text}\n`);
   }
 
   /** A note that something was done; names the thing. */
@@ -155,7 +164,7 @@ export class Output {
   }
 
   #id(item: object): void {
-    this.line(printable(String((item as { id?: unknown }).id ?? "")));
+    this.line(printable(textOf(valueAt(item, "id"))));
   }
 
   #surroundings(): ViewContext {

@@ -1,3 +1,4 @@
+import type * as inquirer from "@inquirer/prompts";
 import { InterruptedError, UsageError } from "../errors.ts";
 
 /** One question, and the flag that answers it where nobody can be asked. */
@@ -27,7 +28,7 @@ export interface PromptSurroundings {
 export function createPrompts({ possible, stdin, stderr, signal }: PromptSurroundings): Prompts {
   async function ask<Answer>(
     { message, flag }: Question,
-    show: (prompts: typeof import("@inquirer/prompts"), context: object) => Promise<Answer>,
+    show: (prompts: typeof inquirer, context: object) => Promise<Answer>,
   ): Promise<Answer> {
     if (!possible) throw new UsageError(`Cannot ask "${message}" here: ${flag} is required when nobody can answer`);
     const prompts = await import("@inquirer/prompts");

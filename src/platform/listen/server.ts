@@ -42,6 +42,8 @@ export function createListenServer(server: Server, services: Services, authentic
     handleProtocols: (offered) => (offered.has(LISTEN_SUBPROTOCOL) ? LISTEN_SUBPROTOCOL : false),
   });
   const sessions = new Map<ListenSession, number>();
+  /** Sessions that have ended while their last acknowledgements are being recorded. */
+  const settling = new Set<Promise<void>>();
   const readQuery = compileQuery(
     Type.Object(
       {
@@ -78,6 +80,8 @@ export function createListenServer(server: Server, services: Services, authentic
       services.report({ ...activity, state: "connected" });
       socket.once("close", () => {
         sessions.delete(session);
+        const settled = recorder.settled().finally(() => settling.delete(settled));
+        settling.add(settled);
         services.report({ ...activity, state: "disconnected" });
       });
       const ready: PlatformFrame = {
@@ -104,6 +108,7 @@ export function createListenServer(server: Server, services: Services, authentic
     async close() {
       const goodbye = { code: "shutting_down", message: "The platform is stopping; reconnect to go on." };
       await Promise.all([...sessions.keys()].map((session) => session.close(1012, goodbye)));
+      await Promise.all(settling);
       sockets.close();
     },
   };

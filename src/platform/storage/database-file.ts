@@ -1,5 +1,5 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync, statfsSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { StorageOpenError, StorageUnavailableError } from "./database.ts";
 
 const OWNER_ONLY = 0o600;
@@ -25,7 +25,7 @@ export function locateFile(file: string): string {
     return real;
   }
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  return join(realpathSync(dirname(path)), basename(path));
+  return path;
 }
 
 /** Throws StorageOpenError where the file would lie on another machine: locks and shared memory do not work there. */

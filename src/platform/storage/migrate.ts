@@ -7,16 +7,17 @@ const SQLITE_TYPES: ColumnTypes = {
   bytes: "BLOB",
   id: "TEXT",
   integer: "INTEGER",
+  clustered: "WITHOUT ROWID",
 };
 
 /** A migration that ran, and the version of the program that ran it. */
-export interface AppliedMigration {
+interface AppliedMigration {
   readonly number: number;
   readonly version: string | null;
 }
 
 /** The migrations that a database still lacks. Throws StorageOpenError "newer_schema" where it has one we don't know. */
-export function pendingMigrations(
+function pendingMigrations(
   migrations: readonly Migration[],
   applied: readonly AppliedMigration[],
 ): readonly Migration[] {
@@ -34,18 +35,19 @@ export function pendingMigrations(
   return migrations.filter((migration) => !done.has(migration.number));
 }
 
+/** Throws StorageOpenError where the database is another program's: it holds tables, but no record of our migrations. */
+export function refuseForeignDatabase(connection: Connection, file: string): void {
+  const tables = connection.all("SELECT name FROM sqlite_schema WHERE type = 'table'");
+  if (tables.length === 0 || tables.some((table) => table["name"] === "schema_migrations")) return;
+  const message = `${file} is an SQLite database of another program. Name another file.`;
+  throw new StorageOpenError("not_a_database", message);
+}
+
 /**
  * Brings an SQLite database to the newest schema, each migration in a transaction of its own: killed at any point, the
  * next start goes on from the last whole one. The caller holds the file's lock.
  */
 export function migrateSqlite(connection: Connection, migrations: readonly Migration[], version: string | null): void {
-  const tables = connection.all("SELECT name FROM sqlite_schema WHERE type = 'table'");
-  if (tables.length > 0 && !tables.some(({ name }) => name === "schema_migrations")) {
-    throw new StorageOpenError(
-      "not_a_database",
-      "The file is an SQLite database of another program. Name another file.",
-    );
-  }
   connection.exec(
     "CREATE TABLE IF NOT EXISTS schema_migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, version TEXT)",
   );

@@ -4,7 +4,7 @@ import { locateFile, refuseNetworkFileSystem, secureFile, watchFiles } from "./d
 import { type Database, type SqlValue, StorageUnavailableError, type Topic, type Transaction } from "./database.ts";
 import { type FileLock, lockFile } from "./file-lock.ts";
 import { GroupCommit } from "./group-commit.ts";
-import { migrateSqlite } from "./migrate.ts";
+import { migrateSqlite, refuseForeignDatabase } from "./migrate.ts";
 import type { Migration } from "./migrations/migration.ts";
 import { asOpenError } from "./sqlite-errors.ts";
 import { type SqliteRuntime, loadSqlite } from "./sqlite-runtime.ts";
@@ -61,6 +61,7 @@ function openLocked(sqlite: SqliteRuntime, file: string, lock: FileLock, options
   const writer = new Connection(sqlite, file);
   try {
     writer.exec(WRITER_SETTINGS);
+    refuseForeignDatabase(writer, file);
     migrateSqlite(writer, options.migrations, options.version ?? null);
     const reader = new Connection(sqlite, file, { readOnly: true });
     reader.exec(READER_SETTINGS);

@@ -30,6 +30,8 @@ export class FakePlatform {
   readonly acknowledgements: { id: string; ack: AckFrame }[] = [];
   readonly upgrades: IncomingMessage[] = [];
   readonly sessions: FakeSession[] = [];
+  /** Says something else than ready at the beginning of a session. */
+  opening: ((session: FakeSession) => void) | undefined;
   /** The time that new events are given, Unix milliseconds. */
   time = Date.now();
   readonly #server: Server;
@@ -60,9 +62,10 @@ export class FakePlatform {
   static async start(options: FakePlatformOptions = {}): Promise<FakePlatform> {
     const platform = new FakePlatform(options);
     await new Promise<void>((resolve) => platform.#server.listen(0, "127.0.0.1", resolve));
+    const streams = new Set<Duplex>();
+    platform.#server.on("connection", (stream: Duplex) => streams.add(stream));
     onTestFinished(async () => {
-      platform.cut();
-      platform.#server.closeAllConnections();
+      for (const stream of streams) stream.destroy();
       await new Promise((resolve) => platform.#server.close(resolve));
     });
     return platform;
@@ -114,6 +117,7 @@ export class FakePlatform {
     const window = this.#options.ignoreWindow === true ? Infinity : Number(query.get("window"));
     const session = new FakeSession(this, socket, position, window);
     this.sessions.push(session);
+    if (this.opening !== undefined) return this.opening(session);
     session.send({
       frame: "ready",
       session: this.#nextId("listener", this.time),

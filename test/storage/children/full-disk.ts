@@ -71,6 +71,12 @@ const returning = (id: string) =>
     await transaction.all(sql, [`${id}-big`, BIG]).catch(() => undefined);
     await insert(transaction, id);
   });
+const swallowingLast = (id: string) =>
+  attempt(id, async (transaction) => {
+    await insert(transaction, id);
+    const sql = "INSERT INTO notes (id, body) VALUES ($1, $3), ($2, $3)";
+    await transaction.run(sql, [`${id}-a`, `${id}-b`, BIG]).catch(() => undefined);
+  });
 const ids = async () => (await database.all<{ id: string }>("SELECT id FROM notes")).map((row) => row.id);
 
 await Promise.all(Array.from({ length: 20 }, (_, i) => small(`before-${i}`)));
@@ -78,6 +84,7 @@ fill();
 await Promise.all([small("beside-0"), small("beside-1"), big("big"), small("beside-2"), swallowing("swallowing")]);
 await Promise.all([small("beside-3"), swallowing("swallowing-alone"), small("beside-4")]);
 await Promise.all([small("beside-5"), returning("returning"), small("beside-6")]);
+await Promise.all([small("beside-7"), swallowingLast("swallowing-last"), small("beside-8")]);
 for (let round = 0; round < 3; round++) {
   await Promise.all(Array.from({ length: 200 }, (_, i) => small(`during-${round}-${i}`)));
 }

@@ -4,7 +4,7 @@ import { printable } from "../../terminal/printable.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { clockTime, colorStatus } from "../../terminal/traffic.ts";
-import { toRecord } from "./record.ts";
+import { toJsonLine } from "./record.ts";
 
 const BODY_SHOWN = 4096;
 const TYPE_WIDTH = 24;
@@ -13,9 +13,23 @@ const TIMING_WIDTH = 9;
 /** Prints what a session reports: lines for a person, or one JSON object a line. */
 export function createListenPrinter(context: Context, target: URL | undefined): (report: Report) => void {
   const { output } = context;
-  if (output.json) return (report) => output.line(JSON.stringify(toRecord(report, context.now(), target)));
+  const print = gatherLines((text) => output.line(text));
+  if (output.json) return (report) => print(toJsonLine(report, context.now(), target));
   return (report) => {
-    for (const line of linesOf(report, target, output.styles, context.now())) output.line(line);
+    for (const line of linesOf(report, target, output.styles, context.now())) print(line);
+  };
+}
+
+/** Writes the lines of one turn of the event loop at once: a write each would cost more than relaying the events. */
+function gatherLines(write: (text: string) => void): (line: string) => void {
+  let lines: string[] = [];
+  return (line) => {
+    if (lines.push(line) > 1) return;
+    setImmediate(() => {
+      const text = lines.join("\n");
+      lines = [];
+      write(text);
+    });
   };
 }
 

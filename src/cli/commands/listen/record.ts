@@ -1,13 +1,18 @@
 import type { Report } from "../../../relay/report.ts";
 
 /** A report as a line of `listen --json`: names in snake_case, durations in milliseconds. */
-export function toRecord(report: Report, now: number, target: URL | undefined): object {
+export function toJsonLine(report: Report, now: number, target: URL | undefined): string {
+  if (report.event !== "received") return JSON.stringify(toRecord(report, now, target));
+  // The payload is JSON already, and there may be thousands of these a second.
+  const { id, type, body } = report;
+  return `{"event":"received","id":"${id}","type":"${type}","payload":${body},"time":"${new Date(now).toISOString()}"}`;
+}
+
+function toRecord(report: Exclude<Report, { event: "received" }>, now: number, target: URL | undefined): object {
   const time = new Date(now).toISOString();
   switch (report.event) {
     case "ready":
       return { ...report, forward_to: target?.href ?? null, time };
-    case "received":
-      return { event: "received", id: report.id, type: report.type, payload: JSON.parse(report.body), time };
     case "forwarded": {
       const { id, type, attempt, status, location, body, failure, hint } = report;
       const duration_ms = round(report.durationMs);

@@ -25,7 +25,7 @@ const TYPES: ResourceView<TypeEntry> = {
 export async function listTypes(context: Context): Promise<void> {
   const entries = EVENT_TYPES.map((type) => ({
     type,
-    calls: RECIPES[type].map(({ method, path }) => `${method} ${path("ID")}`),
+    calls: RECIPES[type].map((step) => `${step.method} ${step.path("ID")}`),
     overrides: [...new Set(RECIPES[type].flatMap((step) => step.takes))],
   }));
   await context.output.list(entries, TYPES);

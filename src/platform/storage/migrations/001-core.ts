@@ -1,10 +1,10 @@
 import type { Migration } from "./migration.ts";
 
-/** Accounts and keys, the business objects, the event log, and what became of each event at its receivers. */
+/** Accounts and keys, the business objects, the event log, and who receives it. */
 export const core: Migration = {
   number: 1,
   name: "core",
-  statements: ({ id, integer, bytes, sequence }) => [
+  statements: ({ id, integer, bytes, sequence, clustered }) => [
     `CREATE TABLE settings (name TEXT PRIMARY KEY, value ${bytes} NOT NULL)`,
     `CREATE TABLE accounts (
        id ${id} PRIMARY KEY, name TEXT NOT NULL, version TEXT NOT NULL, created ${integer} NOT NULL)`,
@@ -21,17 +21,17 @@ export const core: Migration = {
     `CREATE TABLE customers (
        environment INTEGER NOT NULL REFERENCES environments (id), id ${id} NOT NULL, email TEXT NOT NULL,
        email_key TEXT NOT NULL, name TEXT, phone TEXT, metadata TEXT NOT NULL, created ${integer} NOT NULL,
-       PRIMARY KEY (environment, id), UNIQUE (environment, email_key))`,
+       PRIMARY KEY (environment, id), UNIQUE (environment, email_key)) ${clustered}`,
     `CREATE TABLE orders (
        environment INTEGER NOT NULL REFERENCES environments (id), id ${id} NOT NULL, amount ${integer} NOT NULL,
        currency TEXT NOT NULL, status TEXT NOT NULL, customer ${id}, metadata TEXT NOT NULL, created ${integer} NOT NULL,
-       PRIMARY KEY (environment, id))`,
+       PRIMARY KEY (environment, id)) ${clustered}`,
     `CREATE INDEX orders_by_status ON orders (environment, status, id)`,
     `CREATE INDEX orders_by_customer ON orders (environment, customer, id) WHERE customer IS NOT NULL`,
     `CREATE TABLE payments (
        environment INTEGER NOT NULL REFERENCES environments (id), id ${id} NOT NULL, amount ${integer} NOT NULL,
        currency TEXT NOT NULL, status TEXT NOT NULL, order_id ${id}, failure_code TEXT, metadata TEXT NOT NULL,
-       created ${integer} NOT NULL, PRIMARY KEY (environment, id))`,
+       created ${integer} NOT NULL, PRIMARY KEY (environment, id)) ${clustered}`,
     `CREATE INDEX payments_by_status ON payments (environment, status, id)`,
     `CREATE INDEX payments_by_order ON payments (environment, order_id, id) WHERE order_id IS NOT NULL`,
 
@@ -52,19 +52,9 @@ export const core: Migration = {
        id ${id} PRIMARY KEY, environment INTEGER NOT NULL REFERENCES environments (id), owner ${id} NOT NULL,
        device TEXT NOT NULL, secret ${bytes} NOT NULL, created ${integer} NOT NULL,
        UNIQUE (environment, owner, device))`,
-    `CREATE TABLE deliveries (
-       id ${id} PRIMARY KEY, environment INTEGER NOT NULL REFERENCES environments (id), event_id ${id} NOT NULL,
-       event_type TEXT NOT NULL, endpoint_id ${id}, listener_id ${id}, status TEXT NOT NULL,
-       attempt_count INTEGER NOT NULL, next_attempt ${integer}, lease_until ${integer}, lease_token ${id},
-       created ${integer} NOT NULL)`,
-    `CREATE INDEX deliveries_by_event ON deliveries (environment, event_id, id)`,
-    `CREATE TABLE attempts (
-       id ${id} PRIMARY KEY, delivery_id ${id} NOT NULL REFERENCES deliveries (id), at ${integer} NOT NULL,
-       status_code INTEGER, error TEXT, duration_ms INTEGER NOT NULL, response_excerpt TEXT)`,
     `CREATE TABLE idempotency_keys (
        environment INTEGER NOT NULL REFERENCES environments (id), method TEXT NOT NULL, path TEXT NOT NULL,
        key TEXT NOT NULL, fingerprint ${bytes} NOT NULL, status INTEGER NOT NULL, reply ${bytes} NOT NULL,
-       created ${integer} NOT NULL, PRIMARY KEY (environment, path, key, method))`,
-    `CREATE INDEX attempts_by_delivery ON attempts (delivery_id, id)`,
+       created ${integer} NOT NULL, PRIMARY KEY (environment, path, key, method)) ${clustered}`,
   ],
 };

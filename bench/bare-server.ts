@@ -1,0 +1,55 @@
+// The API's own server with the storage left out: what a durable write is measured against.
+import { createIdGenerator } from "../src/contract/ids.ts";
+import { SCOPES } from "../src/contract/scopes.ts";
+import { createApp } from "../src/platform/http/app.ts";
+import { createAuthenticate } from "../src/platform/http/authenticate.ts";
+import type { Database, Transaction } from "../src/platform/storage/database.ts";
+import { createVault } from "../src/platform/vault.ts";
+import { systemClock, systemRandom } from "../src/platform/system.ts";
+
+const key = {
+  id: "key_0000000000000000000000",
+  environment: 1,
+  environment_name: "sandbox",
+  kind: "secret_key",
+  prefix: "sk_sandbox_0",
+  last4: "0000",
+  scopes: JSON.stringify(SCOPES),
+  ip_allowlist: "[]",
+  expires_at: null,
+  revoked_at: null,
+  account_id: "acct_0000000000000000000000",
+  account_name: "bench",
+  account_version: "2026-11-01",
+};
+
+const nothing: Transaction = {
+  get: (async (sql: string) => (sql.includes("FROM api_keys") ? key : undefined)) as Transaction["get"],
+  all: async () => [],
+  run: async () => 1,
+  wake: () => {},
+};
+const database: Database = {
+  ...nothing,
+  dialect: "sqlite",
+  write: (unit) => unit(nothing),
+  onWake: () => () => {},
+  close: async () => {},
+};
+
+const vault = createVault(Buffer.alloc(32, 1), systemRandom);
+const app = createApp(
+  {
+    database,
+    vault,
+    clock: systemClock,
+    random: systemRandom,
+    newId: createIdGenerator((size) => systemRandom.bytes(size)),
+    log: { info() {}, warn() {}, error() {} },
+    report: (activity) => void process.stdout.write(`${JSON.stringify(activity)}\n`),
+    baseUrl: "",
+  },
+  createAuthenticate(database, vault, systemClock.now),
+);
+const baseUrl = await app.listen({ host: "127.0.0.1", port: 0 });
+process.stdout.write(`${JSON.stringify({ base_url: baseUrl })}\n`);

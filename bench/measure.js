@@ -1,0 +1,81 @@
+// What the benchmarks share: processes to start, medians, and a table to fill.
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+export const ROOT = fileURLToPath(new URL("..", import.meta.url));
+export const BIN = join(ROOT, "bin/service.js");
+
+/** The middle of the numbers. */
+export function median(numbers) {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)];
+}
+
+/** A folder that is gone when the benchmark ends. */
+export function temporaryFolder() {
+  const folder = mkdtempSync(join(tmpdir(), "service-bench-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Starts a Node process and resolves with its first line of JSON. */
+export async function startNode(args, { env = {}, input = "ignore" } = {}) {
+  const child = spawn(process.execPath, args, {
+    stdio: [input, "pipe", "inherit"],
+    env: { PATH: process.env.PATH, HOME: tmpdir(), ...env },
+  });
+  process.once("exit", () => child.kill("SIGKILL"));
+  const lines = createInterface(child.stdout);
+  const ready = await new Promise((resolve, reject) => {
+    lines.once("line", (line) => resolve(JSON.parse(line)));
+    child.once("exit", (code) => reject(new Error(`${args.join(" ")} ended with ${code}`)));
+  });
+  return { child, ready, lines };
+}
+
+/** Starts the built platform with its own defaults: durable, on a file. */
+export async function startService(args = []) {
+  const folder = temporaryFolder();
+  const flags = [
+    "serve",
+    "--json",
+    "--port",
+    "0",
+    "--database",
+    join(folder, "platform.db"),
+    "--allow-private-targets",
+  ];
+  return startNode([BIN, ...flags, ...args]);
+}
+
+/** Ends a process and waits for it. */
+export async function stop({ child }) {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => {
+    child.once("exit", resolve);
+  });
+  child.kill("SIGTERM");
+  await ended;
+}
+
+/** Bundles a TypeScript file of the benchmarks into a file that Node can run. */
+export async function bundle(name) {
+  const outfile = join(temporaryFolder(), `${name}.mjs`);
+  await build({
+    entryPoints: [join(ROOT, "bench", `${name}.ts`)],
+    outfile,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20.19",
+    external: ["@photostructure/sqlite", "node:sqlite"],
+    banner: { js: `import{createRequire as $cr}from"node:module";const require=$cr(${JSON.stringify(BIN)});` },
+    logLevel: "warning",
+  });
+  return outfile;
+}

@@ -1,0 +1,124 @@
+// `service listen`: stored events through the real platform to a receiver in a third process, every acknowledgement
+// recorded; against undici posting the same bytes directly. Then the latency of single events.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { BIN, median, startNode, startService, stop } from "./measure.js";
+
+const EVENTS = 10_000;
+const BYTES = 1024;
+const ROUNDS = 3;
+const LATENCY_EVENTS = 600;
+const LATENCY_RATE = 200;
+
+function api({ ready }) {
+  return async (method, path, body) => {
+    const reply = await fetch(ready.base_url + path, {
+      method,
+      headers: { authorization: `Bearer ${ready.sandbox_key}`, "content-type": "application/json" },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    if (!reply.ok) throw new Error(await reply.text());
+    return reply.json();
+  };
+}
+
+/** Makes events whose bodies have 1 KiB. */
+async function storeEvents(call, count) {
+  const one = () =>
+    call("POST", "/v1/events", { type: "order.completed", data: { id: "ord_1", filler: "x".repeat(BYTES - 218) } });
+  const sample = await one();
+  for (let made = 1; made < count; made += 100) {
+    await Promise.all(Array.from({ length: Math.min(100, count - made) }, one));
+  }
+  return Buffer.byteLength(JSON.stringify(sample));
+}
+
+function nextCount(receiver, order) {
+  const done = new Promise((resolve) => {
+    receiver.lines.once("line", (line) => resolve(JSON.parse(line)));
+  });
+  receiver.child.stdin.write(`${JSON.stringify(order)}\n`);
+  return done;
+}
+
+function environment({ ready }) {
+  return { SERVICE_BASE_URL: ready.base_url, SERVICE_API_KEY: ready.sandbox_key, SERVICE_CONFIG_DIR: tmpdir() };
+}
+
+async function relayRate(service, receiver, args) {
+  const done = nextCount(receiver, { target: EVENTS });
+  const flags = ["--forward-to", receiver.ready.url, "--since", "1d", ...args];
+  const listen = spawn(process.execPath, [BIN, "listen", ...flags], { stdio: "ignore", env: environment(service) });
+  const { seconds } = await done;
+  const ended = once(listen, "exit");
+  listen.kill("SIGINT");
+  await ended;
+  return EVENTS / seconds;
+}
+
+async function directRate(receiver, bytes) {
+  const done = nextCount(receiver, { target: EVENTS });
+  await startNode(["bench/direct-posts.js", receiver.ready.url, String(EVENTS), String(bytes)]);
+  return EVENTS / (await done).seconds;
+}
+
+/** Events at a steady rate: from the moment the API call was answered (the commit) to the receiver's first byte. */
+async function latency(service, receiver) {
+  const listen = await startNode([BIN, "listen", "--json", "--forward-to", receiver.ready.url], {
+    env: environment(service),
+  });
+  listen.lines.on("line", () => {});
+  const done = nextCount(receiver, { target: LATENCY_EVENTS, noting: true });
+  const call = api(service);
+  const committed = new Map();
+  const begin = performance.now();
+  const calls = [];
+  for (let i = 0; i < LATENCY_EVENTS; i++) {
+    const wait = begin + (i * 1000) / LATENCY_RATE - performance.now();
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    calls.push(
+      call("POST", "/v1/events", {
+        type: "order.completed",
+        data: { id: "ord_1", filler: "x".repeat(BYTES - 218) },
+      }).then(({ id }) => committed.set(id, Number(process.hrtime.bigint() / 1000n))),
+    );
+  }
+  await Promise.all(calls);
+  const { notes } = await done;
+  listen.child.kill("SIGINT");
+  const delays = notes.map(([id, at]) => (at - committed.get(id)) / 1000).sort((a, b) => a - b);
+  return { p50: delays[Math.floor(delays.length / 2)], p99: delays[Math.floor(delays.length * 0.99)] };
+}
+
+export async function benchRelay() {
+  const service = await startService();
+  const receiver = await startNode(["bench/receiver.js"], { input: "pipe" });
+  const bytes = await storeEvents(api(service), EVENTS);
+  const direct = [];
+  const relayed = [];
+  await directRate(receiver, bytes);
+  for (let round = 0; round < ROUNDS; round++) {
+    direct.push(await directRate(receiver, bytes));
+    relayed.push(await relayRate(service, receiver, ["--concurrency", "32"]));
+  }
+  const { p50, p99 } = await latency(service, receiver);
+  await stop(service);
+  receiver.child.kill();
+  return [
+    {
+      name: `Relay: ${EVENTS} stored events of ${bytes} bytes, every ack recorded`,
+      figure: `${Math.round(median(relayed))} events/s`,
+      baseline: `${Math.round(median(direct))} direct undici POSTs/s, concurrency 32`,
+      ratio: median(relayed.map((value, i) => value / direct[i])),
+      goal: "≥ 0.70",
+    },
+    {
+      name: `Relay: reply of the API (commit) to the receiver's first byte, ${LATENCY_RATE} events/s`,
+      figure: `median ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`,
+      baseline: "",
+      ratio: undefined,
+      goal: "median ≤ 1.5 ms",
+    },
+  ];
+}

@@ -1,0 +1,69 @@
+// Start-up: whole processes, interleaved, against a Node that does nothing.
+import { spawnSync } from "node:child_process";
+import { BIN, median, startService, stop, temporaryFolder } from "./measure.js";
+
+const ROUNDS = 15;
+
+function time(args, env) {
+  const start = process.hrtime.bigint();
+  const { status, stderr } = spawnSync(process.execPath, args, { env: { PATH: process.env.PATH, HOME: "/", ...env } });
+  if (status !== 0) throw new Error(`${args.join(" ")}: ${stderr}`);
+  return Number(process.hrtime.bigint() - start) / 1e6;
+}
+
+async function readyTime() {
+  const start = process.hrtime.bigint();
+  const service = await startService(["--ephemeral"]);
+  const milliseconds = Number(process.hrtime.bigint() - start) / 1e6;
+  await stop(service);
+  return milliseconds;
+}
+
+export async function benchStartup() {
+  const service = await startService();
+  const customer = await (
+    await fetch(`${service.ready.base_url}/v1/customers`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${service.ready.sandbox_key}`, "content-type": "application/json" },
+      body: JSON.stringify({ email: "start@example.com" }),
+    })
+  ).json();
+  const config = temporaryFolder();
+  const login = spawnSync(process.execPath, [BIN, "login", "--api-key-stdin", "--base-url", service.ready.base_url], {
+    input: service.ready.sandbox_key,
+    env: { PATH: process.env.PATH, SERVICE_CONFIG_DIR: config },
+  });
+  if (login.status !== 0) throw new Error(String(login.stderr));
+
+  const cases = [
+    { name: "service --version", args: [BIN, "--version"], goal: "≤ 1.25" },
+    { name: "service --help", args: [BIN, "--help"], goal: "" },
+    { name: "service customers list --help", args: [BIN, "customers", "list", "--help"], goal: "≤ 1.40" },
+    { name: "service customers get (stored profile)", args: [BIN, "customers", "get", customer.id], goal: "≤ 2.00" },
+  ];
+  const bare = [];
+  const times = cases.map(() => []);
+  for (let round = 0; round < ROUNDS; round++) {
+    bare.push(time(["-e", "0"], {}));
+    for (const [i, { args }] of cases.entries()) times[i].push(time(args, { SERVICE_CONFIG_DIR: config }));
+  }
+  await stop(service);
+  const rows = cases.map(({ name, goal }, i) => ({
+    name: `Start-up: ${name}`,
+    figure: `${median(times[i]).toFixed(0)} ms`,
+    baseline: `${median(bare).toFixed(0)} ms for node -e 0`,
+    ratio: median(times[i].map((value, round) => value / bare[round])),
+    goal,
+  }));
+
+  const ready = [];
+  for (let round = 0; round < 7; round++) ready.push(await readyTime());
+  rows.push({
+    name: "Start-up: service serve --ephemeral, ready",
+    figure: `${median(ready).toFixed(0)} ms`,
+    baseline: `${median(bare).toFixed(0)} ms for node -e 0`,
+    ratio: median(ready) / median(bare),
+    goal: "≤ 500 ms",
+  });
+  return rows;
+}

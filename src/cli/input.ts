@@ -1,0 +1,45 @@
+import { readFile } from "node:fs/promises";
+import { UsageError, UserError } from "./errors.ts";
+
+/** Files and standard input, as flags name them. */
+export class Input {
+  readonly #stdin: NodeJS.ReadStream;
+  readonly #signal: AbortSignal;
+  #reader: string | undefined;
+
+  constructor(stdin: NodeJS.ReadStream, signal: AbortSignal) {
+    this.#stdin = stdin;
+    this.#signal = signal;
+  }
+
+  /** All of a file, or of stdin where the name is `-`; `flag` is what named it. */
+  async read(name: string, flag: string): Promise<Buffer> {
+    if (name === "-") return await this.readStdin(flag);
+    try {
+      return await readFile(name);
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      const reason =
+        code === "ENOENT" ? "does not exist" : code === "EISDIR" ? "is a folder" : `cannot be read: ${message}`;
+      throw new UserError(`${flag}: ${name} ${reason}`, { code: "input_file", cause: error });
+    }
+  }
+
+  /** All of stdin. It can be read once, so two flags that both want it are a mistake. */
+  async readStdin(flag: string): Promise<Buffer> {
+    if (this.#reader !== undefined) {
+      throw new UsageError(`${this.#reader} and ${flag} both read standard input`, {
+        hint: "Give one of them a file.",
+      });
+    }
+    this.#reader = flag;
+    const { addAbortSignal } = await import("node:stream");
+    const chunks: Buffer[] = [];
+    try {
+      for await (const chunk of addAbortSignal(this.#signal, this.#stdin)) chunks.push(Buffer.from(chunk as Buffer));
+    } catch (error) {
+      throw this.#signal.aborted ? this.#signal.reason : error;
+    }
+    return Buffer.concat(chunks);
+  }
+}

@@ -1,0 +1,28 @@
+import { randomBytes } from "node:crypto";
+import type { Clock, Random } from "./ports.ts";
+
+/** The machine's own clock. */
+export const systemClock: Clock = {
+  now: Date.now,
+  after(milliseconds, callback) {
+    const timer = setTimeout(callback, milliseconds);
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+const POOL_BYTES = 8192;
+
+/** The machine's own randomness, drawn in pools: one call to the system serves hundreds of ids. */
+export const systemRandom: Random = (() => {
+  let pool = Buffer.alloc(0);
+  return {
+    bytes(size) {
+      if (size > pool.length) pool = randomBytes(Math.max(POOL_BYTES, size));
+      const taken = pool.subarray(0, size);
+      pool = pool.subarray(size);
+      return taken;
+    },
+    fraction: Math.random,
+  };
+})();

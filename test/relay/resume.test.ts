@@ -1,0 +1,208 @@
+import { describe, expect, it } from "vitest";
+import { FakeClock } from "./support/fake-clock.ts";
+import { FakePlatform } from "./support/fake-platform.ts";
+import { openSession } from "./support/open-session.ts";
+import { startReceiver } from "./support/receivers.ts";
+
+describe("a session whose connection is cut", () => {
+  it("forwards every event and gets every acknowledgement through, over 200 cuts and 2,000 events", async () => {
+    const platform = await FakePlatform.start();
+    const handled = new Map<string, number>();
+    const receiver = await startReceiver((reply, { headers }) => {
+      const id = String(headers["service-event-id"]);
+      handled.set(id, (handled.get(id) ?? 0) + 1);
+      reply.end();
+    });
+    const { reports, session } = openSession(platform, { target: receiver.url });
+    await reports.wait("ready");
+    let random = 7;
+    for (let cut = 1; cut <= 200; cut += 1) {
+      for (let i = 0; i < 10; i += 1) platform.append();
+      random = (random * 16_807) % 2_147_483_647;
+      // Somewhere in the ten, or before the first or after the last.
+      const progress = platform.acknowledgements.length + (random % 12);
+      const most = () => platform.session.unacknowledged.size === 0 || platform.acknowledgements.length >= progress;
+      await platform.until(most);
+      platform.cut();
+      await platform.until(() => platform.sessions.length === cut + 1);
+    }
+    const missing = () => platform.log.filter(({ id }) => platform.acknowledged(id).length === 0);
+    await platform.until(() => platform.session.unacknowledged.size === 0 && missing().length === 0);
+    expect(handled.size).toBe(2_000);
+    expect([...handled.values()].filter((times) => times !== 1)).toEqual([]);
+    const { summary } = await session.stop();
+    expect(summary).toMatchObject({ received: 2_000, forwarded: 2_000, failed: 0 });
+    expect(summary.duplicates).toBe(reports.of("duplicate").length);
+    expect(summary.duplicates).toBeGreaterThan(0);
+    expect(platform.acknowledgements.every(({ ack }) => ack.status_code === 200)).toBe(true);
+    expect(reports.of("lost")).toHaveLength(200);
+  });
+
+  it("resumes from the first unacknowledged event, and acknowledges again what came behind it", async () => {
+    const platform = await FakePlatform.start();
+    const held: (() => void)[] = [];
+    const receiver = await startReceiver((reply, { headers }) => {
+      if (headers["service-event-id"] === platform.log[1]!.id) held.push(() => reply.end());
+      else reply.writeHead(202).end("fine");
+    });
+    const { reports } = openSession(platform, { target: receiver.url });
+    await reports.wait("ready");
+    const [first, stuck, last] = [platform.append(), platform.append(), platform.append()];
+    await platform.until(() => platform.acknowledgements.length === 2);
+    // Confirmed too: each flush of acknowledgements brings a ping with it.
+    await platform.until(() => platform.session.pings > 0);
+    platform.cut();
+    await reports.wait("duplicate", 2);
+    const { after } = Object.fromEntries(new URL(platform.upgrades[1]!.url!, platform.url).searchParams);
+    expect([first.id, reports.of("ready")[0]!.cursor]).toContain(after);
+    await platform.until(() => platform.acknowledged(last.id).length === 2);
+    expect(platform.acknowledged(last.id)[1]).toMatchObject({ status_code: 202 });
+    held[0]!();
+    await platform.until(() => platform.acknowledged(stuck.id).length === 1);
+    expect(receiver.requests).toHaveLength(3);
+    expect(reports.of("received")).toHaveLength(3);
+  });
+
+  it("starts again where the platform began as long as nothing is acknowledged", async () => {
+    const clock = new FakeClock();
+    const platform = await FakePlatform.start();
+    const receiver = await startReceiver(() => {});
+    const { reports } = openSession(platform, { target: receiver.url, clock, after: "now" });
+    const { cursor } = await reports.wait("ready");
+    platform.append();
+    await receiver.received(1);
+    platform.cut();
+    await reports.wait("lost");
+    expect(platform.upgrades[0]!.url).toContain("after=now");
+    clock.advance(0);
+    await platform.until(() => platform.sessions.length === 2);
+    expect(platform.upgrades[1]!.url).toContain(`after=${cursor}`);
+    await reports.wait("duplicate");
+  });
+
+  it("tells what was caught up", async () => {
+    const clock = new FakeClock();
+    const platform = await FakePlatform.start();
+    const { reports } = openSession(platform, { clock, random: () => 0.5 });
+    await reports.wait("ready");
+    platform.cut();
+    await reports.wait("lost");
+    platform.time = clock.unixMilliseconds();
+    const missed = [platform.append(), platform.append(), platform.append()];
+    clock.advance(125);
+    await platform.until(() => platform.acknowledged(missed[2]!.id).length === 1);
+    expect(reports.of("restored")).toEqual([]);
+    clock.advance(10);
+    platform.time = clock.unixMilliseconds();
+    platform.append();
+    expect(await reports.wait("restored")).toEqual({ event: "restored", downtimeMs: 125, caughtUp: 3 });
+    await reports.wait("received", 4);
+    expect(reports.of("restored")).toHaveLength(1);
+  });
+
+  it("tells what was caught up once all is quiet, or once the connection is lost again", async () => {
+    const clock = new FakeClock();
+    const platform = await FakePlatform.start();
+    const { reports } = openSession(platform, { clock, random: () => 0.5 });
+    await reports.wait("ready");
+    for (const end of [() => clock.advance(2_000), () => platform.cut()]) {
+      const lost = reports.of("lost").length;
+      if (reports.of("restored").length === lost) platform.cut();
+      await reports.wait("lost", lost + 1);
+      platform.time = clock.unixMilliseconds();
+      const { id } = platform.append();
+      clock.advance(125);
+      await platform.until(() => platform.acknowledged(id).length > 0);
+      end();
+      await reports.wait("restored", lost + 1);
+    }
+    expect(reports.of("restored")).toMatchObject([{ caughtUp: 1 }, { caughtUp: 1 }]);
+  });
+
+  it("counts by the platform's clock, however far it is off", async () => {
+    const clock = new FakeClock();
+    const platform = await FakePlatform.start();
+    platform.time = clock.unixMilliseconds() + 3 * 86_400_000;
+    const { reports } = openSession(platform, { clock, random: () => 0.5 });
+    await reports.wait("ready");
+    const { id } = platform.append();
+    await platform.until(() => platform.acknowledged(id).length === 1);
+    clock.advance(5_000);
+    platform.cut();
+    await reports.wait("lost");
+    platform.time += 5_050;
+    platform.append();
+    platform.append();
+    clock.advance(125);
+    await reports.wait("received", 3);
+    platform.time += 10_000;
+    platform.append();
+    expect(await reports.wait("restored")).toMatchObject({ caughtUp: 2 });
+  });
+});
+
+describe("an event that comes twice", () => {
+  it("is forwarded once while it is under way, and acknowledged twice", async () => {
+    const platform = await FakePlatform.start();
+    const held: (() => void)[] = [];
+    const receiver = await startReceiver((reply) => held.push(() => reply.end()));
+    const { reports } = openSession(platform, { target: receiver.url });
+    await reports.wait("ready");
+    const event = platform.append();
+    platform.session.sendEvent(event);
+    expect(await reports.wait("duplicate")).toEqual({ event: "duplicate", id: event.id, type: event.type });
+    await receiver.received(1);
+    held[0]!();
+    await platform.until(() => platform.acknowledged(event.id).length === 2);
+    expect(receiver.requests).toHaveLength(1);
+    expect(reports.of("received")).toHaveLength(1);
+  });
+
+  it("is forwarded again when somebody replays it, without going back in the log", async () => {
+    const platform = await FakePlatform.start();
+    const receiver = await startReceiver();
+    const { reports } = openSession(platform, { target: receiver.url });
+    await reports.wait("ready");
+    const [old, last] = [platform.append(), platform.append()];
+    await platform.until(() => platform.acknowledgements.length === 2);
+    await settle(platform);
+    platform.session.sendEvent(old);
+    await receiver.received(3);
+    await platform.until(() => platform.acknowledged(old.id).length === 2);
+    await settle(platform);
+    platform.cut();
+    await platform.until(() => platform.sessions.length === 2);
+    expect(platform.upgrades[1]!.url).toContain(`after=${last.id}`);
+    const next = platform.append();
+    await platform.until(() => platform.acknowledged(next.id).length === 1);
+    expect(receiver.requests.map(({ headers }) => headers["service-event-id"])).toEqual([
+      old.id,
+      last.id,
+      old.id,
+      next.id,
+    ]);
+    expect(reports.of("duplicate")).toEqual([]);
+  });
+});
+
+describe("a gap", () => {
+  it("is told, and moves nothing", async () => {
+    const platform = await FakePlatform.start();
+    const { reports } = openSession(platform);
+    const { cursor } = await reports.wait("ready");
+    platform.session.send({ frame: "gap", from: "evt_1", to: "evt_2" });
+    expect(await reports.wait("gap")).toEqual({ event: "gap", from: "evt_1", to: "evt_2" });
+    platform.cut();
+    await platform.until(() => platform.sessions.length === 2);
+    expect(platform.upgrades[1]!.url).toContain(`after=${cursor}`);
+  });
+});
+
+/** Waits until the client knows that its acknowledgements were read: it then has nothing more to ask. */
+async function settle(platform: FakePlatform): Promise<void> {
+  const { socket } = platform.session;
+  await new Promise<void>((resolve) => {
+    socket.once("pong", () => resolve());
+    socket.ping();
+  });
+}

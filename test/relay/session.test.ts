@@ -1,0 +1,236 @@
+import { describe, expect, it } from "vitest";
+import { SignatureError, verify } from "../../src/webhooks/index.ts";
+import { FakeClock } from "./support/fake-clock.ts";
+import { FakePlatform, SESSION_SECRET } from "./support/fake-platform.ts";
+import { openSession } from "./support/open-session.ts";
+import { closedPort, startReceiver } from "./support/receivers.ts";
+
+describe("a session", () => {
+  it("asks for what it was told to, with the credential, and is ready when the platform says so", async () => {
+    const platform = await FakePlatform.start();
+    const { reports } = openSession(platform, {
+      device: "laptop",
+      events: ["order.*", "customer.created"],
+      after: "-600",
+    });
+    expect(await reports.wait("ready")).toEqual({
+      event: "ready",
+      session: expect.stringMatching(/^lsn_/),
+      secret: SESSION_SECRET,
+      cursor: expect.stringMatching(/^evt_/),
+      account: "acct_1",
+      environment: "sandbox",
+      subscriptions: ["*"],
+      others: 0,
+    });
+    const [upgrade] = platform.upgrades;
+    expect(upgrade!.url).toBe("/v1/listen?window=64&events=order.*%2Ccustomer.created&after=-600");
+    expect(upgrade!.headers).toMatchObject({ authorization: "Bearer token", "service-device": "laptop" });
+    expect(upgrade!.headers["sec-websocket-extensions"]).toBeUndefined();
+    expect(platform.session.protocol).toBe("service.listen.v1");
+  });
+
+  it("keeps the path of a platform's address", async () => {
+    const platform = await FakePlatform.start();
+    const { reports } = openSession(platform, { baseUrl: new URL("/api/", platform.url) });
+    await reports.wait("ready");
+    expect(platform.upgrades[0]!.url).toBe("/api/v1/listen?window=64");
+  });
+
+  it("forwards the exact bytes under a fresh signature and acknowledges the answer", async () => {
+    const platform = await FakePlatform.start();
+    const receiver = await startReceiver((reply) => reply.end("thanks"));
+    const { reports } = openSession(platform, { target: receiver.url });
+    await reports.wait("ready");
+    const body = '{ "id": "evt_1",\n\t"object":"event", "n": 1.0, "text": "\\/ é \\u00e9 😀 \\ud83d\\ude00" }\n';
+    const { id, type } = platform.append("order.completed", body);
+    await platform.until(() => platform.acknowledged(id).length > 0);
+    const [request] = receiver.requests;
+    expect(request!.body.toString("utf8")).toBe(body);
+    expect(request!.headers).toMatchObject({
+      "service-event-id": id,
+      "service-delivery-attempt": "1",
+      "service-relay": "1",
+    });
+    const header = String(request!.headers["service-signature"]);
+    expect(verify({ payload: request!.body, header, secrets: SESSION_SECRET })).toMatchObject({ id: "evt_1" });
+    expect(reports.of("received")).toEqual([{ event: "received", id, type, body }]);
+    expect(await reports.wait("forwarded")).toEqual({
+      ...{ event: "forwarded", id, type, attempt: 1, status: 200, durationMs: expect.any(Number) },
+    });
+    expect(platform.acknowledged(id)).toEqual([
+      { frame: "ack", seq: 1, status_code: 200, duration_ms: expect.any(Number), response_excerpt: "thanks" },
+    ]);
+  });
+
+  it("signs with another secret and sends other headers where told to", async () => {
+    const platform = await FakePlatform.start();
+    const receiver = await startReceiver();
+    const options = { target: receiver.url, secret: "whsec_of_the_app", headers: ["X-Tenant", "42"] };
+    const { reports } = openSession(platform, options);
+    await reports.wait("ready");
+    platform.append();
+    await receiver.received(1);
+    const [request] = receiver.requests;
+    const header = String(request!.headers["service-signature"]);
+    expect(request!.headers["x-tenant"]).toBe("42");
+    verify({ payload: request!.body, header, secrets: "whsec_of_the_app" });
+    expect(() => verify({ payload: request!.body, header, secrets: SESSION_SECRET })).toThrow(SignatureError);
+  });
+
+  it("refuses a secret that cannot sign before it connects", async () => {
+    const platform = await FakePlatform.start();
+    expect(() => openSession(platform, { secret: " " })).toThrow(/empty/);
+  });
+
+  it("only reports and acknowledges without a target", async () => {
+    const platform = await FakePlatform.start();
+    const { reports, session } = openSession(platform);
+    await reports.wait("ready");
+    const { id } = platform.append();
+    await platform.until(() => platform.acknowledged(id).length > 0);
+    expect(platform.acknowledged(id)).toEqual([{ frame: "ack", seq: 1, duration_ms: 0 }]);
+    const { summary } = await session.stop();
+    expect(summary).toEqual({ received: 1, forwarded: 0, failed: 0, duplicates: 0, p50: undefined, p99: undefined });
+  });
+
+  it("shows what a receiver says to a refusal, and what may help", async () => {
+    const platform = await FakePlatform.start();
+    const receiver = await startReceiver((reply, { headers }) => {
+      const isFirst = headers["service-event-id"] === platform.log[0]!.id;
+      if (isFirst) reply.writeHead(401).end("bad signature");
+      else reply.writeHead(302, { location: "/login" }).end("moved");
+    });
+    const { reports } = openSession(platform, { target: receiver.url });
+    await reports.wait("ready");
+    platform.append();
+    const refused = await reports.wait("forwarded");
+    expect(refused).toMatchObject({ status: 401, body: "bad signature", hint: expect.stringContaining("secret") });
+    platform.append();
+    const redirected = await reports.wait("forwarded", 2);
+    expect(redirected).toMatchObject({ status: 302, location: "/login", hint: expect.stringContaining("/login") });
+    expect(redirected.body).toBeUndefined();
+  });
+
+  it("reports and acknowledges a receiver that is down, and goes on", async () => {
+    const platform = await FakePlatform.start();
+    const port = await closedPort();
+    const { reports, session } = openSession(platform, { target: new URL(`http://localhost:${port}/`) });
+    await reports.wait("ready");
+    const first = platform.append();
+    const second = platform.append();
+    await platform.until(() => platform.acknowledgements.length === 2);
+    expect(platform.acknowledged(first.id)).toEqual([
+      { frame: "ack", seq: 1, duration_ms: expect.any(Number), error: expect.stringContaining("connection refused") },
+    ]);
+    expect(await reports.wait("forwarded", 2)).toMatchObject({
+      id: second.id,
+      failure: { code: "refused" },
+      hint: expect.stringContaining(String(port)),
+    });
+    const { summary } = await session.stop();
+    expect(summary).toMatchObject({ received: 2, forwarded: 0, failed: 2 });
+  });
+
+  it("never forwards more at once than told to", async () => {
+    const platform = await FakePlatform.start();
+    let held: (() => void)[] = [];
+    let most = 0;
+    const receiver = await startReceiver((reply) => {
+      held.push(() => reply.end());
+      most = Math.max(most, held.length);
+      if (held.length < 3) return;
+      for (const release of held) release();
+      held = [];
+    });
+    const { reports } = openSession(platform, { target: receiver.url, concurrency: 3 });
+    await reports.wait("ready");
+    for (let i = 0; i < 51; i += 1) platform.append();
+    await platform.until(() => platform.acknowledgements.length === 51);
+    expect(most).toBe(3);
+  });
+
+  it("keeps a paused receiver's events with the platform", async () => {
+    const platform = await FakePlatform.start();
+    const held: (() => void)[] = [];
+    const receiver = await startReceiver((reply) => held.push(() => reply.end()));
+    const { reports } = openSession(platform, { target: receiver.url, clock: new FakeClock() });
+    await reports.wait("ready");
+    for (let i = 0; i < 1_000; i += 1) platform.append();
+    await receiver.received(16);
+    await reports.wait("received", 64);
+    expect(platform.session.unacknowledged.size).toBe(64);
+    held.shift()!();
+    await reports.wait("received", 65);
+    expect(reports.of("received")).toHaveLength(65);
+    expect(platform.session.peak).toBe(64);
+  });
+});
+
+describe("stop", () => {
+  it("lets what is under way end, acknowledges it, and starts nothing more", async () => {
+    const platform = await FakePlatform.start();
+    const held: (() => void)[] = [];
+    const receiver = await startReceiver((reply) => held.push(() => reply.end()));
+    const { reports, session } = openSession(platform, { target: receiver.url, concurrency: 2 });
+    await reports.wait("ready");
+    const events = Array.from({ length: 5 }, () => platform.append());
+    await receiver.received(2);
+    const stopped = session.stop();
+    expect(session.stop()).toBe(stopped);
+    for (const release of held) release();
+    const { summary, error } = await stopped;
+    expect(error).toBeUndefined();
+    expect(summary).toMatchObject({
+      received: 5,
+      forwarded: 2,
+      failed: 0,
+      p50: expect.any(Number),
+      p99: expect.any(Number),
+    });
+    expect(reports.all.at(-1)).toEqual({ event: "summary", ...summary });
+    expect(receiver.requests).toHaveLength(2);
+    expect(platform.acknowledgements.map(({ id }) => id).sort()).toEqual(events.slice(0, 2).map(({ id }) => id));
+    await platform.until(() => platform.session.closeCode !== undefined);
+    expect(platform.session.closeCode).toBe(1000);
+  });
+
+  it("waits no longer than a forward may take", async () => {
+    const clock = new FakeClock();
+    const platform = await FakePlatform.start();
+    const receiver = await startReceiver(() => {});
+    const { reports, session } = openSession(platform, { target: receiver.url, clock });
+    await reports.wait("ready");
+    const { id } = platform.append();
+    await receiver.received(1);
+    const stopped = session.stop();
+    clock.advance(10_000);
+    const { summary } = await stopped;
+    expect(summary).toMatchObject({ failed: 1 });
+    expect(platform.acknowledged(id)).toMatchObject([{ error: expect.stringContaining("within 10 s") }]);
+  });
+
+  it("does not wait for a platform that no longer answers", async () => {
+    const clock = new FakeClock();
+    const platform = await FakePlatform.start();
+    const { reports, session } = openSession(platform, { clock });
+    await reports.wait("ready");
+    platform.session.socket.pause();
+    const stopped = session.stop();
+    clock.advance(2_000);
+    expect((await stopped).error).toBeUndefined();
+  });
+
+  it("works before there is a connection and while there is none", async () => {
+    const platform = await FakePlatform.start();
+    const waiting = openSession(platform, { authorization: () => new Promise(() => {}) });
+    expect((await waiting.session.stop()).error).toBeUndefined();
+    const clock = new FakeClock();
+    const { reports, session } = openSession(platform, { clock, random: () => 0.5 });
+    await reports.wait("ready");
+    platform.cut();
+    await reports.wait("lost");
+    expect((await session.stop()).error).toBeUndefined();
+    expect(clock.waiting).toEqual([]);
+  });
+});

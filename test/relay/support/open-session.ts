@@ -1,0 +1,29 @@
+import { onTestFinished } from "vitest";
+import { Session, type SessionOptions } from "../../../src/relay/session.ts";
+import { FakeClock } from "./fake-clock.ts";
+import type { FakePlatform } from "./fake-platform.ts";
+import { Reports } from "./reports.ts";
+
+/** Starts a session against a platform; stopped when the test ends. */
+export function openSession(
+  platform: FakePlatform,
+  options: Partial<SessionOptions> = {},
+): { session: Session; reports: Reports } {
+  const reports = new Reports();
+  const session = new Session({
+    baseUrl: platform.url,
+    authorization: () => Promise.resolve("Bearer token"),
+    report: reports.add,
+    random: () => 0,
+    ...options,
+  });
+  onTestFinished(async () => {
+    platform.cut();
+    const stopped = session.stop();
+    // What a test left hanging has to run into its limits.
+    if (options.clock instanceof FakeClock) options.clock.advance(20_000);
+    await stopped;
+  });
+  session.start();
+  return { session, reports };
+}

@@ -1,13 +1,16 @@
 // Builds what the package ships: the command (ESM, split, so that a command loads only its own code) and the webhooks library (ESM, CommonJS, types).
 import { execFileSync } from "node:child_process";
-import { readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
 
-rmSync(new URL("../dist", import.meta.url), { recursive: true, force: true });
+const dist = join(root, "dist");
+if (process.argv.includes("--clean")) rmSync(dist, { recursive: true, force: true });
+removeStaleChunks(join(dist, "chunks"));
 
 const shared = {
   absWorkingDir: root,
@@ -43,3 +46,24 @@ execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "--project", 
   cwd: root,
   stdio: "inherit",
 });
+writeDeclarations(join(dist, "webhooks"));
+
+/** Chunks of earlier builds stay for an hour: a command that runs may still load them. */
+function removeStaleChunks(folder) {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder)) {
+    const file = join(folder, name);
+    if (Date.now() - statSync(file).mtimeMs > 3_600_000) rmSync(file);
+  }
+}
+
+/** Makes the emitted declarations point to the files that are shipped, once for `import` and once for `require`. */
+function writeDeclarations(folder) {
+  for (const name of readdirSync(folder, { recursive: true })) {
+    if (!name.endsWith(".d.ts")) continue;
+    const text = readFileSync(join(folder, name), "utf8");
+    const pointingTo = (extension) => text.replaceAll(/(from "\.[^"]*)\.ts"/g, `$1.${extension}"`);
+    writeFileSync(join(folder, name), pointingTo("js"));
+    writeFileSync(join(folder, name.replace(/\.d\.ts$/, ".d.cts")), pointingTo("cjs"));
+  }
+}

@@ -31,12 +31,22 @@ export interface RunningPlatform {
   env: Record<string, string>;
   /** Ends it by SIGTERM and resolves with its exit code. */
   stop(): Promise<number | null>;
+  /** Ends it by SIGKILL, as a crash would. */
+  kill(): Promise<void>;
+}
+
+/** Starts `service serve` on a database file that outlives it; an empty one only shows its keys at the first start. */
+export function startPlatformOn(database: string, port: number): Promise<RunningPlatform> {
+  return launch(["--database", database, "--port", String(port)]);
 }
 
 /** Starts `service serve --ephemeral` on a free port and resolves once it accepts requests. */
-export async function startPlatform(args: readonly string[] = []): Promise<RunningPlatform> {
-  const flags = ["--ephemeral", "--json", "--port", "0", "--allow-private-targets"];
-  const child = spawn(process.execPath, [BIN, "serve", ...flags, ...args], {
+export function startPlatform(args: readonly string[] = []): Promise<RunningPlatform> {
+  return launch(["--ephemeral", "--port", "0", ...args]);
+}
+
+async function launch(flags: readonly string[]): Promise<RunningPlatform> {
+  const child = spawn(process.execPath, [BIN, "serve", "--json", "--allow-private-targets", ...flags], {
     env: cliEnv(),
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -68,7 +78,14 @@ export async function startPlatform(args: readonly string[] = []): Promise<Runni
       SERVICE_CONFIG_DIR: makeConfigDir(),
     },
     stop: () => stop(child),
+    kill: () => kill(child),
   };
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const ended = once(child, "exit");
+  child.kill("SIGKILL");
+  await ended;
 }
 
 async function stop(child: ChildProcess): Promise<number | null> {

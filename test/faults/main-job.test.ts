@@ -1,0 +1,138 @@
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { apiOf } from "../support/api.ts";
+import { type RunningListener, startListener } from "../support/listener.ts";
+import { type RunningPlatform, startPlatform, startPlatformOn } from "../support/platform.ts";
+import { type Receiver, startReceiver } from "../support/receiver.ts";
+
+const EVENTS = 2000;
+const AT_ONCE = 16;
+
+let folder: string;
+let secret = "";
+let receiver: Receiver;
+const cleanups: (() => Promise<unknown>)[] = [];
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "service-faults-"));
+  receiver = await startReceiver(() => secret);
+});
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  await receiver.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Creates customers as a careful client does: the same Idempotency-Key until there is an answer. Calls back at each. */
+async function createAll(baseUrl: string, key: string, onCreated: (count: number) => void): Promise<Set<string>> {
+  const api = apiOf(baseUrl, key);
+  const acknowledged = new Set<string>();
+  let next = 0;
+  const worker = async () => {
+    while (next < EVENTS) {
+      const email = `customer-${next++}@example.com`;
+      for (;;) {
+        const reply = await api("POST", "/v1/customers", { email }, { "Idempotency-Key": email }).catch(
+          () => undefined,
+        );
+        if (reply === undefined || reply.status === 503 || reply.body.code === "idempotency_in_flight") {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          continue;
+        }
+        expect(reply.status, JSON.stringify(reply.body)).toBe(201);
+        acknowledged.add(reply.body.id);
+        onCreated(acknowledged.size);
+        break;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return acknowledged;
+}
+
+const receivedCustomers = () => new Set(receiver.events.map(({ data }) => String(data.object["id"])));
+
+function expectAllReceived(acknowledged: Set<string>): void {
+  expect(acknowledged.size).toBe(EVENTS);
+  expect([...acknowledged].filter((id) => !receivedCustomers().has(id))).toEqual([]);
+  expect(receiver.refusals).toEqual([]);
+}
+
+it("loses nothing that was acknowledged when the platform is killed five times", { timeout: 120_000 }, async () => {
+  const database = join(folder, "platform.db");
+  const port = await freePort();
+  let platform: RunningPlatform = await startPlatformOn(database, port);
+  cleanups.push(() => platform.stop());
+  const { baseUrl, sandboxKey, env } = platform;
+  const listener = await startListener(env, ["--forward-to", receiver.url]);
+  cleanups.push(() => listener.interrupt());
+  secret = listener.secret;
+
+  const kills = [200, 600, 1000, 1400, 1800];
+  let restarting = Promise.resolve();
+  const acknowledged = await createAll(baseUrl, sandboxKey, (count) => {
+    if (count < (kills[0] ?? Infinity)) return;
+    kills.shift();
+    restarting = restarting.then(async () => {
+      await platform.kill();
+      platform = await startPlatformOn(database, port);
+    });
+  });
+  await restarting;
+  expect(kills).toEqual([]);
+  await receiver.until(() => receivedCustomers().size === EVENTS);
+  expectAllReceived(acknowledged);
+  expect(listener.records.filter(({ event }) => event === "restored").length).toBeGreaterThan(0);
+});
+
+it("loses nothing when listen is killed five times and starts again", { timeout: 120_000 }, async () => {
+  const platform = await startPlatform();
+  cleanups.push(() => platform.stop());
+  const flags = ["--forward-to", receiver.url, "--since", "10m"];
+  let listener: RunningListener = await startListener(platform.env, flags);
+  cleanups.push(() => listener.interrupt());
+  secret = listener.secret;
+
+  const kills = [200, 600, 1000, 1400, 1800];
+  let restarting = Promise.resolve();
+  const acknowledged = await createAll(platform.baseUrl, platform.sandboxKey, (count) => {
+    if (count < (kills[0] ?? Infinity)) return;
+    kills.shift();
+    restarting = restarting.then(async () => {
+      await listener.kill();
+      listener = await startListener(platform.env, flags);
+    });
+  });
+  await restarting;
+  await receiver.until(() => receivedCustomers().size === EVENTS);
+  expectAllReceived(acknowledged);
+  expect(listener.secret).toBe(secret);
+});
+
+it("finishes and exits 0 on SIGTERM while requests are in flight", async () => {
+  const platform = await startPlatform();
+  const api = apiOf(platform.baseUrl, platform.sandboxKey);
+  const replies = Array.from({ length: 50 }, (_, i) =>
+    api("POST", "/v1/customers", { email: `stop-${i}@example.com` }),
+  );
+  const first = await Promise.any(replies);
+  expect(first.status).toBe(201);
+  const exit = platform.stop();
+  const settled = await Promise.allSettled(replies);
+  expect(await exit).toBe(0);
+  for (const reply of settled) if (reply.status === "fulfilled") expect(reply.value.status).toBe(201);
+});
+
+/** A port that was free a moment ago: the platform must come back at the same address. */
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}

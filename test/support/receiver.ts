@@ -1,0 +1,64 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type SignatureError, verify, type WebhookEvent } from "../../src/webhooks/index.ts";
+
+/** An application that verifies what it is sent, and remembers it. */
+export interface Receiver {
+  url: string;
+  /** Every verified delivery, in order of arrival; the same event may stand here twice. */
+  events: WebhookEvent[];
+  /** Why others were refused. */
+  refusals: SignatureError[];
+  /** The distinct ids of verified events. */
+  ids(): Set<string>;
+  /** Resolves once the condition holds; looks again after each delivery. */
+  until(condition: () => boolean): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** `secret` is asked at every delivery: a listener tells it after the receiver has started. */
+export async function startReceiver(secret: () => string): Promise<Receiver> {
+  const events: WebhookEvent[] = [];
+  const refusals: SignatureError[] = [];
+  const waiting: { condition: () => boolean; resolve: () => void }[] = [];
+  const check = () => {
+    for (const waiter of waiting.splice(0)) {
+      if (waiter.condition()) waiter.resolve();
+      else waiting.push(waiter);
+    }
+  };
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      try {
+        const header = request.headers["service-signature"];
+        events.push(verify({ payload: Buffer.concat(chunks), header, secrets: secret() }));
+        response.writeHead(204).end();
+      } catch (error) {
+        refusals.push(error as SignatureError);
+        response.writeHead(400).end((error as Error).message);
+      }
+      check();
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    events,
+    refusals,
+    ids: () => new Set(events.map(({ id }) => id)),
+    until: (condition) =>
+      new Promise((resolve) => {
+        waiting.push({ condition, resolve });
+        check();
+      }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,8 +1,10 @@
 // The API's own server with the storage left out: what a durable write is measured against.
 import { createIdGenerator } from "../src/contract/ids.ts";
 import { SCOPES } from "../src/contract/scopes.ts";
+import { EnvironmentTime } from "../src/platform/environment-time.ts";
 import { createApp } from "../src/platform/http/app.ts";
 import { createAuthenticate } from "../src/platform/http/authenticate.ts";
+import { KeyUsage } from "../src/platform/key-usage.ts";
 import type { Database, Transaction } from "../src/platform/storage/database.ts";
 import { createVault } from "../src/platform/vault.ts";
 import { systemClock, systemRandom } from "../src/platform/system.ts";
@@ -23,8 +25,13 @@ const key = {
   account_version: "2026-11-01",
 };
 
+function rowOf(sql: string): object | undefined {
+  if (sql.includes("FROM api_keys")) return key;
+  return sql.includes("FROM environments") ? { clock_offset: 0 } : undefined;
+}
+
 const nothing: Transaction = {
-  get: (async (sql: string) => (sql.includes("FROM api_keys") ? key : undefined)) as Transaction["get"],
+  get: (async (sql: string) => rowOf(sql)) as Transaction["get"],
   all: async () => [],
   run: async () => 1,
   wake: () => {},
@@ -37,6 +44,7 @@ const database: Database = {
   close: async () => {},
 };
 
+const log = { info() {}, warn() {}, error() {} };
 const vault = createVault(Buffer.alloc(32, 1), systemRandom);
 const app = createApp(
   {
@@ -45,11 +53,14 @@ const app = createApp(
     clock: systemClock,
     random: systemRandom,
     newId: createIdGenerator((size) => systemRandom.bytes(size)),
-    log: { info() {}, warn() {}, error() {} },
+    time: new EnvironmentTime(systemClock, systemRandom),
+    targets: { allowPrivate: true, refusalOf: () => undefined },
+    log,
     report: (activity) => void process.stdout.write(`${JSON.stringify(activity)}\n`),
     baseUrl: "",
   },
-  createAuthenticate(database, vault, systemClock.now),
+  createAuthenticate({ database, vault, now: systemClock.now, usage: new KeyUsage(database, systemClock, log) }),
+  () => Promise.reject(new Error("no clock here")),
 );
 const baseUrl = await app.listen({ host: "127.0.0.1", port: 0 });
 process.stdout.write(`${JSON.stringify({ base_url: baseUrl })}\n`);

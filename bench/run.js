@@ -4,11 +4,12 @@ import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { benchApi } from "./api.js";
+import { benchDeliveries } from "./deliveries.js";
 import { ROOT } from "./measure.js";
 import { benchRelay } from "./relay.js";
 import { benchStartup } from "./startup.js";
 
-const PARTS = { startup: benchStartup, api: benchApi, relay: benchRelay };
+const PARTS = { startup: benchStartup, api: benchApi, relay: benchRelay, deliveries: benchDeliveries };
 
 const chosen = process.argv.slice(2);
 const unknown = chosen.find((name) => !(name in PARTS));

@@ -1,5 +1,5 @@
 import type { Client } from "../client/http.ts";
-import { UsageError, UserError } from "./errors.ts";
+import { BrokenPipeError, UsageError, UserError } from "./errors.ts";
 import type { GlobalOptions } from "./global-options.ts";
 import { Input } from "./input.ts";
 import { type Connection, requireCredential, resolveConnection } from "./settings/connection.ts";
@@ -9,12 +9,14 @@ import { isReadableByOthers, readSettings } from "./settings/read.ts";
 import { Output } from "./terminal/output.ts";
 import { createPrompts, type Prompts } from "./terminal/prompts.ts";
 import { colorLevel } from "./terminal/styles.ts";
+import { openTextStream, type TextStream } from "./terminal/text-stream.ts";
 
 /** The process as the program sees it: what a test may replace. */
 export interface Surroundings {
-  stdin: NodeJS.ReadStream;
-  stdout: NodeJS.WriteStream;
-  stderr: NodeJS.WriteStream;
+  stdout: TextStream;
+  stderr: TextStream;
+  /** Node's own streams, opened at their first use: loading them takes several milliseconds. */
+  streams: { stdin: () => NodeJS.ReadStream; stderr: () => NodeJS.WriteStream };
   env: Readonly<Record<string, string | undefined>>;
   platform: NodeJS.Platform;
   cwd: string;
@@ -22,17 +24,31 @@ export interface Surroundings {
   signal: AbortSignal;
 }
 
-/** The real process. */
-export function processSurroundings(signal: AbortSignal): Surroundings {
-  const { stdin, stdout, stderr, env, platform } = process;
-  return { stdin, stdout, stderr, env, platform, cwd: process.cwd(), signal };
+/** The real process; aborts the controller once nobody reads stdout any more. */
+export function processSurroundings(controller: AbortController): Surroundings {
+  const { env, platform } = process;
+  const stderr = (): NodeJS.WriteStream => process.stderr;
+  return {
+    stdout: openTextStream({
+      descriptor: 1,
+      platform,
+      open: () => process.stdout,
+      onClosed: (error) => controller.abort(error.code === "EPIPE" ? new BrokenPipeError("stdout was closed") : error),
+    }),
+    // Where stderr is gone, nobody is left to be told.
+    stderr: openTextStream({ descriptor: 2, platform, open: stderr, onClosed: () => {} }),
+    streams: { stdin: () => process.stdin, stderr },
+    env,
+    platform,
+    cwd: process.cwd(),
+    signal: controller.signal,
+  };
 }
 
 /** Everything that a command takes from outside. Each command gets the one context of the process. */
 export class Context {
-  readonly stdin: NodeJS.ReadStream;
-  readonly stdout: NodeJS.WriteStream;
-  readonly stderr: NodeJS.WriteStream;
+  readonly stdout: TextStream;
+  readonly stderr: TextStream;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
   readonly cwd: string;
@@ -41,13 +57,13 @@ export class Context {
   readonly globals: GlobalOptions;
   readonly output: Output;
   readonly prompts: Prompts;
+  readonly #streams: Surroundings["streams"];
+  readonly #input: Input;
   #settings: Settings | undefined;
   #connection: Promise<Connection> | undefined;
   #client: Promise<Client> | undefined;
-  readonly #input: Input;
 
   private constructor(surroundings: Surroundings, globals: GlobalOptions, output: Output) {
-    this.stdin = surroundings.stdin;
     this.stdout = surroundings.stdout;
     this.stderr = surroundings.stderr;
     this.env = surroundings.env;
@@ -56,17 +72,17 @@ export class Context {
     this.signal = surroundings.signal;
     this.globals = globals;
     this.output = output;
-    this.#input = new Input(this.stdin, this.signal);
+    this.#streams = surroundings.streams;
+    this.#input = new Input(this.#streams.stdin, this.signal);
     this.prompts = createPrompts({
-      possible: this.interactive,
-      stdin: this.stdin,
-      stderr: this.stderr,
+      possible: () => this.interactive,
+      ...this.#streams,
       signal: this.signal,
     });
   }
 
   static async create(surroundings: Surroundings, globals: GlobalOptions): Promise<Context> {
-    const { stdout, stderr, env } = surroundings;
+    const { stdout, stderr, env, streams } = surroundings;
     if (globals.jq !== undefined && !globals.json) throw new UsageError("--jq works on JSON: add --json");
     const output = await Output.create({
       stdout,
@@ -80,6 +96,7 @@ export class Context {
       fields: globals.fields,
       jq: globals.jq,
       animate: stderr.isTTY && env["TERM"] !== "dumb" && !env["CI"],
+      openStderr: streams.stderr,
       now: () => Date.now(),
     });
     return new Context(surroundings, globals, output);
@@ -95,6 +112,11 @@ export class Context {
     return this.globals.debug || Boolean(this.env["SERVICE_DEBUG"]);
   }
 
+  /** Keys and data from outside; opening it takes some milliseconds. */
+  get stdin(): NodeJS.ReadStream {
+    return this.#streams.stdin();
+  }
+
   /** Unix milliseconds. */
   now(): number {
     return Date.now();
@@ -106,7 +128,8 @@ export class Context {
   }
 
   uuid(): string {
-    return crypto.randomUUID();
+    // Loaded at its first use: most commands only read.
+    return process.getBuiltinModule("node:crypto").randomUUID();
   }
 
   /** Waits, unless the person interrupts: then it rejects with the reason. */

@@ -1,5 +1,6 @@
 import type { Command, Help, Option } from "commander";
 import type { Styles } from "./terminal/styles.ts";
+import { wrapWords } from "./terminal/wrap.ts";
 
 /** An example of a command's use, as one would type it. */
 export type Example = string;
@@ -63,18 +64,20 @@ export function formatHelp(command: Command, helper: Help, styles: Styles): stri
     if (room < NARROWEST_DESCRIPTION) {
       return pairs.flatMap(([term, description]) => [
         `  ${term}`,
-        ...wrap(description, width - 6).map((line) => `      ${line}`),
+        ...wrapWords(description, width - 6).map((line) => `      ${line}`),
       ]);
     }
     return pairs.flatMap(([term, description]) =>
-      wrap(description, room).map((line, i) => `  ${(i === 0 ? term : "").padEnd(termWidth)}  ${line}`.trimEnd()),
+      wrapWords(description, room).map((line, i) => `  ${(i === 0 ? term : "").padEnd(termWidth)}  ${line}`.trimEnd()),
     );
   }
 }
 
 function commandGroups(command: Command, helper: Help): [title: string, commands: Command[]][] {
   const groups = new Map<string, Command[]>();
-  for (const entry of helper.visibleCommands(command)) {
+  // Commander's own `help` of a group would only repeat what --help says.
+  const entries = helper.visibleCommands(command).filter((entry) => command.commands.includes(entry));
+  for (const entry of entries) {
     const title = entry.helpGroup() || "Commands";
     groups.set(title, [...(groups.get(title) ?? []), entry]);
   }
@@ -108,18 +111,4 @@ function footer(command: Command, isRoot: boolean): string {
 /** A command with its parents: `service customers list`. */
 export function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
-}
-
-function wrap(text: string, width: number): string[] {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(" ")) {
-    if (line !== "" && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = word;
-    } else {
-      line = line === "" ? word : `${line} ${word}`;
-    }
-  }
-  return [...lines, line];
 }

@@ -1,13 +1,12 @@
-import { readFile } from "node:fs/promises";
 import { UsageError, UserError } from "./errors.ts";
 
 /** Files and standard input, as flags name them. */
 export class Input {
-  readonly #stdin: NodeJS.ReadStream;
+  readonly #stdin: () => NodeJS.ReadStream;
   readonly #signal: AbortSignal;
   #reader: string | undefined;
 
-  constructor(stdin: NodeJS.ReadStream, signal: AbortSignal) {
+  constructor(stdin: () => NodeJS.ReadStream, signal: AbortSignal) {
     this.#stdin = stdin;
     this.#signal = signal;
   }
@@ -15,6 +14,7 @@ export class Input {
   /** All of a file, or of stdin where the name is `-`; `flag` is what named it. */
   async read(name: string, flag: string): Promise<Buffer> {
     if (name === "-") return await this.readStdin(flag);
+    const { readFile } = await import("node:fs/promises");
     try {
       return await readFile(name);
     } catch (error) {
@@ -36,7 +36,7 @@ export class Input {
     const { addAbortSignal } = await import("node:stream");
     const chunks: Buffer[] = [];
     try {
-      for await (const chunk of addAbortSignal(this.#signal, this.#stdin)) chunks.push(Buffer.from(chunk as Buffer));
+      for await (const chunk of addAbortSignal(this.#signal, this.#stdin())) chunks.push(Buffer.from(chunk as Buffer));
     } catch (error) {
       throw this.#signal.aborted ? this.#signal.reason : error;
     }

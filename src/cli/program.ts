@@ -18,15 +18,15 @@ const EXAMPLES = [
 ];
 
 /** Runs one command line. Throws what the command threw; wrong usage as UsageError. */
-export async function runProgram(args: readonly string[], signal: AbortSignal): Promise<void> {
-  const surroundings = processSurroundings(signal);
-  let program: Command | undefined;
+export async function runProgram(args: readonly string[], controller: AbortController): Promise<void> {
+  const surroundings = processSurroundings(controller);
+  const program = quietly(addGlobalOptions(new Command(NAME)), surroundings);
   let operands: readonly string[] = [];
   try {
-    const scan = quietly(addGlobalOptions(new Command(NAME)), surroundings);
-    operands = scan.parseOptions([...args]).operands;
-    const context = await Context.create(surroundings, readGlobalOptions(scan));
-    program = await buildProgram(context, operands);
+    // Reads the global flags and finds the command before anything of it is loaded.
+    operands = program.parseOptions([...args]).operands;
+    const context = await Context.create(surroundings, readGlobalOptions(program));
+    await declare(program, context, operands);
     await program.parseAsync([...args], { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
@@ -35,11 +35,11 @@ export async function runProgram(args: readonly string[], signal: AbortSignal): 
 }
 
 /**
- * The program for one command line. Every command is known by name and summary, so that the root help and suggestions
- * are whole; only the module of the one that is named is loaded and registered in full.
+ * Declares every command by name and summary, so that the root help and suggestions are whole; only the module of the
+ * one that is named is loaded and registered in full.
  */
-export async function buildProgram(context: Context, operands: readonly string[]): Promise<Command> {
-  const program = quietly(addGlobalOptions(new Command(NAME)), context)
+async function declare(program: Command, context: Context, operands: readonly string[]): Promise<void> {
+  program
     .description("Customers, orders, payments and signed webhooks from your terminal.")
     .version(context.version, "-V, --version", "Print the version")
     .helpOption("-h, --help", "Show help")
@@ -53,18 +53,21 @@ export async function buildProgram(context: Context, operands: readonly string[]
     program.commands.at(-1)?.summary(entry.summary).helpGroup(entry.group);
   }
   refuseRepeatedOptions(program);
-  return program;
 }
 
 /** Makes commander throw instead of ending the process. Help, asked for or not, is data; error messages are the caller's. */
 function quietly(command: Command, { stdout }: Pick<Surroundings, "stdout">): Command {
-  const write = (text: string): unknown => stdout.write(text);
-  const width = (): number => (stdout.isTTY ? stdout.columns : 100);
+  const write = (text: string): void => stdout.write(text);
+  const width = (): number => stdout.columns ?? 100;
   return command.exitOverride().configureOutput({
     writeOut: write,
     writeErr: write,
     outputError: () => {},
     getOutHelpWidth: width,
     getErrHelpWidth: width,
+    // Commander would look at the real streams, which takes time to load.
+    getOutHasColors: () => true,
+    getErrHasColors: () => true,
+    stripColor: (text) => text,
   });
 }

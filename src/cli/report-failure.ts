@@ -18,9 +18,13 @@ interface Failure {
 }
 
 /** Says on stderr why the command failed, as words or as a problem document, and gives its exit code. */
-export async function reportFailure(error: unknown, args: readonly string[], signal: AbortSignal): Promise<number> {
+export async function reportFailure(
+  error: unknown,
+  args: readonly string[],
+  controller: AbortController,
+): Promise<number> {
   if (error instanceof SilentExit) return error.exitCode;
-  const { stderr, env } = processSurroundings(signal);
+  const { stderr, env } = processSurroundings(controller);
   // The flags themselves may be what is wrong, so they are looked for in the plain command line.
   const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
   const styles = await loadStyles(colorLevel({ flag: !own.includes("--no-color"), env, stream: stderr }));
@@ -77,9 +81,9 @@ function ownFailure(
 }
 
 function apiFailure(error: ApiError): Failure {
-  const fields = error.errors.map(
-    ({ pointer, detail }) => `${pointer.replace(/^[/?]/, "").replaceAll("/", ".")}: ${detail}`,
-  );
+  // Where one field is wrong, the message often says all there is to say.
+  const unsaid = error.errors.filter(({ detail }) => !error.message.includes(detail));
+  const fields = unsaid.map(({ pointer, detail }) => `${pointer.replace(/^[/?]/, "").replaceAll("/", ".")}: ${detail}`);
   const about = error.requestId === "" ? [] : [`${error.status} ${error.code}, request ${error.requestId}`];
   return {
     message: error.message,

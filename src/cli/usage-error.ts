@@ -10,14 +10,10 @@ export function isHelpShown(error: CommanderError): boolean {
 }
 
 /** Commander's complaint in the program's own form, pointing to the help of the command that was meant. */
-export function usageErrorOf(
-  error: CommanderError,
-  program: Command | undefined,
-  operands: readonly string[],
-): UsageError {
+export function usageErrorOf(error: CommanderError, program: Command, operands: readonly string[]): UsageError {
   const [message = "", ...rest] = error.message.replace(/^error: /, "").split("\n");
   const suggestion = rest.join(" ").replace(/^\((.*)\)$/, "$1");
-  const command = program === undefined ? "service" : pathOf(commandNamed(program, operands));
+  const command = pathOf(commandNamed(program, operands));
   const hint = [suggestion, `See \`${command} --help\`.`].filter((line) => line !== "").join("\n");
   return new UsageError(message.charAt(0).toUpperCase() + message.slice(1), { hint, cause: error });
 }

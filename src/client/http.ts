@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { Problem } from "../contract/errors.ts";
 import { HEADERS } from "../contract/headers.ts";
 import { LATEST_VERSION } from "../contract/versions.ts";
@@ -120,6 +119,7 @@ export function createClient(options: ClientOptions): Client {
   }
 
   async function waitFor(milliseconds: number): Promise<void> {
+    const { setTimeout: delay } = await import("node:timers/promises");
     try {
       await delay(milliseconds, undefined, { signal: options.signal });
     } catch (error) {

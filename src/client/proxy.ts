@@ -14,7 +14,7 @@ export async function viaProxy(request: RawRequest, proxy: URL): Promise<Sender>
       hostname: proxy.hostname,
       port: portOf(proxy),
       path: url.href,
-      headers: proxyHeaders(proxy),
+      headers: { Host: url.host, ...proxyHeaders(proxy) },
     };
     return { send: sendHttp, options };
   }

@@ -9,6 +9,7 @@ export const CREDENTIAL_PREFIXES = {
   rk_sandbox_: { kind: "restricted_key", environment: "sandbox" },
   at_: { kind: "access_token", environment: undefined },
   rt_: { kind: "refresh_token", environment: undefined },
+  cs_: { kind: "client_secret", environment: undefined },
 } as const satisfies Record<string, { kind: string; environment: Environment | undefined }>;
 
 export type CredentialPrefix = keyof typeof CREDENTIAL_PREFIXES;

@@ -11,6 +11,8 @@ export const ID_PREFIXES = {
   attempt: "atp_",
   api_key: "key_",
   oauth_app: "app_",
+  oauth_grant: "gra_",
+  access_token: "tok_",
   account: "acct_",
   user: "usr_",
   request: "req_",

@@ -37,6 +37,8 @@ export interface EventFrame {
   seq: number;
   id: string;
   type: string;
+  /** Only on a replayed event: the id to give as `after` once everything up to here is acknowledged. */
+  cursor?: string;
   body: string;
 }
 
@@ -83,7 +85,7 @@ const PLATFORM_FRAMES: Record<PlatformFrame["frame"], Record<string, FieldKind>>
     subscriptions: "strings",
     others: "number",
   },
-  event: { seq: "number", id: "string", type: "string", body: "string" },
+  event: { seq: "number", id: "string", type: "string", cursor: "string?", body: "string" },
   gap: { from: "string", to: "string" },
   bye: { code: "string", message: "string" },
 };

@@ -1,5 +1,19 @@
 /** What the platform does, as it happens: one line each in `service serve`. */
 export type Activity =
   | { event: "request"; method: string; path: string; status: number; duration_ms: number; request_id: string }
+  | {
+      event: "delivery";
+      delivery: string;
+      endpoint: string;
+      event_id: string;
+      event_type: string;
+      /** 1 for the first. */
+      attempt: number;
+      /** The delivery's status now: pending where it is tried again. */
+      status: "pending" | "succeeded" | "failed";
+      status_code: number | null;
+      error: string | null;
+      duration_ms: number;
+    }
   | { event: "listener"; state: "connected" | "disconnected"; listener: string; environment: string }
   | { event: "warning"; message: string };

@@ -1,8 +1,17 @@
 import type { IdGenerator } from "../contract/ids.ts";
+import type { EnvironmentTime } from "./environment-time.ts";
 import type { Clock, Log, Random } from "./ports.ts";
 import type { Database } from "./storage/database.ts";
 import type { Vault } from "./vault.ts";
 import type { Activity } from "./activity.ts";
+
+/** What deliveries may reach. */
+export interface DeliveryTargets {
+  /** True for work on one machine: private addresses may be reached, and sandbox endpoints may be http. */
+  allowPrivate: boolean;
+  /** Why a URL's host can never be delivered to, or undefined. */
+  refusalOf: (url: URL) => string | undefined;
+}
 
 /** What every part of the platform works with: made once, at start. */
 export interface Services {
@@ -11,7 +20,11 @@ export interface Services {
   clock: Clock;
   random: Random;
   log: Log;
+  /** Ids of what belongs to no environment, at real time. */
   newId: IdGenerator;
+  /** What time it is in an environment, and the ids of what happens there. */
+  time: EnvironmentTime;
+  targets: DeliveryTargets;
   /** The API's own origin, without a slash at its end: known once the server listens. */
   baseUrl: string;
   report: (activity: Activity) => void;

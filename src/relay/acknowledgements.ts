@@ -1,5 +1,6 @@
 import type { AckFrame } from "../contract/listen.ts";
 import type { Entry, Ledger, Outcome } from "./ledger.ts";
+import { Queue } from "./queue.ts";
 
 /** Ended events that are remembered while an older one is still under way. */
 const MOST_REMEMBERED = 8_192;
@@ -10,7 +11,7 @@ export class Acknowledgements {
   readonly #send: (frame: AckFrame) => void;
   #owed = 0;
   #due: { entry: Entry; sequence: number }[] = [];
-  #unconfirmed: Entry[] = [];
+  readonly #unconfirmed = new Queue<Entry>();
   #confirmed = 0;
 
   constructor(ledger: Ledger, send: (frame: AckFrame) => void) {
@@ -45,8 +46,10 @@ export class Acknowledgements {
 
   /** The platform has read so many in all. */
   confirm(count: number): void {
-    this.#ledger.confirm(this.#unconfirmed.splice(0, count - this.#confirmed));
-    this.#confirmed = count;
+    for (; this.#confirmed < count; this.#confirmed += 1) {
+      const entry = this.#unconfirmed.shift();
+      if (entry !== undefined) this.#ledger.confirm(entry);
+    }
   }
 }
 

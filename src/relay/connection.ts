@@ -161,13 +161,14 @@ export class Connection {
     if (this.#acknowledgements.owed > this.#options.window) {
       return this.#socket?.violated(`more than ${this.#options.window} events came without an acknowledgement`);
     }
-    const { entry, duplicate } = this.#ledger.receive(frame.id, frame.seq);
+    const cursor = frame.cursor ?? frame.id;
+    const { entry, duplicate } = this.#ledger.receive(cursor, frame.seq);
     if (duplicate) {
       this.#observer.duplicate(frame);
       if (entry.outcome !== undefined) this.#acknowledgements.give(entry);
       return;
     }
-    this.#catchUp.add(frame.id);
+    this.#catchUp.add(cursor);
     this.#observer.event(frame, entry);
   }
 

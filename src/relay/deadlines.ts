@@ -3,54 +3,48 @@ import type { Clock } from "./ports.ts";
 export interface Expirable {
   /** When the item began, on the clock's scale. */
   readonly startedAt: number;
+  /** The time is over; called once. */
   expire(): void;
 }
 
 /**
- * One limit for many exchanges at the price of one timer: all get the same time, so they fall due in the order in
- * which they began, and only the oldest needs to be watched.
+ * One limit for many exchanges at the price of one timer: it watches the oldest, and looks round for the next oldest
+ * when it fires.
  */
 export class Deadlines {
   readonly #limit: number;
   readonly #clock: Clock;
-  readonly #running = new Set<Expirable>();
+  readonly #running: () => Iterable<Expirable>;
   #cancel: (() => void) | undefined;
 
-  constructor(limit: number, clock: Clock) {
+  /** `running` gives what has begun and not ended. */
+  constructor(limit: number, clock: Clock, running: () => Iterable<Expirable>) {
     this.#limit = limit;
     this.#clock = clock;
+    this.#running = running;
   }
 
-  add(item: Expirable): void {
-    this.#running.add(item);
-    // Beside an older item, that one's limit is being watched or is about to be.
-    if (this.#running.size === 1 && this.#cancel === undefined) this.#watch(item);
-  }
-
-  delete(item: Expirable): void {
-    this.#running.delete(item);
+  /** Something has begun, now. */
+  began(): void {
+    if (this.#cancel === undefined) this.#watch(this.#clock.now());
   }
 
   close(): void {
     this.#cancel?.();
     this.#cancel = undefined;
-    this.#running.clear();
   }
 
-  #watch(oldest: Expirable): void {
-    const wait = Math.max(0, oldest.startedAt + this.#limit - this.#clock.now());
+  #watch(startedAt: number): void {
+    const wait = startedAt + this.#limit - this.#clock.now();
     this.#cancel = this.#clock.after(Math.ceil(wait), () => this.#check());
   }
 
   #check(): void {
+    const now = this.#clock.now();
+    for (const item of [...this.#running()]) if (item.startedAt + this.#limit <= now) item.expire();
+    let oldest = Infinity;
+    for (const { startedAt } of this.#running()) oldest = Math.min(oldest, startedAt);
     this.#cancel = undefined;
-    for (const item of this.#running) {
-      if (item.startedAt + this.#limit > this.#clock.now()) {
-        if (this.#cancel === undefined) this.#watch(item);
-        return;
-      }
-      this.#running.delete(item);
-      item.expire();
-    }
+    if (oldest !== Infinity) this.#watch(oldest);
   }
 }

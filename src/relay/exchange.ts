@@ -22,7 +22,7 @@ export interface ExchangeOptions {
   url: URL;
   timeoutMs: number;
   clock: Clock;
-  ended(lane: Lane, result: ForwardResult): void;
+  ended: (result: ForwardResult) => void;
 }
 
 /** One POST and its reply. A handler object of the HTTP client's: a promise and a stream for each would cost a third. */
@@ -35,7 +35,6 @@ export class Exchange implements Dispatcher.DispatchHandler, Expirable {
   #chunks: Buffer[] = [];
   #bytes = 0;
   #over = false;
-  #repeated = false;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
@@ -51,7 +50,6 @@ export class Exchange implements Dispatcher.DispatchHandler, Expirable {
   }
 
   onResponseStart(_controller: unknown, status: number, headers: Record<string, string | string[] | undefined>): void {
-    if (status < 200) return;
     this.#status = status;
     const location = headers["location"];
     if (location !== undefined) this.#location = String(location);
@@ -80,8 +78,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Expirable {
     const { lane, url } = this.#options;
     const failure = describeForwardError(error, url);
     // A kept connection that the receiver has just let go of says nothing about the receiver: once more, on a new one.
-    if (failure.code === "reset" && lane.used && this.#status === undefined && !this.#repeated) {
-      this.#repeated = true;
+    if (failure.code === "reset" && lane.used && this.#status === undefined) {
       this.#controller = undefined;
       queueMicrotask(() => this.start());
       return;
@@ -107,11 +104,11 @@ export class Exchange implements Dispatcher.DispatchHandler, Expirable {
     if (durationMs > timeoutMs) return this.#failed(describeTimeout(timeoutMs, true, url));
     const result: ForwardResult = { status: this.#status!, durationMs, excerpt: this.#excerpt() };
     if (this.#location !== undefined) result.location = this.#location;
-    this.#options.ended(this.#options.lane, result);
+    this.#options.ended(result);
   }
 
   #failed(failure: ForwardFailure): void {
-    this.#options.ended(this.#options.lane, { failure, durationMs: this.#elapsed(), excerpt: this.#excerpt() });
+    this.#options.ended({ failure, durationMs: this.#elapsed(), excerpt: this.#excerpt() });
   }
 
   #elapsed(): number {

@@ -64,34 +64,39 @@ export class Forwarder {
     this.#skipVerify = skipVerify;
     this.#timeoutMs = timeoutMs;
     this.#clock = clock;
-    this.#deadlines = new Deadlines(timeoutMs, clock);
+    this.#deadlines = new Deadlines(timeoutMs, clock, () => this.#running());
   }
 
   /** Sends one event; `ended` is called exactly once, whatever happens. */
   forward({ id, body, signature, attempt }: Outgoing, ended: (result: ForwardResult) => void): void {
     const headers = this.#headers.slice();
     headers.push(HEADERS.signature, signature, HEADERS.eventId, id, HEADERS.deliveryAttempt, String(attempt));
-    const exchange = new Exchange({
-      lane: this.#idle.pop() ?? this.#openLane(),
+    const lane = this.#idle.pop() ?? this.#openLane();
+    lane.exchange = new Exchange({
+      lane,
       request: { path: this.#path, method: "POST", headers, body },
       url: this.#url,
       timeoutMs: this.#timeoutMs,
       clock: this.#clock,
-      ended: (lane, result) => {
-        this.#deadlines.delete(exchange);
+      ended: (result) => {
+        lane.exchange = undefined;
         if (lane.client.destroyed) this.#lanes.delete(lane);
         else this.#idle.push(lane);
         ended(result);
       },
     });
-    this.#deadlines.add(exchange);
-    exchange.start();
+    this.#deadlines.began();
+    lane.exchange.start();
   }
 
   /** Cuts all connections. */
   async close(): Promise<void> {
     this.#deadlines.close();
     await Promise.all([...this.#lanes].map((lane) => lane.client.destroy()));
+  }
+
+  *#running(): Iterable<Exchange> {
+    for (const { exchange } of this.#lanes) if (exchange !== undefined) yield exchange;
   }
 
   #openLane(): Lane {
@@ -107,7 +112,7 @@ export class Forwarder {
         ...(isLocalhost(this.#url.hostname) ? { lookup: lookupLoopback } : {}),
       },
     });
-    const lane: Lane = { client, used: false };
+    const lane: Lane = { client, exchange: undefined, used: false };
     client.on("disconnect", () => {
       lane.used = false;
     });

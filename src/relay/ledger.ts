@@ -1,4 +1,4 @@
-import { isId } from "../contract/ids.ts";
+import { Queue } from "./queue.ts";
 
 /** How an event ended here; neither status nor error where it was only taken note of. */
 export interface Outcome {
@@ -8,11 +8,12 @@ export interface Outcome {
   excerpt?: string | undefined;
 }
 
-/** An event from its arrival until the platform can be trusted never to send it again. */
+/** What came from one place of the platform's log, from its arrival until it is forgotten. */
 export interface Entry {
-  readonly id: string;
+  /** The id that names the place: the event's own, or a replay's. */
+  readonly cursor: string;
   readonly position: number;
-  /** Where it came on the current connection and still awaits its acknowledgement. */
+  /** As what it came on the current connection, where that still awaits its acknowledgement. */
   sequences: number[];
   /** It came on the current connection. */
   arrived: boolean;
@@ -21,35 +22,37 @@ export interface Entry {
   confirmed: boolean;
 }
 
+/** Done with, but remembered, in case a platform sends it again without being asked to. */
+const MOST_DONE = 512;
+
 /**
- * Which events are under way, which are acknowledged, and where to resume. An acknowledgement that was sent may be lost
- * with its connection, so the ledger trusts only confirmed ones: what lies behind the first unconfirmed event comes
- * again, is known here by its id, and is acknowledged again instead of being forwarded twice.
- *
- * An id that comes back after its acknowledgement was confirmed on the same connection is no duplicate: somebody
- * replays the event.
+ * What is under way, what is acknowledged, and where to resume. An acknowledgement that was sent may be lost with its
+ * connection, so the ledger trusts only confirmed ones: what lies behind the first unconfirmed entry comes again, is
+ * known here, and is acknowledged again instead of being forwarded twice.
  */
 export class Ledger {
-  #entries: Entry[] = [];
+  /** In the order of the log; the first `#done` of them are done with. */
+  readonly #entries = new Queue<Entry>();
+  readonly #positions = new Map<string, number>();
+  /** Positions count all entries that there ever were; this one is the oldest's. */
   #first = 0;
-  #positions = 0;
+  #done = 0;
   #passed = 0;
-  readonly #latest = new Map<string, Entry>();
   #cursor: string | undefined;
 
-  /** The event behind which the platform is to resume. */
+  /** The place in the log behind which the platform is to resume. */
   get cursor(): string | undefined {
     return this.#cursor;
   }
 
-  /** How many entries it holds. */
+  /** How many entries are not done with. */
   get size(): number {
-    return this.#entries.length - this.#first;
+    return this.#entries.size - this.#done;
   }
 
-  /** True while the oldest event has not ended: nothing newer can be let go of. */
+  /** True while the oldest event has not ended: nothing newer can be done with before it. */
   get blocked(): boolean {
-    const oldest = this.#entries[this.#first];
+    const oldest = this.#entries.at(this.#done);
     return oldest !== undefined && oldest.outcome === undefined;
   }
 
@@ -58,21 +61,15 @@ export class Ledger {
     this.#cursor ??= cursor;
   }
 
-  /** Takes note of an event's arrival. `duplicate` where it is already known and must not be handled again. */
-  receive(id: string, sequence: number): { entry: Entry; duplicate: boolean } {
-    const known = this.#latest.get(id);
-    if (known !== undefined && !(known.arrived && known.confirmed)) {
-      known.arrived = true;
-      known.sequences.push(sequence);
-      this.#pass(known.position);
-      return { entry: known, duplicate: true };
-    }
-    // What is newer than all that was resent comes after it; an older one is a replay, and proves nothing.
-    const last = this.#entries.at(-1);
-    if (last !== undefined && !last.arrived && isAfter(id, last.id)) this.#pass(this.#positions + 1);
-    const entry = this.#append(id);
-    entry.sequences.push(sequence);
-    return { entry, duplicate: false };
+  /** Takes note of an arrival. `duplicate` where it is already known and must not be handled again. */
+  receive(cursor: string, sequence: number): { entry: Entry; duplicate: boolean } {
+    const position = this.#positions.get(cursor);
+    const known = position === undefined ? undefined : this.#entries.at(position - this.#first);
+    if (known === undefined) return { entry: this.#append(cursor, sequence), duplicate: false };
+    known.arrived = true;
+    known.sequences.push(sequence);
+    this.#pass(known.position);
+    return { entry: known, duplicate: true };
   }
 
   /** The event has ended. */
@@ -81,58 +78,53 @@ export class Ledger {
     this.#release();
   }
 
-  /** The platform has read the acknowledgements of these events. */
-  confirm(entries: readonly Entry[]): void {
-    for (const entry of entries) {
-      entry.confirmed = true;
-      // It arrived: only what may have to be said again is worth its memory.
-      if (entry.outcome !== undefined) entry.outcome.excerpt = undefined;
-    }
+  /** The platform has read the event's acknowledgement. */
+  confirm(entry: Entry): void {
+    entry.confirmed = true;
+    // It arrived: only what may have to be said again is worth its memory.
+    if (entry.outcome !== undefined) entry.outcome.excerpt = undefined;
     this.#release();
   }
 
   /** The connection is gone: everything behind the cursor will come again. */
   disconnected(): void {
     this.#passed = 0;
-    for (let i = this.#first; i < this.#entries.length; i += 1) {
-      const entry = this.#entries[i]!;
+    for (let i = 0; i < this.#entries.size; i += 1) {
+      const entry = this.#entries.at(i)!;
       entry.arrived = false;
       entry.sequences = [];
     }
   }
 
-  #append(id: string): Entry {
-    const position = (this.#positions += 1);
-    const entry: Entry = { id, position, sequences: [], arrived: true, outcome: undefined, confirmed: false };
+  #append(cursor: string, sequence: number): Entry {
+    const position = this.#first + this.#entries.size;
+    this.#pass(position);
+    const entry = { cursor, position, sequences: [sequence], arrived: true, outcome: undefined, confirmed: false };
     this.#entries.push(entry);
-    this.#latest.set(id, entry);
+    this.#positions.set(cursor, position);
     return entry;
   }
 
-  /** The platform sends in order: what it left out before this position it will not send again. */
+  /** The platform sends in the log's order: what it left out before this position it will not send again. */
   #pass(position: number): void {
     this.#passed = Math.max(this.#passed, position);
     this.#release();
   }
 
   #release(): void {
-    for (;;) {
-      const entry = this.#entries[this.#first];
-      if (entry === undefined || entry.outcome === undefined) break;
+    for (let entry = this.#entries.at(this.#done); entry?.outcome !== undefined; entry = this.#entries.at(this.#done)) {
       const leftOut = !entry.arrived && entry.position < this.#passed;
-      if (!entry.confirmed && !leftOut) break;
-      this.#first += 1;
-      if (this.#latest.get(entry.id) === entry) this.#latest.delete(entry.id);
-      if (this.#cursor === undefined || isAfter(entry.id, this.#cursor)) this.#cursor = entry.id;
-    }
-    if (this.#first > 256 && this.#first * 2 > this.#entries.length) {
-      this.#entries = this.#entries.slice(this.#first);
-      this.#first = 0;
+      if (!entry.confirmed && !leftOut) return;
+      this.#cursor = entry.cursor;
+      this.#done += 1;
+      if (this.#done > MOST_DONE) this.#forgetOldest();
     }
   }
-}
 
-/** Ids sort by time. A replayed event is older than the cursor and must not drag it back through all of history. */
-function isAfter(id: string, cursor: string): boolean {
-  return !isId("event", id) || !isId("event", cursor) || id > cursor;
+  #forgetOldest(): void {
+    const entry = this.#entries.shift();
+    this.#first += 1;
+    this.#done -= 1;
+    if (entry !== undefined) this.#positions.delete(entry.cursor);
+  }
 }

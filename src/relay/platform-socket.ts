@@ -20,6 +20,11 @@ import { readUpgradeRefusal, type UpgradeRefusal } from "./upgrade-refusal.ts";
 
 /** From the first packet to the ready frame. */
 const OPEN_MS = 10_000;
+/** How long acknowledgements wait for the question whether they were read. */
+const CONFIRM_MS = 50;
+/** Acknowledgements that fall due within this time, or so many, share a write. */
+const GATHER_MS = 2;
+const GATHER_MOST = 32;
 /** For the closing handshake. */
 const CLOSE_MS = 2_000;
 /** A body of the largest size, with every character escaped, and its envelope fit in. */
@@ -63,6 +68,8 @@ export class PlatformSocket {
   #sent = 0;
   #confirmed = 0;
   #asked = false;
+  #cancelFlush: (() => void) | undefined;
+  #cancelAsking: (() => void) | undefined;
 
   constructor({ url, headers, clock, observer }: PlatformSocketOptions) {
     this.#clock = clock;
@@ -93,7 +100,9 @@ export class PlatformSocket {
   /** Sends an acknowledgement, together with all others of this turn. */
   acknowledge(frame: AckFrame): void {
     if (this.#state !== "open") return;
-    if (this.#pending.push(JSON.stringify(frame)) === 1) setImmediate(() => this.#flush());
+    const waiting = this.#pending.push(JSON.stringify(frame));
+    if (waiting === GATHER_MOST) this.#flush();
+    else if (waiting === 1) this.#cancelFlush = this.#clock.after(GATHER_MS, () => this.#flush());
   }
 
   /** Sends what is pending, says goodbye and waits for the answer, at most 2 s. */
@@ -158,19 +167,26 @@ export class PlatformSocket {
 
   #flush(): void {
     if (this.#state !== "open" || this.#pending.length === 0) return;
+    this.#cancelFlush?.();
     const pending = this.#pending;
     this.#pending = [];
     this.#tcp?.cork();
     for (const text of pending) this.#socket.send(text);
     this.#sent += pending.length;
-    if (!this.#asked) this.#ping();
     this.#tcp?.uncork();
+    this.#ask();
+  }
+
+  /** Asks soon which acknowledgements were read: one question serves many, and a round trip costs as much as an event. */
+  #ask(): void {
+    if (this.#asked) return;
+    this.#asked = true;
+    this.#cancelAsking = this.#clock.after(CONFIRM_MS, () => this.#ping());
   }
 
   /** The peer answers a ping in its turn, so the answer tells that everything sent before it was read. */
   #ping(): void {
     if (this.#socket.readyState !== WebSocket.OPEN) return;
-    this.#asked = true;
     this.#socket.ping(String(this.#sent));
   }
 
@@ -179,7 +195,7 @@ export class PlatformSocket {
     if (!Number.isSafeInteger(count) || count > this.#sent || this.#state !== "open") return;
     this.#asked = false;
     if (count > this.#confirmed) this.#observer.confirmed((this.#confirmed = count));
-    if (this.#sent > this.#confirmed) this.#ping();
+    if (this.#sent > this.#confirmed) this.#ask();
   }
 
   #closed(code: number, text: string): void {
@@ -193,6 +209,7 @@ export class PlatformSocket {
     this.#state = "ended";
     this.#cancelOpening();
     this.#cancelClosing?.();
+    this.#cancelAsking?.();
     this.#heartbeat?.stop();
     this.#pending = [];
     this.#socket.terminate();

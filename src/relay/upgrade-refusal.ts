@@ -24,9 +24,9 @@ export function readUpgradeRefusal(reply: IncomingMessage, done: (refusal: Upgra
     done(describeRefusal(reply, Buffer.concat(chunks).toString("utf8")));
   };
   reply.on("data", (chunk: Buffer) => {
-    chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes > MOST_BYTES) finish();
+    if (bytes > MOST_BYTES) return finish();
+    chunks.push(chunk);
   });
   reply.on("end", finish);
   reply.on("error", finish);

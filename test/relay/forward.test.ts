@@ -1,12 +1,12 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ForwardResult } from "../../src/relay/exchange.ts";
-import { Forwarder, type ForwarderOptions } from "../../src/relay/forward.ts";
+import { Forwarder, type ForwarderOptions, type Outgoing } from "../../src/relay/forward.ts";
 import { systemClock } from "../../src/relay/ports.ts";
 import { sign, verifySignature } from "../../src/webhooks/index.ts";
 import { FakeClock } from "./support/fake-clock.ts";
-import { closedPort, startRawReceiver, startReceiver } from "./support/receivers.ts";
+import { closedPort, startHesitantReceiver, startRawReceiver, startReceiver } from "./support/receivers.ts";
 
-const BODY = '{"id":"evt_1"}';
+const EVENT: Outgoing = { id: "evt_1", body: Buffer.from('{"id":"evt_1"}'), signature: "t=1,v1=0", attempt: 1 };
 const SECRET = "whsec_test";
 
 describe("a forward", () => {
@@ -141,15 +141,19 @@ describe("a forward fails in words", () => {
     expect(durationMs).toBe(10_000);
   });
 
-  it("when no connection comes about, after 10 s", async () => {
+  it("when no connection comes about, after 10 s, and is not sent by that connection later", async () => {
     const clock = new FakeClock();
-    // Nothing reads the backlog of a listener without an event loop turn: the TLS greeting stays unanswered.
-    const receiver = await startRawReceiver(() => {});
-    const url = new URL(receiver.url);
-    url.protocol = "https:";
-    const sent = send(openForwarder({ url, clock }));
+    const receiver = await startHesitantReceiver();
+    const forwarder = openForwarder({ url: receiver.url, skipVerify: true, clock });
+    const sent = send(forwarder, { id: "first" });
+    const socket = await receiver.connected();
+    const closed = new Promise((resolve) => socket.once("close", resolve));
     clock.advance(10_000);
     expect((await sent).failure).toMatchObject({ code: "timeout", message: expect.stringContaining("did not answer") });
+    receiver.greet();
+    await closed;
+    expect(await send(forwarder, { id: "second" })).toMatchObject({ status: 200 });
+    expect(receiver.requests).toEqual(["second"]);
   });
 
   it("when the reply drips a byte at a time", async () => {
@@ -187,6 +191,24 @@ describe("a forward fails in words", () => {
     expect((await second).durationMs).toBe(10_000);
     clock.advance(9_999);
     expect((await third).durationMs).toBe(10_000);
+  });
+
+  it("counts the time limit of a forward that is older than one begun at another's end", async () => {
+    const clock = new FakeClock();
+    const receiver = await startReceiver(() => {});
+    const forwarder = openForwarder({ url: receiver.url, clock });
+    const last = send(forwarder, { id: "first" }).then(() => undefined);
+    let begunAtEnd: Promise<ForwardResult> | undefined;
+    forwarder.forward({ ...EVENT, id: "second" }, () => (begunAtEnd = send(forwarder)));
+    clock.advance(4_000);
+    const older = send(forwarder, { id: "older" });
+    await receiver.received(3);
+    clock.advance(6_000);
+    await last;
+    clock.advance(4_000);
+    expect((await older).durationMs).toBe(10_000);
+    clock.advance(6_000);
+    expect((await begunAtEnd)?.durationMs).toBe(10_000);
   });
 
   it("when the answer comes too late although no timer has fired yet", async () => {
@@ -273,6 +295,20 @@ describe("a kept connection that the receiver lets go of", () => {
     expect(receiver.connections()).toBe(2);
   });
 
+  it("is not replaced once it has begun to reply", async () => {
+    let answered = false;
+    const receiver = await startRawReceiver((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${answered ? 9 : 0}\r\n\r\n`, () => {
+        if (answered) socket.end();
+        answered = true;
+      });
+    });
+    const forwarder = openForwarder({ url: receiver.url });
+    await send(forwarder);
+    expect((await send(forwarder)).failure).toMatchObject({ code: "reset" });
+    expect(receiver.connections()).toBe(1);
+  });
+
   it("is not replaced twice for one event", async () => {
     let answered = false;
     const receiver = await startRawReceiver((socket) => {
@@ -293,9 +329,6 @@ function openForwarder(options: Omit<ForwarderOptions, "clock"> & Partial<Forwar
   return forwarder;
 }
 
-function send(
-  forwarder: Forwarder,
-  { id = "evt_1", body = Buffer.from(BODY), signature = "t=1,v1=0", attempt = 1 } = {},
-): Promise<ForwardResult> {
-  return new Promise((resolve) => forwarder.forward({ id, body, signature, attempt }, resolve));
+function send(forwarder: Forwarder, outgoing: Partial<Outgoing> = {}): Promise<ForwardResult> {
+  return new Promise((resolve) => forwarder.forward({ ...EVENT, ...outgoing }, resolve));
 }

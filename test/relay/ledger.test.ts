@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createIdGenerator } from "../../src/contract/ids.ts";
@@ -40,43 +42,41 @@ describe("Ledger", () => {
     expect(entry.sequences).toEqual([1]);
   });
 
-  it("takes an id that comes back on the same connection after its confirmation for a replay", () => {
-    const [start, stuck, a] = ids(3);
+  it("is done with what the platform does not send again", () => {
+    const [start, gone, again, next] = ids(4);
     const ledger = new Ledger();
     ledger.startAt(start!);
-    ledger.receive(stuck!, 1);
-    const { entry } = ledger.receive(a!, 2);
-    ledger.settle(entry, OUTCOME);
-    expect(ledger.receive(a!, 3).duplicate).toBe(true);
-    ledger.confirm([entry]);
-    expect(ledger.receive(a!, 4).duplicate).toBe(false);
-  });
-
-  it("is not dragged back by the replay of an old event", () => {
-    const [old, start, a] = ids(3);
-    const ledger = new Ledger();
-    ledger.startAt(start!);
-    end(ledger, ledger.receive(a!, 1).entry);
-    end(ledger, ledger.receive(old!, 2).entry);
-    expect(ledger.cursor).toBe(a);
+    const running = ledger.receive(gone!, 1).entry;
+    ledger.settle(ledger.receive(again!, 2).entry, OUTCOME);
+    ledger.disconnected();
+    expect(ledger.receive(again!, 1).duplicate).toBe(true);
+    expect(ledger.size).toBe(2);
+    ledger.settle(running, OUTCOME);
+    expect(ledger.cursor).toBe(gone);
+    ledger.disconnected();
+    end(ledger, ledger.receive(next!, 1).entry);
+    expect(ledger.cursor).toBe(next);
     expect(ledger.size).toBe(0);
   });
 
-  it("lets go of what the platform does not send again", () => {
-    const [old, start, a, b] = ids(4);
+  it("knows what it is done with for a while", () => {
+    const log = ids(1_001);
     const ledger = new Ledger();
-    ledger.startAt(start!);
-    const replayed = ledger.receive(old!, 1).entry;
-    const settled = ledger.receive(a!, 2).entry;
-    ledger.settle(settled, OUTCOME);
+    ledger.startAt(log[0]!);
+    for (const id of log.slice(1)) end(ledger, ledger.receive(id, 1).entry);
+    expect(ledger.receive(log[489]!, 2).duplicate).toBe(true);
     ledger.disconnected();
-    expect(ledger.size).toBe(2);
-    const next = ledger.receive(b!, 1).entry;
-    expect(ledger.size).toBe(3);
-    ledger.settle(replayed, OUTCOME);
-    expect(ledger.size).toBe(1);
-    end(ledger, next);
-    expect(ledger.cursor).toBe(b);
+    expect(ledger.receive(log[1_000]!, 1).duplicate).toBe(true);
+    expect(ledger.receive(log[488]!, 2).duplicate).toBe(false);
+    expect(ledger.cursor).toBe(log[1_000]);
+  });
+
+  it("does not grow with the events that have passed", () => {
+    const ledger = new Ledger();
+    const before = heapAfterCollection();
+    for (let i = 1; i <= 200_000; i += 1) end(ledger, ledger.receive(`evt_${i}`, i).entry);
+    expect(ledger.size).toBe(0);
+    expect(heapAfterCollection() - before).toBeLessThan(5_000_000);
   });
 
   it("keeps the receiver's words only until the platform has them", () => {
@@ -87,7 +87,7 @@ describe("Ledger", () => {
     const { entry } = ledger.receive(a!, 2);
     ledger.settle(entry, { ...OUTCOME, excerpt: "words" });
     expect(entry.outcome?.excerpt).toBe("words");
-    ledger.confirm([entry]);
+    ledger.confirm(entry);
     expect(entry.outcome).toEqual({ ...OUTCOME, excerpt: undefined });
   });
 
@@ -112,7 +112,7 @@ describe("Ledger", () => {
         let sent: Entry[] = [];
         const acknowledged = new Set<string>();
         const started = new Set<string>();
-        const read = (count: number) => sent.splice(0, count).map((entry) => (acknowledged.add(entry.id), entry));
+        const read = (count: number) => sent.splice(0, count).map((entry) => (acknowledged.add(entry.cursor), entry));
         for (const next of steps) {
           if (next.do === "send" && position < log.length) {
             const id = log[position++]!;
@@ -126,7 +126,7 @@ describe("Ledger", () => {
             ledger.settle(entry!, OUTCOME);
             if (entry!.arrived) sent.push(entry!);
           } else if (next.do === "confirm") {
-            ledger.confirm(read(next.count));
+            for (const entry of read(next.count)) ledger.confirm(entry);
           } else if (next.do === "cut") {
             // Some acknowledgements reach the platform although their confirmation does not come back.
             read(next.read);
@@ -141,11 +141,17 @@ describe("Ledger", () => {
   });
 });
 
+function heapAfterCollection(): number {
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+  return process.memoryUsage().heapUsed;
+}
+
 function ids(count: number): string[] {
   return Array.from({ length: count }, () => newId("event", 1_800_000_000_000));
 }
 
 function end(ledger: Ledger, ...entries: Entry[]): void {
   for (const entry of entries) ledger.settle(entry, OUTCOME);
-  ledger.confirm(entries);
+  for (const entry of entries) ledger.confirm(entry);
 }

@@ -42,7 +42,7 @@ describe("an upgrade that is refused for good", () => {
     ["application/problem+json", "[1]"],
     ["application/problem+json", "null"],
     ["text/html", "<h1>Sign in</h1>"],
-    ["application/problem+json", `{"detail":"${"x".repeat(100_000)}"}`],
+    ["application/problem+json", JSON.stringify({ ...PROBLEM, detail: "x".repeat(100_000) })],
   ])("tells the status where the body is no problem document: %s", async (type, body) => {
     const platform = await FakePlatform.start({ intercept: (_request, stream) => answer(stream, 403, type, body) });
     const { error } = await openSession(platform).session.ended;
@@ -90,16 +90,43 @@ describe("an upgrade that fails", () => {
     ]);
   });
 
-  it("obeys Retry-After", async () => {
+  it.each([
+    ["7", 7_000],
+    ["86400", 30_000],
+    ["Wed, 21 Oct 2026 07:28:00 GMT", 0],
+  ])("obeys Retry-After: %s", async (value, wait) => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start({
       intercept: (_request, stream) =>
-        platform.upgrades.length < 2 && answer(stream, 429, "text/plain", "slow", "Retry-After: 7\r\n"),
+        platform.upgrades.length < 2 && answer(stream, 429, "text/plain", "slow", `Retry-After: ${value}\r\n`),
     });
     const { reports } = openSession(platform, { clock });
-    expect(await reports.wait("retrying")).toMatchObject({ retryInMs: 7_000 });
-    clock.advance(7_000);
+    expect(await reports.wait("retrying")).toMatchObject({ retryInMs: wait });
+    clock.advance(wait);
     await reports.wait("ready");
+  });
+
+  it("waits longer for a platform that accepts and breaks off, until a connection does something or holds", async () => {
+    const clock = new FakeClock();
+    const platform = await FakePlatform.start();
+    const { reports } = openSession(platform, { clock, random: () => 0.5 });
+    await reports.wait("ready");
+    const waits: number[] = [];
+    for (let round = 1; round <= 9; round += 1) {
+      if (round === 5) clock.advance(10_000);
+      if (round === 8) {
+        const { id } = platform.append();
+        await platform.until(() => platform.acknowledged(id).length === 1);
+        await platform.session.roundTrip();
+      }
+      platform.cut();
+      const { retryInMs } = await reports.wait("lost", round);
+      waits.push(retryInMs);
+      clock.advance(retryInMs);
+      await platform.until(() => platform.sessions.length === round + 1);
+      await platform.session.roundTrip();
+    }
+    expect(waits).toEqual([125, 250, 500, 1_000, 125, 250, 500, 125, 250]);
   });
 
   it("is tried again when the reply never ends", async () => {
@@ -162,6 +189,16 @@ describe("an upgrade that fails", () => {
 });
 
 describe("the credential", () => {
+  it("is not used when it comes after the end", async () => {
+    const platform = await FakePlatform.start();
+    let deliver: (value: string) => void = () => {};
+    const { session } = openSession(platform, { authorization: () => new Promise((resolve) => (deliver = resolve)) });
+    await session.stop();
+    deliver("Bearer late");
+    await openSession(platform).reports.wait("ready");
+    expect(platform.upgrades.map(({ headers }) => headers.authorization)).toEqual(["Bearer token"]);
+  });
+
   it("is asked for anew at each connection", async () => {
     const platform = await FakePlatform.start();
     let asked = 0;
@@ -199,7 +236,7 @@ describe("a connection is dropped and made anew", () => {
     ["a frame is unknown", ({ socket }) => socket.send('{"frame":"hello"}'), "protocol", /unknown frame/],
     ["a field is missing", ({ socket }) => socket.send('{"frame":"event","seq":1}'), "protocol", /id is not a string/],
     ["a frame is binary", ({ socket }) => socket.send(Buffer.from("{}")), "protocol", /binary/],
-    ["a frame is too large", ({ socket }) => socket.send("x".repeat(9_000_000)), "protocol", /protocol/],
+    ["a frame is too large", ({ socket }) => socket.send(" ".repeat(9_000_000)), "protocol", /payload/],
     ["ready comes twice", (s) => s.send({ ...READY }), "protocol", /twice/],
     ["the platform restarts", ({ socket }) => socket.close(1012), "closed", /1012, it restarts/],
     ["the platform is overloaded", ({ socket }) => socket.close(1013, "busy"), "closed", /1013, busy/],
@@ -291,12 +328,26 @@ describe("the heartbeat", () => {
     await reports.wait("ready");
     for (let beat = 1; beat <= 8; beat += 1) {
       clock.advance(15_000);
-      await platform.until(() => platform.session.pings === beat);
+      await platform.until(() => platform.session.pings.length === beat);
       // What the platform sends after its pong shows, once it is here, that the pong is.
       platform.session.send({ frame: "gap", from: "evt_1", to: "evt_2" });
       await reports.wait("gap", beat);
     }
     expect(reports.of("lost")).toEqual([]);
+  });
+
+  it("counts the silence from the last thing heard", async () => {
+    const clock = new FakeClock();
+    const platform = await FakePlatform.start({ autoPong: false });
+    const { reports } = openSession(platform, { clock });
+    await reports.wait("ready");
+    clock.advance(500);
+    platform.session.send({ frame: "gap", from: "evt_1", to: "evt_2" });
+    await reports.wait("gap");
+    clock.advance(29_999);
+    expect(reports.of("lost")).toEqual([]);
+    clock.advance(1);
+    expect(reports.of("lost")).toHaveLength(1);
   });
 
   it("gives up a connection that was silent for 30 s", async () => {
@@ -308,7 +359,7 @@ describe("the heartbeat", () => {
     expect(reports.of("lost")).toEqual([]);
     clock.advance(1);
     expect(reports.of("lost")).toMatchObject([{ reason: { code: "silent" }, retryInMs: 0 }]);
-    await platform.until(() => platform.session.pings > 0);
+    await platform.until(() => platform.session.pings.length > 0);
     clock.advance(0);
     await platform.until(() => platform.sessions.length === 2);
   });
@@ -351,6 +402,7 @@ describe("a limited downtime", () => {
     await reports.wait("lost", 2);
     const lostAt = clock.now();
     clock.advance(59_000);
+    await new Promise(setImmediate);
     expect(reports.of("summary")).toEqual([]);
     clock.advance(1_000);
     expect((await session.ended).error).toMatchObject({ code: "downtime" });

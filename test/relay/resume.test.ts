@@ -50,7 +50,7 @@ describe("a session whose connection is cut", () => {
     const [first, stuck, last] = [platform.append(), platform.append(), platform.append()];
     await platform.until(() => platform.acknowledgements.length === 2);
     // Confirmed too: each flush of acknowledgements brings a ping with it.
-    await platform.until(() => platform.session.pings > 0);
+    await platform.until(() => platform.session.pings.length > 0);
     platform.cut();
     await reports.wait("duplicate", 2);
     const { after } = Object.fromEntries(new URL(platform.upgrades[1]!.url!, platform.url).searchParams);
@@ -61,6 +61,43 @@ describe("a session whose connection is cut", () => {
     await platform.until(() => platform.acknowledged(stuck.id).length === 1);
     expect(receiver.requests).toHaveLength(3);
     expect(reports.of("received")).toHaveLength(3);
+  });
+
+  it("trusts an acknowledgement once the ping that followed it is answered, and no sooner", async () => {
+    const platform = await FakePlatform.start({ autoPong: false });
+    const { reports } = openSession(platform);
+    const { cursor } = await reports.wait("ready");
+    const [first, second] = [await appendAndAcknowledge(platform), await appendAndAcknowledge(platform)];
+    const answers: [pong: string[], cursor: string][] = [
+      [[], cursor],
+      [["", "x", "-1", "1.5", "999"], cursor],
+      [["0"], cursor],
+      [["1"], first],
+      [["2", "1"], second],
+    ];
+    for (const [pongs, expected] of answers) {
+      const { session } = platform;
+      await platform.until(() => session.pings.length > 0);
+      for (const pong of pongs) session.socket.pong(pong);
+      session.send({ frame: "gap", from: "evt_1", to: "evt_2" });
+      await reports.wait("gap", reports.of("gap").length + 1);
+      platform.cut();
+      await platform.until(() => platform.session !== session);
+      expect(platform.upgrades.at(-1)!.url).toContain(`after=${expected}`);
+      await platform.until(() => platform.session.unacknowledged.size === 0);
+    }
+    expect(reports.of("received")).toHaveLength(2);
+  });
+
+  it("asks again about acknowledgements that it sent while a ping was under way", async () => {
+    const platform = await FakePlatform.start({ autoPong: false });
+    await openSession(platform).reports.wait("ready");
+    await appendAndAcknowledge(platform);
+    await appendAndAcknowledge(platform);
+    await platform.until(() => platform.session.pings.length === 1);
+    platform.session.socket.pong("1");
+    await platform.until(() => platform.session.pings.length === 2);
+    expect(platform.session.pings).toEqual(["1", "2"]);
   });
 
   it("starts again where the platform began as long as nothing is acknowledged", async () => {
@@ -83,7 +120,7 @@ describe("a session whose connection is cut", () => {
   it("tells what was caught up", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
-    const { reports } = openSession(platform, { clock, random: () => 0.5 });
+    const { reports, session } = openSession(platform, { clock, random: () => 0.5 });
     await reports.wait("ready");
     platform.cut();
     await reports.wait("lost");
@@ -97,7 +134,33 @@ describe("a session whose connection is cut", () => {
     platform.append();
     expect(await reports.wait("restored")).toEqual({ event: "restored", downtimeMs: 125, caughtUp: 3 });
     await reports.wait("received", 4);
+    await session.stop();
     expect(reports.of("restored")).toHaveLength(1);
+    expect(clock.waiting).toEqual([]);
+  });
+
+  it("does not take a platform for done whose window is full", async () => {
+    const clock = new FakeClock();
+    const platform = await FakePlatform.start();
+    let held: (() => void)[] = [];
+    const receiver = await startReceiver((reply) => held.push(() => reply.end()));
+    const { reports } = openSession(platform, { target: receiver.url, clock, random: () => 0.5 });
+    await reports.wait("ready");
+    platform.cut();
+    await reports.wait("lost");
+    platform.time = clock.unixMilliseconds();
+    for (let i = 0; i < 100; i += 1) platform.append();
+    clock.advance(125);
+    await reports.wait("received", 64);
+    clock.advance(5_000);
+    for (let count = 16; count <= 112; count += 16) {
+      await receiver.received(Math.min(count, 100));
+      expect(reports.of("restored")).toEqual([]);
+      for (const release of held.splice(0)) release();
+    }
+    await platform.until(() => platform.acknowledgements.length === 100);
+    clock.advance(1_000);
+    expect(await reports.wait("restored")).toMatchObject({ caughtUp: 100 });
   });
 
   it("tells what was caught up once all is quiet, or once the connection is lost again", async () => {
@@ -158,29 +221,41 @@ describe("an event that comes twice", () => {
     expect(reports.of("received")).toHaveLength(1);
   });
 
-  it("is forwarded again when somebody replays it, without going back in the log", async () => {
+  it("is dropped after its acknowledgement too, and acknowledged again", async () => {
+    const platform = await FakePlatform.start();
+    const receiver = await startReceiver((reply) => reply.writeHead(202).end());
+    const { reports } = openSession(platform, { target: receiver.url });
+    await reports.wait("ready");
+    const event = platform.append();
+    await platform.until(() => platform.acknowledged(event.id).length === 1);
+    await platform.session.roundTrip();
+    platform.session.sendEvent(event);
+    await platform.until(() => platform.acknowledged(event.id).length === 2);
+    expect(platform.acknowledged(event.id)[1]).toMatchObject({ seq: 2, status_code: 202 });
+    platform.cut();
+    await platform.until(() => platform.sessions.length === 2);
+    platform.session.sendEvent(event);
+    await platform.until(() => platform.acknowledged(event.id).length === 3);
+    expect(receiver.requests).toHaveLength(1);
+    expect(reports.of("duplicate")).toHaveLength(2);
+  });
+
+  it("is forwarded again when somebody replays it, and the session goes on behind the replay", async () => {
     const platform = await FakePlatform.start();
     const receiver = await startReceiver();
     const { reports } = openSession(platform, { target: receiver.url });
     await reports.wait("ready");
     const [old, last] = [platform.append(), platform.append()];
-    await platform.until(() => platform.acknowledgements.length === 2);
-    await settle(platform);
-    platform.session.sendEvent(old);
-    await receiver.received(3);
-    await platform.until(() => platform.acknowledged(old.id).length === 2);
-    await settle(platform);
+    const replays = [platform.replay(old), platform.replay(old)];
+    await platform.until(() => platform.acknowledgements.length === 4);
+    await platform.session.roundTrip();
     platform.cut();
     await platform.until(() => platform.sessions.length === 2);
-    expect(platform.upgrades[1]!.url).toContain(`after=${last.id}`);
+    expect(platform.upgrades[1]!.url).toContain(`after=${replays[1]!.cursor}`);
     const next = platform.append();
     await platform.until(() => platform.acknowledged(next.id).length === 1);
-    expect(receiver.requests.map(({ headers }) => headers["service-event-id"])).toEqual([
-      old.id,
-      last.id,
-      old.id,
-      next.id,
-    ]);
+    const ids = receiver.requests.map(({ headers }) => String(headers["service-event-id"]));
+    expect(ids.sort()).toEqual([old.id, old.id, old.id, last.id, next.id].sort());
     expect(reports.of("duplicate")).toEqual([]);
   });
 });
@@ -198,11 +273,8 @@ describe("a gap", () => {
   });
 });
 
-/** Waits until the client knows that its acknowledgements were read: it then has nothing more to ask. */
-async function settle(platform: FakePlatform): Promise<void> {
-  const { socket } = platform.session;
-  await new Promise<void>((resolve) => {
-    socket.once("pong", () => resolve());
-    socket.ping();
-  });
+async function appendAndAcknowledge(platform: FakePlatform): Promise<string> {
+  const { id } = platform.append();
+  await platform.until(() => platform.acknowledged(id).length === 1);
+  return id;
 }

@@ -178,6 +178,8 @@ describe("stop", () => {
     await receiver.received(2);
     const stopped = session.stop();
     expect(session.stop()).toBe(stopped);
+    platform.append();
+    await platform.session.roundTrip();
     for (const release of held) release();
     const { summary, error } = await stopped;
     expect(error).toBeUndefined();

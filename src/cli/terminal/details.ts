@@ -1,7 +1,9 @@
 import { compactJson, prettyJson } from "./json.ts";
-import { printable } from "./printable.ts";
 import type { Styles } from "./styles.ts";
-import { type Column, type ResourceView, tabSeparated, type ViewContext } from "./view.ts";
+import { cellText, type Column, type ResourceView, tabSeparated, type ViewContext } from "./view.ts";
+import { wrapWords } from "./wrap.ts";
+
+const LEAST_ROOM = 20;
 
 type Block<Item> = ResourceView<Item>["block"];
 
@@ -10,13 +12,16 @@ export function detailLines<Item>(
   item: Item,
   columns: readonly Column<Item>[],
   block: Block<Item>,
-  { styles, view }: { styles: Styles; view: ViewContext },
+  { styles, view, terminalWidth }: { styles: Styles; view: ViewContext; terminalWidth: number },
 ): string[] {
   const width = Math.max(...columns.map(({ label }) => label.length));
-  const lines = columns.map((column) => {
-    const text = printable(column.text(item, view));
-    const shown = text === "" ? styles.dim("–") : (column.style?.(text, styles, item) ?? text);
-    return `${styles.dim(column.label.padEnd(width))}  ${shown}`;
+  const lines = columns.flatMap((column) => {
+    const label = `${styles.dim(column.label.padEnd(width))}  `;
+    const text = cellText(column, item, view);
+    if (text === "") return [label + styles.dim("–")];
+    const style = (line: string): string => column.style?.(line, styles, item) ?? line;
+    const room = Math.max(LEAST_ROOM, terminalWidth - width - 2);
+    return wrapWords(text, room).map((line, i) => (i === 0 ? label : " ".repeat(width + 2)) + style(line));
   });
   if (block === undefined) return lines;
   return [...lines, "", styles.dim(block.label), prettyJson(block.value(item), styles)];

@@ -6,7 +6,9 @@ export async function filterWithJq(value: unknown, expression: string): Promise<
   try {
     return await raw(JSON.stringify(value), expression, ["-r", "-c"]);
   } catch (error) {
-    const [reason = "it failed"] = (error as Error).message.replace(/^jq: /, "").split("\n");
+    const [reason = "it failed"] = (error as Error).message
+      .replace(/^(Failed to execute raw query: )?(jq: )?(error: |error \(at [^)]*\): )?/, "")
+      .split("\n");
     throw new UsageError(`--jq ${expression}: ${reason}`, { cause: error });
   }
 }

@@ -6,6 +6,7 @@ import type { ProgressBar } from "./progress-bar.ts";
 import { createProgressBar } from "./progress-bar.ts";
 import { createSpinner, type Spinner } from "./spinner.ts";
 import { type ColorLevel, loadStyles, type Styles } from "./styles.ts";
+import type { TextStream } from "./text-stream.ts";
 import {
   type Column,
   columnsOfFields,
@@ -18,8 +19,8 @@ import {
 } from "./view.ts";
 
 export interface OutputOptions {
-  stdout: NodeJS.WriteStream;
-  stderr: NodeJS.WriteStream;
+  stdout: TextStream;
+  stderr: TextStream;
   colors: { stdout: ColorLevel; stderr: ColorLevel };
   json: boolean;
   quiet: boolean;
@@ -27,6 +28,8 @@ export interface OutputOptions {
   jq: string | undefined;
   /** True where spinners and progress bars may move on stderr. */
   animate: boolean;
+  /** Node's own stream for what moves. */
+  openStderr: () => NodeJS.WriteStream;
   now: () => number;
 }
 
@@ -50,7 +53,11 @@ export class Output {
     this.terminal = options.stdout.isTTY;
     this.styles = styles;
     this.noteStyles = noteStyles;
-    this.spinner = createSpinner(options.stderr, { enabled: options.animate && !options.quiet, styles: noteStyles });
+    this.spinner = createSpinner({
+      open: options.openStderr,
+      enabled: options.animate && !options.quiet,
+      styles: noteStyles,
+    });
   }
 
   static async create(options: OutputOptions): Promise<Output> {
@@ -68,7 +75,11 @@ export class Output {
     if (this.quiet) return this.#id(item);
     const block = this.#options.fields === undefined ? view.block : undefined;
     const lines = this.terminal
-      ? detailLines(item, columns, block, { styles: this.styles, view: this.#surroundings() })
+      ? detailLines(item, columns, block, {
+          styles: this.styles,
+          view: this.#surroundings(),
+          terminalWidth: this.#width(),
+        })
       : detailRecords(item, columns, block, this.#surroundings());
     for (const line of lines) this.line(line);
   }
@@ -92,8 +103,7 @@ export class Output {
     if (this.json) return await this.document(all);
     if (all.length === 0) return this.note(`No ${view.plural}.`);
     const { renderTable } = await import("./table.ts");
-    const width = this.#options.stdout.columns ?? 80;
-    const lines = renderTable(all, columns, { styles: this.styles, width, view: surroundings });
+    const lines = renderTable(all, columns, { styles: this.styles, view: surroundings, terminalWidth: this.#width() });
     for (const line of lines) this.line(line);
   }
 
@@ -108,7 +118,7 @@ export class Output {
           : pickFields(value, fields);
     if (jq !== undefined) {
       const { filterWithJq } = await import("./jq.ts");
-      return this.line(await filterWithJq(chosen, jq));
+      return this.#filtered(await filterWithJq(chosen, jq));
     }
     this.line(this.terminal ? prettyJson(chosen, this.styles) : compactJson(chosen));
   }
@@ -118,7 +128,7 @@ export class Output {
     const { jq } = this.#options;
     if (jq === undefined) return this.line(compactJson(value));
     const { filterWithJq } = await import("./jq.ts");
-    this.line(await filterWithJq(value, jq));
+    this.#filtered(await filterWithJq(value, jq));
   }
 
   /** A line of data as it is. Text from elsewhere passes through `printable` first. */
@@ -163,8 +173,17 @@ export class Output {
     return columnsOfFields(fields);
   }
 
+  /** A jq expression may select nothing. */
+  #filtered(text: string): void {
+    if (text !== "") this.line(text);
+  }
+
   #id(item: object): void {
     this.line(printable(textOf(valueAt(item, "id"))));
+  }
+
+  #width(): number {
+    return this.#options.stdout.columns ?? 80;
   }
 
   #surroundings(): ViewContext {

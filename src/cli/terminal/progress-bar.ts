@@ -1,4 +1,5 @@
 import type { Styles } from "./styles.ts";
+import type { TextStream } from "./text-stream.ts";
 
 const BAR_WIDTH = 24;
 const CLEAR_LINE = "\r\u001b[2K";
@@ -13,7 +14,7 @@ export interface ProgressBar {
 
 /** A progress bar on stderr, on terminals only. */
 export function createProgressBar(
-  stream: NodeJS.WriteStream,
+  stream: TextStream,
   { enabled, styles, total, label }: { enabled: boolean; styles: Styles; total: number; label: string },
 ): ProgressBar {
   if (!enabled) return { advance: () => {}, end: () => {} };

@@ -19,9 +19,9 @@ export interface Prompts {
 
 export interface PromptSurroundings {
   /** False without a terminal on both ends, and after `--no-input`. */
-  possible: boolean;
-  stdin: NodeJS.ReadStream;
-  stderr: NodeJS.WriteStream;
+  possible: () => boolean;
+  stdin: () => NodeJS.ReadStream;
+  stderr: () => NodeJS.WriteStream;
   signal: AbortSignal;
 }
 
@@ -30,10 +30,10 @@ export function createPrompts({ possible, stdin, stderr, signal }: PromptSurroun
     { message, flag }: Question,
     show: (prompts: typeof inquirer, context: object) => Promise<Answer>,
   ): Promise<Answer> {
-    if (!possible) throw new UsageError(`Cannot ask "${message}" here: ${flag} is required when nobody can answer`);
+    if (!possible()) throw new UsageError(`Cannot ask "${message}" here: ${flag} is required when nobody can answer`);
     const prompts = await import("@inquirer/prompts");
     try {
-      return await show(prompts, { input: stdin, output: stderr, signal });
+      return await show(prompts, { input: stdin(), output: stderr(), signal });
     } catch (error) {
       if (error instanceof Error && error.name === "ExitPromptError") throw new InterruptedError("SIGINT");
       if (signal.aborted) throw signal.reason;

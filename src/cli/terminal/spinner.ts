@@ -10,11 +10,15 @@ export interface Spinner {
   say(text: string): void;
 }
 
+export interface SpinnerOptions {
+  /** Opens Node's stream for stderr. */
+  open: () => NodeJS.WriteStream;
+  enabled: boolean;
+  styles: Styles;
+}
+
 /** A spinner on stderr; ora is loaded only once there is something to wait for. */
-export function createSpinner(
-  stream: NodeJS.WriteStream,
-  { enabled, styles }: { enabled: boolean; styles: Styles },
-): Spinner {
+export function createSpinner({ open, enabled, styles }: SpinnerOptions): Spinner {
   if (!enabled) return { during: (_text, work) => work, say: () => {} };
   let works = 0;
   let text = "";
@@ -24,7 +28,7 @@ export function createSpinner(
   async function show(): Promise<void> {
     const { default: ora } = await import("ora");
     if (works === 0 || shown !== undefined) return;
-    shown = ora({ text: styles.dim(text), stream, discardStdin: false, isEnabled: true }).start();
+    shown = ora({ text: styles.dim(text), stream: open(), discardStdin: false, isEnabled: true }).start();
   }
 
   function say(next: string): void {

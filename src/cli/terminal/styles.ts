@@ -1,3 +1,5 @@
+import type { TextStream } from "./text-stream.ts";
+
 /** Colours by meaning, for one stream. Meaning never rests on colour alone. */
 export interface Styles {
   strong(text: string): string;
@@ -15,7 +17,7 @@ export interface ColorSources {
   /** The `--color` flag; false after `--no-color`. */
   flag: boolean;
   env: Readonly<Record<string, string | undefined>>;
-  stream: { isTTY?: boolean; getColorDepth?: (env?: object) => number };
+  stream: Pick<TextStream, "isTTY" | "getColorDepth">;
 }
 
 /** Each stream is judged alone: --no-color, NO_COLOR and TERM=dumb turn colour off, then FORCE_COLOR turns it on, then the terminal decides. */
@@ -24,8 +26,8 @@ export function colorLevel({ flag, env, stream }: ColorSources): ColorLevel {
   const forced = env["FORCE_COLOR"];
   if (forced === "0" || forced === "false") return 0;
   if (isSet(forced)) return forced === "2" ? 2 : forced === "3" ? 3 : 1;
-  if (env["TERM"] === "dumb" || stream.isTTY !== true) return 0;
-  const depth = stream.getColorDepth?.(env) ?? 1;
+  if (env["TERM"] === "dumb" || !stream.isTTY) return 0;
+  const depth = stream.getColorDepth(env);
   return depth >= 24 ? 3 : depth >= 8 ? 2 : depth >= 4 ? 1 : 0;
 }
 

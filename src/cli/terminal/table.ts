@@ -1,7 +1,6 @@
 import stringWidth from "string-width";
-import { printable } from "./printable.ts";
 import type { Styles } from "./styles.ts";
-import type { Column, ViewContext } from "./view.ts";
+import { cellText, type Column, type ViewContext } from "./view.ts";
 
 const GAP = "  ";
 const LEAST_WIDTH = 8;
@@ -16,13 +15,13 @@ interface Cells<Item> {
 export function renderTable<Item>(
   items: readonly Item[],
   columns: readonly Column<Item>[],
-  { styles, width, view }: { styles: Styles; width: number; view: ViewContext },
+  { styles, view, terminalWidth }: { styles: Styles; view: ViewContext; terminalWidth: number },
 ): string[] {
   const all = columns.map((column): Cells<Item> => {
-    const texts = items.map((item) => printable(column.text(item, view)));
+    const texts = items.map((item) => cellText(column, item, view));
     return { column, texts, width: Math.max(stringWidth(column.label), ...texts.map((text) => stringWidth(text))) };
   });
-  const cells = fit(all, width);
+  const cells = fit(all, terminalWidth);
   const header = cells.map((cell) => styles.dim(pad(cell.column.label.toUpperCase(), cell)));
   const rows = items.map((item, row) =>
     cells.map((cell) => {
@@ -33,27 +32,48 @@ export function renderTable<Item>(
   return [header, ...rows].map((line) => line.join(GAP).trimEnd());
 }
 
-/** Takes width from the widest column that may shrink; where none is left, drops the last optional column and starts over. */
-function fit<Item>(all: readonly Cells<Item>[], width: number): Cells<Item>[] {
-  const cells = all.map((cell) => ({ ...cell }));
-  let excess = cells.reduce((sum, cell) => sum + cell.width + GAP.length, -GAP.length) - width;
-  while (excess > 0) {
+/** Optional columns that say nothing are left out; then columns shrink; then optional ones go, from the right. */
+function fit<Item>(all: readonly Cells<Item>[], terminalWidth: number): Cells<Item>[] {
+  let kept = all.filter(({ column, texts }) => !column.optional || texts.some((text) => text !== ""));
+  for (;;) {
+    const shrunk = shrink(kept, terminalWidth);
+    const dropped = kept.findLast(({ column }) => column.optional === true);
+    if (totalWidth(shrunk) <= terminalWidth || dropped === undefined) return refill(all, shrunk, terminalWidth);
+    kept = kept.filter((cell) => cell !== dropped);
+  }
+}
+
+/** Takes width from the widest columns that may shrink, until all fit or none can give any more. */
+function shrink<Item>(kept: readonly Cells<Item>[], terminalWidth: number): Cells<Item>[] {
+  const cells = kept.map((cell) => ({ ...cell }));
+  for (let excess = totalWidth(cells) - terminalWidth; excess > 0; excess--) {
     const widest = cells
       .filter(({ column, width }) => column.shrinks === true && width > LEAST_WIDTH)
       .sort((a, b) => b.width - a.width)[0];
-    if (widest === undefined) {
-      const dropped = all.findLast(({ column }) => column.optional === true);
-      return dropped === undefined
-        ? cells
-        : fit(
-            all.filter((cell) => cell !== dropped),
-            width,
-          );
-    }
+    if (widest === undefined) return cells;
     widest.width -= 1;
-    excess -= 1;
   }
   return cells;
+}
+
+/** A narrow column that was dropped before a wide one may have room after all. */
+function refill<Item>(all: readonly Cells<Item>[], kept: readonly Cells<Item>[], terminalWidth: number): Cells<Item>[] {
+  return all.reduce<Cells<Item>[]>(
+    (cells, candidate) => {
+      const own = kept.find(({ column }) => column === candidate.column);
+      if (own !== undefined || candidate.texts.every((text) => text === "")) return cells;
+      const more = all.flatMap(({ column }) => {
+        if (column === candidate.column) return [candidate];
+        return cells.filter((cell) => cell.column === column);
+      });
+      return totalWidth(more) <= terminalWidth ? more : cells;
+    },
+    [...kept],
+  );
+}
+
+function totalWidth(cells: readonly { width: number }[]): number {
+  return cells.reduce((sum, { width }) => sum + width + GAP.length, -GAP.length);
 }
 
 function pad<Item>(text: string, { column, width }: Cells<Item>): string {

@@ -11,7 +11,7 @@ export function relativeTime(timestamp: string, now: number): string {
   if (Number.isNaN(seconds)) return timestamp;
   const distance = Math.abs(seconds);
   const unit = UNITS.find((candidate) => distance >= candidate.seconds);
-  if (unit === undefined) return "just now";
+  if (unit === undefined || distance === 1) return "just now";
   const count = Math.floor(distance / unit.seconds);
   const words = `${count} ${unit.name}${count === 1 ? "" : "s"}`;
   return seconds < 0 ? `in ${words}` : `${words} ago`;

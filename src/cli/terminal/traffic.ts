@@ -1,9 +1,18 @@
 import type { Styles } from "./styles.ts";
 
-/** The local wall-clock time of a line in a log: `14:03:27`. */
+let shownSecond = -1;
+let shownTime = "";
+
+/** The local wall-clock time of a line in a log: `14:03:27`. Thousands of lines may share a second. */
 export function clockTime(milliseconds: number): string {
-  const date = new Date(milliseconds);
-  return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");
+  const second = Math.floor(milliseconds / 1000);
+  if (second !== shownSecond) {
+    const date = new Date(milliseconds);
+    const parts = [date.getHours(), date.getMinutes(), date.getSeconds()];
+    shownTime = parts.map((part) => String(part).padStart(2, "0")).join(":");
+    shownSecond = second;
+  }
+  return shownTime;
 }
 
 /** An HTTP status coloured by its class. */

@@ -60,7 +60,12 @@ export function textOf(value: unknown): string {
   return JSON.stringify(value);
 }
 
+/** The text of one cell, safe to print. A platform of another version may leave out what the types promise. */
+export function cellText<Item>(column: Column<Item>, item: Item, view: ViewContext): string {
+  return printable(textOf(column.text(item, view)));
+}
+
 /** The line that a pipe gets for one item. */
 export function tabSeparated<Item>(item: Item, columns: readonly Column<Item>[], view: ViewContext): string {
-  return columns.map((column) => printable(column.text(item, view))).join("\t");
+  return columns.map((column) => cellText(column, item, view)).join("\t");
 }

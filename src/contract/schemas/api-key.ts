@@ -3,7 +3,7 @@ import { LIMITS } from "../limits.ts";
 import { SCOPES } from "../scopes.ts";
 import { closed, listOf, listQuery, nullable, Timestamp } from "./fields.ts";
 
-/** Platform specification 2, API key; decisions 3. `key` stands in the reply to creation only. */
+/** Platform specification 2, API key; decisions 3. `key` stands in the reply to creation and rolling only. */
 export const ApiKey = Type.Object(
   {
     id: Type.String(),
@@ -16,6 +16,9 @@ export const ApiKey = Type.Object(
     expires_at: nullable(Timestamp),
     last_used: nullable(Timestamp),
     revoked_at: nullable(Timestamp),
+    revoked_reason: nullable(
+      Type.String({ description: "`revoked`, `rolled`, or `leaked: ` and the public place where it was found" }),
+    ),
     livemode: Type.Boolean(),
     created: Timestamp,
     key: Type.Optional(Type.String()),

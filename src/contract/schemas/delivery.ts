@@ -28,7 +28,9 @@ export const Delivery = Type.Object(
     listener: nullable(Type.String()),
     status: Type.Enum([...DELIVERY_STATUSES]),
     attempt_count: Type.Integer(),
-    next_attempt: nullable(Timestamp),
+    next_attempt: nullable(
+      Type.String({ format: "timestamp", description: "null once the delivery has ended, and while its endpoint is disabled" }),
+    ),
     livemode: Type.Boolean(),
     created: Timestamp,
     attempts: Type.Optional(Type.Array(Attempt)),

@@ -32,6 +32,13 @@ export const EventReplay = closed(
 );
 export type EventReplay = Static<typeof EventReplay>;
 
+/** What a replay made: deliveries to endpoints, by their ids. Listening sessions get the event without one. */
+export const Replay = Type.Object(
+  { object: Type.Literal("replay"), event: Type.String(), deliveries: Type.Array(Type.String()) },
+  { $id: "Replay" },
+);
+export type Replay = Static<typeof Replay>;
+
 export const EventListQuery = listQuery({
   type: Type.Optional(Type.String({ format: "subscription" })),
   related: Type.Optional(Type.String()),

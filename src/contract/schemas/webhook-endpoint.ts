@@ -22,7 +22,10 @@ export const WebhookEndpoint = Type.Object(
 );
 export type WebhookEndpoint = Static<typeof WebhookEndpoint>;
 
-const Url = Type.String({ format: "endpoint-url", maxLength: LIMITS.endpointUrlLength });
+const Url = Type.String({
+  maxLength: LIMITS.endpointUrlLength,
+  description: "https, without credentials and fragment, to a public address",
+});
 const Subscriptions = Type.Array(Type.String({ format: "subscription" }), {
   minItems: 1,
   maxItems: LIMITS.endpointSubscriptions,

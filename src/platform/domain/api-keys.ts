@@ -1,35 +1,172 @@
 import { type CredentialPrefix, formatCredential } from "../../contract/credentials.ts";
 import type { Environment } from "../../contract/environments.ts";
-import { SCOPES } from "../../contract/scopes.ts";
+import type { ApiKey, ApiKeyCreate } from "../../contract/schemas/api-key.ts";
+import { type Scope, SCOPES } from "../../contract/scopes.ts";
+import { formatTimestamp, parseTimestamp } from "../../contract/timestamps.ts";
 import type { Random } from "../ports.ts";
-import { insertApiKey } from "../storage/api-keys.ts";
-import type { Transaction } from "../storage/database.ts";
+import { type ApiKeyRow, findApiKey, insertApiKey, listApiKeys, revokeApiKey } from "../storage/api-keys.ts";
+import type { Queries, Transaction } from "../storage/database.ts";
+import type { PageRequest } from "../storage/page.ts";
 import type { Vault } from "../vault.ts";
+import { ApiError, invalidFields } from "./api-error.ts";
+import { assertWithin, type Maker } from "./key-bounds.ts";
+import { assertId, missing } from "./missing.ts";
+import type { Occasion, Tenant } from "./occasion.ts";
 
 const DISPLAY_PREFIX_LENGTH = 12;
+
+/** What making a secret takes. */
+export interface SecretTools {
+  vault: Vault;
+  random: Random;
+}
 
 /** Makes a full key and stores its digest alone; answers the key, which is never to be had again (decisions 6). */
 export async function createFullKey(
   tx: Transaction,
-  tools: { vault: Vault; random: Random },
+  tools: SecretTools,
   key: { id: string; environment: number; environmentName: Environment; name: string; now: number },
 ): Promise<string> {
-  const prefix: CredentialPrefix = key.environmentName === "live" ? "sk_live_" : "sk_sandbox_";
-  const secret = formatCredential(prefix, tools.random.bytes(32));
-  await insertApiKey(tx, {
+  const { secret } = await store(tx, tools, key.environmentName, {
     id: key.id,
     environment: key.environment,
     name: key.name,
-    digest: tools.vault.digest(secret),
     kind: "secret_key",
-    prefix: secret.slice(0, DISPLAY_PREFIX_LENGTH),
-    last4: secret.slice(-4),
     scopes: JSON.stringify(SCOPES),
     ip_allowlist: "[]",
     expires_at: null,
-    last_used: null,
-    revoked_at: null,
     created: key.now,
   });
   return secret;
+}
+
+/**
+ * Platform specification 5.1. What is left out is what the maker has: all of its scopes, its address ranges, its end. A
+ * key whose scopes are named is a restricted one. Throws ApiError 403 where it would exceed its maker.
+ */
+export async function createApiKey(
+  tx: Transaction,
+  tools: SecretTools,
+  occasion: Occasion,
+  maker: Maker,
+  input: ApiKeyCreate,
+): Promise<ApiKey> {
+  const scopes = input.scopes ?? maker.scopes;
+  const ranges = input.ip_allowlist ?? [...maker.ipAllowlist];
+  const expiresAt = endOf(input, maker, occasion.now);
+  assertWithin(maker, { scopes, ipAllowlist: ranges, expiresAt });
+  const isFull = input.scopes === undefined && SCOPES.every((scope) => scopes.includes(scope));
+  return toNewApiKey(
+    await store(tx, tools, occasion.tenant.name, {
+      id: occasion.newId("api_key"),
+      environment: occasion.tenant.environment,
+      name: input.name ?? null,
+      kind: isFull ? "secret_key" : "restricted_key",
+      scopes: JSON.stringify(SCOPES.filter((scope) => scopes.includes(scope))),
+      ip_allowlist: JSON.stringify(ranges),
+      expires_at: expiresAt,
+      created: occasion.now,
+    }),
+    occasion.tenant,
+  );
+}
+
+/** Revokes a key and answers another that may do the same. Throws ApiError `key_not_usable`, or 403 as creation does. */
+export async function rollApiKey(
+  tx: Transaction,
+  tools: SecretTools,
+  occasion: Occasion,
+  maker: Maker,
+  id: string,
+): Promise<ApiKey> {
+  const { tenant, now } = occasion;
+  const old = await existing(tx, tenant, id);
+  if (old.revoked_at !== null || (old.expires_at !== null && old.expires_at <= now)) {
+    const state = old.revoked_at === null ? "has expired" : "is revoked";
+    throw new ApiError("key_not_usable", `The key ${id} ${state}: create another instead.`);
+  }
+  assertWithin(maker, {
+    scopes: JSON.parse(old.scopes) as Scope[],
+    ipAllowlist: JSON.parse(old.ip_allowlist) as string[],
+    expiresAt: old.expires_at,
+  });
+  await revokeApiKey(tx, id, now, "rolled");
+  const { name, kind, scopes, ip_allowlist, expires_at } = old;
+  const fresh = { name, kind, scopes, ip_allowlist, expires_at, environment: tenant.environment, created: now };
+  return toNewApiKey(await store(tx, tools, tenant.name, { ...fresh, id: occasion.newId("api_key") }), tenant);
+}
+
+/** Revokes a key for good; one that is revoked already stays as it is. */
+export async function endApiKey(tx: Transaction, { tenant, now }: Occasion, id: string): Promise<ApiKey> {
+  await existing(tx, tenant, id);
+  await revokeApiKey(tx, id, now, "revoked");
+  return toApiKey(await existing(tx, tenant, id), tenant);
+}
+
+export async function getApiKey(queries: Queries, tenant: Tenant, id: string): Promise<ApiKey> {
+  return toApiKey(await existing(queries, tenant, id), tenant);
+}
+
+export async function pageOfApiKeys(queries: Queries, tenant: Tenant, page: PageRequest): Promise<ApiKey[]> {
+  return (await listApiKeys(queries, page)).map((row) => toApiKey(row, tenant));
+}
+
+function endOf(input: ApiKeyCreate, maker: Maker, now: number): number | null {
+  if (input.expires_at === undefined) return maker.expiresAt;
+  if (input.expires_at === null) return null;
+  const end = parseTimestamp(input.expires_at)!;
+  if (end > now) return end;
+  throw invalidFields([{ pointer: "/expires_at", code: "out_of_range", detail: "must lie in the future" }]);
+}
+
+type NewKey = Omit<ApiKeyRow, "digest" | "prefix" | "last4" | "last_used" | "revoked_at" | "revoked_reason">;
+
+async function store(
+  tx: Transaction,
+  { vault, random }: SecretTools,
+  environment: Environment,
+  key: NewKey,
+): Promise<{ row: ApiKeyRow; secret: string }> {
+  const start = key.kind === "secret_key" ? "sk" : "rk";
+  const prefix: CredentialPrefix = `${start}_${environment}_`;
+  const secret = formatCredential(prefix, random.bytes(32));
+  const row: ApiKeyRow = {
+    ...key,
+    digest: vault.digest(secret),
+    prefix: secret.slice(0, DISPLAY_PREFIX_LENGTH),
+    last4: secret.slice(-4),
+    last_used: null,
+    revoked_at: null,
+    revoked_reason: null,
+  };
+  await insertApiKey(tx, row);
+  return { row, secret };
+}
+
+async function existing(queries: Queries, tenant: Tenant, id: string): Promise<ApiKeyRow> {
+  assertId("api_key", id);
+  return (await findApiKey(queries, tenant.environment, id)) ?? missing("api_key", id);
+}
+
+function toNewApiKey({ row, secret }: { row: ApiKeyRow; secret: string }, tenant: Tenant): ApiKey {
+  return { ...toApiKey(row, tenant), key: secret };
+}
+
+function toApiKey(row: ApiKeyRow, tenant: Tenant): ApiKey {
+  const time = (value: number | null) => (value === null ? null : formatTimestamp(value));
+  return {
+    id: row.id,
+    object: "api_key",
+    name: row.name,
+    prefix: row.prefix,
+    last4: row.last4,
+    scopes: JSON.parse(row.scopes) as string[],
+    ip_allowlist: JSON.parse(row.ip_allowlist) as string[],
+    expires_at: time(row.expires_at),
+    last_used: time(row.last_used),
+    revoked_at: time(row.revoked_at),
+    revoked_reason: row.revoked_reason,
+    livemode: tenant.livemode,
+    created: formatTimestamp(row.created),
+  };
 }

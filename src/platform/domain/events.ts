@@ -22,6 +22,24 @@ export interface Happening {
  * event and the event's deliveries become durable together (decisions 4). Answers the event's row.
  */
 export async function emit(tx: Transaction, occasion: Occasion, happening: Happening): Promise<EventRow> {
+  const event = await writeEvent(tx, occasion, happening);
+  await deliverToAll(tx, occasion, event);
+  return event;
+}
+
+/** Writes the event and its delivery to one endpoint, whatever that subscribes to. */
+export async function emitTo(
+  tx: Transaction,
+  occasion: Occasion,
+  happening: Happening,
+  endpointId: string,
+): Promise<EventRow> {
+  const event = await writeEvent(tx, occasion, happening);
+  await deliverTo(tx, occasion, event, endpointId);
+  return event;
+}
+
+async function writeEvent(tx: Transaction, occasion: Occasion, happening: Happening): Promise<EventRow> {
   const { tenant, now } = occasion;
   const { type, object, previous } = happening;
   const id = occasion.newId("event");
@@ -38,27 +56,41 @@ export async function emit(tx: Transaction, occasion: Occasion, happening: Happe
   const row: EventRow = { environment: tenant.environment, id, type, object_id: objectId, created: now, body };
   await insertEvent(tx, row);
   tx.wake("events");
-  await fanOut(tx, occasion, row);
   return row;
 }
 
-async function fanOut(tx: Transaction, { tenant, now, newId }: Occasion, event: EventRow): Promise<void> {
-  for (const endpoint of await enabledEndpoints(tx, tenant.environment)) {
+/** Makes a delivery for every enabled endpoint that subscribes to the event; answers their ids. */
+export async function deliverToAll(tx: Transaction, occasion: Occasion, event: EventRow): Promise<string[]> {
+  const ids: string[] = [];
+  for (const endpoint of await enabledEndpoints(tx, occasion.tenant.environment)) {
     if (!matchesSubscriptions(JSON.parse(endpoint.events) as string[], event.type)) continue;
-    await insertDelivery(tx, {
-      id: newId("delivery"),
-      environment: tenant.environment,
-      event_id: event.id,
-      event_type: event.type,
-      endpoint_id: endpoint.id,
-      listener_id: null,
-      status: "pending",
-      attempt_count: 0,
-      next_attempt: now,
-      created: now,
-    });
-    tx.wake("deliveries");
+    ids.push(await deliverTo(tx, occasion, event, endpoint.id));
   }
+  return ids;
+}
+
+/** Makes a delivery of the event to one endpoint, due now; answers its id. */
+export async function deliverTo(
+  tx: Transaction,
+  { tenant, now, newId }: Occasion,
+  event: EventRow,
+  endpointId: string,
+): Promise<string> {
+  const id = newId("delivery");
+  await insertDelivery(tx, {
+    id,
+    environment: tenant.environment,
+    event_id: event.id,
+    event_type: event.type,
+    endpoint_id: endpointId,
+    listener_id: null,
+    status: "pending",
+    attempt_count: 0,
+    next_attempt: now,
+    created: now,
+  });
+  tx.wake("deliveries");
+  return id;
 }
 
 export async function getEvent(queries: Queries, tenant: Tenant, id: string): Promise<EventRow> {

@@ -1,22 +1,32 @@
+import { CLI_CLIENT_ID, CLI_REDIRECT_PATH } from "../../contract/oauth.ts";
 import { ENVIRONMENTS, type Environment } from "../../contract/environments.ts";
 import type { IdGenerator } from "../../contract/ids.ts";
 import { LATEST_VERSION } from "../../contract/versions.ts";
-import type { Random } from "../ports.ts";
 import { firstAccount, insertAccount } from "../storage/accounts.ts";
 import type { Transaction } from "../storage/database.ts";
-import type { Vault } from "../vault.ts";
-import { createFullKey } from "./api-keys.ts";
+import { insertOAuthApp } from "../storage/oauth-apps.ts";
+import { insertUser } from "../storage/users.ts";
+import { createFullKey, type SecretTools } from "./api-keys.ts";
+import { createLinkToken } from "./sign-in-links.ts";
+
+/** Until the owner gives another at the first sign-in. */
+const FIRST_EMAIL = "owner@localhost";
 
 /** What an empty database was given, shown once. */
 export interface FirstAccount {
   id: string;
   keys: Record<Environment, string>;
+  /** Signs the owner in, once, within 15 minutes. */
+  linkToken: string;
 }
 
-/** Gives an empty database its account with a full key for each environment; undefined where there is one already. */
+/**
+ * Gives an empty database its account with an owner, a full key for each environment and the command's own app
+ * (decisions 1); undefined where there is an account already.
+ */
 export async function createFirstAccount(
   tx: Transaction,
-  tools: { vault: Vault; random: Random; newId: IdGenerator },
+  tools: SecretTools & { newId: IdGenerator },
   now: number,
 ): Promise<FirstAccount | undefined> {
   if ((await firstAccount(tx)) !== undefined) return undefined;
@@ -32,5 +42,24 @@ export async function createFirstAccount(
       now,
     });
   }
-  return { id, keys };
+  await insertOAuthApp(tx, {
+    id: CLI_CLIENT_ID,
+    environment: null,
+    name: "Service CLI",
+    public: 1,
+    redirect_uris: JSON.stringify([`http://127.0.0.1${CLI_REDIRECT_PATH}`, `http://[::1]${CLI_REDIRECT_PATH}`]),
+    secret: null,
+    created: now,
+  });
+  const owner = tools.newId("user", now);
+  await insertUser(tx, {
+    id: owner,
+    account_id: id,
+    email: FIRST_EMAIL,
+    email_key: FIRST_EMAIL,
+    role: "owner",
+    password: null,
+    created: now,
+  });
+  return { id, keys, linkToken: await createLinkToken(tx, tools, { userId: owner, invitation: false, now }) };
 }

@@ -12,16 +12,21 @@ import { registerFormats } from "./formats.ts";
 import type { Operation } from "./operation.ts";
 import { answerBrokenRequest, INTERNAL_ERROR, toApiError, toProblem } from "./problem.ts";
 import { customerOperations } from "./routes/customers.ts";
+import { deliveryOperations } from "./routes/deliveries.ts";
 import { eventOperations } from "./routes/events.ts";
+import { apiKeyOperations } from "./routes/api-keys.ts";
 import { identityOperations } from "./routes/identity.ts";
+import { oauthAppOperations } from "./routes/oauth-apps.ts";
 import { orderOperations } from "./routes/orders.ts";
 import { paymentOperations } from "./routes/payments.ts";
+import { type AdvanceClock, testClockOperations } from "./routes/test-clock.ts";
+import { webhookEndpointOperations } from "./routes/webhook-endpoints.ts";
 import { parseStrictJson } from "./strict-json.ts";
 
 const REQUEST_SECONDS = 30;
 
 /** The API's HTTP server, not yet listening. */
-export function createApp(services: Services, authenticate: Authenticate): FastifyInstance {
+export function createApp(services: Services, authenticate: Authenticate, advanceClock: AdvanceClock): FastifyInstance {
   registerFormats();
   const newRequestId = () => services.newId("request", services.clock.now());
   const app = Fastify({
@@ -30,6 +35,8 @@ export function createApp(services: Services, authenticate: Authenticate): Fasti
     requestIdHeader: false,
     bodyLimit: LIMITS.bodyBytes,
     requestTimeout: REQUEST_SECONDS * 1000,
+    // Requests that came over open connections are answered even while the platform stops.
+    return503OnClosing: false,
     forceCloseConnections: "idle",
     http: { maxHeaderSize: LIMITS.headerBytes, requireHostHeader: false, connectionsCheckingInterval: 1000 },
     // Queries are read by each operation, which knows what it takes.
@@ -52,12 +59,17 @@ export function createApp(services: Services, authenticate: Authenticate): Fasti
       .send(JSON.stringify(toProblem(shown, requestId, services.baseUrl)));
   };
 
+  const routes: Route[] = [];
+  app.addHook("onRoute", ({ method, url }) => {
+    for (const name of [method].flat()) if (name !== "HEAD") routes.push({ method: name, path: url });
+  });
   app.addHook("onRequest", (request, reply, done) => {
     void reply.header(HEADERS.requestId, request.id).header(HEADERS.version, LATEST_VERSION);
     void reply.header("Cache-Control", "no-store").header("X-Content-Type-Options", "nosniff");
     done(refuseRequest(request.raw));
   });
   app.addHook("onResponse", (request, reply, done) => {
+    if (request.routeOptions.config.quiet === true) return done();
     services.report({
       event: "request",
       method: request.method,
@@ -84,13 +96,18 @@ export function createApp(services: Services, authenticate: Authenticate): Fasti
     ...orderOperations(services.vault),
     ...paymentOperations(services.vault),
     ...eventOperations(services.vault),
+    ...webhookEndpointOperations(services),
+    ...deliveryOperations(services.vault),
+    ...testClockOperations(services, advanceClock),
+    ...apiKeyOperations(services),
+    ...oauthAppOperations(services),
     ...identityOperations(),
   ];
   registerOperations(app, services, authenticate, operations);
 
   app.setErrorHandler((error, request, reply) => answerError(error, request.id, reply));
   app.setNotFoundHandler((request, reply) =>
-    answerError(nothingHere(operations, request.method, request.url), request.id, reply),
+    answerError(nothingHere(routes, request.method, request.url), request.id, reply),
   );
   return app;
 }
@@ -116,21 +133,27 @@ function assertUtf8(contentType: string | undefined): void {
   throw new ApiError("unsupported_media_type", `Send JSON as UTF-8, not as ${charset.slice(0, 40)}.`);
 }
 
+interface Route {
+  method: string;
+  /** As Fastify writes it: `/v1/customers/:id`. */
+  path: string;
+}
+
 /** 405 where the path exists with other methods, else 404 naming the nearest path. */
-function nothingHere(operations: readonly Operation[], method: string, url: string): ApiError {
+function nothingHere(routes: readonly Route[], method: string, url: string): ApiError {
   const path = url.split("?", 1)[0]!;
-  const matching = operations.filter((operation) => pathPattern(operation.path).test(path));
+  const matching = routes.filter((route) => pathPattern(route.path).test(path));
   if (matching.length > 0) {
-    const allow = [...new Set(matching.map((operation) => operation.method))].join(", ");
+    const allow = [...new Set(matching.map((route) => route.method))].join(", ");
     return new ApiError("method_not_allowed", `${method} is not possible here. Allowed: ${allow}.`, {
       headers: { Allow: allow },
     });
   }
-  const [guess] = nearest(path, [...new Set(operations.map((operation) => operation.path))]);
+  const [guess] = nearest(path, [...new Set(routes.map((route) => route.path.replace(":id", "{id}")))]);
   const help = guess === undefined ? "" : ` Did you mean ${guess}?`;
   return new ApiError("not_found", `No operation has the path ${path.slice(0, 200)}.${help}`);
 }
 
 function pathPattern(path: string): RegExp {
-  return new RegExp(`^${path.replace("{id}", "[^/]+")}$`);
+  return new RegExp(`^${path.replace(":id", "[^/]+")}$`);
 }

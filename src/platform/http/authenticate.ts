@@ -1,29 +1,62 @@
 import type { IncomingMessage } from "node:http";
 import { parseCredential } from "../../contract/credentials.ts";
 import type { Scope } from "../../contract/scopes.ts";
-import { formatTimestamp } from "../../contract/timestamps.ts";
+import { holds, parseAddress } from "../domain/addresses.ts";
 import { ApiError } from "../domain/api-error.ts";
-import { findKeyByDigest, type KeyOwner } from "../storage/api-keys.ts";
+import { rangesOf } from "../domain/key-bounds.ts";
+import type { KeyUsage } from "../key-usage.ts";
+import { findTokenByDigest } from "../storage/access-tokens.ts";
+import { findKeyByDigest } from "../storage/api-keys.ts";
 import type { Queries } from "../storage/database.ts";
 import type { Vault } from "../vault.ts";
 import type { Caller } from "./caller.ts";
+import { assertKeyUsable, assertTokenUsable, callerOfKey, callerOfToken, CHALLENGE, refused } from "./credentials.ts";
 
-const CHALLENGE = 'Bearer realm="service"';
-const INVALID_TOKEN = { "WWW-Authenticate": `${CHALLENGE}, error="invalid_token"` };
-
-/** Proves who calls (platform specification 5.1). Throws ApiError: 401, or 400 for more than one Authorization header. */
+/**
+ * Proves who calls (platform specification 5.1, 5.2). Throws ApiError: 401, 403 where the key may not be used from the
+ * caller's address, or 400 for more than one Authorization header.
+ */
 export type Authenticate = (request: IncomingMessage) => Promise<Caller>;
 
-export function createAuthenticate(queries: Queries, vault: Vault, now: () => number): Authenticate {
+export interface AuthenticateTools {
+  database: Queries;
+  vault: Vault;
+  /** Real time. */
+  now: () => number;
+  usage: KeyUsage;
+}
+
+export function createAuthenticate({ database, vault, now, usage }: AuthenticateTools): Authenticate {
+  const proveKey = async (secret: string, address: string | undefined) => {
+    const key = await findKeyByDigest(database, vault.digest(secret));
+    if (key === undefined) {
+      throw refused("invalid_credential", "No such key is known here: was it made on this platform?");
+    }
+    assertKeyUsable(key, now());
+    const caller = callerOfKey(key);
+    assertAddress(caller, address);
+    usage.note(key, now() + key.clock_offset);
+    return caller;
+  };
+  const proveToken = async (secret: string) => {
+    const token = await findTokenByDigest(database, vault.digest(secret));
+    if (token === undefined) {
+      throw refused("invalid_credential", "No such access token is known here: it has expired, or is another platform's.");
+    }
+    assertTokenUsable(token, now());
+    return callerOfToken(token);
+  };
   return async (request) => {
     const credential = bearerOf(request);
-    const parsed = parseCredential(credential);
-    if (parsed === undefined || parsed.kind === "refresh_token") throw notACredential(credential);
-    const key = await findKeyByDigest(queries, vault.digest(credential));
-    if (key === undefined)
-      throw refused("invalid_credential", "No such key is known here: was it made on this platform?");
-    assertUsable(key, now());
-    return toCaller(key);
+    switch (parseCredential(credential)?.kind) {
+      case "secret_key":
+      case "restricted_key":
+        return proveKey(credential, request.socket.remoteAddress);
+      case "access_token":
+        return proveToken(credential);
+      default:
+        throw notACredential(credential);
+    }
   };
 }
 
@@ -34,6 +67,14 @@ export function assertScope(caller: Caller, scope: Scope): void {
     members: { required_scope: scope },
     headers: { "WWW-Authenticate": `${CHALLENGE}, error="insufficient_scope", scope="${scope}"` },
   });
+}
+
+/** The peer's own address counts: X-Forwarded-For is whatever its sender likes. */
+function assertAddress({ ipAllowlist, credential }: Caller, peer: string | undefined): void {
+  if (ipAllowlist.length === 0) return;
+  const address = parseAddress(peer ?? "");
+  if (address !== undefined && rangesOf(ipAllowlist).some((range) => holds(range, address))) return;
+  throw new ApiError("ip_not_allowed", `The key ${credential.id} may not be used from ${peer ?? "an unknown address"}.`);
 }
 
 function bearerOf(request: IncomingMessage): string {
@@ -57,31 +98,4 @@ function notACredential(text: string): ApiError {
     ? "This is not a complete key: it was mistyped or cut off."
     : "This is neither an API key (sk_…, rk_…) nor an access token (at_…).";
   return refused("invalid_credential", detail);
-}
-
-function assertUsable(key: KeyOwner, now: number): void {
-  if (key.revoked_at !== null) {
-    throw refused("revoked_credential", `The key ${key.id} was revoked at ${formatTimestamp(key.revoked_at)}.`);
-  }
-  if (key.expires_at !== null && key.expires_at <= now) {
-    throw refused("expired_credential", `The key ${key.id} expired at ${formatTimestamp(key.expires_at)}.`);
-  }
-}
-
-function refused(code: "invalid_credential" | "revoked_credential" | "expired_credential", detail: string): ApiError {
-  return new ApiError(code, detail, { headers: INVALID_TOKEN });
-}
-
-function toCaller(key: KeyOwner): Caller {
-  return {
-    tenant: {
-      environment: key.environment,
-      name: key.environment_name,
-      livemode: key.environment_name === "live",
-      account: { id: key.account_id, name: key.account_name, version: key.account_version },
-    },
-    credential: { kind: key.kind, id: key.id, prefix: key.prefix, last4: key.last4 },
-    user: null,
-    scopes: JSON.parse(key.scopes) as Scope[],
-  };
 }

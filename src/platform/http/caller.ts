@@ -12,4 +12,8 @@ export interface Caller {
   };
   user: { id: string; email: string } | null;
   scopes: readonly Scope[];
+  /** CIDR ranges that the key is bound to; empty for none, and for access tokens. */
+  ipAllowlist: readonly string[];
+  /** When the key ends, on its environment's clock; null for never, and for access tokens, whose user can renew them. */
+  expiresAt: number | null;
 }

@@ -1,15 +1,23 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { HEADERS } from "../../contract/headers.ts";
-import type { IdKind } from "../../contract/ids.ts";
 import { ApiError, invalidFields } from "../domain/api-error.ts";
 import type { Occasion } from "../domain/occasion.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { assertScope } from "./authenticate.ts";
 import type { Caller } from "./caller.ts";
-import { fingerprintOf, InFlight, type KeptReply, onceForKey, readIdempotencyKey } from "./idempotency.ts";
+import {
+  findReply,
+  fingerprintOf,
+  InFlight,
+  keepReply,
+  type KeptReply,
+  onceForKey,
+  readIdempotencyKey,
+} from "./idempotency.ts";
 import { type Call, type Operation, RawJson, type ReplyBody } from "./operation.ts";
 import { compileQuery } from "./query.ts";
 import type { Services } from "../services.ts";
+import type { Transaction } from "../storage/database.ts";
 import { type Check, compileCheck } from "./validate.ts";
 import { versionOf } from "./version.ts";
 
@@ -56,7 +64,8 @@ export function registerOperations(
         if (operation.read !== undefined) {
           return send(reply, operation.reply.status, toJson(await operation.read(call, services.database)));
         }
-        const outcome = await runWrite(services, inFlight, operation, call, request, version);
+        const run = operation.run === undefined ? runWrite : runLong;
+        const outcome = await run(services, inFlight, operation, call, request, version);
         if (outcome.replayed) void reply.header(HEADERS.idempotentReplayed, "true");
         return send(reply, outcome.status, outcome.json);
       },
@@ -72,37 +81,64 @@ function runWrite(
   request: FastifyRequest,
   version: string,
 ): Promise<KeptReply> {
-  const { database, vault, clock } = services;
+  const { database, vault } = services;
   const status = operation.reply.status;
-  const occasionAt = (now: number): Occasion => ({
-    tenant: call.caller.tenant,
+  const { tenant } = call.caller;
+  const occasionIn = async (tx: Transaction): Promise<Occasion> => ({
+    tenant,
     requestId: request.id,
-    now,
-    newId: (kind: IdKind) => services.newId(kind, now),
+    ...(await services.time.read(tx, tenant)),
   });
-  const key = operation.method === "POST" ? readIdempotencyKey(headerOf(request, "idempotency-key")) : undefined;
-  if (key === undefined) {
+  const place = placeOf(operation, call, request);
+  if (place === undefined) {
     return database.write(async (tx) => {
-      const json = toJson(await operation.write!(call, tx, occasionAt(clock.now())));
+      const json = toJson(await operation.write!(call, tx, await occasionIn(tx)));
       return { status, json, replayed: false };
     });
   }
-  const place = {
-    environment: call.caller.tenant.environment,
-    method: operation.method,
-    path: request.url.split("?", 1)[0]!,
-    key,
-  };
   const fingerprint = fingerprintOf(version, call.body);
   return inFlight.run(place, () =>
-    database.write((tx) => {
-      const now = clock.now();
-      return onceForKey(tx, vault, place, fingerprint, now, async () => ({
+    database.write(async (tx) => {
+      const occasion = await occasionIn(tx);
+      return onceForKey(tx, vault, place, fingerprint, occasion.now, async () => ({
         status,
-        json: toJson(await operation.write!(call, tx, occasionAt(now))),
+        json: toJson(await operation.write!(call, tx, occasion)),
       }));
     }),
   );
+}
+
+async function runLong(
+  services: Services,
+  inFlight: InFlight,
+  operation: Operation,
+  call: Call<unknown, unknown>,
+  request: FastifyRequest,
+  version: string,
+): Promise<KeptReply> {
+  const { database, vault, time } = services;
+  const { tenant } = call.caller;
+  const run = async () => ({ status: operation.reply.status, json: toJson(await operation.run!(call)) });
+  const place = placeOf(operation, call, request);
+  if (place === undefined) return { ...(await run()), replayed: false };
+  const fingerprint = fingerprintOf(version, call.body);
+  return inFlight.run(place, async () => {
+    const kept = await findReply(database, vault, place, fingerprint, (await time.read(database, tenant)).now);
+    if (kept !== undefined) return kept;
+    const reply = await run();
+    await database.write(async (tx) => {
+      await keepReply(tx, vault, place, fingerprint, (await time.read(tx, tenant)).now, reply);
+    });
+    return { ...reply, replayed: false };
+  });
+}
+
+/** What a POST's Idempotency-Key is kept under; undefined where it has none. */
+function placeOf(operation: Operation, call: Call<unknown, unknown>, request: FastifyRequest) {
+  const key = operation.method === "POST" ? readIdempotencyKey(headerOf(request, "idempotency-key")) : undefined;
+  if (key === undefined) return undefined;
+  const path = request.url.split("?", 1)[0]!;
+  return { environment: call.caller.tenant.environment, method: operation.method, path, key };
 }
 
 function bodyOf(request: FastifyRequest, operation: Operation, check: Check | undefined): unknown {

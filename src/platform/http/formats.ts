@@ -1,9 +1,10 @@
-import { isIP } from "node:net";
 import { parsePhoneNumberFromString } from "libphonenumber-js/min";
 import { Format } from "typebox/format";
 import { isEventType, typesOfSubscription } from "../../contract/event-types.ts";
 import { ID_PREFIXES, type IdKind, isId } from "../../contract/ids.ts";
 import { parseTimestamp } from "../../contract/timestamps.ts";
+import { parseRange } from "../domain/addresses.ts";
+import { problemOfRedirectUri } from "../domain/redirect-uris.ts";
 import { isCurrency } from "./currencies.ts";
 
 const LOCAL_PART = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
@@ -18,7 +19,11 @@ const FORMATS: Record<string, { accepts: (value: string) => boolean; expected: s
     accepts: (value) => parseTimestamp(value) !== undefined,
     expected: "a UTC time of the form YYYY-MM-DDTHH:MM:SSZ",
   },
-  cidr: { accepts: isCidr, expected: "an address range in CIDR form, such as 203.0.113.0/24" },
+  cidr: { accepts: (value) => parseRange(value) !== undefined, expected: "an address range in CIDR form, such as 203.0.113.0/24" },
+  "redirect-uri": {
+    accepts: (value) => problemOfRedirectUri(value) === undefined,
+    expected: "an https URL, or http to this machine, such as https://app.example.com/callback",
+  },
   "event-type": { accepts: isEventType, expected: "an event type" },
   subscription: {
     accepts: (value) => typesOfSubscription(value).length > 0,
@@ -42,7 +47,8 @@ export function expectedOfFormat(name: string): string {
   return FORMATS[name]?.expected ?? `a value of the format ${name}`;
 }
 
-function isEmail(value: string): boolean {
+/** True for an address that mail could be sent to. */
+export function isEmail(value: string): boolean {
   const at = value.lastIndexOf("@");
   const labels = value.slice(at + 1).split(".");
   return (
@@ -58,11 +64,4 @@ function isEmail(value: string): boolean {
 
 function isPhone(value: string): boolean {
   return /^\+[1-9]\d{4,14}$/.test(value) && parsePhoneNumberFromString(value)?.isPossible() === true;
-}
-
-function isCidr(value: string): boolean {
-  const [address, bits, ...rest] = value.split("/");
-  const family = isIP(address ?? "");
-  if (family === 0 || bits === undefined || rest.length > 0 || !/^(0|[1-9]\d{0,2})$/.test(bits)) return false;
-  return Number(bits) <= (family === 4 ? 32 : 128);
 }

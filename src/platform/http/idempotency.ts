@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { LIMITS } from "../../contract/limits.ts";
 import { ApiError } from "../domain/api-error.ts";
-import type { Transaction } from "../storage/database.ts";
+import type { Queries, Transaction } from "../storage/database.ts";
 import { findIdempotencyKey, type IdempotencyPlace, keepIdempotencyKey } from "../storage/idempotency-keys.ts";
 import type { Vault } from "../vault.ts";
 
@@ -45,17 +45,43 @@ export async function onceForKey(
   now: number,
   effect: () => Promise<{ status: number; json: string }>,
 ): Promise<KeptReply> {
-  const context = JSON.stringify([place.environment, place.method, place.path, place.key]);
-  const kept = await findIdempotencyKey(tx, place);
-  if (kept !== undefined && kept.created > now - LIMITS.idempotencySeconds * 1000) {
-    if (!timingSafeEqual(kept.fingerprint, fingerprint)) {
-      throw new ApiError("idempotency_key_reused", "This Idempotency-Key was used with another body: use a new key.");
-    }
-    return { status: kept.status, json: vault.open(kept.reply, context), replayed: true };
-  }
+  const kept = await findReply(tx, vault, place, fingerprint, now);
+  if (kept !== undefined) return kept;
   const { status, json } = await effect();
-  await keepIdempotencyKey(tx, { ...place, fingerprint, status, reply: vault.seal(json, context), created: now });
+  await keepReply(tx, vault, place, fingerprint, now, { status, json });
   return { status, json, replayed: false };
+}
+
+/** The reply to an earlier request with the key. Throws ApiError `idempotency_key_reused`. */
+export async function findReply(
+  queries: Queries,
+  vault: Vault,
+  place: IdempotencyPlace,
+  fingerprint: Buffer,
+  now: number,
+): Promise<KeptReply | undefined> {
+  const kept = await findIdempotencyKey(queries, place);
+  if (kept === undefined || kept.created <= now - LIMITS.idempotencySeconds * 1000) return undefined;
+  if (!timingSafeEqual(kept.fingerprint, fingerprint)) {
+    throw new ApiError("idempotency_key_reused", "This Idempotency-Key was used with another body: use a new key.");
+  }
+  return { status: kept.status, json: vault.open(kept.reply, contextOf(place)), replayed: true };
+}
+
+export async function keepReply(
+  tx: Transaction,
+  vault: Vault,
+  place: IdempotencyPlace,
+  fingerprint: Buffer,
+  now: number,
+  { status, json }: { status: number; json: string },
+): Promise<void> {
+  const reply = vault.seal(json, contextOf(place));
+  await keepIdempotencyKey(tx, { ...place, fingerprint, status, reply, created: now });
+}
+
+function contextOf({ environment, method, path, key }: IdempotencyPlace): string {
+  return JSON.stringify([environment, method, path, key]);
 }
 
 /** The keyed requests that run in this process now: a second one is refused instead of made to wait. */
@@ -63,7 +89,7 @@ export class InFlight {
   private readonly running = new Set<string>();
 
   async run<Result>(place: IdempotencyPlace, work: () => Promise<Result>): Promise<Result> {
-    const name = JSON.stringify([place.environment, place.method, place.path, place.key]);
+    const name = contextOf(place);
     if (this.running.has(name)) {
       throw new ApiError("idempotency_in_flight", "The first request with this Idempotency-Key still runs.", {
         headers: { "Retry-After": "1" },

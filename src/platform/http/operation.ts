@@ -44,6 +44,7 @@ interface Description<Body extends TSchema, Query extends TSchema> {
 export interface Operation extends Description<TSchema, TSchema> {
   read?: (call: Call<unknown, unknown>, queries: Queries) => Promise<ReplyBody>;
   write?: (call: Call<unknown, unknown>, tx: Transaction, occasion: Occasion) => Promise<ReplyBody>;
+  run?: (call: Call<unknown, unknown>) => Promise<ReplyBody>;
 }
 
 /** An operation that only reads. */
@@ -59,6 +60,15 @@ export function readOperation<Body extends TSchema, Query extends TSchema>(
 export function writeOperation<Body extends TSchema, Query extends TSchema>(
   operation: Description<Body, Query> & {
     write: (call: Call<Static<Body>, Static<Query>>, tx: Transaction, occasion: Occasion) => Promise<ReplyBody>;
+  },
+): Operation {
+  return operation as unknown as Operation;
+}
+
+/** An operation that takes its time, in transactions of its own. A crash in the middle keeps no reply for its key. */
+export function longOperation<Body extends TSchema, Query extends TSchema>(
+  operation: Description<Body, Query> & {
+    run: (call: Call<Static<Body>, Static<Query>>) => Promise<ReplyBody>;
   },
 ): Operation {
   return operation as unknown as Operation;

@@ -4,6 +4,7 @@ import type { TLocalizedValidationError } from "typebox/error";
 import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS } from "../../contract/event-types.ts";
 import type { FieldError } from "../../contract/errors.ts";
 import { nearest } from "../../contract/nearest.ts";
+import { problemOfRedirectUri } from "../domain/redirect-uris.ts";
 import { expectedOfFormat } from "./formats.ts";
 
 /** Checks a value; answers what is wrong with it, field by field: an empty list where nothing is. */
@@ -84,6 +85,7 @@ function unknownField(pointer: string, name: string, schema: TSchema): FieldErro
 }
 
 function formatDetail(format: string, value: unknown): string {
+  if (format === "redirect-uri") return problemOfRedirectUri(String(value)) ?? "must be a redirect URI";
   const wanted = `must be ${expectedOfFormat(format)}`;
   if (format !== "event-type" && format !== "subscription") return wanted;
   const names = format === "subscription" ? [...EVENT_TYPES, ...SUBSCRIPTION_WILDCARDS] : EVENT_TYPES;

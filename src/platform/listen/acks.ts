@@ -1,7 +1,8 @@
 import type { AckFrame } from "../../contract/listen.ts";
 import { LIMITS } from "../../contract/limits.ts";
+import type { Moment } from "../environment-time.ts";
 import type { Services } from "../services.ts";
-import { insertAttempt } from "../storage/attempts.ts";
+import { insertAttempt, storableText } from "../storage/attempts.ts";
 import type { Transaction } from "../storage/database.ts";
 import { findListenerDelivery, insertDelivery, recordListenerOutcome } from "../storage/deliveries.ts";
 
@@ -47,14 +48,17 @@ export class AckRecorder {
   }
 
   private async record(): Promise<void> {
-    const { database, log } = this.services;
+    const { database, log, time, clock } = this.services;
     while (this.waiting.length > 0) {
       await this.gather();
       const batch = this.waiting;
       this.waiting = [];
       try {
         await database.write(async (tx) => {
-          for (const outcome of batch) await this.recordOne(tx, outcome);
+          const { environment } = this.listener;
+          const { now, newId } = await time.read(tx, { environment, livemode: false });
+          const offset = now - clock.now();
+          for (const outcome of batch) await this.recordOne(tx, { ...outcome, at: outcome.at + offset }, newId);
         });
       } catch (error) {
         log.error({ err: error, listener: this.listener.id, outcomes: batch.length }, "outcomes could not be recorded");
@@ -74,13 +78,16 @@ export class AckRecorder {
     });
   }
 
-  private async recordOne(tx: Transaction, { eventId, eventType, ack, at }: Outcome): Promise<void> {
-    const { newId } = this.services;
+  private async recordOne(
+    tx: Transaction,
+    { eventId, eventType, ack, at }: Outcome,
+    newId: Moment["newId"],
+  ): Promise<void> {
     const { id: listenerId, environment } = this.listener;
     const succeeded = ack.status_code !== undefined && ack.status_code >= 200 && ack.status_code < 300;
     const status = succeeded ? "succeeded" : "failed";
     const earlier = await findListenerDelivery(tx, environment, eventId, listenerId);
-    const deliveryId = earlier?.id ?? newId("delivery", at);
+    const deliveryId = earlier?.id ?? newId("delivery");
     if (earlier === undefined) {
       await insertDelivery(tx, {
         id: deliveryId,
@@ -98,13 +105,17 @@ export class AckRecorder {
       await recordListenerOutcome(tx, deliveryId, status);
     }
     await insertAttempt(tx, {
-      id: newId("attempt", at),
       delivery_id: deliveryId,
+      number: (earlier?.attempt_count ?? 0) + 1,
       at,
       status_code: ack.status_code ?? null,
-      error: ack.error?.slice(0, LIMITS.descriptionLength) ?? null,
+      error: storableOrNull(ack.error, LIMITS.descriptionLength),
       duration_ms: Math.round(ack.duration_ms),
-      response_excerpt: ack.response_excerpt?.slice(0, LIMITS.deliveryExcerptBytes) ?? null,
+      response_excerpt: storableOrNull(ack.response_excerpt, LIMITS.deliveryExcerptBytes),
     });
   }
+}
+
+function storableOrNull(text: string | undefined, length: number): string | null {
+  return text === undefined ? null : storableText(text.slice(0, length));
 }

@@ -1,12 +1,13 @@
 import { isId, lowestIdAt, timeOfId } from "../../contract/ids.ts";
 import { invalidFields } from "../domain/api-error.ts";
 import type { Queries } from "../storage/database.ts";
-import { newestInLog, oldestInLogFrom, placeInLog } from "../storage/events.ts";
+import { findEnvironment } from "../storage/environments.ts";
+import { endOfLog, lastReplayBelow, type LogPlace, oldestInLogFrom, placeInLog } from "../storage/event-log.ts";
 
 /** Where a session starts in its environment's log. */
 export interface Position {
-  /** Events behind this place are sent. */
-  seq: number;
+  /** What lies behind this place is sent. */
+  place: LogPlace;
   /** An id that names the place again, given as `after`. */
   cursor: string;
   /** Set where events that the client asked for are gone. */
@@ -14,8 +15,8 @@ export interface Position {
 }
 
 /**
- * Reads `after`: an event id, `now`, or `-<seconds>`. A place in time is written as the lowest id of that time, so that
- * a cursor is always an id, even in an empty log. Throws ApiError.
+ * Reads `after`: an id from the log, `now`, or `-<seconds>`. A place in time is written as the lowest id of that time,
+ * so that a cursor is always an id, even in an empty log. Throws ApiError.
  */
 export async function findPosition(
   queries: Queries,
@@ -33,15 +34,24 @@ export async function findPosition(
 }
 
 async function atEnd(queries: Queries, environment: number): Promise<Position> {
-  const newest = await newestInLog(queries, environment);
-  return { seq: newest?.seq ?? 0, cursor: newest?.id ?? lowestIdAt("event", 0), gap: undefined };
+  const { seq, replay, id } = await endOfLog(queries, environment);
+  return { place: { seq, replay }, cursor: id ?? lowestIdAt("event", 0), gap: undefined };
 }
 
 async function behindId(queries: Queries, environment: number, id: string): Promise<Position> {
-  const exact = await placeInLog(queries, environment, id);
-  if (exact !== undefined) return { seq: exact.seq, cursor: id, gap: undefined };
+  const place = await placeInLog(queries, environment, id);
+  if (place !== undefined) return { place, cursor: id, gap: undefined };
   const next = await oldestInLogFrom(queries, environment, id);
-  const place = next === undefined ? await atEnd(queries, environment) : { seq: next.seq - 1, cursor: id };
+  const seq = next === undefined ? (await endOfLog(queries, environment)).seq : next.seq - 1;
+  const replay = await lastReplayBelow(queries, environment, id);
+  const lost = await isLost(queries, environment, id);
+  return { place: { seq, replay }, cursor: id, gap: lost ? { from: id, to: next?.id ?? id } : undefined };
+}
+
+/** True where events behind an id that the log does not know were removed, or were never here. */
+async function isLost(queries: Queries, environment: number, id: string): Promise<boolean> {
+  const { events_removed_to: removedTo } = await findEnvironment(queries, environment);
   const isTime = id === lowestIdAt("event", timeOfId(id));
-  return { ...place, gap: isTime ? undefined : { from: id, to: next?.id ?? place.cursor } };
+  if (isTime) return removedTo !== null && id <= removedTo;
+  return removedTo === null || id !== removedTo;
 }

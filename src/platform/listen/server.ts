@@ -21,6 +21,7 @@ import { INTERNAL_ERROR, toApiError, toProblem } from "../http/problem.ts";
 import { compileQuery } from "../http/query.ts";
 import type { Services } from "../services.ts";
 import { AckRecorder } from "./acks.ts";
+import { CredentialWatch } from "./credential-watch.ts";
 import { openListener } from "./listener.ts";
 import { findPosition } from "./position.ts";
 import { ListenSession } from "./session.ts";
@@ -41,7 +42,8 @@ export function createListenServer(server: Server, services: Services, authentic
     maxPayload: FRAME_BYTES_MOST,
     handleProtocols: (offered) => (offered.has(LISTEN_SUBPROTOCOL) ? LISTEN_SUBPROTOCOL : false),
   });
-  const sessions = new Map<ListenSession, number>();
+  const sessions = new Map<ListenSession, Caller>();
+  const watch = new CredentialWatch(services, sessions);
   /** Sessions that have ended while their last acknowledgements are being recorded. */
   const settling = new Set<Promise<void>>();
   const readQuery = compileQuery(
@@ -60,7 +62,8 @@ export function createListenServer(server: Server, services: Services, authentic
     const query = readQuery(request.url ?? "") as Omit<ListenQuery, "window"> & { window?: number };
     const subscriptions = readSubscriptions(query.events);
     const environment = caller.tenant.environment;
-    const position = await findPosition(services.database, environment, query.after, services.clock.now());
+    const { now } = await services.time.read(services.database, caller.tenant);
+    const position = await findPosition(services.database, environment, query.after, now);
     const listener = await openListener(services, caller, deviceOf(request));
     const types = EVENT_TYPES.filter((type) =>
       subscriptions.some((subscription) => typesOfSubscription(subscription).includes(type)),
@@ -71,11 +74,12 @@ export function createListenServer(server: Server, services: Services, authentic
         services,
         socket,
         stream,
-        { environment, types, window: query.window ?? LIMITS.listenWindowDefault, position: position.seq },
+        { environment, types, window: query.window ?? LIMITS.listenWindowDefault, position: position.place },
         recorder,
       );
-      const others = [...sessions.values()].filter((other) => other === environment).length;
-      sessions.set(session, environment);
+      const others = [...sessions.values()].filter((other) => other.tenant.environment === environment).length;
+      sessions.set(session, caller);
+      watch.start();
       const activity = { event: "listener" as const, listener: listener.id, environment: caller.tenant.name };
       services.report({ ...activity, state: "connected" });
       socket.once("close", () => {
@@ -106,6 +110,7 @@ export function createListenServer(server: Server, services: Services, authentic
 
   return {
     async close() {
+      watch.stop();
       const goodbye = { code: "shutting_down", message: "The platform is stopping; reconnect to go on." };
       await Promise.all([...sessions.keys()].map((session) => session.close(1012, goodbye)));
       await Promise.all(settling);

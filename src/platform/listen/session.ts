@@ -4,7 +4,7 @@ import type { EventType } from "../../contract/event-types.ts";
 import { FrameError, parseClientFrame, type PlatformFrame } from "../../contract/listen.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Services } from "../services.ts";
-import { type LoggedEvent, readLog } from "../storage/events.ts";
+import { type LoggedEvent, type LogPlace, readLog } from "../storage/event-log.ts";
 import type { AckRecorder } from "./acks.ts";
 
 /** The most events read from the log at once. */
@@ -16,7 +16,7 @@ export interface SessionSettings {
   /** The most unacknowledged events in flight. */
   window: number;
   /** Where to start in the log. */
-  position: number;
+  position: LogPlace;
 }
 
 /**
@@ -30,7 +30,7 @@ export class ListenSession {
   private readonly settings: SessionSettings;
   private readonly recorder: AckRecorder;
   private readonly unacknowledged = new Map<number, { id: string; type: string }>();
-  private position: number;
+  private position: LogPlace;
   private sent = 0;
   private pumping = false;
   private pumpAgain = false;
@@ -136,12 +136,13 @@ export class ListenSession {
   private send(events: readonly LoggedEvent[]): void {
     if (events.length === 0) return;
     this.stream.cork();
-    for (const { seq, id, type, body } of events) {
-      this.position = seq;
+    for (const { place, id, type, body, replayId } of events) {
+      this.position = place;
       this.sent += 1;
       this.unacknowledged.set(this.sent, { id, type });
+      const cursor = replayId === undefined ? "" : `"cursor":"${replayId}",`;
       this.socket.send(
-        `{"frame":"event","seq":${this.sent},"id":"${id}","type":"${type}","body":${JSON.stringify(body)}}`,
+        `{"frame":"event","seq":${this.sent},"id":"${id}","type":"${type}",${cursor}"body":${JSON.stringify(body)}}`,
       );
     }
     this.stream.uncork();

@@ -34,3 +34,20 @@ export async function insertAccount(tx: Transaction, account: AccountRow): Promi
 export function firstAccount(queries: Queries): Promise<AccountRow | undefined> {
   return queries.get<AccountRow>("SELECT id, name, version, created FROM accounts ORDER BY id LIMIT 1");
 }
+
+/** The number of an account's environment. */
+export async function findEnvironmentNumber(queries: Queries, accountId: string, name: Environment): Promise<number> {
+  const row = await queries.get<{ id: number }>("SELECT id FROM environments WHERE account_id = $1 AND name = $2", [
+    accountId,
+    name,
+  ]);
+  if (row === undefined) throw new Error(`The account ${accountId} has no ${name} environment.`);
+  return row.id;
+}
+
+export function accountOfUser(queries: Queries, userId: string): Promise<AccountRow | undefined> {
+  return queries.get<AccountRow>(
+    `SELECT a.id, a.name, a.version, a.created FROM accounts a JOIN users u ON u.account_id = a.id WHERE u.id = $1`,
+    [userId],
+  );
+}

@@ -1,5 +1,7 @@
 import type { Environment } from "../../contract/environments.ts";
+import { inBatches } from "./batches.ts";
 import type { Queries, Transaction } from "./database.ts";
+import { type PageRequest, readPage } from "./page.ts";
 
 export interface ApiKeyRow {
   id: string;
@@ -16,8 +18,13 @@ export interface ApiKeyRow {
   expires_at: number | null;
   last_used: number | null;
   revoked_at: number | null;
+  /** Set with revoked_at. */
+  revoked_reason: string | null;
   created: number;
 }
+
+const COLUMNS = `id, environment, name, digest, kind, prefix, last4, scopes, ip_allowlist, expires_at, last_used,
+  revoked_at, revoked_reason, created`;
 
 /** A key with the account and environment that it belongs to: all that authentication needs, by one look-up. */
 export interface KeyOwner extends ApiKeyRow {
@@ -25,7 +32,14 @@ export interface KeyOwner extends ApiKeyRow {
   account_id: string;
   account_name: string;
   account_version: string;
+  /** Milliseconds by which the environment's clock, which `expires_at` goes by, is ahead of real time. */
+  clock_offset: number;
 }
+
+const OWNER_QUERY = `SELECT k.id, k.environment, k.name, k.digest, k.kind, k.prefix, k.last4, k.scopes, k.ip_allowlist,
+         k.expires_at, k.last_used, k.revoked_at, k.revoked_reason, k.created, e.name AS environment_name,
+         e.clock_offset, a.id AS account_id, a.name AS account_name, a.version AS account_version
+  FROM api_keys k JOIN environments e ON e.id = k.environment JOIN accounts a ON a.id = e.account_id`;
 
 export async function insertApiKey(tx: Transaction, key: ApiKeyRow): Promise<void> {
   await tx.run(
@@ -48,12 +62,42 @@ export async function insertApiKey(tx: Transaction, key: ApiKeyRow): Promise<voi
 }
 
 export function findKeyByDigest(queries: Queries, digest: Uint8Array): Promise<KeyOwner | undefined> {
-  return queries.get<KeyOwner>(
-    `SELECT k.id, k.environment, k.name, k.digest, k.kind, k.prefix, k.last4, k.scopes, k.ip_allowlist, k.expires_at,
-            k.last_used, k.revoked_at, k.created, e.name AS environment_name, a.id AS account_id,
-            a.name AS account_name, a.version AS account_version
-     FROM api_keys k JOIN environments e ON e.id = k.environment JOIN accounts a ON a.id = e.account_id
-     WHERE k.digest = $1`,
-    [digest],
+  return queries.get<KeyOwner>(`${OWNER_QUERY} WHERE k.digest = $1`, [digest]);
+}
+
+export function findKeyOwner(queries: Queries, id: string): Promise<KeyOwner | undefined> {
+  return queries.get<KeyOwner>(`${OWNER_QUERY} WHERE k.id = $1`, [id]);
+}
+
+export function findApiKey(queries: Queries, environment: number, id: string): Promise<ApiKeyRow | undefined> {
+  return queries.get(`SELECT ${COLUMNS} FROM api_keys WHERE environment = $1 AND id = $2`, [environment, id]);
+}
+
+export function listApiKeys(queries: Queries, page: PageRequest): Promise<ApiKeyRow[]> {
+  return readPage<ApiKeyRow>(queries, "api_keys", COLUMNS, page, {});
+}
+
+/** False where the key was revoked before: then the first reason stays. */
+export async function revokeApiKey(tx: Transaction, id: string, at: number, reason: string): Promise<boolean> {
+  const revoked = await tx.run(
+    "UPDATE api_keys SET revoked_at = $2, revoked_reason = $3 WHERE id = $1 AND revoked_at IS NULL",
+    [id, at, reason],
+  );
+  return revoked === 1;
+}
+
+/** Never moves the time back. */
+export async function touchApiKey(tx: Transaction, id: string, at: number): Promise<void> {
+  await tx.run("UPDATE api_keys SET last_used = $2 WHERE id = $1 AND (last_used IS NULL OR last_used < $2)", [id, at]);
+}
+
+/** Those of many digests that belong to keys. */
+export function findKeysByDigests(queries: Queries, digests: readonly Uint8Array[]) {
+  return inBatches(digests, (places, batch) =>
+    queries.all<{ id: string; digest: Uint8Array; clock_offset: number }>(
+      `SELECT k.id, k.digest, e.clock_offset FROM api_keys k JOIN environments e ON e.id = k.environment
+       WHERE k.digest IN (${places})`,
+      batch,
+    ),
   );
 }

@@ -1,6 +1,8 @@
-import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
+import { DELIVERY_STATUSES, type DeliveryStatus } from "../../contract/schemas/delivery.ts";
 import type { Queries, Transaction } from "./database.ts";
+import { type PageRequest, readMergedPage, readPage } from "./page.ts";
 
+/** Times are the environment's own. */
 export interface DeliveryRow {
   id: string;
   environment: number;
@@ -15,8 +17,15 @@ export interface DeliveryRow {
   created: number;
 }
 
+/** As it is shown: whether its endpoint takes deliveries decides whether there is a next attempt. */
+export interface ShownDelivery extends DeliveryRow {
+  endpoint_status: "enabled" | "disabled" | null;
+}
+
 const COLUMNS =
   "id, environment, event_id, event_type, endpoint_id, listener_id, status, attempt_count, next_attempt, created";
+const SHOWN = `${COLUMNS}, (SELECT w.status FROM webhook_endpoints w WHERE w.environment = deliveries.environment
+                            AND w.id = deliveries.endpoint_id) AS endpoint_status`;
 
 export async function insertDelivery(tx: Transaction, row: DeliveryRow): Promise<void> {
   await tx.run(`INSERT INTO deliveries (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, [
@@ -33,10 +42,50 @@ export async function insertDelivery(tx: Transaction, row: DeliveryRow): Promise
   ]);
 }
 
+export function findDelivery(queries: Queries, environment: number, id: string): Promise<ShownDelivery | undefined> {
+  return queries.get(`SELECT ${SHOWN} FROM deliveries WHERE id = $2 AND environment = $1`, [environment, id]);
+}
+
+export interface DeliveryFilters {
+  endpointId: string | undefined;
+  eventId: string | undefined;
+  status: DeliveryStatus | undefined;
+}
+
+/** Newest first. Every index ends in the id, so a page costs what it holds; the statuses are merged where all are wanted. */
+export function listDeliveries(queries: Queries, page: PageRequest, filters: DeliveryFilters) {
+  const { endpointId, eventId, status } = filters;
+  if (eventId !== undefined) {
+    // An event has few deliveries. The rest is wrapped so that no other index, which may hold many, looks better.
+    const rest = { "COALESCE(endpoint_id, '')": endpointId, "COALESCE(status, '')": status };
+    return readPage<ShownDelivery>(queries, "deliveries", SHOWN, page, { event_id: eventId, ...rest });
+  }
+  const values = status === undefined ? DELIVERY_STATUSES : [status];
+  return readMergedPage<ShownDelivery>(
+    queries,
+    "deliveries",
+    SHOWN,
+    page,
+    { endpoint_id: endpointId },
+    { column: "status", values },
+  );
+}
+
+/** Puts a delivery back into the queue, due at a time; where it had ended, its days of retries start anew. */
+export async function requeueDelivery(tx: Transaction, row: ShownDelivery, dueAt: number): Promise<void> {
+  await tx.run(
+    `UPDATE deliveries
+     SET first_attempt = CASE WHEN status = 'failed' THEN NULL ELSE first_attempt END,
+         status = 'pending', next_attempt = $2
+     WHERE id = $1`,
+    [row.id, dueAt],
+  );
+}
+
 /** The delivery of an event to a listener, where one was recorded. */
 export function findListenerDelivery(queries: Queries, environment: number, eventId: string, listenerId: string) {
-  return queries.get<{ id: string }>(
-    "SELECT id FROM deliveries WHERE environment = $1 AND event_id = $2 AND listener_id = $3",
+  return queries.get<{ id: string; attempt_count: number }>(
+    "SELECT id, attempt_count FROM deliveries WHERE environment = $1 AND event_id = $2 AND listener_id = $3",
     [environment, eventId, listenerId],
   );
 }
@@ -44,4 +93,34 @@ export function findListenerDelivery(queries: Queries, environment: number, even
 /** Counts one more attempt of a listener's delivery, with its outcome. */
 export async function recordListenerOutcome(tx: Transaction, id: string, status: DeliveryStatus): Promise<void> {
   await tx.run("UPDATE deliveries SET status = $2, attempt_count = attempt_count + 1 WHERE id = $1", [id, status]);
+}
+
+/** Deliveries made before an id of their kind that have ended, and whose attempts are all older than a time. */
+export function removableDeliveries(
+  queries: Queries,
+  environment: number,
+  idBound: string,
+  before: number,
+  limit: number,
+): Promise<{ id: string; attempt_count: number }[]> {
+  const part = (status: DeliveryStatus) =>
+    `SELECT * FROM (
+       SELECT id, attempt_count FROM deliveries d
+       WHERE environment = $1 AND status = '${status}' AND id < $2
+         AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.delivery_id = d.id AND a.at >= $3)
+       ORDER BY id LIMIT $4) AS ${status}`;
+  return queries.all(`${part("succeeded")} UNION ALL ${part("failed")} ORDER BY id LIMIT $4`, [
+    environment,
+    idBound,
+    before,
+    limit,
+  ]);
+}
+
+/** Removes deliveries with their attempts. */
+export async function deleteDeliveries(tx: Transaction, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    await tx.run("DELETE FROM attempts WHERE delivery_id = $1", [id]);
+    await tx.run("DELETE FROM deliveries WHERE id = $1", [id]);
+  }
 }

@@ -12,14 +12,6 @@ export interface EventRow {
   body: string;
 }
 
-/** An event at its place in the log: `seq` grows in the order in which events became visible. */
-export interface LoggedEvent {
-  seq: number;
-  id: string;
-  type: EventType;
-  body: string;
-}
-
 const COLUMNS = "environment, id, type, object_id, created, body";
 
 export async function insertEvent(tx: Transaction, row: EventRow): Promise<void> {
@@ -48,39 +40,19 @@ export function listEvents(
   return readMergedPage(queries, "events", COLUMNS, page, byObject, { column: "type", values: filters.types });
 }
 
-/** The log behind a place, oldest first, of the given types. */
-export function readLog(
-  queries: Queries,
-  environment: number,
-  behind: number,
-  types: readonly EventType[],
-  limit: number,
-): Promise<LoggedEvent[]> {
-  const places = types.map((_, i) => `$${i + 4}`).join(", ");
-  return queries.all(
-    `SELECT seq, id, type, body FROM events WHERE environment = $1 AND seq > $2 AND type IN (${places})
-     ORDER BY seq LIMIT $3`,
-    [environment, behind, limit, ...types],
+/** The ids of events older than a bound that no pending delivery still needs, oldest first. */
+export async function removableEvents(queries: Queries, environment: number, idBound: string, limit: number) {
+  const rows = await queries.all<{ id: string }>(
+    `SELECT e.id FROM events e
+     WHERE e.environment = $1 AND e.id < $2 AND NOT EXISTS (
+       SELECT 1 FROM deliveries d
+       WHERE d.environment = e.environment AND d.event_id = e.id AND d.status = 'pending')
+     ORDER BY e.id LIMIT $3`,
+    [environment, idBound, limit],
   );
+  return rows.map(({ id }) => id);
 }
 
-/** The newest place in an environment's log: undefined where it is empty. */
-export function newestInLog(queries: Queries, environment: number) {
-  return queries.get<{ seq: number; id: string }>(
-    "SELECT seq, id FROM events WHERE environment = $1 ORDER BY seq DESC LIMIT 1",
-    [environment],
-  );
-}
-
-/** The place of an event in the log. */
-export function placeInLog(queries: Queries, environment: number, id: string) {
-  return queries.get<{ seq: number }>("SELECT seq FROM events WHERE environment = $1 AND id = $2", [environment, id]);
-}
-
-/** The oldest kept event whose id is at or above a bound. */
-export function oldestInLogFrom(queries: Queries, environment: number, idBound: string) {
-  return queries.get<{ seq: number; id: string }>(
-    "SELECT seq, id FROM events WHERE environment = $1 AND id >= $2 ORDER BY id LIMIT 1",
-    [environment, idBound],
-  );
+export async function deleteEvents(tx: Transaction, environment: number, ids: readonly string[]): Promise<void> {
+  for (const id of ids) await tx.run("DELETE FROM events WHERE environment = $1 AND id = $2", [environment, id]);
 }

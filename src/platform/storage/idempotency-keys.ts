@@ -35,3 +35,13 @@ export async function keepIdempotencyKey(tx: Transaction, row: IdempotencyRow): 
     [row.environment, row.method, row.path, row.key, row.fingerprint, row.status, row.reply, row.created],
   );
 }
+
+/** Removes keys kept before a time; answers how many. */
+export function deleteIdempotencyKeys(tx: Transaction, environment: number, before: number, limit: number) {
+  return tx.run(
+    `DELETE FROM idempotency_keys WHERE (environment, path, key, method) IN (
+       SELECT environment, path, key, method FROM idempotency_keys
+       WHERE environment = $1 AND created < $2 ORDER BY created LIMIT $3)`,
+    [environment, before, limit],
+  );
+}

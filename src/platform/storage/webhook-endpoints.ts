@@ -1,4 +1,87 @@
-import type { Queries } from "./database.ts";
+import type { Queries, Transaction } from "./database.ts";
+import { type PageRequest, readPage } from "./page.ts";
+
+export interface WebhookEndpointRow {
+  environment: number;
+  id: string;
+  url: string;
+  /** JSON array of subscriptions. */
+  events: string;
+  description: string | null;
+  status: "enabled" | "disabled";
+  /** The sealed signing secret. */
+  secret: Uint8Array;
+  secret_created: number;
+  /** The sealed secret before the last rotation; it signs too until `previous_until`, in the environment's time. */
+  previous_secret: Uint8Array | null;
+  previous_until: number | null;
+  created: number;
+}
+
+const COLUMNS =
+  "environment, id, url, events, description, status, secret, secret_created, previous_secret, previous_until, created";
+
+export async function insertEndpoint(tx: Transaction, row: WebhookEndpointRow): Promise<void> {
+  await tx.run(`INSERT INTO webhook_endpoints (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, [
+    row.environment,
+    row.id,
+    ...changeable(row),
+    row.created,
+  ]);
+}
+
+export async function updateEndpoint(tx: Transaction, row: WebhookEndpointRow): Promise<void> {
+  await tx.run(
+    `UPDATE webhook_endpoints
+     SET url = $3, events = $4, description = $5, status = $6, secret = $7, secret_created = $8, previous_secret = $9,
+         previous_until = $10
+     WHERE environment = $1 AND id = $2`,
+    [row.environment, row.id, ...changeable(row)],
+  );
+}
+
+function changeable(row: WebhookEndpointRow) {
+  return [
+    row.url,
+    row.events,
+    row.description,
+    row.status,
+    row.secret,
+    row.secret_created,
+    row.previous_secret,
+    row.previous_until,
+  ];
+}
+
+/** Disables the endpoint unless its URL has changed since. */
+export async function disableEndpoint(tx: Transaction, environment: number, id: string, url: string): Promise<boolean> {
+  const disabled = await tx.run(
+    `UPDATE webhook_endpoints SET status = 'disabled'
+     WHERE environment = $1 AND id = $2 AND url = $3 AND status = 'enabled'`,
+    [environment, id, url],
+  );
+  return disabled === 1;
+}
+
+export async function deleteEndpoint(tx: Transaction, environment: number, id: string): Promise<void> {
+  await tx.run("DELETE FROM webhook_endpoints WHERE environment = $1 AND id = $2", [environment, id]);
+}
+
+export function findEndpoint(queries: Queries, environment: number, id: string) {
+  return queries.get<WebhookEndpointRow>(
+    `SELECT ${COLUMNS} FROM webhook_endpoints WHERE environment = $1 AND id = $2`,
+    [environment, id],
+  );
+}
+
+export async function countEndpoints(queries: Queries, environment: number): Promise<number> {
+  const sql = "SELECT COUNT(*) AS count FROM webhook_endpoints WHERE environment = $1";
+  return (await queries.get<{ count: number }>(sql, [environment]))?.count ?? 0;
+}
+
+export function listEndpoints(queries: Queries, page: PageRequest): Promise<WebhookEndpointRow[]> {
+  return readPage<WebhookEndpointRow>(queries, "webhook_endpoints", COLUMNS, page, {});
+}
 
 /** What fan-out needs of an endpoint. */
 export interface SubscribedEndpoint {
@@ -11,4 +94,38 @@ export function enabledEndpoints(queries: Queries, environment: number): Promise
   return queries.all("SELECT id, events FROM webhook_endpoints WHERE environment = $1 AND status = 'enabled'", [
     environment,
   ]);
+}
+
+/** What an attempt needs of an endpoint: where to, signed by what, and the clock that says what is due. */
+export interface DeliveryTarget {
+  environment: number;
+  id: string;
+  url: string;
+  status: "enabled" | "disabled";
+  secret: Uint8Array;
+  previous_secret: Uint8Array | null;
+  previous_until: number | null;
+  clock_offset: number;
+  clock_held_until: number;
+}
+
+export function findTarget(queries: Queries, environment: number, id: string) {
+  return queries.get<DeliveryTarget>(
+    `SELECT w.environment, w.id, w.url, w.status, w.secret, w.previous_secret, w.previous_until, v.clock_offset,
+            v.clock_held_until
+     FROM webhook_endpoints w JOIN environments v ON v.id = w.environment
+     WHERE w.environment = $1 AND w.id = $2`,
+    [environment, id],
+  );
+}
+
+/** Disabled endpoints for which deliveries made before an id of their kind still wait. */
+export function disabledWithWaiting(queries: Queries, environment: number, madeBefore: string) {
+  return queries.all<{ environment: number; id: string }>(
+    `SELECT w.environment, w.id FROM webhook_endpoints w
+     WHERE w.environment = $1 AND w.status = 'disabled' AND EXISTS (
+       SELECT 1 FROM deliveries d
+       WHERE d.environment = w.environment AND d.endpoint_id = w.id AND d.status = 'pending' AND d.id < $2)`,
+    [environment, madeBefore],
+  );
 }

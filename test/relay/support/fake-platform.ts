@@ -12,6 +12,8 @@ export interface LoggedEvent {
   id: string;
   type: string;
   body: string;
+  /** On a replay: the id that names its place. */
+  cursor?: string;
 }
 
 export interface FakePlatformOptions {
@@ -84,9 +86,12 @@ export class FakePlatform {
   append(type = "order.completed", body?: string): LoggedEvent {
     const id = this.#nextId("event", this.time);
     const event = { id, type, body: body ?? JSON.stringify({ id, type, object: "event" }) };
-    this.log.push(event);
-    for (const session of this.sessions) session.pump();
-    return event;
+    return this.#append(event);
+  }
+
+  /** Commits an event once more, at the end of the log. */
+  replay(event: LoggedEvent): LoggedEvent {
+    return this.#append({ ...event, cursor: this.#nextId("event", this.time) });
   }
 
   acknowledged(id: string): AckFrame[] {
@@ -122,7 +127,7 @@ export class FakePlatform {
       frame: "ready",
       session: this.#nextId("listener", this.time),
       secret: SESSION_SECRET,
-      cursor: this.log[position - 1]?.id ?? this.#nextId("event", this.time),
+      cursor: this.#cursorOf(position) ?? this.#nextId("event", this.time),
       account: "acct_1",
       environment: "sandbox",
       subscriptions: ["*"],
@@ -131,9 +136,20 @@ export class FakePlatform {
     session.pump();
   }
 
+  #cursorOf(position: number): string | undefined {
+    const event = this.log[position - 1];
+    return event?.cursor ?? event?.id;
+  }
+
+  #append(event: LoggedEvent): LoggedEvent {
+    this.log.push(event);
+    for (const session of this.sessions) session.pump();
+    return event;
+  }
+
   #positionBehind(after: string): number {
     if (after.startsWith("-")) return 0;
-    const next = after === "now" ? -1 : this.log.findIndex(({ id }) => id > after);
+    const next = after === "now" ? -1 : this.log.findIndex(({ id, cursor = id }) => cursor > after);
     return next === -1 ? this.log.length : next;
   }
 }
@@ -145,7 +161,8 @@ export class FakeSession {
   readonly unacknowledged = new Map<number, string>();
   /** The most events that were ever unacknowledged at once. */
   peak = 0;
-  pings = 0;
+  /** What the client's pings carried. */
+  readonly pings: string[] = [];
   closeCode: number | undefined;
   #platform: FakePlatform;
   #position: number;
@@ -159,8 +176,8 @@ export class FakeSession {
     this.#position = position;
     this.#window = window;
     socket.on("error", () => socket.terminate());
-    socket.on("ping", () => {
-      this.pings += 1;
+    socket.on("ping", (data) => {
+      this.pings.push(data.toString("latin1"));
       platform.changed();
     });
     socket.on("close", (code) => {
@@ -170,16 +187,24 @@ export class FakeSession {
     socket.on("message", (data: Buffer) => this.#acknowledge(parseClientFrame(data.toString("utf8"))));
   }
 
+  /** Afterwards the client has read all that was sent here before, and what it sent in turn is read here. */
+  async roundTrip(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.socket.once("pong", () => resolve());
+      this.socket.ping();
+    });
+  }
+
   send(frame: PlatformFrame): void {
     this.socket.send(JSON.stringify(frame));
   }
 
   /** Sends an event outside the log's order. */
-  sendEvent({ id, type, body }: LoggedEvent): void {
+  sendEvent(event: LoggedEvent): void {
     this.#sequence += 1;
-    this.unacknowledged.set(this.#sequence, id);
+    this.unacknowledged.set(this.#sequence, event.id);
     this.peak = Math.max(this.peak, this.unacknowledged.size);
-    this.send({ frame: "event", seq: this.#sequence, id, type, body });
+    this.send({ frame: "event", seq: this.#sequence, ...event });
   }
 
   pump(): void {

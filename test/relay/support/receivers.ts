@@ -81,6 +81,38 @@ export async function startRawReceiver(answer: (socket: Socket) => void): Promis
   return { url: new URL(`http://127.0.0.1:${port}/hook`), connections: () => connections };
 }
 
+/** A receiver over TLS that answers the greeting only when it is told to. */
+export async function startHesitantReceiver(): Promise<{
+  url: URL;
+  requests: string[];
+  connected(): Promise<Socket>;
+  greet(): void;
+}> {
+  const requests: string[] = [];
+  const secure = createSecureServer({ key: TEST_KEY, cert: TEST_CERTIFICATE }, (message, reply) => {
+    requests.push(String(message.headers["service-event-id"]));
+    reply.end();
+  });
+  let greeting = false;
+  const held: Socket[] = [];
+  const greet = (socket: Socket) => {
+    secure.emit("connection", socket);
+    socket.resume();
+  };
+  const server = createTcpServer({ pauseOnConnect: true }, (socket) => (greeting ? greet(socket) : held.push(socket)));
+  const connected = new Promise<Socket>((resolve) => server.once("connection", resolve));
+  const port = await listen(server, "127.0.0.1");
+  return {
+    url: new URL(`https://127.0.0.1:${port}`),
+    requests,
+    connected: () => connected,
+    greet() {
+      greeting = true;
+      for (const socket of held.splice(0)) greet(socket);
+    },
+  };
+}
+
 /** A port on which nothing listens. */
 export async function closedPort(): Promise<number> {
   const server = createTcpServer();

@@ -12,9 +12,13 @@ const file = join(folder, "data.db");
 const ballast = join(folder, "ballast");
 const BIG = "x".repeat(6_000_000);
 
+function limitFiles(bytes: string): void {
+  execFileSync("sh", ["-c", `prlimit --pid ${process.pid} --fsize=${bytes}:unlimited`]);
+}
+
 function fill(): void {
   if (means === "limit") {
-    execFileSync("prlimit", ["--pid", `${process.pid}`, "--fsize=200000:unlimited"]);
+    limitFiles("200000");
     return;
   }
   for (const size of [65_536, 4096, 1]) {
@@ -27,7 +31,7 @@ function fill(): void {
 }
 
 function free(): void {
-  if (means === "limit") execFileSync("prlimit", ["--pid", `${process.pid}`, "--fsize=unlimited:unlimited"]);
+  if (means === "limit") limitFiles("unlimited");
   else rmSync(ballast);
 }
 

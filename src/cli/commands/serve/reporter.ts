@@ -62,6 +62,11 @@ function humanReporter(context: Context): Reporter {
         output.line(
           `${time}  ${colorStatus(status, styles)}  ${method.padEnd(6)} ${path}  ${dim(`${duration_ms} ms  ${request_id}`)}`,
         );
+      } else if (activity.event === "delivery") {
+        const { status, status_code, error, event_type, event_id, endpoint, attempt, duration_ms } = activity;
+        const result = status_code === null ? styles.bad("ERR") : colorStatus(status_code, styles);
+        const rest = [`${duration_ms} ms`, `attempt ${attempt}`, status, event_id, error].filter(Boolean).join("  ");
+        output.line(`${time}  ${result}  ${"→".padEnd(6)} ${endpoint}  ${event_type}  ${dim(rest)}`);
       } else if (activity.event === "listener") {
         output.line(
           `${time}  ${activity.state === "connected" ? "→" : "←"} listener ${activity.state}  ${dim(activity.listener)}`,

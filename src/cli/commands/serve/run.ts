@@ -38,6 +38,7 @@ async function start(options: ServeOptions, context: Context, database: string, 
       version: context.version,
       log: reporter.log,
       report: reporter.activity,
+      allowPrivateTargets: options.allowPrivateTargets,
     });
   } catch (error) {
     throw explain(error, options);

@@ -126,7 +126,13 @@ async function readObject(name: string, context: Context): Promise<Record<string
 function callLine({ method, path, status, id, milliseconds }: Call, { output }: Context): string {
   if (!output.terminal) return [method, path, status, printable(id)].join("\t");
   const { styles } = output;
-  return `${styles.strong(method.padEnd(6))} ${path}  ${styles.good(String(status))}  ${styles.accent(printable(id))}  ${styles.dim(formatDuration(milliseconds))}`;
+  const made = path.includes(id) ? [] : [styles.accent(printable(id))];
+  return [
+    styles.good(String(status)),
+    `${styles.strong(method)} ${path}`,
+    ...made,
+    styles.dim(formatDuration(milliseconds)),
+  ].join("  ");
 }
 
 function uniqueName(context: Context): string {

@@ -1,7 +1,8 @@
 import type { EventType } from "../../../contract/event-types.ts";
-import { Event, EventCreate, EventList, EventListQuery } from "../../../contract/schemas/event.ts";
+import { Event, EventCreate, EventList, EventListQuery, EventReplay, Replay } from "../../../contract/schemas/event.ts";
 import { emitByHand, getEvent, isRelatable, pageOfEvents } from "../../domain/events.ts";
 import { invalidFields } from "../../domain/api-error.ts";
+import { replayEvent } from "../../domain/replay.ts";
 import type { Vault } from "../../vault.ts";
 import { answerList } from "../list.ts";
 import { type Operation, RawJson, readOperation, writeOperation } from "../operation.ts";
@@ -52,6 +53,16 @@ export function eventOperations(vault: Vault): Operation[] {
       reply: { status: 201, schema: Event },
       write: async ({ body }, tx, occasion) =>
         new RawJson((await emitByHand(tx, occasion, body.type as EventType, body.data)).body),
+    }),
+    writeOperation({
+      name: "replayEvent",
+      summary: "Send an event of the last 30 days again",
+      method: "POST",
+      path: "/v1/events/{id}/replay",
+      scope: "events:write",
+      body: EventReplay,
+      reply: { status: 201, schema: Replay },
+      write: ({ id, body }, tx, occasion) => replayEvent(tx, occasion, id, body),
     }),
   ];
 }

@@ -4,7 +4,7 @@ import type { Migration } from "./migration.ts";
 export const delivery: Migration = {
   number: 2,
   name: "delivery",
-  statements: ({ id, integer, sequence }) => [
+  statements: ({ id, integer, sequence, clustered }) => [
     // The environment's time is real time and the offset, in milliseconds; only a sandbox's is ever moved.
     `ALTER TABLE environments ADD COLUMN clock_offset ${integer} NOT NULL DEFAULT 0`,
     `ALTER TABLE environments ADD COLUMN clock_held_until ${integer} NOT NULL DEFAULT 0`,
@@ -16,7 +16,7 @@ export const delivery: Migration = {
        id ${id} PRIMARY KEY, environment INTEGER NOT NULL REFERENCES environments (id), event_id ${id} NOT NULL,
        event_type TEXT NOT NULL, endpoint_id ${id}, listener_id ${id}, status TEXT NOT NULL,
        attempt_count INTEGER NOT NULL, first_attempt ${integer}, next_attempt ${integer}, lease_until ${integer},
-       lease_token TEXT, created ${integer} NOT NULL)`,
+       lease_token TEXT, created ${integer} NOT NULL) ${clustered}`,
     `CREATE INDEX deliveries_by_status ON deliveries (environment, status, id)`,
     `CREATE INDEX deliveries_by_endpoint ON deliveries (environment, endpoint_id, status, id)
        WHERE endpoint_id IS NOT NULL`,
@@ -27,7 +27,7 @@ export const delivery: Migration = {
     `CREATE INDEX deliveries_leased ON deliveries (lease_until) WHERE lease_until IS NOT NULL`,
     `CREATE TABLE attempts (
        delivery_id ${id} NOT NULL, number INTEGER NOT NULL, at ${integer} NOT NULL, status_code INTEGER, error TEXT,
-       duration_ms INTEGER NOT NULL, response_excerpt TEXT, PRIMARY KEY (delivery_id, number))`,
+       duration_ms INTEGER NOT NULL, response_excerpt TEXT, PRIMARY KEY (delivery_id, number)) ${clustered}`,
 
     // A replay's place in the log lies behind the event with the number after_seq. Its id is what a listener resumes by.
     `CREATE TABLE replays (

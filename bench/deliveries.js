@@ -1,0 +1,98 @@
+// Webhook deliveries: a queue of events through the built platform to a receiver in another process, every attempt
+// durable; against undici posting the same signed bytes to the same receiver. `node bench/run.js deliveries`.
+import { median, startNode, startService, stop } from "./measure.js";
+
+const ENDPOINTS = 8;
+const EVENTS = 1_250;
+const BYTES = 1024;
+const ROUNDS = 3;
+/** A queue a hundred times as long must drain at the same rate; its endpoints are as many as one environment may have. */
+const LONG = { endpoints: 100, events: Number(process.env.BENCH_LONG_EVENTS ?? 1_000) };
+
+function api({ ready }) {
+  return async (method, path, body) => {
+    const reply = await fetch(ready.base_url + path, {
+      method,
+      headers: { authorization: `Bearer ${ready.sandbox_key}`, "content-type": "application/json" },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    if (!reply.ok) throw new Error(await reply.text());
+    return reply.json();
+  };
+}
+
+function order(receiver, order) {
+  receiver.child.stdin.write(`${JSON.stringify(order)}\n`);
+}
+
+/** Lets held replies go and answers the rate at which so many requests are then answered. */
+async function rateOf(receiver, count, start = async () => {}) {
+  const done = new Promise((resolve) => {
+    receiver.lines.once("line", (line) => resolve(JSON.parse(line)));
+  });
+  order(receiver, { target: count });
+  await start();
+  const { seconds } = await done;
+  return count / seconds;
+}
+
+/** Queues events for endpoints whose receiver holds its replies back, then measures how fast the queue drains. */
+async function drainRate(service, receiver, { endpoints, events }) {
+  const call = api(service);
+  const made = await Promise.all(
+    Array.from({ length: endpoints }, (_, index) =>
+      call("POST", "/v1/webhook_endpoints", { url: `${receiver.ready.url}${index}`, events: ["order.completed"] }),
+    ),
+  );
+  order(receiver, { hold: true });
+  const one = () =>
+    call("POST", "/v1/events", { type: "order.completed", data: { id: "ord_1", filler: "x".repeat(BYTES - 218) } });
+  for (let count = 0; count < events; count += 50) {
+    await Promise.all(Array.from({ length: Math.min(50, events - count) }, one));
+  }
+  // What was under way for longer than an attempt may take is tried again later.
+  const rate = await rateOf(receiver, Math.floor(events * endpoints * 0.97));
+  await Promise.all(made.map(({ id }) => call("DELETE", `/v1/webhook_endpoints/${id}`)));
+  return rate;
+}
+
+async function directRate(receiver) {
+  const count = EVENTS * ENDPOINTS;
+  return rateOf(receiver, count, () =>
+    startNode(["bench/signed-posts.js", receiver.ready.url, String(count), String(BYTES)]),
+  );
+}
+
+export async function benchDeliveries() {
+  const service = await startService();
+  service.lines.on("line", () => {});
+  const receiver = await startNode(["bench/delivery-receiver.js"], { input: "pipe" });
+  const direct = [];
+  const delivered = [];
+  await directRate(receiver);
+  await drainRate(service, receiver, { endpoints: ENDPOINTS, events: EVENTS });
+  for (let round = 0; round < ROUNDS; round++) {
+    direct.push(await directRate(receiver));
+    delivered.push(await drainRate(service, receiver, { endpoints: ENDPOINTS, events: EVENTS }));
+  }
+  const short = await drainRate(service, receiver, { endpoints: LONG.endpoints, events: 100 });
+  const long = await drainRate(service, receiver, LONG);
+  await stop(service);
+  receiver.child.kill();
+  return [
+    {
+      name: `Deliveries: ${EVENTS * ENDPOINTS} of ${BYTES} bytes to ${ENDPOINTS} endpoints, every attempt durable`,
+      figure: `${Math.round(median(delivered))} deliveries/s`,
+      baseline: `${Math.round(median(direct))} signed undici POSTs/s, concurrency 32`,
+      ratio: median(delivered.map((value, i) => value / direct[i])),
+      goal: "≥ 0.50",
+    },
+    {
+      name: `Deliveries: a queue of ${LONG.events * LONG.endpoints} to ${LONG.endpoints} endpoints`,
+      figure: `${Math.round(long)} deliveries/s`,
+      baseline: `${Math.round(short)} deliveries/s from a queue of ${100 * LONG.endpoints}`,
+      ratio: long / short,
+      goal: "0.80 to 1.20",
+    },
+  ];
+}

@@ -1,0 +1,54 @@
+import { timingSafeEqual } from "node:crypto";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { formatTimestamp } from "../../contract/timestamps.ts";
+import { parseAddress } from "../domain/addresses.ts";
+import { ApiError } from "../domain/api-error.ts";
+import { missing } from "../domain/missing.ts";
+import { createLinkToken, SIGN_IN_LINK_SECONDS } from "../domain/sign-in-links.ts";
+import type { Services } from "../services.ts";
+import { firstOwner } from "../storage/users.ts";
+
+export const SIGN_IN_LINKS_PATH = "/admin/sign_in_links";
+
+/** What a new link is answered with. */
+export interface SignInLink {
+  sign_in_url: string;
+  /** Who is signed in by it. */
+  email: string;
+  expires_at: string;
+}
+
+/** Commands of the machine's own administrator, proven by the token that lies beside the database. */
+export function adminRoutes(app: FastifyInstance, services: Services, token: string): void {
+  const { database, vault, clock } = services;
+  const wanted = vault.digest(token);
+
+  const assertAdministrator = ({ raw }: FastifyRequest) => {
+    const peer = parseAddress(raw.socket.remoteAddress ?? "");
+    const isLocal = peer?.family === 4 ? peer.value >> 24n === 127n : peer?.value === 1n;
+    const sent = vault.digest(/^Bearer (\S+)$/.exec(raw.headers.authorization ?? "")?.[1] ?? "");
+    if (isLocal && timingSafeEqual(sent, wanted)) return;
+    throw new ApiError("invalid_credential", "This takes the token beside the database, from the same machine.", {
+      headers: { "WWW-Authenticate": 'Bearer realm="service-admin"' },
+    });
+  };
+
+  app.post(SIGN_IN_LINKS_PATH, async (request, reply): Promise<SignInLink> => {
+    assertAdministrator(request);
+    const now = clock.now();
+    const owner = (await firstOwner(database)) ?? missing("user", "owner");
+    const link = await database.write((tx) =>
+      createLinkToken(tx, services, { userId: owner.id, invitation: false, now }),
+    );
+    void reply.code(201);
+    return {
+      sign_in_url: signInUrl(services.baseUrl, link),
+      email: owner.email,
+      expires_at: formatTimestamp(now + SIGN_IN_LINK_SECONDS * 1000),
+    };
+  });
+}
+
+export function signInUrl(baseUrl: string, token: string): string {
+  return `${baseUrl}/sign-in/link?token=${token}`;
+}

@@ -1,0 +1,104 @@
+import type { Dispatcher } from "undici";
+import { LIMITS } from "../../contract/limits.ts";
+import type { Clock } from "../ports.ts";
+import { describeAttemptError, describeTimeout } from "./attempt-error.ts";
+import { readRetryAfter } from "./retry-after.ts";
+
+/** What came of one POST. Without a complete reply in time, `error` says why and there is no status. */
+export interface Reply {
+  statusCode: number | null;
+  error: string | null;
+  durationMs: number;
+  /** The beginning of the reply's body, as text; null where it had none. */
+  excerpt: string | null;
+  /** What a 429 or 503 asked for, in milliseconds. */
+  retryAfter: number | undefined;
+}
+
+/**
+ * One POST of a delivery: 10 s from here to the reply's last byte, names and TLS included; redirects are not followed;
+ * of the body 16 KiB are read, then the connection is dropped (decisions 5). A handler object of the HTTP client's own:
+ * a promise and a stream for each attempt would cost a third of the rate.
+ */
+export class Attempt implements Dispatcher.DispatchHandler {
+  private readonly clock: Clock;
+  private readonly ended: (reply: Reply) => void;
+  private readonly startedAt: number;
+  private readonly cancelDeadline: () => void;
+  private controller: Dispatcher.DispatchController | undefined;
+  private statusCode: number | undefined;
+  private retryAfter: number | undefined;
+  private chunks: Buffer[] = [];
+  private bytes = 0;
+  private over = false;
+
+  constructor(clock: Clock, ended: (reply: Reply) => void) {
+    this.clock = clock;
+    this.ended = ended;
+    this.startedAt = clock.now();
+    this.cancelDeadline = clock.after(LIMITS.deliverySeconds * 1000, () => this.expire());
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    // The limit passed while the connection was being made.
+    if (this.over) controller.abort(new Error("the attempt is over"));
+  }
+
+  onResponseStart(_controller: unknown, status: number, headers: Record<string, string | string[] | undefined>): void {
+    if (status < 200) return;
+    this.statusCode = status;
+    const header = headers["retry-after"];
+    this.retryAfter = readRetryAfter(status, Array.isArray(header) ? header[0] : header, this.clock.now());
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.over) return;
+    const room = LIMITS.deliveryExcerptBytes - this.bytes;
+    this.bytes += chunk.length;
+    // Copied, or a few bytes would keep the connection's whole buffer.
+    this.chunks.push(Buffer.from(chunk.subarray(0, room)));
+    if (chunk.length <= room) return;
+    this.end(null);
+    controller.abort(new Error("the rest of the reply is not wanted"));
+  }
+
+  onResponseEnd(): void {
+    this.end(null);
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    this.end(describeAttemptError(error));
+  }
+
+  private expire(): void {
+    this.end(describeTimeout(LIMITS.deliverySeconds));
+    this.controller?.abort(new Error("the time limit has passed"));
+  }
+
+  private end(error: string | null): void {
+    if (this.over) return;
+    this.over = true;
+    this.cancelDeadline();
+    const durationMs = this.clock.now() - this.startedAt;
+    // The timer may come late; the limit holds all the same.
+    const late = durationMs > LIMITS.deliverySeconds * 1000 ? describeTimeout(LIMITS.deliverySeconds) : null;
+    const failure = error ?? late;
+    this.ended({
+      statusCode: failure === null ? (this.statusCode ?? null) : null,
+      error: failure,
+      durationMs,
+      excerpt: this.excerpt(),
+      retryAfter: this.retryAfter,
+    });
+    this.chunks = [];
+  }
+
+  private excerpt(): string | null {
+    if (this.bytes === 0) return null;
+    const body = this.chunks.length === 1 ? this.chunks[0]! : Buffer.concat(this.chunks);
+    if (this.bytes <= LIMITS.deliveryExcerptBytes) return body.toString("utf8");
+    // Streaming mode leaves out a character that the limit has cut in two.
+    return new TextDecoder().decode(body, { stream: true });
+  }
+}

@@ -1,0 +1,141 @@
+import { Agent } from "undici";
+import { DELIVERY_USER_AGENT, HEADERS } from "../../contract/headers.ts";
+import { sign } from "../../webhooks/sign.ts";
+import type { Clock, Random } from "../ports.ts";
+import type { AttemptOutcome, QueuedDelivery } from "../storage/delivery-queue.ts";
+import { storableText } from "../storage/attempts.ts";
+import { Attempt, type Reply } from "./attempt.ts";
+import { nextAttemptAt } from "./schedule.ts";
+import type { TargetGuard } from "./target-guard.ts";
+
+/** Where an endpoint's deliveries go, as it was when they were claimed. */
+export interface Destination {
+  endpointId: string;
+  url: URL;
+  /** The URL as the endpoint has it. */
+  urlText: string;
+  secrets: readonly string[];
+}
+
+/** A leased delivery, ready to be attempted. */
+export interface Job {
+  delivery: QueuedDelivery;
+  token: string;
+  destination: Destination;
+  /** When the attempt begins, in the environment's time. */
+  at: number;
+}
+
+/** A delivery whose attempt is over, to be recorded. */
+export interface Finished {
+  delivery: QueuedDelivery;
+  endpointId: string;
+  outcome: AttemptOutcome;
+  /** Set where the receiver said that it is gone (410): the URL that said so. */
+  goneUrl: string | undefined;
+}
+
+/** An idle connection is dropped this soon: sooner than most receivers drop theirs, which would fail the next attempt. */
+const KEEP_ALIVE_MILLISECONDS = 1000;
+const GONE = 410;
+
+/** Carries deliveries to their receivers: signs, posts, and judges what came back. */
+export class Courier {
+  private readonly agent: Agent;
+  private readonly clock: Clock;
+  private readonly random: Random;
+
+  constructor(guard: TargetGuard, clock: Clock, random: Random) {
+    this.clock = clock;
+    this.random = random;
+    this.agent = new Agent({
+      connect: guard.connector,
+      keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
+      keepAliveMaxTimeout: KEEP_ALIVE_MILLISECONDS,
+      // Each attempt has its own time limit, over all of it.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  }
+
+  /** Makes one attempt; `ended` is called once, at the latest when its time limit passes. */
+  attempt(job: Job, ended: (finished: Finished) => void): void {
+    const { delivery, destination } = job;
+    const payload = Buffer.from(delivery.body);
+    const timestamp = Math.floor(this.clock.now() / 1000);
+    const headers = {
+      "Content-Type": "application/json",
+      "User-Agent": DELIVERY_USER_AGENT,
+      [HEADERS.signature]: sign({ payload, secrets: destination.secrets, timestamp }),
+      [HEADERS.eventId]: delivery.event_id,
+      [HEADERS.deliveryAttempt]: String(delivery.attempt_count + 1),
+    };
+    const { origin, pathname, search } = destination.url;
+    this.agent.dispatch(
+      { origin, path: pathname + search, method: "POST", headers, body: payload },
+      new Attempt(this.clock, (reply) => ended(judge(job, reply, this.random.fraction()))),
+    );
+  }
+
+  /** Cuts what is still open. */
+  async close(): Promise<void> {
+    await this.agent.destroy();
+  }
+}
+
+/** What a reply means for its delivery (decisions 5). */
+function judge(job: Job, reply: Reply, fraction: number): Finished {
+  const { delivery, token, destination, at } = job;
+  const { statusCode, error, durationMs, excerpt, retryAfter } = reply;
+  const succeeded = statusCode !== null && statusCode >= 200 && statusCode < 300;
+  const gone = statusCode === GONE;
+  const failed = {
+    attempts: delivery.attempt_count + 1,
+    firstAttempt: delivery.first_attempt ?? at,
+    endedAt: at + durationMs,
+    retryAfter,
+  };
+  const next = succeeded || gone ? undefined : nextAttemptAt(failed, fraction);
+  return {
+    delivery,
+    endpointId: destination.endpointId,
+    outcome: {
+      id: delivery.id,
+      token,
+      status: succeeded ? "succeeded" : next === undefined ? "failed" : "pending",
+      next_attempt: next ?? null,
+      at,
+      status_code: statusCode,
+      error: error === null ? null : storableText(error),
+      duration_ms: durationMs,
+      response_excerpt: excerpt === null ? null : storableText(excerpt),
+    },
+    goneUrl: gone ? destination.urlText : undefined,
+  };
+}
+
+/** Ends a delivery without an attempt, and says why. */
+export function abandon(
+  delivery: QueuedDelivery,
+  endpointId: string,
+  token: string,
+  at: number,
+  reason: string,
+): Finished {
+  return {
+    delivery,
+    endpointId,
+    outcome: {
+      id: delivery.id,
+      token,
+      status: "failed",
+      next_attempt: null,
+      at,
+      status_code: null,
+      error: reason,
+      duration_ms: 0,
+      response_excerpt: null,
+    },
+    goneUrl: undefined,
+  };
+}

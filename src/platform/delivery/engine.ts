@@ -1,0 +1,36 @@
+import type { Services } from "../services.ts";
+import { Courier } from "./courier.ts";
+import { DeliveryWorker } from "./worker.ts";
+import { SecretOpener } from "./secret-opener.ts";
+import type { DeliveryLimits } from "./slots.ts";
+import type { TargetGuard } from "./target-guard.ts";
+import { type AdvanceResult, TestClockAdvancer } from "./test-clock.ts";
+import { createWaitingEnder } from "./waiting-ender.ts";
+
+/** All that attempts deliveries in this process. */
+export interface DeliveryEngine {
+  start(): Promise<void>;
+  /** Begins nothing more; resolves when the attempts under way have ended, within their time limit, and are recorded. */
+  stop(): Promise<void>;
+  /** Moves a sandbox's time by so many seconds and attempts what falls due on the way. Throws ApiError. */
+  advance(environment: number, seconds: number): Promise<AdvanceResult>;
+}
+
+export function createDeliveryEngine(services: Services, guard: TargetGuard, limits: DeliveryLimits): DeliveryEngine {
+  const courier = new Courier(guard, services.clock, services.random);
+  const opener = new SecretOpener(services.vault);
+  const worker = new DeliveryWorker(services, courier, opener, limits);
+  const advancer = new TestClockAdvancer(services, courier, opener, limits);
+  const ender = createWaitingEnder(services);
+  return {
+    async start() {
+      await worker.start();
+      ender.start();
+    },
+    async stop() {
+      await Promise.all([worker.stop(), advancer.stop(), ender.stop()]);
+      await courier.close();
+    },
+    advance: (environment, seconds) => advancer.advance(environment, seconds),
+  };
+}

@@ -1,0 +1,42 @@
+import { LIMITS } from "../../contract/limits.ts";
+
+const FIRST_WAIT = LIMITS.retryFirstSeconds * 1000;
+const LONGEST_WAIT = LIMITS.retryMostSeconds * 1000;
+const TOTAL = LIMITS.retryTotalSeconds * 1000;
+/** The wait is multiplied by a random factor from 1 - this to 1 + this. */
+const JITTER = 0.2;
+
+/** A failed attempt, in Unix milliseconds of the environment's clock. */
+export interface FailedAttempt {
+  /** How many attempts were made, this one included. */
+  attempts: number;
+  /** When the first attempt began. */
+  firstAttempt: number;
+  /** When this one ended. */
+  endedAt: number;
+  /** What the receiver asked for (`Retry-After`), in milliseconds. */
+  retryAfter?: number | undefined;
+}
+
+/**
+ * When to try again, or undefined where that would be more than 3 days after the first attempt (decisions 5). The n-th
+ * wait is `min(30 s · 2^(n-1), 6 h)`, times a factor in [0.8, 1.2], never above 6 h; the receiver can lengthen it up to
+ * there. `fraction` is random, in [0, 1).
+ */
+export function nextAttemptAt(failed: FailedAttempt, fraction: number): number | undefined {
+  const wait = Math.min(FIRST_WAIT * 2 ** (failed.attempts - 1), LONGEST_WAIT);
+  const jittered = wait * (1 - JITTER + 2 * JITTER * fraction);
+  const wanted = Math.min(Math.max(jittered, failed.retryAfter ?? 0), LONGEST_WAIT);
+  const at = failed.endedAt + Math.round(wanted);
+  return isWithinRetries(failed.firstAttempt, at) ? at : undefined;
+}
+
+/** True while an attempt may still be made. */
+export function isWithinRetries(firstAttempt: number, at: number): boolean {
+  return at <= firstAttempt + TOTAL;
+}
+
+/** What began before this has had all of its attempts. */
+export function retriesEndedBefore(now: number): number {
+  return now - TOTAL;
+}

@@ -1,0 +1,148 @@
+import { BlockList, isIP, type LookupFunction } from "node:net";
+import { buildConnector } from "undici";
+
+/** What deliveries may reach, in one place (decisions 5). */
+export interface TargetGuard {
+  /** Why a URL's host can never be delivered to, or undefined; a name is judged by its addresses, at every connection. */
+  refusalOf(url: URL): string | undefined;
+  /** Opens the connections of deliveries: to addresses that were judged, and to no others. */
+  readonly connector: buildConnector.connector;
+}
+
+/** A target that deliveries never reach. The message says which and why. */
+export class BlockedTargetError extends Error {
+  override name = "BlockedTargetError";
+  readonly code = "EBLOCKED";
+}
+
+/** IPv4 that is not on the public internet (IANA's special-purpose registry). */
+const BLOCKED_IPV4: readonly [network: string, bits: number, what: string][] = [
+  ["0.0.0.0", 8, "this host"],
+  ["10.0.0.0", 8, "private"],
+  ["100.64.0.0", 10, "carrier-grade NAT"],
+  ["127.0.0.0", 8, "loopback"],
+  ["169.254.0.0", 16, "link-local, where cloud metadata is served"],
+  ["172.16.0.0", 12, "private"],
+  ["192.0.0.0", 24, "reserved for protocols"],
+  ["192.0.2.0", 24, "reserved for documentation"],
+  ["192.88.99.0", 24, "a 6to4 relay"],
+  ["192.168.0.0", 16, "private"],
+  ["198.18.0.0", 15, "reserved for benchmarks"],
+  ["198.51.100.0", 24, "reserved for documentation"],
+  ["203.0.113.0", 24, "reserved for documentation"],
+  ["224.0.0.0", 4, "multicast"],
+  ["240.0.0.0", 4, "reserved or broadcast"],
+];
+
+/** IPv6 is public in 2000::/3 alone, so mapped, translated (64:ff9b::), unique local and link-local need no names here. */
+const PUBLIC_IPV6: readonly [network: string, bits: number] = ["2000::", 3];
+const BLOCKED_IPV6: readonly [network: string, bits: number, what: string][] = [
+  ["2001::", 23, "reserved for protocols, Teredo among them"],
+  ["2001:db8::", 32, "reserved for documentation"],
+  ["2002::", 16, "a 6to4 address, which carries an IPv4 address"],
+  ["3fff::", 20, "reserved for documentation"],
+];
+
+const blocked4 = BLOCKED_IPV4.map(([network, bits, what]) => ({ list: subnet(network, bits, "ipv4"), what }));
+const blocked6 = BLOCKED_IPV6.map(([network, bits, what]) => ({ list: subnet(network, bits, "ipv6"), what }));
+const public6 = subnet(...PUBLIC_IPV6, "ipv6");
+
+function subnet(network: string, bits: number, family: "ipv4" | "ipv6"): BlockList {
+  const list = new BlockList();
+  list.addSubnet(network, bits, family);
+  return list;
+}
+
+/** Why an address is out of bounds, or undefined where it is public. The text must be an IP address. */
+export function refusalOfAddress(address: string): string | undefined {
+  const [plain = ""] = address.split("%", 1);
+  if (isIP(plain) === 4) return blocked4.find(({ list }) => list.check(plain, "ipv4"))?.what;
+  if (!public6.check(plain, "ipv6")) return "not a public IPv6 address";
+  return blocked6.find(({ list }) => list.check(plain, "ipv6"))?.what;
+}
+
+/** With `allowPrivate` every address may be reached, for work on one machine. */
+export function createTargetGuard({
+  allowPrivate,
+  lookup,
+}: {
+  allowPrivate: boolean;
+  /** Resolves names, as `dns.lookup` does. */
+  lookup: LookupFunction;
+}): TargetGuard {
+  if (allowPrivate) {
+    return { refusalOf: () => undefined, connector: connectorWith(sharedLookup(lookup)) };
+  }
+  const connect = connectorWith(judgedLookup(sharedLookup(lookup)));
+  return {
+    refusalOf: ({ hostname, protocol }) => (protocol === "https:" ? refusalOfHost(hostname) : "https is required"),
+    connector: (options, callback) => {
+      // A literal address is connected to without a look-up.
+      const what = refusalOfHost(options.hostname);
+      if (what === undefined) return connect(options, callback);
+      return callback(blocked(options.hostname, what), null);
+    },
+  };
+}
+
+function refusalOfHost(hostname: string): string | undefined {
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  if (isIP(host.split("%", 1)[0]!) !== 0) return refusalOfAddress(host);
+  return /(^|\.)localhost\.?$/i.test(host) ? "loopback" : undefined;
+}
+
+function connectorWith(lookup: LookupFunction): buildConnector.connector {
+  // Each attempt has its own limit, which ends before this one.
+  return buildConnector({ lookup, timeout: 10_000, allowH2: false });
+}
+
+/** Fails where any of a name's addresses is out of bounds: which one a connection would take is not ours to guess. */
+function judgedLookup(lookup: LookupFunction): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) return callback(error, []);
+      const found = addresses as Address[];
+      for (const { address } of found) {
+        const what = refusalOfAddress(address);
+        if (what !== undefined) return callback(blocked(`${hostname} (${address})`, what), []);
+      }
+      answer(found, options.all === true, callback);
+    });
+  };
+}
+
+type Answer = Parameters<LookupFunction>[2];
+type Address = { address: string; family: number };
+
+/** One look-up at a time for a name: one that hangs must not take every thread that others' look-ups need. */
+function sharedLookup(lookup: LookupFunction): LookupFunction {
+  const waiting = new Map<string, { callback: Answer; all: boolean }[]>();
+  return (hostname, options, callback) => {
+    const mine = { callback, all: options.all === true };
+    const others = waiting.get(hostname);
+    if (others !== undefined) {
+      others.push(mine);
+      return;
+    }
+    waiting.set(hostname, [mine]);
+    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+      const asked = waiting.get(hostname) ?? [];
+      waiting.delete(hostname);
+      for (const { callback, all } of asked) {
+        if (error !== null) callback(error, []);
+        else answer(addresses as Address[], all, callback);
+      }
+    });
+  };
+}
+
+function answer(addresses: Address[], all: boolean, callback: Answer): void {
+  const [first] = addresses;
+  if (first === undefined) callback(Object.assign(new Error("The name has no address"), { code: "ENOTFOUND" }), []);
+  else if (all) callback(null, addresses);
+  else callback(null, first.address, first.family);
+}
+
+function blocked(target: string, what: string): BlockedTargetError {
+  return new BlockedTargetError(`${target} is ${what}`);
+}

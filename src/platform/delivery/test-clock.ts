@@ -1,0 +1,177 @@
+import type { TestClock } from "../../contract/schemas/test-clock.ts";
+import { formatTimestamp } from "../../contract/timestamps.ts";
+import { ApiError } from "../domain/api-error.ts";
+import type { Services } from "../services.ts";
+import type { Transaction } from "../storage/database.ts";
+import { firstDue, hasLeased } from "../storage/delivery-queue.ts";
+import { findEnvironment, holdClock, moveClock } from "../storage/environments.ts";
+import { enabledEndpoints, findTarget } from "../storage/webhook-endpoints.ts";
+import { claimAt, claimEnded, LEASE_MILLISECONDS } from "./claim.ts";
+import type { Courier, Finished, Job } from "./courier.ts";
+import { recordFinished, reportFinished } from "./record.ts";
+import type { SecretOpener } from "./secret-opener.ts";
+import type { DeliveryLimits } from "./slots.ts";
+
+/** The hold is renewed at every step; a step lasts as long as an attempt. */
+const HOLD_MILLISECONDS = 2 * LEASE_MILLISECONDS;
+const LOOK_AGAIN_MILLISECONDS = 10;
+const END_MOST = 250;
+
+export type AdvanceResult = Required<TestClock>;
+
+interface Tally {
+  attempted: number;
+  succeeded: number;
+  failed: number;
+}
+
+/** Moves a sandbox's time, and makes on the way every attempt that falls due, in order, each at its own time. */
+export class TestClockAdvancer {
+  private readonly services: Services;
+  private readonly courier: Courier;
+  private readonly opener: SecretOpener;
+  private readonly limits: DeliveryLimits;
+  private readonly owner: string;
+  private steps = 0;
+  private stopping = false;
+  private readonly running = new Set<Promise<unknown>>();
+
+  constructor(services: Services, courier: Courier, opener: SecretOpener, limits: DeliveryLimits) {
+    this.services = services;
+    this.courier = courier;
+    this.opener = opener;
+    this.limits = limits;
+    this.owner = Buffer.from(services.random.bytes(12)).toString("base64url");
+  }
+
+  /**
+   * Resolves when everything that fell due on the way was attempted. Throws ApiError `test_clock_advancing` while the
+   * clock is being moved already, `unavailable` where the platform stops meanwhile: then the clock stands where it got.
+   */
+  advance(environment: number, seconds: number): Promise<AdvanceResult> {
+    const run = this.run(environment, seconds).finally(() => this.running.delete(run));
+    this.running.add(run);
+    return run;
+  }
+
+  /** Lets attempts under way end, and goes no further. */
+  async stop(): Promise<void> {
+    this.stopping = true;
+    await Promise.allSettled(this.running);
+  }
+
+  private async run(environment: number, seconds: number): Promise<AdvanceResult> {
+    const { database, clock } = this.services;
+    const start = clock.now();
+    const held = await database.write((tx) => holdClock(tx, environment, start + HOLD_MILLISECONDS, start));
+    if (!held) throw new ApiError("test_clock_advancing", "The test clock is being moved: wait until that is done.");
+    const { clock_offset: before } = await findEnvironment(database, environment);
+    const after = before + seconds * 1000;
+    let offset = before;
+    try {
+      await this.untilNobodyElseAttempts(environment);
+      const tally = await this.attemptUntil(environment, start + before, start + after, (time) => {
+        offset = Math.min(after, Math.max(offset, time - clock.now()));
+        return offset;
+      });
+      offset = after;
+      return { object: "test_clock", now: formatTimestamp(clock.now() + after), offset_seconds: after / 1000, ...tally };
+    } finally {
+      await database.write(async (tx) => {
+        await moveClock(tx, environment, offset, 0);
+        tx.wake("deliveries");
+      });
+    }
+  }
+
+  /** Attempts that began before the clock was held belong to the time before. */
+  private async untilNobodyElseAttempts(environment: number): Promise<void> {
+    while (await hasLeased(this.services.database, environment)) await this.pause(environment);
+  }
+
+  private async pause(environment: number): Promise<void> {
+    const { clock, database } = this.services;
+    this.assertGoing();
+    await new Promise<void>((resolve) => {
+      clock.after(LOOK_AGAIN_MILLISECONDS, resolve);
+    });
+    const { clock_offset: offset } = await findEnvironment(database, environment);
+    await database.write((tx) => moveClock(tx, environment, offset, clock.now() + HOLD_MILLISECONDS));
+  }
+
+  private assertGoing(): void {
+    if (this.stopping) throw new ApiError("unavailable", "The platform is stopping; the test clock did not get there.");
+  }
+
+  /** `begin` and `end` are the environment's times; what was due before the beginning is attempted at the beginning. */
+  private async attemptUntil(
+    environment: number,
+    begin: number,
+    end: number,
+    offsetAt: (time: number) => number,
+  ): Promise<Tally> {
+    const { database, clock, report } = this.services;
+    const tally: Tally = { attempted: 0, succeeded: 0, failed: 0 };
+    let finished: Finished[] = [];
+    for (;;) {
+      const token = `${this.owner}.${(this.steps += 1)}`;
+      const step = await database.write(async (tx) => {
+        const disabled = await recordFinished(tx, finished);
+        if (this.stopping) return { disabled, jobs: undefined, ended: [] };
+        const time = await this.nextTime(tx, environment, end);
+        await moveClock(tx, environment, offsetAt(time ?? end), clock.now() + HOLD_MILLISECONDS);
+        const lease = { token, until: clock.now() + LEASE_MILLISECONDS };
+        if (time === undefined) {
+          const ended = await claimEnded(tx, lease, environment, end, END_MOST);
+          await recordFinished(tx, ended);
+          return { disabled, jobs: undefined, ended };
+        }
+        const { jobs, abandoned } = await this.claim(tx, environment, Math.max(begin, time), lease);
+        await recordFinished(tx, abandoned);
+        return { disabled, jobs, ended: abandoned };
+      });
+      reportFinished(report, finished, step.disabled);
+      reportFinished(report, step.ended, []);
+      count(tally, finished);
+      this.assertGoing();
+      if (step.jobs === undefined && step.ended.length < END_MOST) return tally;
+      finished = await this.attemptAll(step.jobs ?? []);
+    }
+  }
+
+  /** The earliest time up to the end at which something is due. */
+  private async nextTime(tx: Transaction, environment: number, end: number): Promise<number | undefined> {
+    let earliest: number | undefined;
+    for (const { id } of await enabledEndpoints(tx, environment)) {
+      const due = await firstDue(tx, id);
+      if (due !== undefined && due <= end && (earliest === undefined || due < earliest)) earliest = due;
+    }
+    return earliest;
+  }
+
+  private async claim(tx: Transaction, environment: number, time: number, lease: { token: string; until: number }) {
+    const claimant = { dialect: this.services.database.dialect, opener: this.opener, lease };
+    const jobs: Job[] = [];
+    const abandoned: Finished[] = [];
+    for (const { id } of await enabledEndpoints(tx, environment)) {
+      const limit = Math.min(this.limits.perEndpoint, this.limits.perProcess - jobs.length);
+      if (limit === 0) break;
+      const target = await findTarget(tx, environment, id);
+      if (target === undefined) continue;
+      const claim = await claimAt(tx, claimant, target, time, limit);
+      jobs.push(...claim.jobs);
+      abandoned.push(...claim.abandoned);
+    }
+    return { jobs, abandoned };
+  }
+
+  private attemptAll(jobs: readonly Job[]): Promise<Finished[]> {
+    const attempt = (job: Job) => new Promise<Finished>((resolve) => this.courier.attempt(job, resolve));
+    return Promise.all(jobs.map(attempt));
+  }
+}
+
+function count(tally: Tally, finished: readonly Finished[]): void {
+  tally.attempted += finished.length;
+  for (const { outcome } of finished) tally[outcome.status === "succeeded" ? "succeeded" : "failed"] += 1;
+}

@@ -1,0 +1,85 @@
+import type { Attempt, Delivery, DeliveryListQuery } from "../../contract/schemas/delivery.ts";
+import { formatTimestamp } from "../../contract/timestamps.ts";
+import { type AttemptRow, attemptsOf } from "../storage/attempts.ts";
+import type { Queries, Transaction } from "../storage/database.ts";
+import { findDelivery, listDeliveries, requeueDelivery, type ShownDelivery } from "../storage/deliveries.ts";
+import { findEvent } from "../storage/events.ts";
+import type { PageRequest } from "../storage/page.ts";
+import { ApiError } from "./api-error.ts";
+import { assertId, missing } from "./missing.ts";
+import type { Occasion, Tenant } from "./occasion.ts";
+import { eventExpired } from "./replay.ts";
+import { endpointDisabled } from "./webhook-endpoints.ts";
+
+export async function getDelivery(queries: Queries, tenant: Tenant, id: string): Promise<Delivery> {
+  const row = await existing(queries, tenant, id);
+  const attempts = (await attemptsOf(queries, id)).map(toAttempt);
+  return { ...toDelivery(row, tenant), attempts };
+}
+
+export async function pageOfDeliveries(
+  queries: Queries,
+  tenant: Tenant,
+  page: PageRequest,
+  { endpoint, event, status }: DeliveryListQuery,
+): Promise<Delivery[]> {
+  const rows = await listDeliveries(queries, page, { endpointId: endpoint, eventId: event, status });
+  return rows.map((row) => toDelivery(row, tenant));
+}
+
+/**
+ * Makes a failed or pending delivery due now. A failed one is tried for 3 days again. Throws ApiError
+ * `delivery_not_retryable`, `endpoint_disabled`, `endpoint_deleted` or `event_expired`.
+ */
+export async function retryDelivery(tx: Transaction, occasion: Occasion, id: string): Promise<Delivery> {
+  const row = await existing(tx, occasion.tenant, id);
+  if (row.endpoint_id === null) {
+    throw notRetryable(id, "it went to a listener; replay the event instead");
+  }
+  if (row.status === "succeeded") throw notRetryable(id, "it has succeeded; replay the event to send it again");
+  if (row.endpoint_status === null) {
+    throw new ApiError("endpoint_deleted", `The endpoint ${row.endpoint_id} was deleted: nothing can be sent to it.`);
+  }
+  if (row.endpoint_status === "disabled") throw endpointDisabled(row.endpoint_id);
+  if ((await findEvent(tx, row.environment, row.event_id)) === undefined) throw eventExpired(row.event_id);
+  await requeueDelivery(tx, row, occasion.now);
+  tx.wake("deliveries");
+  return toDelivery({ ...row, status: "pending", next_attempt: occasion.now }, occasion.tenant);
+}
+
+function notRetryable(id: string, reason: string): ApiError {
+  return new ApiError("delivery_not_retryable", `The delivery ${id} cannot be retried: ${reason}.`);
+}
+
+async function existing(queries: Queries, tenant: Tenant, id: string): Promise<ShownDelivery> {
+  assertId("delivery", id);
+  return (await findDelivery(queries, tenant.environment, id)) ?? missing("delivery", id);
+}
+
+function toDelivery(row: ShownDelivery, tenant: Tenant): Delivery {
+  // While its endpoint is disabled, a delivery waits: there is no next attempt to tell of.
+  const scheduled = row.endpoint_status === "enabled" ? row.next_attempt : null;
+  return {
+    id: row.id,
+    object: "delivery",
+    event: row.event_id,
+    event_type: row.event_type,
+    endpoint: row.endpoint_id,
+    listener: row.listener_id,
+    status: row.status,
+    attempt_count: row.attempt_count,
+    next_attempt: scheduled === null ? null : formatTimestamp(scheduled),
+    livemode: tenant.livemode,
+    created: formatTimestamp(row.created),
+  };
+}
+
+function toAttempt(row: AttemptRow): Attempt {
+  return {
+    at: formatTimestamp(row.at),
+    status_code: row.status_code,
+    error: row.error,
+    duration_ms: row.duration_ms,
+    response_excerpt: row.response_excerpt,
+  };
+}

@@ -1,0 +1,69 @@
+import { isIP } from "node:net";
+import { LIMITS } from "../../contract/limits.ts";
+import type { FieldError } from "../../contract/errors.ts";
+
+/** What decides whether a URL can be an endpoint's. */
+export interface EndpointUrlRules {
+  /** Whether the endpoint may be plain http: in a sandbox of a platform for local work. */
+  allowHttp: boolean;
+  /** Why deliveries can never reach the URL's host, or undefined. */
+  refusalOf: (url: URL) => string | undefined;
+  /** The platform's own origin. */
+  baseUrl: string;
+}
+
+/** Checks an endpoint's URL (decisions 3); answers what is wrong with it, or undefined. */
+export function checkEndpointUrl(text: string, rules: EndpointUrlRules): FieldError | undefined {
+  const wrong = (code: string, detail: string): FieldError => ({ pointer: "/url", code, detail });
+  if (text.length > LIMITS.endpointUrlLength) {
+    return wrong("too_long", `must have at most ${LIMITS.endpointUrlLength} characters`);
+  }
+  // The parser drops some characters silently; what is kept must be what was given.
+  if (/[\s\u0000-\u001f\u007f\\]/.test(text)) {
+    return wrong("invalid_format", "must not hold spaces, control characters or backslashes");
+  }
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^[a-z]+:\/\//i.test(text)) {
+    return wrong("invalid_format", "must be an absolute URL such as https://example.com/webhooks, with a port up to 65535");
+  }
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && rules.allowHttp)) {
+    const help =
+      url.protocol === "http:" ? "; http works in the sandbox of a platform started with --allow-private-targets" : "";
+    return wrong("not_https", `must begin with https://${help}`);
+  }
+  if (url.username !== "" || url.password !== "" || /^[a-z]+:\/\/[^/?#]*@/i.test(text)) {
+    return wrong("has_credentials", "must not hold a user name or password: deliveries are signed instead");
+  }
+  if (text.includes("#")) return wrong("has_fragment", "must not hold a fragment (#…): it is never sent");
+  if (url.port === "0") return wrong("out_of_range", "must have a port from 1 to 65535");
+  if (isOwn(url, new URL(rules.baseUrl))) {
+    return wrong("own_platform", "is this platform itself: its events would be delivered in a circle");
+  }
+  const refusal = rules.refusalOf(url);
+  if (refusal !== undefined) {
+    return wrong(
+      "blocked_target",
+      `must not be ${url.hostname} (${refusal}); a platform started with --allow-private-targets can deliver there`,
+    );
+  }
+  return undefined;
+}
+
+/** True for the platform's own address in any spelling that needs no look-up. */
+function isOwn(url: URL, own: URL): boolean {
+  if (portOf(url) !== portOf(own)) return false;
+  return url.hostname === own.hostname || (isThisMachine(own.hostname) && isThisMachine(url.hostname));
+}
+
+function portOf(url: URL): string {
+  if (url.port !== "") return url.port;
+  return url.protocol === "https:" ? "443" : "80";
+}
+
+function isThisMachine(hostname: string): boolean {
+  const host = hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
+  if (isIP(host) === 4) return host.startsWith("127.") || host === "0.0.0.0";
+  // Of loopback and "any address", alone or as an IPv4 address inside.
+  if (isIP(host) === 6) return /^::(1|ffff:0:0|(ffff:)?7f[0-9a-f]{2}:[0-9a-f]{1,4})?$/.test(host);
+  return host === "localhost" || host.endsWith(".localhost");
+}

@@ -1,0 +1,56 @@
+import type { FieldError } from "../../contract/errors.ts";
+import type { Scope } from "../../contract/scopes.ts";
+import { formatTimestamp } from "../../contract/timestamps.ts";
+import { type AddressRange, covers, parseRange } from "./addresses.ts";
+import { ApiError } from "./api-error.ts";
+
+/** What a key may do, from where, and until when. */
+interface Bounds {
+  scopes: readonly Scope[];
+  /** CIDR ranges; empty allows every address. */
+  ipAllowlist: readonly string[];
+  /** Unix milliseconds; null: without end. */
+  expiresAt: number | null;
+}
+
+/** The credential that makes a key. A user's access token has neither ranges nor end: the user stands behind the key. */
+export type Maker = Bounds;
+
+/** A key never grants more than its maker has (decisions 3). Throws ApiError `insufficient_scope` or `exceeds_maker`. */
+export function assertWithin(maker: Maker, key: Bounds): void {
+  const lacking = key.scopes.filter((scope) => !maker.scopes.includes(scope));
+  if (lacking.length > 0) {
+    throw new ApiError("insufficient_scope", `A key cannot give scopes that it lacks: ${lacking.join(", ")}.`, {
+      members: { required_scope: lacking[0] },
+      headers: {
+        "WWW-Authenticate": `Bearer realm="service", error="insufficient_scope", scope="${lacking.join(" ")}"`,
+      },
+    });
+  }
+  const errors = [...rangeErrors(maker, key), ...endErrors(maker, key)];
+  if (errors.length === 0) return;
+  const detail = errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`).join("; ");
+  throw new ApiError("exceeds_maker", `The key would be allowed more than the one that makes it: ${detail}.`, {
+    members: { errors },
+  });
+}
+
+function rangeErrors(maker: Maker, key: Bounds): FieldError[] {
+  if (maker.ipAllowlist.length === 0) return [];
+  const outer = rangesOf(maker.ipAllowlist);
+  const inner = rangesOf(key.ipAllowlist);
+  if (inner.length > 0 && inner.every((range) => outer.some((allowed) => covers(allowed, range)))) return [];
+  const detail = `must lie within ${maker.ipAllowlist.join(", ")}`;
+  return [{ pointer: "/ip_allowlist", code: "exceeds_maker", detail }];
+}
+
+function endErrors(maker: Maker, key: Bounds): FieldError[] {
+  if (maker.expiresAt === null || (key.expiresAt !== null && key.expiresAt <= maker.expiresAt)) return [];
+  const detail = `must not lie behind ${formatTimestamp(maker.expiresAt)}`;
+  return [{ pointer: "/expires_at", code: "exceeds_maker", detail }];
+}
+
+/** Ranges that were checked when they were stored. */
+export function rangesOf(allowlist: readonly string[]): AddressRange[] {
+  return allowlist.map((text) => parseRange(text)!);
+}

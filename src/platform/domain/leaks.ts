@@ -1,0 +1,79 @@
+import { type CredentialKind, parseCredential } from "../../contract/credentials.ts";
+import { findAccessTokensByDigests } from "../storage/access-tokens.ts";
+import { findKeysByDigests, revokeApiKey } from "../storage/api-keys.ts";
+import type { Database, Queries, Transaction } from "../storage/database.ts";
+import { dropClientSecret, findClientSecrets } from "../storage/oauth-apps.ts";
+import { revokeGrant } from "../storage/oauth-grants.ts";
+import { findRefreshTokensByDigests } from "../storage/refresh-tokens.ts";
+import type { Vault } from "../vault.ts";
+
+/** A credential that was seen in public, and where. */
+export interface Leak {
+  token: string;
+  /** May be empty. */
+  url: string;
+}
+
+/** Ends what one credential gives. */
+type Ending = (tx: Transaction, now: number, reason: string) => Promise<unknown>;
+
+const REASON_LENGTH = 500;
+/** Endings in one transaction: others wait for it. */
+const UNIT = 250;
+
+/**
+ * Ends every reported credential that is ours: a key is revoked, a token ends its whole grant, a client secret no longer
+ * proves its app. Answers, in the order of the reports, which of them are real. All of it is durable by then.
+ */
+export async function endLeaked(
+  { database, vault, now }: { database: Database; vault: Vault; now: () => number },
+  leaks: readonly Leak[],
+): Promise<boolean[]> {
+  const kindOf = (token: string): CredentialKind | undefined => parseCredential(token)?.kind;
+  const reported = new Map<string, Leak & { kind: CredentialKind; digest: Buffer }>();
+  for (const { token, url } of leaks) {
+    const kind = kindOf(token);
+    if (kind !== undefined && !reported.has(token)) {
+      reported.set(token, { token, url, kind, digest: vault.digest(token) });
+    }
+  }
+  const endings = await findEndings(database, [...reported.values()]);
+  const known = [...reported.values()].filter(({ digest }) => endings.has(nameOf(digest)));
+  for (let start = 0; start < known.length; start += UNIT) {
+    await database.write(async (tx) => {
+      for (const { digest, url } of known.slice(start, start + UNIT)) {
+        const reason = url === "" ? "leaked" : `leaked: ${url}`;
+        await endings.get(nameOf(digest))!(tx, now(), reason.slice(0, REASON_LENGTH));
+      }
+    });
+  }
+  const real = new Set(known.map(({ token }) => token));
+  return leaks.map(({ token }) => real.has(token));
+}
+
+async function findEndings(
+  queries: Queries,
+  reported: readonly { kind: CredentialKind; digest: Buffer }[],
+): Promise<Map<string, Ending>> {
+  const endings = new Map<string, Ending>();
+  const digestsOf = (...kinds: CredentialKind[]) =>
+    reported.filter(({ kind }) => kinds.includes(kind)).map(({ digest }) => digest);
+  for (const { id, digest, clock_offset } of await findKeysByDigests(queries, digestsOf("secret_key", "restricted_key"))) {
+    endings.set(nameOf(digest), (tx, now, reason) => revokeApiKey(tx, id, now + clock_offset, reason));
+  }
+  const grants = [
+    ...(await findAccessTokensByDigests(queries, digestsOf("access_token"))),
+    ...(await findRefreshTokensByDigests(queries, digestsOf("refresh_token"))),
+  ];
+  for (const { digest, grant_id } of grants) {
+    endings.set(nameOf(digest), (tx, now, reason) => revokeGrant(tx, grant_id, now, reason));
+  }
+  for (const { digest } of await findClientSecrets(queries, digestsOf("client_secret"))) {
+    endings.set(nameOf(digest), (tx) => dropClientSecret(tx, digest));
+  }
+  return endings;
+}
+
+function nameOf(digest: Uint8Array): string {
+  return Buffer.from(digest).toString("base64");
+}

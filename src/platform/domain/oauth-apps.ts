@@ -1,0 +1,107 @@
+import { formatCredential } from "../../contract/credentials.ts";
+import type { OAuthApp, OAuthAppCreate, OAuthAppUpdate } from "../../contract/schemas/oauth-app.ts";
+import { formatTimestamp } from "../../contract/timestamps.ts";
+import type { Queries, Transaction } from "../storage/database.ts";
+import {
+  deleteOAuthApp,
+  findOAuthApp,
+  insertOAuthApp,
+  listOAuthApps,
+  type OAuthAppRow,
+  setClientSecret,
+  updateOAuthApp,
+} from "../storage/oauth-apps.ts";
+import type { PageRequest } from "../storage/page.ts";
+import { ApiError } from "./api-error.ts";
+import type { SecretTools } from "./api-keys.ts";
+import { assertId, missing } from "./missing.ts";
+import type { Occasion, Tenant } from "./occasion.ts";
+
+/** Platform specification 5.2. A public app has no secret: PKCE alone protects it. */
+export async function createOAuthApp(
+  tx: Transaction,
+  tools: SecretTools,
+  { tenant, now, newId }: Occasion,
+  input: OAuthAppCreate,
+): Promise<OAuthApp> {
+  const isPublic = input.public ?? false;
+  const secret = isPublic ? null : newSecret(tools);
+  const row: OAuthAppRow = {
+    id: newId("oauth_app"),
+    environment: tenant.environment,
+    name: input.name,
+    public: isPublic ? 1 : 0,
+    redirect_uris: JSON.stringify(input.redirect_uris),
+    secret: secret === null ? null : tools.vault.digest(secret),
+    created: now,
+  };
+  await insertOAuthApp(tx, row);
+  return { ...toOAuthApp(row, tenant), client_secret: secret };
+}
+
+export async function changeOAuthApp(
+  tx: Transaction,
+  { tenant }: Occasion,
+  id: string,
+  input: OAuthAppUpdate,
+): Promise<OAuthApp> {
+  const before = await existing(tx, tenant, id);
+  const after: OAuthAppRow = {
+    ...before,
+    name: input.name ?? before.name,
+    redirect_uris: input.redirect_uris === undefined ? before.redirect_uris : JSON.stringify(input.redirect_uris),
+  };
+  await updateOAuthApp(tx, after);
+  return toOAuthApp(after, tenant);
+}
+
+/** The old secret ends at once. Throws ApiError `app_is_public`. */
+export async function rotateClientSecret(
+  tx: Transaction,
+  tools: SecretTools,
+  { tenant }: Occasion,
+  id: string,
+): Promise<OAuthApp> {
+  const row = await existing(tx, tenant, id);
+  if (row.public === 1) throw new ApiError("app_is_public", `The app ${id} is public: it has no secret to rotate.`);
+  const secret = newSecret(tools);
+  await setClientSecret(tx, id, tools.vault.digest(secret));
+  return { ...toOAuthApp(row, tenant), client_secret: secret };
+}
+
+/** Deletes an app; what its users allowed it ends with it. */
+export async function removeOAuthApp(tx: Transaction, { tenant }: Occasion, id: string) {
+  await existing(tx, tenant, id);
+  await deleteOAuthApp(tx, tenant.environment, id);
+  return { id, object: "oauth_app" as const, deleted: true as const };
+}
+
+export async function getOAuthApp(queries: Queries, tenant: Tenant, id: string): Promise<OAuthApp> {
+  return toOAuthApp(await existing(queries, tenant, id), tenant);
+}
+
+export async function pageOfOAuthApps(queries: Queries, tenant: Tenant, page: PageRequest): Promise<OAuthApp[]> {
+  return (await listOAuthApps(queries, page)).map((row) => toOAuthApp(row, tenant));
+}
+
+function newSecret({ random }: SecretTools): string {
+  return formatCredential("cs_", random.bytes(32));
+}
+
+async function existing(queries: Queries, tenant: Tenant, id: string): Promise<OAuthAppRow> {
+  assertId("oauth_app", id);
+  return (await findOAuthApp(queries, tenant.environment, id)) ?? missing("oauth_app", id);
+}
+
+function toOAuthApp(row: OAuthAppRow, tenant: Tenant): OAuthApp {
+  return {
+    id: row.id,
+    object: "oauth_app",
+    name: row.name,
+    client_id: row.id,
+    redirect_uris: JSON.parse(row.redirect_uris) as string[],
+    public: row.public === 1,
+    created: formatTimestamp(row.created),
+    livemode: tenant.livemode,
+  };
+}

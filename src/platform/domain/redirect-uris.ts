@@ -1,0 +1,28 @@
+const LOOPBACK_HOSTS = new Set(["127.0.0.1", "[::1]", "localhost"]);
+/** A redirect to an address of this machine: its port is free to change (RFC 8252 7.3). `localhost` is a name, not an address. */
+const LOOPBACK_ADDRESS = /^http:\/\/(127\.0\.0\.1|\[::1\])(?::\d{1,5})?(\/.*)$/;
+
+/**
+ * What is wrong with a redirect URI, or undefined: https, or http to this machine; no user, password, fragment or
+ * wildcard; written as a browser would write it, since it is compared character by character.
+ */
+export function problemOfRedirectUri(text: string): string | undefined {
+  if (!URL.canParse(text)) return "is not a URL";
+  const url = new URL(text);
+  const isLoopback = url.protocol === "http:" && LOOPBACK_HOSTS.has(url.hostname);
+  if (url.protocol !== "https:" && !isLoopback) return "must be https, or http to 127.0.0.1, [::1] or localhost";
+  if (url.username !== "" || url.password !== "") return "must not hold a user or password";
+  if (text.includes("#")) return "must not have a fragment";
+  if (text.includes("*")) return "must not hold a wildcard: name each address";
+  if (url.href !== text) return `must be written as ${url.href}`;
+  return undefined;
+}
+
+/** True where a request may be answered at this address: the registered one exactly, but for the port on loopback addresses. */
+export function matchesRedirectUri(registered: string, asked: string): boolean {
+  if (registered === asked) return true;
+  const known = LOOPBACK_ADDRESS.exec(registered);
+  const given = LOOPBACK_ADDRESS.exec(asked);
+  if (known === null || given === null || problemOfRedirectUri(asked) !== undefined) return false;
+  return known[1] === given[1] && known[2] === given[2];
+}

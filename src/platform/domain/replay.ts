@@ -1,0 +1,53 @@
+import { LIMITS } from "../../contract/limits.ts";
+import { timeOfId } from "../../contract/ids.ts";
+import type { EventReplay, Replay } from "../../contract/schemas/event.ts";
+import type { Transaction } from "../storage/database.ts";
+import { insertReplay } from "../storage/event-log.ts";
+import { findEvent } from "../storage/events.ts";
+import { findEndpoint } from "../storage/webhook-endpoints.ts";
+import { ApiError, invalidFields } from "./api-error.ts";
+import { deliverTo, deliverToAll } from "./events.ts";
+import { assertId, missing } from "./missing.ts";
+import type { Occasion } from "./occasion.ts";
+import { endpointDisabled } from "./webhook-endpoints.ts";
+
+/**
+ * Sends an event of the last 30 days again, the same bytes: to one endpoint, or to every enabled one that subscribes to
+ * it, and to listeners (decisions 3). Throws ApiError `event_expired` where it is older.
+ */
+export async function replayEvent(
+  tx: Transaction,
+  occasion: Occasion,
+  id: string,
+  { endpoint }: EventReplay,
+): Promise<Replay> {
+  const { tenant, now, newId } = occasion;
+  assertId("event", id);
+  // The id tells its time, so that an event that was cleared away is known to have expired.
+  if (timeOfId(id) < now - LIMITS.replaySeconds * 1000) throw eventExpired(id);
+  const event = (await findEvent(tx, tenant.environment, id)) ?? missing("event", id);
+  const deliveries =
+    endpoint === undefined
+      ? await deliverToAll(tx, occasion, event)
+      : [await deliverTo(tx, occasion, event, await enabled(tx, tenant.environment, endpoint))];
+  // Nothing listens to a live environment.
+  if (!tenant.livemode) {
+    const place = { environment: tenant.environment, id: newId("event"), eventId: id, eventType: event.type };
+    await insertReplay(tx, place);
+    tx.wake("events");
+  }
+  return { object: "replay", event: id, deliveries };
+}
+
+async function enabled(tx: Transaction, environment: number, id: string): Promise<string> {
+  const endpoint = await findEndpoint(tx, environment, id);
+  if (endpoint === undefined) {
+    throw invalidFields([{ pointer: "/endpoint", code: "unknown", detail: `no endpoint has the id ${id}` }]);
+  }
+  if (endpoint.status === "disabled") throw endpointDisabled(id);
+  return id;
+}
+
+export function eventExpired(id: string): ApiError {
+  return new ApiError("event_expired", `The event ${id} is older than 30 days: it can no longer be sent.`);
+}

@@ -1,0 +1,159 @@
+import { formatSigningSecret } from "../../contract/credentials.ts";
+import { LIMITS } from "../../contract/limits.ts";
+import type {
+  SecretRotate,
+  WebhookEndpoint,
+  WebhookEndpointCreate,
+  WebhookEndpointUpdate,
+} from "../../contract/schemas/webhook-endpoint.ts";
+import { formatTimestamp } from "../../contract/timestamps.ts";
+import type { Random } from "../ports.ts";
+import type { Queries, Transaction } from "../storage/database.ts";
+import type { EventRow } from "../storage/events.ts";
+import type { PageRequest } from "../storage/page.ts";
+import {
+  countEndpoints,
+  deleteEndpoint,
+  findEndpoint,
+  insertEndpoint,
+  listEndpoints,
+  updateEndpoint,
+  type WebhookEndpointRow,
+} from "../storage/webhook-endpoints.ts";
+import type { Vault } from "../vault.ts";
+import { ApiError, invalidFields } from "./api-error.ts";
+import { checkEndpointUrl, type EndpointUrlRules } from "./endpoint-url.ts";
+import { emitTo } from "./events.ts";
+import { assertId, missing } from "./missing.ts";
+import type { Occasion, Tenant } from "./occasion.ts";
+
+/** What endpoints are made with. */
+export interface EndpointTools {
+  vault: Vault;
+  random: Random;
+  urlRules: EndpointUrlRules;
+}
+
+/** Platform specification 4.2. The reply alone shows the secret. */
+export async function createEndpoint(
+  tx: Transaction,
+  occasion: Occasion,
+  input: WebhookEndpointCreate,
+  tools: EndpointTools,
+): Promise<WebhookEndpoint> {
+  const { environment } = occasion.tenant;
+  assertUrl(input.url, occasion.tenant, tools);
+  if ((await countEndpoints(tx, environment)) >= LIMITS.endpointsPerEnvironment) {
+    throw new ApiError(
+      "endpoint_limit",
+      `An environment has at most ${LIMITS.endpointsPerEnvironment} endpoints: delete one that is no longer used.`,
+    );
+  }
+  const id = occasion.newId("webhook_endpoint");
+  const secret = formatSigningSecret(tools.random.bytes(32));
+  const row: WebhookEndpointRow = {
+    environment,
+    id,
+    url: input.url,
+    events: JSON.stringify(input.events),
+    description: input.description ?? null,
+    status: "enabled",
+    secret: tools.vault.seal(secret, id),
+    secret_created: occasion.now,
+    previous_secret: null,
+    previous_until: null,
+    created: occasion.now,
+  };
+  await insertEndpoint(tx, row);
+  return { ...toEndpoint(row, occasion.tenant), secret };
+}
+
+/** Changes what is given. A disabled endpoint's pending deliveries wait until it is enabled, or until their 3 days end. */
+export async function changeEndpoint(
+  tx: Transaction,
+  occasion: Occasion,
+  id: string,
+  input: WebhookEndpointUpdate,
+  tools: EndpointTools,
+): Promise<WebhookEndpoint> {
+  const row = await existing(tx, occasion.tenant, id);
+  if (input.url !== undefined) {
+    assertUrl(input.url, occasion.tenant, tools);
+    row.url = input.url;
+  }
+  if (input.events !== undefined) row.events = JSON.stringify(input.events);
+  if (input.description !== undefined) row.description = input.description;
+  if (input.status !== undefined) row.status = input.status;
+  await updateEndpoint(tx, row);
+  tx.wake("deliveries");
+  return toEndpoint(row, occasion.tenant);
+}
+
+/** Its pending deliveries then end as failed, which says why. */
+export async function removeEndpoint(tx: Transaction, occasion: Occasion, id: string) {
+  await existing(tx, occasion.tenant, id);
+  await deleteEndpoint(tx, occasion.tenant.environment, id);
+  tx.wake("deliveries");
+  return { id, object: "webhook_endpoint" as const, deleted: true as const };
+}
+
+/** Gives the endpoint a new secret, shown in the reply alone; until the overlap ends the old one signs too. */
+export async function rotateSecret(
+  tx: Transaction,
+  occasion: Occasion,
+  id: string,
+  { overlap_seconds: overlap = LIMITS.secretOverlapSecondsDefault }: SecretRotate,
+  tools: EndpointTools,
+): Promise<WebhookEndpoint> {
+  const row = await existing(tx, occasion.tenant, id);
+  const secret = formatSigningSecret(tools.random.bytes(32));
+  row.previous_secret = overlap === 0 ? null : row.secret;
+  row.previous_until = overlap === 0 ? null : occasion.now + overlap * 1000;
+  row.secret = tools.vault.seal(secret, id);
+  row.secret_created = occasion.now;
+  await updateEndpoint(tx, row);
+  return { ...toEndpoint(row, occasion.tenant), secret };
+}
+
+/** Sends an event to this endpoint alone, whatever it subscribes to. */
+export async function pingEndpoint(tx: Transaction, occasion: Occasion, id: string): Promise<EventRow> {
+  const row = await existing(tx, occasion.tenant, id);
+  if (row.status === "disabled") throw endpointDisabled(id);
+  return emitTo(tx, occasion, { type: "webhook_endpoint.ping", object: toEndpoint(row, occasion.tenant) }, id);
+}
+
+export async function getEndpoint(queries: Queries, tenant: Tenant, id: string): Promise<WebhookEndpoint> {
+  return toEndpoint(await existing(queries, tenant, id), tenant);
+}
+
+export async function pageOfEndpoints(queries: Queries, tenant: Tenant, page: PageRequest): Promise<WebhookEndpoint[]> {
+  return (await listEndpoints(queries, page)).map((row) => toEndpoint(row, tenant));
+}
+
+export function endpointDisabled(id: string): ApiError {
+  return new ApiError("endpoint_disabled", `The endpoint ${id} is disabled: enable it first.`);
+}
+
+async function existing(queries: Queries, tenant: Tenant, id: string): Promise<WebhookEndpointRow> {
+  assertId("webhook_endpoint", id);
+  return (await findEndpoint(queries, tenant.environment, id)) ?? missing("webhook_endpoint", id);
+}
+
+function assertUrl(url: string, tenant: Tenant, { urlRules }: EndpointTools): void {
+  const error = checkEndpointUrl(url, { ...urlRules, allowHttp: urlRules.allowHttp && !tenant.livemode });
+  if (error !== undefined) throw invalidFields([error]);
+}
+
+function toEndpoint(row: WebhookEndpointRow, tenant: Tenant): WebhookEndpoint {
+  return {
+    id: row.id,
+    object: "webhook_endpoint",
+    url: row.url,
+    events: JSON.parse(row.events) as string[],
+    description: row.description,
+    status: row.status,
+    livemode: tenant.livemode,
+    created: formatTimestamp(row.created),
+    secret_created: formatTimestamp(row.secret_created),
+  };
+}

@@ -1,0 +1,46 @@
+import type { IdKind, IdGenerator } from "../contract/ids.ts";
+import { createIdGenerator } from "../contract/ids.ts";
+import type { Clock, Random } from "./ports.ts";
+import type { Queries } from "./storage/database.ts";
+import { findEnvironment } from "./storage/environments.ts";
+
+/** Now, as one environment sees it. */
+export interface Moment {
+  /** Unix milliseconds on the environment's clock. */
+  now: number;
+  /** A new id, made now. */
+  newId: (kind: IdKind) => string;
+}
+
+/**
+ * The environments' clocks: real time, which a sandbox's test clock may be ahead of. Ids hold their time and sort by it,
+ * so each environment makes its own: a sandbox in the future must not drag the live environment's ids there.
+ */
+export class EnvironmentTime {
+  private readonly clock: Clock;
+  private readonly random: Random;
+  private readonly generators = new Map<number, IdGenerator>();
+
+  constructor(clock: Clock, random: Random) {
+    this.clock = clock;
+    this.random = random;
+  }
+
+  /** Read in the transaction that the moment is for, or the clock may be moved in between. */
+  async read(queries: Queries, environment: { environment: number; livemode: boolean }): Promise<Moment> {
+    const offset = environment.livemode
+      ? 0
+      : (await findEnvironment(queries, environment.environment)).clock_offset;
+    return this.moment(environment.environment, this.clock.now() + offset);
+  }
+
+  private moment(environment: number, now: number): Moment {
+    let generator = this.generators.get(environment);
+    if (generator === undefined) {
+      generator = createIdGenerator((size) => this.random.bytes(size));
+      this.generators.set(environment, generator);
+    }
+    const newId = generator;
+    return { now, newId: (kind) => newId(kind, now) };
+  }
+}

@@ -1,0 +1,91 @@
+import type { Scope } from "../../contract/scopes.ts";
+import { formatTimestamp } from "../../contract/timestamps.ts";
+import { ApiError } from "../domain/api-error.ts";
+import type { Tenant } from "../domain/occasion.ts";
+import { findTokenOwner, type TokenOwner } from "../storage/access-tokens.ts";
+import { findKeyOwner, type KeyOwner } from "../storage/api-keys.ts";
+import type { Queries } from "../storage/database.ts";
+import type { Caller } from "./caller.ts";
+
+export const CHALLENGE = 'Bearer realm="service"';
+const INVALID_TOKEN = { "WWW-Authenticate": `${CHALLENGE}, error="invalid_token"` };
+
+type RefusalCode = "invalid_credential" | "revoked_credential" | "expired_credential";
+
+/** A 401 for a credential that was sent. */
+export function refused(code: RefusalCode, detail: string): ApiError {
+  return new ApiError(code, detail, { headers: INVALID_TOKEN });
+}
+
+/** Throws ApiError where the key was revoked or has expired. Times are the environment's, `now` is real time. */
+export function assertKeyUsable(key: KeyOwner, now: number): void {
+  if (key.revoked_at !== null) {
+    const why = key.revoked_reason === "revoked" ? "" : ` (${key.revoked_reason})`;
+    throw refused("revoked_credential", `The key ${key.id} was revoked at ${formatTimestamp(key.revoked_at)}${why}.`);
+  }
+  if (key.expires_at !== null && key.expires_at <= now + key.clock_offset) {
+    throw refused("expired_credential", `The key ${key.id} expired at ${formatTimestamp(key.expires_at)}.`);
+  }
+}
+
+/** Throws ApiError where the access token or what it descends from was revoked, or where it has expired. */
+export function assertTokenUsable(token: TokenOwner, now: number): void {
+  const revokedAt = token.revoked_at ?? token.grant_revoked_at;
+  if (revokedAt !== null) {
+    throw refused("revoked_credential", `The access token was revoked at ${formatTimestamp(revokedAt)}: sign in again.`);
+  }
+  if (token.expires_at <= now) {
+    throw refused("expired_credential", `The access token expired at ${formatTimestamp(token.expires_at)}: refresh it.`);
+  }
+}
+
+export function callerOfKey(key: KeyOwner): Caller {
+  return {
+    tenant: tenantOf(key),
+    credential: { kind: key.kind, id: key.id, prefix: key.prefix, last4: key.last4 },
+    user: null,
+    scopes: JSON.parse(key.scopes) as Scope[],
+    ipAllowlist: JSON.parse(key.ip_allowlist) as string[],
+    expiresAt: key.expires_at,
+  };
+}
+
+export function callerOfToken(token: TokenOwner): Caller {
+  return {
+    tenant: tenantOf(token),
+    credential: { kind: "access_token", id: token.id, prefix: token.prefix, last4: token.last4 },
+    user: { id: token.user_id, email: token.user_email },
+    scopes: JSON.parse(token.scopes) as Scope[],
+    ipAllowlist: [],
+    expiresAt: null,
+  };
+}
+
+/** Answers why a credential that was proven before may not be used any more; undefined while it may. */
+export async function refusalOf(
+  queries: Queries,
+  { kind, id }: Caller["credential"],
+  now: number,
+): Promise<ApiError | undefined> {
+  try {
+    if (kind === "access_token") assertTokenUsable((await findTokenOwner(queries, id)) ?? gone(), now);
+    else assertKeyUsable((await findKeyOwner(queries, id)) ?? gone(), now);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+}
+
+function gone(): never {
+  throw refused("revoked_credential", "The credential does not exist any more.");
+}
+
+function tenantOf(owner: KeyOwner | TokenOwner): Tenant {
+  return {
+    environment: owner.environment,
+    name: owner.environment_name,
+    livemode: owner.environment_name === "live",
+    account: { id: owner.account_id, name: owner.account_name, version: owner.account_version },
+  };
+}

@@ -1,0 +1,38 @@
+import type { FastifyInstance } from "fastify";
+import type { Metrics } from "../metrics.ts";
+import type { Services } from "../services.ts";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** True where requests are not worth a line each: probes and scrapes. */
+    quiet?: boolean;
+  }
+}
+
+/** What an operator's tools ask, without a credential: is the process alive, can it work, how is it doing. */
+export function registerHealth(app: FastifyInstance, { database }: Services, metrics: Metrics): void {
+  const config = { quiet: true };
+  app.get("/healthz", { config }, async () => ({ status: "ok" }));
+  app.get("/readyz", { config }, async (_request, reply) => {
+    try {
+      await database.get("SELECT 1 AS one");
+      return { status: "ready" };
+    } catch {
+      return reply.code(503).send({ status: "the database does not answer" });
+    }
+  });
+  app.get("/metrics", { config }, async (_request, reply) => {
+    return reply.header("Content-Type", metrics.contentType).send(await metrics.text());
+  });
+  app.addHook("onResponse", (request, reply, done) => {
+    if (request.routeOptions.config.quiet !== true) {
+      metrics.observeRequest({
+        method: request.method,
+        route: request.routeOptions.url ?? "unknown",
+        status: reply.statusCode,
+        seconds: reply.elapsedTime / 1000,
+      });
+    }
+    done();
+  });
+}

@@ -1,0 +1,64 @@
+import { ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyListQuery } from "../../../contract/schemas/api-key.ts";
+import {
+  createApiKey,
+  endApiKey,
+  getApiKey,
+  pageOfApiKeys,
+  rollApiKey,
+  type SecretTools,
+} from "../../domain/api-keys.ts";
+import { answerList, asJson } from "../list.ts";
+import { type Operation, readOperation, writeOperation } from "../operation.ts";
+
+export function apiKeyOperations(tools: SecretTools): Operation[] {
+  return [
+    writeOperation({
+      name: "createApiKey",
+      summary: "Create an API key; it is shown once",
+      method: "POST",
+      path: "/v1/api_keys",
+      scope: "api_keys:write",
+      body: ApiKeyCreate,
+      reply: { status: 201, schema: ApiKey },
+      write: ({ caller, body }, tx, occasion) => createApiKey(tx, tools, occasion, caller, body),
+    }),
+    readOperation({
+      name: "listApiKeys",
+      summary: "List API keys, newest first",
+      method: "GET",
+      path: "/v1/api_keys",
+      scope: "api_keys:read",
+      query: ApiKeyListQuery,
+      reply: { status: 200, schema: ApiKeyList },
+      read: (call, queries) =>
+        answerList(tools.vault, "api_key", call, (page) => pageOfApiKeys(queries, call.caller.tenant, page), asJson),
+    }),
+    readOperation({
+      name: "getApiKey",
+      summary: "Retrieve an API key, without its secret",
+      method: "GET",
+      path: "/v1/api_keys/{id}",
+      scope: "api_keys:read",
+      reply: { status: 200, schema: ApiKey },
+      read: ({ caller, id }, queries) => getApiKey(queries, caller.tenant, id),
+    }),
+    writeOperation({
+      name: "revokeApiKey",
+      summary: "Revoke an API key for good",
+      method: "POST",
+      path: "/v1/api_keys/{id}/revoke",
+      scope: "api_keys:write",
+      reply: { status: 200, schema: ApiKey },
+      write: ({ id }, tx, occasion) => endApiKey(tx, occasion, id),
+    }),
+    writeOperation({
+      name: "rollApiKey",
+      summary: "Replace an API key by a new one; the old one is revoked at once",
+      method: "POST",
+      path: "/v1/api_keys/{id}/roll",
+      scope: "api_keys:write",
+      reply: { status: 201, schema: ApiKey },
+      write: ({ caller, id }, tx, occasion) => rollApiKey(tx, tools, occasion, caller, id),
+    }),
+  ];
+}

@@ -1,0 +1,45 @@
+import { Delivery, DeliveryList, DeliveryListQuery } from "../../../contract/schemas/delivery.ts";
+import { getDelivery, pageOfDeliveries, retryDelivery } from "../../domain/deliveries.ts";
+import type { Vault } from "../../vault.ts";
+import { answerList, asJson } from "../list.ts";
+import { type Operation, readOperation, writeOperation } from "../operation.ts";
+
+export function deliveryOperations(vault: Vault): Operation[] {
+  return [
+    readOperation({
+      name: "listDeliveries",
+      summary: "List deliveries, newest first",
+      method: "GET",
+      path: "/v1/deliveries",
+      scope: "deliveries:read",
+      query: DeliveryListQuery,
+      reply: { status: 200, schema: DeliveryList },
+      read: (call, queries) =>
+        answerList(
+          vault,
+          "delivery",
+          call,
+          (page) => pageOfDeliveries(queries, call.caller.tenant, page, call.query),
+          asJson,
+        ),
+    }),
+    readOperation({
+      name: "getDelivery",
+      summary: "Retrieve a delivery with its attempts",
+      method: "GET",
+      path: "/v1/deliveries/{id}",
+      scope: "deliveries:read",
+      reply: { status: 200, schema: Delivery },
+      read: ({ caller, id }, queries) => getDelivery(queries, caller.tenant, id),
+    }),
+    writeOperation({
+      name: "retryDelivery",
+      summary: "Make a failed or pending delivery due now",
+      method: "POST",
+      path: "/v1/deliveries/{id}/retry",
+      scope: "deliveries:write",
+      reply: { status: 200, schema: Delivery },
+      write: ({ id }, tx, occasion) => retryDelivery(tx, occasion, id),
+    }),
+  ];
+}

@@ -1,0 +1,89 @@
+import {
+  DeletedOAuthApp,
+  OAuthApp,
+  OAuthAppCreate,
+  OAuthAppList,
+  OAuthAppListQuery,
+  OAuthAppUpdate,
+} from "../../../contract/schemas/oauth-app.ts";
+import type { SecretTools } from "../../domain/api-keys.ts";
+import {
+  changeOAuthApp,
+  createOAuthApp,
+  getOAuthApp,
+  pageOfOAuthApps,
+  removeOAuthApp,
+  rotateClientSecret,
+} from "../../domain/oauth-apps.ts";
+import { answerList, asJson } from "../list.ts";
+import { type Operation, readOperation, writeOperation } from "../operation.ts";
+
+/** The command's own app belongs to no environment, so none of these ever finds it. */
+export function oauthAppOperations(tools: SecretTools): Operation[] {
+  return [
+    writeOperation({
+      name: "createOAuthApp",
+      summary: "Register an OAuth app; its secret is shown once",
+      method: "POST",
+      path: "/v1/oauth_apps",
+      scope: "oauth_apps:write",
+      body: OAuthAppCreate,
+      reply: { status: 201, schema: OAuthApp },
+      write: ({ body }, tx, occasion) => createOAuthApp(tx, tools, occasion, body),
+    }),
+    readOperation({
+      name: "listOAuthApps",
+      summary: "List OAuth apps, newest first",
+      method: "GET",
+      path: "/v1/oauth_apps",
+      scope: "oauth_apps:read",
+      query: OAuthAppListQuery,
+      reply: { status: 200, schema: OAuthAppList },
+      read: (call, queries) =>
+        answerList(
+          tools.vault,
+          "oauth_app",
+          call,
+          (page) => pageOfOAuthApps(queries, call.caller.tenant, page),
+          asJson,
+        ),
+    }),
+    readOperation({
+      name: "getOAuthApp",
+      summary: "Retrieve an OAuth app",
+      method: "GET",
+      path: "/v1/oauth_apps/{id}",
+      scope: "oauth_apps:read",
+      reply: { status: 200, schema: OAuthApp },
+      read: ({ caller, id }, queries) => getOAuthApp(queries, caller.tenant, id),
+    }),
+    writeOperation({
+      name: "updateOAuthApp",
+      summary: "Update an OAuth app",
+      method: "PATCH",
+      path: "/v1/oauth_apps/{id}",
+      scope: "oauth_apps:write",
+      body: OAuthAppUpdate,
+      reply: { status: 200, schema: OAuthApp },
+      write: ({ id, body }, tx, occasion) => changeOAuthApp(tx, occasion, id, body),
+    }),
+    writeOperation({
+      name: "deleteOAuthApp",
+      summary: "Delete an OAuth app and all that it was allowed",
+      method: "DELETE",
+      path: "/v1/oauth_apps/{id}",
+      scope: "oauth_apps:write",
+      reply: { status: 200, schema: DeletedOAuthApp },
+      write: ({ id }, tx, occasion) => removeOAuthApp(tx, occasion, id),
+    }),
+    writeOperation({
+      name: "rotateOAuthAppSecret",
+      summary: "Give an OAuth app a new secret; the old one ends at once",
+      method: "POST",
+      path: "/v1/oauth_apps/{id}/rotate_secret",
+      scope: "oauth_apps:write",
+      reply: { status: 200, schema: OAuthApp },
+      write: ({ id }, tx, occasion) => rotateClientSecret(tx, tools, occasion, id),
+    }),
+  ];
+}

@@ -1,0 +1,108 @@
+import {
+  DeletedWebhookEndpoint,
+  SecretRotate,
+  WebhookEndpoint,
+  WebhookEndpointCreate,
+  WebhookEndpointList,
+  WebhookEndpointListQuery,
+  WebhookEndpointUpdate,
+} from "../../../contract/schemas/webhook-endpoint.ts";
+import { Event } from "../../../contract/schemas/event.ts";
+import {
+  changeEndpoint,
+  createEndpoint,
+  type EndpointTools,
+  getEndpoint,
+  pageOfEndpoints,
+  pingEndpoint,
+  removeEndpoint,
+  rotateSecret,
+} from "../../domain/webhook-endpoints.ts";
+import type { Services } from "../../services.ts";
+import { answerList, asJson } from "../list.ts";
+import { type Operation, RawJson, readOperation, writeOperation } from "../operation.ts";
+
+export function webhookEndpointOperations(services: Services): Operation[] {
+  const { vault, random, targets } = services;
+  const tools = (): EndpointTools => ({
+    vault,
+    random,
+    urlRules: { allowHttp: targets.allowPrivate, refusalOf: targets.refusalOf, baseUrl: services.baseUrl },
+  });
+  return [
+    writeOperation({
+      name: "createWebhookEndpoint",
+      summary: "Register a webhook endpoint; the reply alone shows its secret",
+      method: "POST",
+      path: "/v1/webhook_endpoints",
+      scope: "webhook_endpoints:write",
+      body: WebhookEndpointCreate,
+      reply: { status: 201, schema: WebhookEndpoint },
+      write: ({ body }, tx, occasion) => createEndpoint(tx, occasion, body, tools()),
+    }),
+    readOperation({
+      name: "listWebhookEndpoints",
+      summary: "List webhook endpoints, newest first",
+      method: "GET",
+      path: "/v1/webhook_endpoints",
+      scope: "webhook_endpoints:read",
+      query: WebhookEndpointListQuery,
+      reply: { status: 200, schema: WebhookEndpointList },
+      read: (call, queries) =>
+        answerList(
+          vault,
+          "webhook_endpoint",
+          call,
+          (page) => pageOfEndpoints(queries, call.caller.tenant, page),
+          asJson,
+        ),
+    }),
+    readOperation({
+      name: "getWebhookEndpoint",
+      summary: "Retrieve a webhook endpoint",
+      method: "GET",
+      path: "/v1/webhook_endpoints/{id}",
+      scope: "webhook_endpoints:read",
+      reply: { status: 200, schema: WebhookEndpoint },
+      read: ({ caller, id }, queries) => getEndpoint(queries, caller.tenant, id),
+    }),
+    writeOperation({
+      name: "updateWebhookEndpoint",
+      summary: "Update, enable or disable a webhook endpoint",
+      method: "PATCH",
+      path: "/v1/webhook_endpoints/{id}",
+      scope: "webhook_endpoints:write",
+      body: WebhookEndpointUpdate,
+      reply: { status: 200, schema: WebhookEndpoint },
+      write: ({ id, body }, tx, occasion) => changeEndpoint(tx, occasion, id, body, tools()),
+    }),
+    writeOperation({
+      name: "deleteWebhookEndpoint",
+      summary: "Delete a webhook endpoint; its pending deliveries end as failed",
+      method: "DELETE",
+      path: "/v1/webhook_endpoints/{id}",
+      scope: "webhook_endpoints:write",
+      reply: { status: 200, schema: DeletedWebhookEndpoint },
+      write: ({ id }, tx, occasion) => removeEndpoint(tx, occasion, id),
+    }),
+    writeOperation({
+      name: "rotateWebhookEndpointSecret",
+      summary: "Replace the secret of a webhook endpoint; the reply alone shows the new one",
+      method: "POST",
+      path: "/v1/webhook_endpoints/{id}/rotate_secret",
+      scope: "webhook_endpoints:write",
+      body: SecretRotate,
+      reply: { status: 200, schema: WebhookEndpoint },
+      write: ({ id, body }, tx, occasion) => rotateSecret(tx, occasion, id, body, tools()),
+    }),
+    writeOperation({
+      name: "pingWebhookEndpoint",
+      summary: "Send a webhook_endpoint.ping event to this endpoint alone",
+      method: "POST",
+      path: "/v1/webhook_endpoints/{id}/ping",
+      scope: "webhook_endpoints:write",
+      reply: { status: 201, schema: Event },
+      write: async ({ id }, tx, occasion) => new RawJson((await pingEndpoint(tx, occasion, id)).body),
+    }),
+  ];
+}

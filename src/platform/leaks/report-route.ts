@@ -1,0 +1,95 @@
+import { createHash, verify } from "node:crypto";
+import type { FastifyInstance } from "fastify";
+import { type Static, Type } from "typebox";
+import { ApiError, invalidFields } from "../domain/api-error.ts";
+import { endLeaked } from "../domain/leaks.ts";
+import { parseStrictJson } from "../http/strict-json.ts";
+import { compileCheck } from "../http/validate.ts";
+import type { Services } from "../services.ts";
+import { type SigningKeys, SigningKeysError } from "./signing-keys.ts";
+
+export const LEAK_REPORT_PATH = "/v1/leaked_keys/report";
+
+const MOST_TOKENS = 20_000;
+const MOST_BYTES = 16 * 1024 * 1024;
+
+/** The partner's format may grow, so that other members are let pass. */
+const Report = Type.Array(
+  Type.Object({
+    token: Type.String(),
+    type: Type.String(),
+    url: Type.Optional(Type.String()),
+    source: Type.Optional(Type.String()),
+  }),
+  { maxItems: MOST_TOKENS },
+);
+
+/** What became of one token; its hash stands for it, so that no reply repeats a secret. */
+interface Feedback {
+  token_hash: string;
+  token_type: string;
+  label: "true_positive" | "false_positive";
+}
+
+/** Takes signed reports of credentials that were found in public (decisions 6); what they name is dead when it answers. */
+export function leakReportRoute(scope: FastifyInstance, services: Services, keys: SigningKeys | undefined): void {
+  const check = compileCheck(Report);
+  const leakTools = { database: services.database, vault: services.vault, now: services.clock.now };
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser(
+    "application/json",
+    { parseAs: "buffer", bodyLimit: MOST_BYTES },
+    (_request, body, done) => done(null, body),
+  );
+
+  scope.post(LEAK_REPORT_PATH, async (request): Promise<Feedback[]> => {
+    const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+    const { headersDistinct } = request.raw;
+    await assertSigned(keys, raw, {
+      identifier: headersDistinct["github-public-key-identifier"],
+      signature: headersDistinct["github-public-key-signature"],
+    });
+    const report = parseStrictJson(raw);
+    const errors = check(report);
+    if (errors.length > 0) throw invalidFields(errors.slice(0, 20));
+    const leaks = (report as Static<typeof Report>).map(({ token, type, url }) => ({ token, type, url: url ?? "" }));
+    const real = await endLeaked(leakTools, leaks);
+    const count = real.filter(Boolean).length;
+    if (count > 0) services.log.warn({ count }, "credentials were found in public and ended");
+    return leaks.map(({ token, type }, index) => ({
+      token_hash: createHash("sha256").update(token).digest("hex"),
+      token_type: type,
+      label: real[index] === true ? "true_positive" : "false_positive",
+    }));
+  });
+}
+
+/** ECDSA over P-256 with SHA-256, over the bytes as they came. Throws ApiError. */
+async function assertSigned(
+  keys: SigningKeys | undefined,
+  raw: Buffer,
+  { identifier, signature }: { identifier: string[] | undefined; signature: string[] | undefined },
+): Promise<void> {
+  if (identifier?.length !== 1 || signature?.length !== 1) {
+    throw unsigned("Send Github-Public-Key-Identifier and Github-Public-Key-Signature, each once.");
+  }
+  if (keys === undefined) throw unsigned("This platform takes no reports: it was started without --leak-keys.");
+  let key;
+  try {
+    key = await keys.find(identifier[0]!);
+  } catch (error) {
+    if (!(error instanceof SigningKeysError)) throw error;
+    throw new ApiError("unavailable", "The keys that reports are signed with cannot be read now.", {
+      headers: { "Retry-After": "30" },
+      cause: error,
+    });
+  }
+  if (key === undefined) throw unsigned(`No key ${JSON.stringify(identifier[0]!.slice(0, 80))} is published.`);
+  const isCurve = key.asymmetricKeyType === "ec" && key.asymmetricKeyDetails?.namedCurve === "prime256v1";
+  if (isCurve && verify("sha256", raw, key, Buffer.from(signature[0]!, "base64"))) return;
+  throw unsigned("The signature does not fit the body.");
+}
+
+function unsigned(detail: string): ApiError {
+  return new ApiError("invalid_signature", detail);
+}

@@ -1,0 +1,65 @@
+import { createPublicKey, type KeyObject } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { AttemptLimiter } from "../domain/attempt-limiter.ts";
+
+const FETCH_MS = 10_000;
+const MOST_BYTES = 1024 * 1024;
+/** Anybody can name an unknown key, and each costs a look at the source. */
+const LOOKS = { burst: 10, refillSeconds: 30 };
+
+/** The source of keys cannot be read, or holds something else. */
+export class SigningKeysError extends Error {
+  override name = "SigningKeysError";
+}
+
+/** The public keys of the partner that reports leaks, as it publishes them: `{public_keys: [{key_identifier, key}]}`. */
+export class SigningKeys {
+  private readonly source: string;
+  private readonly limiter: AttemptLimiter;
+  private keys: ReadonlyMap<string, KeyObject> = new Map();
+  private loading: Promise<ReadonlyMap<string, KeyObject>> | undefined;
+
+  /** `source` is an https URL (http to this machine) or a file. Throws SigningKeysError for any other URL. */
+  constructor(source: string, now: () => number) {
+    if (/^[a-z][a-z0-9+.-]*:\/\//i.test(source) && !isFetchable(source)) {
+      throw new SigningKeysError(`Leak report keys cannot be read from ${source}: give an https URL or a file.`);
+    }
+    this.source = source;
+    this.limiter = new AttemptLimiter(now, LOOKS);
+  }
+
+  /** The key, looked up at its source once where it is not known yet; undefined where it is not there either. */
+  async find(identifier: string): Promise<KeyObject | undefined> {
+    const known = this.keys.get(identifier);
+    if (known !== undefined) return known;
+    if (this.loading === undefined && this.limiter.take("source") > 0) return undefined;
+    this.loading ??= this.load().finally(() => (this.loading = undefined));
+    this.keys = await this.loading;
+    return this.keys.get(identifier);
+  }
+
+  private async load(): Promise<ReadonlyMap<string, KeyObject>> {
+    try {
+      const text = isFetchable(this.source) ? await download(this.source) : await readFile(this.source, "utf8");
+      const { public_keys: published } = JSON.parse(text) as { public_keys: { key_identifier: string; key: string }[] };
+      return new Map(published.map(({ key_identifier, key }) => [key_identifier, createPublicKey(key)]));
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new SigningKeysError(`The keys for leak reports cannot be read from ${this.source}: ${why}`);
+    }
+  }
+}
+
+function isFetchable(source: string): boolean {
+  if (!URL.canParse(source)) return false;
+  const { protocol, hostname } = new URL(source);
+  return protocol === "https:" || (protocol === "http:" && ["127.0.0.1", "localhost", "[::1]"].includes(hostname));
+}
+
+async function download(url: string): Promise<string> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(FETCH_MS), redirect: "error" });
+  if (!response.ok) throw new Error(`it answered ${response.status}`);
+  const text = await response.text();
+  if (text.length > MOST_BYTES) throw new Error("it answered too much");
+  return text;
+}

@@ -1,0 +1,91 @@
+import type { Activity } from "./activity.ts";
+import type { Services } from "./services.ts";
+import { countPending, queueHeads } from "./storage/delivery-queue.ts";
+
+/** Counting a long queue takes a while: scrapes that follow each other this closely share a count. */
+const COUNT_MILLISECONDS = 5_000;
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** The platform's figures for an operator: nothing in them is a tenant's. */
+export interface Metrics {
+  contentType: string;
+  observeRequest(request: { method: string; route: string; status: number; seconds: number }): void;
+  observe(activity: Activity): void;
+  /** The text that is scraped. */
+  text(): Promise<string>;
+}
+
+export async function createMetrics({ database, clock }: Pick<Services, "database" | "clock">): Promise<Metrics> {
+  // Bundled CommonJS has a default export alone.
+  const { default: prometheus } = await import("prom-client");
+  const { Counter, Gauge, Histogram, Registry } = prometheus;
+  const registry = new Registry();
+  const registers = [registry];
+  const requests = new Counter({
+    name: "service_http_requests_total",
+    help: "API requests by route and status",
+    labelNames: ["method", "route", "status"],
+    registers,
+  });
+  const requestSeconds = new Histogram({
+    name: "service_http_request_duration_seconds",
+    help: "Time from a request to its reply",
+    labelNames: ["method", "route"],
+    buckets: SECONDS,
+    registers,
+  });
+  const attempts = new Counter({
+    name: "service_delivery_attempts_total",
+    help: "Delivery attempts by what became of the delivery",
+    labelNames: ["outcome"],
+    registers,
+  });
+  const attemptSeconds = new Histogram({
+    name: "service_delivery_attempt_duration_seconds",
+    help: "Time from the connect to a receiver to the last byte of its reply",
+    buckets: SECONDS,
+    registers,
+  });
+  const pending = new Gauge({
+    name: "service_deliveries_pending",
+    help: "Deliveries that wait for an attempt or are under way",
+    registers,
+  });
+  const oldestDue = new Gauge({
+    name: "service_deliveries_oldest_due_seconds",
+    help: "How long the longest waiting delivery has been due",
+    registers,
+  });
+
+  const outcomes = { succeeded: "succeeded", pending: "retrying", failed: "failed" } as const;
+  let counted = { at: -Infinity, pending: 0, oldestDue: 0 };
+  const countQueue = async () => {
+    const now = clock.now();
+    if (now - counted.at < COUNT_MILLISECONDS) return counted;
+    const heads = await queueHeads(database);
+    const due = heads
+      .filter(({ endpoint_status: status }) => status === "enabled")
+      .map((head) => (now + head.clock_offset - head.due) / 1000);
+    counted = { at: now, pending: await countPending(database), oldestDue: Math.max(0, ...due) };
+    return counted;
+  };
+
+  return {
+    contentType: registry.contentType,
+    observeRequest({ method, route, status, seconds }) {
+      requests.inc({ method, route, status });
+      requestSeconds.observe({ method, route }, seconds);
+    },
+    observe(activity) {
+      if (activity.event !== "delivery") return;
+      attempts.inc({ outcome: outcomes[activity.status] });
+      attemptSeconds.observe(activity.duration_ms / 1000);
+    },
+    async text() {
+      const queue = await countQueue();
+      pending.set(queue.pending);
+      oldestDue.set(queue.oldestDue);
+      return registry.metrics();
+    },
+  };
+}

@@ -1,0 +1,120 @@
+import type { Environment } from "../../contract/environments.ts";
+import type { Scope } from "../../contract/scopes.ts";
+import { matchesRedirectUri } from "../domain/redirect-uris.ts";
+import { PageError } from "../pages/page.ts";
+import { ParameterError, type Parameters, queryOf } from "../pages/parameters.ts";
+import type { Services } from "../services.ts";
+import type { ClientRow } from "../storage/oauth-apps.ts";
+import { environmentFor, lookUpClient } from "./clients.ts";
+import { OAuthError } from "./oauth-error.ts";
+import { parseScopeNames } from "./scope-names.ts";
+
+/** What an app asks of the user, checked. */
+export interface AuthorizationRequest {
+  client: ClientRow;
+  /** Where the answer goes. */
+  redirectUri: string;
+  /** The parameter as it was sent: its exchange must repeat it. */
+  sentRedirectUri: string | undefined;
+  state: string;
+  challenge: string;
+  scopes: Scope[];
+  environment: Environment;
+}
+
+/** A request whose app is told by redirect what is wrong with it. */
+export class RefusedRequest extends Error {
+  override name = "RefusedRequest";
+  readonly redirectUri: string;
+  readonly state: string | undefined;
+  readonly code: string;
+
+  constructor(redirectUri: string, state: string | undefined, { code, message }: OAuthError) {
+    super(message);
+    this.redirectUri = redirectUri;
+    this.state = state;
+    this.code = code;
+  }
+}
+
+/**
+ * Reads the query of `/oauth/authorize` (platform specification 5.2). Throws PageError as long as it is not certain
+ * where an answer may go, RefusedRequest from then on.
+ */
+export async function readAuthorizationRequest(services: Services, url: string): Promise<AuthorizationRequest> {
+  const parameters = read(url);
+  const client = await lookUpClient(services, parameters.get("client_id"));
+  if (client === undefined) throw wrong("No app is registered here under the client_id that was sent.");
+  const redirectUri = redirectUriOf(client, parameters);
+  const state = parameters.repeated.has("state") ? undefined : parameters.get("state");
+  try {
+    const [repeated] = parameters.repeated;
+    if (repeated !== undefined) throw new OAuthError("invalid_request", `${repeated.slice(0, 60)} is given twice`);
+    if (state === undefined) throw new OAuthError("invalid_request", "state is missing");
+    return {
+      client,
+      redirectUri,
+      sentRedirectUri: parameters.get("redirect_uri"),
+      state,
+      challenge: challengeOf(parameters),
+      scopes: parseScopeNames(parameters.get("scope")),
+      environment: environmentFor(client, parameters),
+    };
+  } catch (error) {
+    throw error instanceof OAuthError ? new RefusedRequest(redirectUri, state, error) : error;
+  }
+}
+
+/** The redirect that carries an answer, with `iss` so that a client of several servers knows whose it is (RFC 9207). */
+export function answerUri(redirectUri: string, issuer: string, answer: Record<string, string | undefined>): string {
+  const pairs = Object.entries({ ...answer, iss: issuer }).flatMap(([name, value]) =>
+    value === undefined ? [] : `${name}=${encodeURIComponent(value)}`,
+  );
+  const query = pairs.join("&");
+  return `${redirectUri}${redirectUri.includes("?") ? "&" : "?"}${query}`;
+}
+
+function read(url: string): Parameters {
+  try {
+    const parameters = queryOf(url);
+    if (!parameters.repeated.has("client_id") && !parameters.repeated.has("redirect_uri")) return parameters;
+  } catch (error) {
+    if (!(error instanceof ParameterError)) throw error;
+    throw wrong(error.message);
+  }
+  throw wrong("A parameter is given twice.");
+}
+
+function redirectUriOf(client: ClientRow, parameters: Parameters): string {
+  const registered = JSON.parse(client.redirect_uris) as string[];
+  const asked = parameters.get("redirect_uri");
+  if (asked === undefined) {
+    const [only, ...others] = registered;
+    if (only !== undefined && others.length === 0) return only;
+    throw wrong("The app has several redirect addresses and did not say which one to use.");
+  }
+  if (registered.some((uri) => matchesRedirectUri(uri, asked))) return asked;
+  throw wrong("The app asked to send you to an address that it has not registered.");
+}
+
+function challengeOf(parameters: Parameters): string {
+  const type = parameters.get("response_type");
+  if (type === undefined) throw new OAuthError("invalid_request", "response_type is missing");
+  if (type !== "code") throw new OAuthError("unsupported_response_type", "response_type must be code");
+  if ((parameters.get("response_mode") ?? "query") !== "query") {
+    throw new OAuthError("invalid_request", "response_mode must be query");
+  }
+  const challenge = parameters.get("code_challenge");
+  if (challenge === undefined) throw new OAuthError("invalid_request", "code_challenge is missing: PKCE is required");
+  if (parameters.get("code_challenge_method") !== "S256") {
+    throw new OAuthError("invalid_request", "code_challenge_method must be S256");
+  }
+  if (!/^[\w-]{43}$/.test(challenge)) {
+    throw new OAuthError("invalid_request", "code_challenge must be a SHA-256 digest in base64url: 43 characters");
+  }
+  return challenge;
+}
+
+function wrong(detail: string): PageError {
+  return new PageError(400, "This app's request is wrong", `${detail} You were not sent back to it, to be safe.`);
+}

@@ -1,0 +1,104 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { OAUTH_PATHS } from "../../contract/oauth.ts";
+import { html } from "../pages/html.ts";
+import { PageError, seeOther, sendPage } from "../pages/page.ts";
+import { formOf } from "../pages/parameters.ts";
+import type { Services } from "../services.ts";
+import { signInPage } from "../sign-in/views.ts";
+import type { SignedIn, Visitor, Visitors } from "../sign-in/visitors.ts";
+import { findEnvironmentNumber } from "../storage/accounts.ts";
+import { insertCode } from "../storage/oauth-codes.ts";
+import {
+  answerUri,
+  type AuthorizationRequest,
+  readAuthorizationRequest,
+  RefusedRequest,
+} from "./authorization-request.ts";
+import { consentPage } from "./consent-view.ts";
+
+const CODE_SECONDS = 60;
+
+/** The page on which a user lets an app act for them (platform specification 5.2, decisions 7). */
+export function authorizeRoutes(scope: FastifyInstance, services: Services, visitors: Visitors): void {
+  scope.get(OAUTH_PATHS.authorize, (request, reply) =>
+    handle(request, reply, async (asked, visitor) => sendPage(reply, 200, consent(visitor, asked, request.url))),
+  );
+
+  scope.post(OAUTH_PATHS.authorize, (request, reply) =>
+    handle(request, reply, async (asked, visitor) => {
+      const answer = await decide(asked, visitor, formOf(request.body).get("decision"));
+      const uri = answerUri(asked.redirectUri, services.baseUrl, { ...answer, state: asked.state });
+      return seeOther(reply, uri);
+    }),
+  );
+
+  /** Both methods read the same query: what is answered is what was shown. */
+  const handle = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    act: (asked: AuthorizationRequest, visitor: SignedIn) => Promise<FastifyReply>,
+  ) => {
+    try {
+      const asked = await readAuthorizationRequest(services, request.url);
+      const visitor = await visitors.of(request, reply);
+      if (request.method === "POST") visitors.assertCsrf(visitor, formOf(request.body));
+      if (!isSignedIn(visitor)) return await sendPage(reply, 200, signInPage(visitor, { next: request.url }));
+      return await act(asked, visitor);
+    } catch (error) {
+      if (!(error instanceof RefusedRequest)) throw error;
+      const { redirectUri, state, code, message } = error;
+      return seeOther(reply, answerUri(redirectUri, services.baseUrl, { error: code, error_description: message, state }));
+    }
+  };
+
+  const decide = async (asked: AuthorizationRequest, { user }: SignedIn, decision: string | undefined) => {
+    switch (decision) {
+      case "approve":
+        return { code: await newCode(asked, user.user_id, user.account_id) };
+      case "deny":
+        return { error: "access_denied", error_description: "The user did not allow it." };
+      default:
+        throw new PageError(400, "Allow or deny?", "The form came back without an answer. Go back and choose one.");
+    }
+  };
+
+  const newCode = async (asked: AuthorizationRequest, userId: string, accountId: string): Promise<string> => {
+    const { database, vault, random, clock } = services;
+    const code = Buffer.from(random.bytes(32)).toString("base64url");
+    const now = clock.now();
+    await database.write(async (tx) =>
+      insertCode(tx, {
+        digest: vault.digest(code),
+        app_id: asked.client.id,
+        user_id: userId,
+        environment: await findEnvironmentNumber(tx, accountId, asked.environment),
+        scopes: JSON.stringify(asked.scopes),
+        redirect_uri: asked.sentRedirectUri ?? null,
+        challenge: asked.challenge,
+        created: now,
+        expires_at: now + CODE_SECONDS * 1000,
+      }),
+    );
+    return code;
+  };
+}
+
+function isSignedIn(visitor: Visitor): visitor is SignedIn {
+  return visitor.user !== undefined;
+}
+
+function consent(visitor: SignedIn, asked: AuthorizationRequest, here: string) {
+  const { origin, hostname } = new URL(asked.redirectUri);
+  const isLocal = hostname === "127.0.0.1" || hostname === "[::1]" || hostname === "localhost";
+  return consentPage(visitor, {
+    client: asked.client,
+    scopes: asked.scopes,
+    environment: asked.environment,
+    here,
+    outcome: isLocal
+      ? html`You will be sent to an app on this computer.`
+      : html`You will be sent to <strong>${origin}</strong>.`,
+    // Browsers hold the redirect behind a form to this list, which has no spelling for IPv6 addresses.
+    formTargets: [hostname.startsWith("[") ? "http:" : origin],
+  });
+}

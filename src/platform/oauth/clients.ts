@@ -1,0 +1,79 @@
+import type { FastifyRequest } from "fastify";
+import { timingSafeEqual } from "node:crypto";
+import { ENVIRONMENTS, type Environment } from "../../contract/environments.ts";
+import { ENVIRONMENT_PARAMETER } from "../../contract/oauth.ts";
+import type { Parameters } from "../pages/parameters.ts";
+import type { Services } from "../services.ts";
+import { type ClientRow, findClient } from "../storage/oauth-apps.ts";
+import { invalidClient, OAuthError } from "./oauth-error.ts";
+
+/** The client with that id, or undefined; text that can be no id never reaches the database. */
+export function lookUpClient({ database }: Services, id: string | undefined): Promise<ClientRow | undefined> {
+  return /^app_\w{1,40}$/.test(id ?? "") ? findClient(database, id!) : Promise.resolve(undefined);
+}
+
+/**
+ * Proves which client sent a form: by its secret, in the Authorization header or in the form but not in both, or by its
+ * name alone where it is public. Throws OAuthError `invalid_client` or `invalid_request`.
+ */
+export async function authenticateClient(services: Services, request: FastifyRequest, form: Parameters) {
+  const header = basicCredentials(request);
+  const secret = form.get("client_secret");
+  if (header !== undefined && secret !== undefined) {
+    throw new OAuthError("invalid_request", "The client proves itself twice: use one way.");
+  }
+  const named = form.get("client_id");
+  if (header !== undefined && named !== undefined && named !== header.id) {
+    throw new OAuthError("invalid_request", "The header and the form name different clients.");
+  }
+  const id = header?.id ?? named;
+  if (id === undefined) throw invalidClient("No client is named: send client_id.");
+  const client = await lookUpClient(services, id);
+  if (client === undefined || !proves(services, client, header?.secret ?? secret)) {
+    throw invalidClient("There is no such client, or it did not prove itself.");
+  }
+  return client;
+}
+
+/**
+ * The environment that a grant is to be for, which the user sees and which never changes. The command's own app may ask
+ * for either and gets the sandbox by default; a registered app belongs to one and has no choice.
+ */
+export function environmentFor(client: ClientRow, parameters: Parameters): Environment {
+  const asked = parameters.get(ENVIRONMENT_PARAMETER);
+  const environment = ENVIRONMENTS.find((name) => name === asked);
+  if (asked !== undefined && environment === undefined) {
+    throw new OAuthError("invalid_request", `environment must be one of ${ENVIRONMENTS.join(", ")}`);
+  }
+  if (client.environment_name === null) return environment ?? "sandbox";
+  if (environment !== undefined && environment !== client.environment_name) {
+    throw new OAuthError("invalid_request", `The app is registered in the ${client.environment_name} environment.`);
+  }
+  return client.environment_name;
+}
+
+function proves({ vault }: Services, client: ClientRow, secret: string | undefined): boolean {
+  if (client.public === 1) return secret === undefined;
+  if (secret === undefined || client.secret === null) return false;
+  return timingSafeEqual(vault.digest(secret), client.secret);
+}
+
+function basicCredentials(request: FastifyRequest): { id: string; secret: string } | undefined {
+  const sent = request.raw.headersDistinct["authorization"] ?? [];
+  if (sent.length === 0) return undefined;
+  if (sent.length > 1) throw new OAuthError("invalid_request", "Send one Authorization header.");
+  const [, encoded] = /^Basic +([A-Za-z0-9+/]+={0,2})$/i.exec(sent[0]!.trim()) ?? [];
+  const text = Buffer.from(encoded ?? "", "base64").toString("utf8");
+  const colon = text.indexOf(":");
+  if (colon === -1) throw invalidClient("The Authorization header is not one of the Basic scheme.");
+  try {
+    return { id: formDecoded(text.slice(0, colon)), secret: formDecoded(text.slice(colon + 1)) };
+  } catch {
+    throw invalidClient("The Authorization header holds a malformed escape.");
+  }
+}
+
+/** RFC 6749 2.3.1: both parts are written as in a form. */
+function formDecoded(text: string): string {
+  return decodeURIComponent(text.replaceAll("+", " "));
+}

@@ -1,0 +1,50 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { Scope } from "../../contract/scopes.ts";
+import type { Parameters } from "../pages/parameters.ts";
+import type { Services } from "../services.ts";
+import type { ClientRow } from "../storage/oauth-apps.ts";
+import { findCode, type OAuthCodeRow, useCode } from "../storage/oauth-codes.ts";
+import { revokeGrant } from "../storage/oauth-grants.ts";
+import { OAuthError } from "./oauth-error.ts";
+import { beginGrant, issueTokens, type TokenReply } from "./tokens.ts";
+
+const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
+
+/**
+ * Exchanges an authorization code (decisions 7). One exchange succeeds; a later one that is right in every other way
+ * reveals a stolen code, and ends what the first one gave. One that is wrong changes nothing, or anybody who saw a code
+ * could end another's session.
+ */
+export async function exchangeCode(services: Services, client: ClientRow, form: Parameters): Promise<TokenReply> {
+  const { database, vault, clock, newId } = services;
+  const code = form.get("code");
+  const verifier = form.get("code_verifier");
+  if (code === undefined) throw new OAuthError("invalid_request", "code is missing");
+  if (verifier === undefined || !VERIFIER.test(verifier)) {
+    throw new OAuthError("invalid_request", "code_verifier must have 43 to 128 unreserved characters");
+  }
+  const now = clock.now();
+  const digest = vault.digest(code);
+  const reply = await database.write(async (tx) => {
+    const row = await findCode(tx, digest);
+    if (row === undefined || !isAskedRight(row, client, form, verifier)) return undefined;
+    const grantId = newId("oauth_grant", now);
+    if (!(await useCode(tx, digest, grantId, now))) {
+      if (row.grant_id !== null) await revokeGrant(tx, row.grant_id, now, "code used twice");
+      return undefined;
+    }
+    const scopes = JSON.parse(row.scopes) as Scope[];
+    const allowed = { appId: client.id, userId: row.user_id, environment: row.environment, scopes };
+    await beginGrant(tx, grantId, allowed, now);
+    return issueTokens(tx, services, { grantId, scopes, parent: null, now });
+  });
+  if (reply !== undefined) return reply;
+  throw new OAuthError("invalid_grant", "The code is unknown, used, expired, or was not made for this request.");
+}
+
+function isAskedRight(row: OAuthCodeRow, client: ClientRow, form: Parameters, verifier: string): boolean {
+  const redirectUri = form.get("redirect_uri") ?? null;
+  if (row.app_id !== client.id || row.redirect_uri !== redirectUri) return false;
+  const challenge = createHash("sha256").update(verifier).digest("base64url");
+  return challenge.length === row.challenge.length && timingSafeEqual(Buffer.from(challenge), Buffer.from(row.challenge));
+}

@@ -1,0 +1,104 @@
+import type { Environment } from "../../contract/environments.ts";
+import type { Scope } from "../../contract/scopes.ts";
+import { environmentBadge } from "../pages/environment-badge.ts";
+import { html, type Html } from "../pages/html.ts";
+import type { Page } from "../pages/page.ts";
+import { buttonForm, csrfField } from "../sign-in/views.ts";
+import type { SignedIn } from "../sign-in/visitors.ts";
+import type { ClientRow } from "../storage/oauth-apps.ts";
+
+export interface ConsentView {
+  client: ClientRow;
+  scopes: readonly Scope[];
+  environment: Environment;
+  /** Where the form goes; without it to the page's own address. */
+  action?: string;
+  /** Further hidden fields. */
+  fields?: Record<string, string>;
+  /** The way back to this page after signing in as somebody else. */
+  here: string;
+  /** What happens after the answer. */
+  outcome: Html;
+  /** The origin that the answer goes to. */
+  formTargets?: readonly string[];
+}
+
+const RESOURCES: Record<string, string> = {
+  customers: "Customers",
+  orders: "Orders",
+  payments: "Payments",
+  events: "Events",
+  webhook_endpoints: "Webhook endpoints",
+  deliveries: "Webhook deliveries",
+  api_keys: "API keys",
+  oauth_apps: "OAuth apps",
+  request_logs: "Request logs",
+  listen: "Events as they happen",
+};
+
+/** What reaches further than it seems. */
+const WARNINGS: Partial<Record<Scope, string>> = {
+  "api_keys:write": "It can make API keys, which stay valid after you take this back.",
+  "oauth_apps:write": "It can change where your own apps send their users.",
+  "webhook_endpoints:write": "It can have a copy of every event sent elsewhere.",
+};
+
+/** Says who asks for what, in which environment, and takes the answer (decisions 7). */
+export function consentPage(visitor: SignedIn, view: ConsentView): Page {
+  const { client, scopes, environment } = view;
+  const { user } = visitor;
+  const warnings = scopes.flatMap((scope) => WARNINGS[scope] ?? []);
+  const hidden = Object.entries(view.fields ?? {}).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
+  );
+  return {
+    title: `Allow ${client.name}?`,
+    ...(view.formTargets === undefined ? {} : { formTargets: view.formTargets }),
+    body: html`<h1><bdi>${client.name}</bdi> wants to use ${user.account_name}</h1>
+      <dl>
+        <div>
+          <dt>Environment</dt>
+          <dd>${environmentBadge(environment)} <span class="soft">${environment === "live" ? "real data" : "test data"}</span></dd>
+        </div>
+        <div>
+          <dt>Registered by</dt>
+          <dd><bdi>${client.account_name ?? "this platform"}</bdi></dd>
+        </div>
+        <div>
+          <dt>You</dt>
+          <dd>${user.email}</dd>
+        </div>
+      </dl>
+      <h2>It could</h2>
+      <ul class="scopes">
+        ${permissions(scopes).map(
+          ([resource, actions]) => html`<li><span>${resource}</span><span class="soft">${actions}</span></li>`,
+        )}
+      </ul>
+      ${warnings.map((warning) => html`<p class="warning">${warning}</p>`)}
+      <form method="post"${view.action !== undefined && html` action="${view.action}"`}>
+        ${csrfField(visitor)}${hidden}
+        <div class="choice">
+          <button class="primary" name="decision" value="approve">Allow</button>
+          <button name="decision" value="deny">Deny</button>
+        </div>
+      </form>
+      <section>
+        <p class="soft">${view.outcome} You can take this back at any time on your account page.</p>
+        <div class="top">
+          <span class="soft">Not ${user.email}?</span>
+          ${buttonForm(visitor, "/sign-out", "Use another account", { next: view.here })}
+        </div>
+      </section>`,
+  };
+}
+
+/** `Customers: read, change` for each resource, in the contract's order. */
+function permissions(scopes: readonly Scope[]): [resource: string, actions: string][] {
+  const actions = new Map<string, string[]>();
+  for (const scope of scopes) {
+    const [resource, action] = scope.split(":") as [string, string];
+    actions.set(resource, [...(actions.get(resource) ?? []), action === "read" ? "read" : "change"]);
+  }
+  return [...actions].map(([resource, list]) => [RESOURCES[resource] ?? resource, list.join(" and ")]);
+}

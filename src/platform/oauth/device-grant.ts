@@ -1,0 +1,117 @@
+import type { Scope } from "../../contract/scopes.ts";
+import { OAUTH_PATHS } from "../../contract/oauth.ts";
+import type { Parameters } from "../pages/parameters.ts";
+import type { Services } from "../services.ts";
+import { findEnvironmentNumber } from "../storage/accounts.ts";
+import { type DeviceCodeRow, findDeviceCode, insertDeviceCode, notePoll, useDeviceCode } from "../storage/device-codes.ts";
+import type { ClientRow } from "../storage/oauth-apps.ts";
+import { findUser } from "../storage/users.ts";
+import { environmentFor } from "./clients.ts";
+import { OAuthError } from "./oauth-error.ts";
+import { parseScopeNames } from "./scope-names.ts";
+import { beginGrant, issueTokens, type TokenReply } from "./tokens.ts";
+import { newUserCode, showUserCode } from "./user-code.ts";
+
+const LIFE_SECONDS = 600;
+const INTERVAL_SECONDS = 5;
+/** RFC 8628 3.5: each early poll makes the interval longer by this. */
+const PENALTY_MS = 5000;
+/** A poll may come so much early: the one before may have been held up on its way. */
+const SLACK_MS = 500;
+
+/** The reply of the device authorization endpoint (RFC 8628 3.2). */
+export interface DeviceAuthorization {
+  device_code: string;
+  user_code: string;
+  verification_uri: string;
+  verification_uri_complete: string;
+  expires_in: number;
+  interval: number;
+}
+
+/** What is stored of a user code. */
+export function userCodeDigest({ vault }: Services, code: string): Buffer {
+  return vault.digest(`user_code:${code}`);
+}
+
+/** Begins a sign-in on a device that has no browser. */
+export async function authorizeDevice(
+  services: Services,
+  client: ClientRow,
+  form: Parameters,
+): Promise<DeviceAuthorization> {
+  const { database, vault, random, clock, baseUrl } = services;
+  const scopes = parseScopeNames(form.get("scope"));
+  const environment = environmentFor(client, form);
+  const deviceCode = Buffer.from(random.bytes(32)).toString("base64url");
+  const created = clock.now();
+  const row = {
+    digest: vault.digest(deviceCode),
+    app_id: client.id,
+    environment,
+    scopes: JSON.stringify(scopes),
+    interval_ms: INTERVAL_SECONDS * 1000,
+    created,
+    expires_at: created + LIFE_SECONDS * 1000,
+  };
+  const userCode = await database.write(async (tx) => {
+    for (;;) {
+      const code = newUserCode(random);
+      if (await insertDeviceCode(tx, { ...row, user_code: userCodeDigest(services, code) })) return showUserCode(code);
+    }
+  });
+  const page = `${baseUrl}${OAUTH_PATHS.device}`;
+  return {
+    device_code: deviceCode,
+    user_code: userCode,
+    verification_uri: page,
+    verification_uri_complete: `${page}?user_code=${userCode}`,
+    expires_in: LIFE_SECONDS,
+    interval: INTERVAL_SECONDS,
+  };
+}
+
+/** Answers a device's poll: tokens for one poll alone once the user has allowed it, until then why not. */
+export async function pollDevice(services: Services, client: ClientRow, form: Parameters): Promise<TokenReply> {
+  const { database, vault, clock } = services;
+  const code = form.get("device_code");
+  if (code === undefined) throw new OAuthError("invalid_request", "device_code is missing");
+  const row = await findDeviceCode(database, vault.digest(code));
+  if (row === undefined || row.app_id !== client.id || row.status === "used") throw invalidCode();
+  const now = clock.now();
+  if (row.expires_at <= now) throw new OAuthError("expired_token", "The code has expired: begin again.");
+  switch (row.status) {
+    case "denied":
+      throw new OAuthError("access_denied", "The user did not allow it.");
+    case "pending":
+      throw await notePending(services, row, now);
+    case "approved":
+      return redeem(services, client, row, now);
+  }
+}
+
+async function notePending({ database }: Services, row: DeviceCodeRow, now: number): Promise<OAuthError> {
+  const early = row.polled_at !== null && now - row.polled_at < row.interval_ms - SLACK_MS;
+  await database.write((tx) => notePoll(tx, row.digest, now, early ? PENALTY_MS : 0));
+  if (!early) return new OAuthError("authorization_pending", "The user has not answered yet.");
+  return new OAuthError("slow_down", `Wait ${(row.interval_ms + PENALTY_MS) / 1000} seconds between polls.`);
+}
+
+async function redeem(services: Services, client: ClientRow, row: DeviceCodeRow, now: number): Promise<TokenReply> {
+  const { database, newId } = services;
+  const reply = await database.write(async (tx) => {
+    const user = await findUser(tx, row.user_id!);
+    if (user === undefined || !(await useDeviceCode(tx, row.digest, now))) return undefined;
+    const grantId = newId("oauth_grant", now);
+    const scopes = JSON.parse(row.scopes) as Scope[];
+    const environment = await findEnvironmentNumber(tx, user.account_id, row.environment);
+    await beginGrant(tx, grantId, { appId: client.id, userId: user.id, environment, scopes }, now);
+    return issueTokens(tx, services, { grantId, scopes, parent: null, now });
+  });
+  if (reply === undefined) throw invalidCode();
+  return reply;
+}
+
+function invalidCode(): OAuthError {
+  return new OAuthError("invalid_grant", "The device code is unknown or was used.");
+}

@@ -1,0 +1,84 @@
+import type { FastifyInstance } from "fastify";
+import { OAUTH_PATHS } from "../../contract/oauth.ts";
+import type { Scope } from "../../contract/scopes.ts";
+import { AttemptLimiter, addressName } from "../domain/attempt-limiter.ts";
+import { html } from "../pages/html.ts";
+import { seeOther, sendPage } from "../pages/page.ts";
+import { formOf, queryOf } from "../pages/parameters.ts";
+import type { Services } from "../services.ts";
+import { signInPage } from "../sign-in/views.ts";
+import type { Visitors } from "../sign-in/visitors.ts";
+import { answerDeviceCode, findPendingByUserCode } from "../storage/device-codes.ts";
+import { findClient } from "../storage/oauth-apps.ts";
+import { consentPage } from "./consent-view.ts";
+import { userCodeDigest } from "./device-grant.ts";
+import { codePage, donePage } from "./device-views.ts";
+import { readUserCode, showUserCode } from "./user-code.ts";
+
+/** Never more than five wrong codes in a minute, for a user and for an address: 34 bits last for ten minutes so. */
+const WRONG_CODES = { burst: 5, refillSeconds: 60 };
+
+/** Where device codes are typed (decisions 7). The code is shown again with the question, to be compared. */
+export function deviceRoutes(scope: FastifyInstance, services: Services, visitors: Visitors): void {
+  const { database, clock } = services;
+  const limiter = new AttemptLimiter(clock.now, WRONG_CODES);
+
+  scope.get(OAUTH_PATHS.device, async (request, reply) => {
+    const query = queryOf(request.url);
+    const visitor = await visitors.of(request, reply);
+    const result = query.get("result");
+    if (result !== undefined) return sendPage(reply, 200, donePage(result === "approved"));
+    if (visitor.user === undefined) return sendPage(reply, 200, signInPage(visitor, { next: request.url }));
+    const code = query.text("user_code").slice(0, 20);
+    return sendPage(reply, 200, codePage({ ...visitor, user: visitor.user }, { code }));
+  });
+
+  scope.post(OAUTH_PATHS.device, async (request, reply) => {
+    const visitor = await visitors.of(request, reply);
+    const form = formOf(request.body);
+    visitors.assertCsrf(visitor, form);
+    if (visitor.user === undefined) return sendPage(reply, 200, signInPage(visitor, { next: OAUTH_PATHS.device }));
+    const signedIn = { ...visitor, user: visitor.user };
+    const typed = form.text("user_code").slice(0, 20);
+    const names = [visitor.user.user_id, addressName(request.ip)];
+    const wait = Math.max(...names.map((name) => limiter.take(name)));
+    if (wait > 0) {
+      void reply.header("Retry-After", String(wait));
+      const problem = `Too many wrong codes: wait ${wait} seconds.`;
+      return sendPage(reply, 429, codePage(signedIn, { code: typed, problem }));
+    }
+    const code = readUserCode(typed);
+    const digest = code === undefined ? undefined : userCodeDigest(services, code);
+    const row = digest === undefined ? undefined : await findPendingByUserCode(database, digest, clock.now());
+    if (code === undefined || digest === undefined || row === undefined) {
+      const problem = "No device waits with this code. It may have expired: look at the device again.";
+      return sendPage(reply, 400, codePage(signedIn, { code: typed, problem }));
+    }
+    for (const name of names) limiter.giveBack(name);
+
+    const decision = form.get("decision");
+    if (decision !== "approve" && decision !== "deny") {
+      return sendPage(
+        reply,
+        200,
+        consentPage(signedIn, {
+          client: (await findClient(database, row.app_id))!,
+          scopes: JSON.parse(row.scopes) as Scope[],
+          environment: row.environment,
+          action: OAUTH_PATHS.device,
+          fields: { user_code: code },
+          here: `${OAUTH_PATHS.device}?user_code=${showUserCode(code)}`,
+          outcome: html`Your device shows <strong>${showUserCode(code)}</strong>. Deny if it does not, or if somebody sent
+            you this code.`,
+        }),
+      );
+    }
+    const status = decision === "approve" ? "approved" : "denied";
+    const { user_id } = visitor.user;
+    const answered = await database.write((tx) => answerDeviceCode(tx, digest, status, user_id, clock.now()));
+    if (!answered) {
+      return sendPage(reply, 400, codePage(signedIn, { code: typed, problem: "This code was answered already." }));
+    }
+    return seeOther(reply, `${OAUTH_PATHS.device}?result=${status}`);
+  });
+}

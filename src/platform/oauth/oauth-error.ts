@@ -1,0 +1,25 @@
+/** A refusal in OAuth's own words (RFC 6749 5.2, RFC 8628 3.5, RFC 7009 2.2.1). */
+export class OAuthError extends Error {
+  override name = "OAuthError";
+  /** The registered error code. */
+  readonly code: string;
+  readonly status: number;
+  readonly headers: Record<string, string>;
+
+  constructor(code: string, description: string, status = 400, headers: Record<string, string> = {}) {
+    super(asDescription(description));
+    this.code = code;
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+/** The client did not prove itself: 401, and how it could have. */
+export function invalidClient(description: string): OAuthError {
+  return new OAuthError("invalid_client", description, 401, { "WWW-Authenticate": 'Basic realm="service"' });
+}
+
+/** A description may hold only these characters (RFC 6749 5.2). */
+function asDescription(text: string): string {
+  return text.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, "?").slice(0, 300);
+}

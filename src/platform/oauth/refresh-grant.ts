@@ -1,0 +1,64 @@
+import type { Scope } from "../../contract/scopes.ts";
+import type { Parameters } from "../pages/parameters.ts";
+import type { Services } from "../services.ts";
+import type { Transaction } from "../storage/database.ts";
+import type { ClientRow } from "../storage/oauth-apps.ts";
+import { revokeGrant } from "../storage/oauth-grants.ts";
+import {
+  findRefreshToken,
+  type RefreshTokenOwner,
+  replaceSuccessor,
+  useRefreshToken,
+} from "../storage/refresh-tokens.ts";
+import { OAuthError } from "./oauth-error.ts";
+import { parseScopeNames } from "./scope-names.ts";
+import { issueTokens, type TokenReply } from "./tokens.ts";
+
+/** How long a client that was killed before it could keep the new token may come back with the old one. */
+const GRACE_MS = 30_000;
+
+/**
+ * Rotates a refresh token (decisions 7). A token that was used before and comes again was copied, and ends its grant;
+ * except within the grace, by the direct parent of a token that nobody has used yet: that one is replaced, and stays as
+ * a tombstone whose use would end the grant.
+ *
+ * Whoever finds the token unused and then loses to another request at the same moment is refused, and nothing is ended:
+ * that is a client with two processes.
+ */
+export async function refresh(services: Services, client: ClientRow, form: Parameters): Promise<TokenReply> {
+  const { database, vault, clock } = services;
+  const sent = form.get("refresh_token");
+  if (sent === undefined) throw new OAuthError("invalid_request", "refresh_token is missing");
+  const now = clock.now();
+  const token = await findRefreshToken(database, vault.digest(sent));
+  if (token === undefined || token.app_id !== client.id || token.expires_at <= now) throw invalidToken();
+  const scopes = narrowed(JSON.parse(token.scopes) as Scope[], form.get("scope"));
+  const reply = await database.write(async (tx) => {
+    if (!(await take(tx, token, now))) return undefined;
+    return issueTokens(tx, services, { grantId: token.grant_id, scopes, parent: token.digest, now });
+  });
+  if (reply === undefined) throw invalidToken();
+  return reply;
+}
+
+/** True where this request may issue the token's successor. */
+async function take(tx: Transaction, token: RefreshTokenOwner, now: number): Promise<boolean> {
+  const { digest, grant_id, used_at, replaced_at } = token;
+  if (used_at === null && replaced_at === null) return useRefreshToken(tx, digest, now);
+  const inGrace = used_at !== null && now - used_at <= GRACE_MS;
+  if (inGrace && (await replaceSuccessor(tx, digest, now))) return true;
+  await revokeGrant(tx, grant_id, now, "refresh token used twice");
+  return false;
+}
+
+/** RFC 6749 6: the same scopes or fewer, and a later refresh may have all of them again. */
+function narrowed(granted: Scope[], text: string | undefined): Scope[] {
+  if (text === undefined) return granted;
+  const asked = parseScopeNames(text);
+  if (asked.every((scope) => granted.includes(scope))) return asked;
+  throw new OAuthError("invalid_scope", "A refresh cannot ask for more than the user allowed.");
+}
+
+function invalidToken(): OAuthError {
+  return new OAuthError("invalid_grant", "The refresh token is unknown, used, revoked or expired: sign in again.");
+}

@@ -1,0 +1,28 @@
+import { oauthScopeName, scopeOfOAuthName } from "../../contract/oauth.ts";
+import { nearest } from "../../contract/nearest.ts";
+import { type Scope, SCOPES } from "../../contract/scopes.ts";
+import { OAuthError } from "./oauth-error.ts";
+
+const NAMES: readonly string[] = SCOPES.map(oauthScopeName);
+
+/** Every scope's OAuth name. */
+export function allScopeNames(): readonly string[] {
+  return NAMES;
+}
+
+/** Reads `read_customers write_orders`, in the contract's order and each once. Throws OAuthError `invalid_scope`. */
+export function parseScopeNames(text: string | undefined): Scope[] {
+  const names = new Set((text ?? "").split(" ").filter((name) => name !== ""));
+  if (names.size === 0) throw new OAuthError("invalid_scope", `Name the scopes that are asked for: ${NAMES.join(" ")}`);
+  for (const name of names) {
+    if (scopeOfOAuthName(name) !== undefined) continue;
+    const [guess] = nearest(name, NAMES);
+    const help = guess === undefined ? "" : `; did you mean ${guess}?`;
+    throw new OAuthError("invalid_scope", `There is no scope ${name.slice(0, 60)}${help}`);
+  }
+  return SCOPES.filter((scope) => names.has(oauthScopeName(scope)));
+}
+
+export function formatScopeNames(scopes: readonly Scope[]): string {
+  return scopes.map(oauthScopeName).join(" ");
+}

@@ -1,0 +1,95 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { DEVICE_CODE_GRANT, OAUTH_PATHS } from "../../contract/oauth.ts";
+import { AttemptLimiter, addressName } from "../domain/attempt-limiter.ts";
+import { toApiError } from "../http/problem.ts";
+import { formOf, ParameterError, type Parameters } from "../pages/parameters.ts";
+import { takeForms } from "../pages/take-forms.ts";
+import type { Services } from "../services.ts";
+import type { ClientRow } from "../storage/oauth-apps.ts";
+import { authenticateClient } from "./clients.ts";
+import { exchangeCode } from "./code-grant.ts";
+import { authorizeDevice, pollDevice } from "./device-grant.ts";
+import { metadataOf } from "./metadata.ts";
+import { OAuthError } from "./oauth-error.ts";
+import { refresh } from "./refresh-grant.ts";
+import { revokeToken } from "./revoke.ts";
+import type { TokenReply } from "./tokens.ts";
+
+type Grant = (services: Services, client: ClientRow, form: Parameters) => Promise<TokenReply>;
+
+const GRANTS: ReadonlyMap<string, Grant> = new Map([
+  ["authorization_code", exchangeCode],
+  ["refresh_token", refresh],
+  [DEVICE_CODE_GRANT, pollDevice],
+]);
+
+/** Anybody may begin a device sign-in, and each is a row for an hour: so many at once, then one in as many seconds. */
+const DEVICE_SIGN_INS = { burst: 60, refillSeconds: 2 };
+
+/** What clients call themselves: forms in, JSON out (decisions 7). What stands in a query is never read. */
+export function tokenRoutes(scope: FastifyInstance, services: Services): void {
+  takeForms(scope);
+  const deviceSignIns = new AttemptLimiter(services.clock.now, DEVICE_SIGN_INS);
+
+  scope.setErrorHandler((error, request, reply) => {
+    const shown = asOAuthError(error);
+    if (shown.status === 500) services.log.error({ request_id: request.id, err: error }, "a request failed");
+    return reply
+      .code(shown.status)
+      .headers(shown.headers)
+      .send({ error: shown.code, error_description: shown.message });
+  });
+
+  scope.get(OAUTH_PATHS.metadata, async () => metadataOf(services.baseUrl));
+
+  scope.post(OAUTH_PATHS.token, async (request) => {
+    const form = readForm(request);
+    const type = form.get("grant_type");
+    if (type === undefined) throw new OAuthError("invalid_request", "grant_type is missing from the form");
+    const client = await authenticateClient(services, request, form);
+    const grant = GRANTS.get(type);
+    if (grant === undefined) {
+      throw new OAuthError("unsupported_grant_type", `grant_type must be one of ${[...GRANTS.keys()].join(", ")}`);
+    }
+    return grant(services, client, form);
+  });
+
+  scope.post(OAUTH_PATHS.revoke, async (request) => {
+    const form = readForm(request);
+    await revokeToken(services, await authenticateClient(services, request, form), form);
+    return {};
+  });
+
+  scope.post(OAUTH_PATHS.deviceAuthorization, async (request) => {
+    const form = readForm(request);
+    const client = await authenticateClient(services, request, form);
+    const wait = deviceSignIns.take(addressName(request.ip));
+    if (wait > 0) throw new OAuthError("slow_down", "Too many sign-ins.", 429, { "Retry-After": String(wait) });
+    return authorizeDevice(services, client, form);
+  });
+}
+
+/** RFC 6749 3.2: no parameter may stand twice. */
+function readForm(request: FastifyRequest): Parameters {
+  const form = formOf(request.body);
+  const [repeated] = form.repeated;
+  if (repeated === undefined) return form;
+  throw new OAuthError("invalid_request", `${repeated.slice(0, 60)} is given twice`);
+}
+
+function asOAuthError(error: unknown): OAuthError {
+  if (error instanceof OAuthError) return error;
+  if (error instanceof ParameterError) return new OAuthError("invalid_request", error.message);
+  const known = toApiError(error);
+  if (known === undefined) {
+    return new OAuthError("server_error", "The platform failed to answer; it has logged why.", 500);
+  }
+  switch (known.code) {
+    case "unavailable":
+      return new OAuthError("temporarily_unavailable", known.message, 503, known.headers);
+    case "unsupported_media_type":
+      return new OAuthError("invalid_request", "Send the parameters as a form: application/x-www-form-urlencoded.");
+    default:
+      return new OAuthError("invalid_request", known.message, known.status, known.headers);
+  }
+}

@@ -1,0 +1,75 @@
+import { formatCredential } from "../../contract/credentials.ts";
+import type { Scope } from "../../contract/scopes.ts";
+import type { Services } from "../services.ts";
+import { insertAccessToken } from "../storage/access-tokens.ts";
+import type { Transaction } from "../storage/database.ts";
+import { insertGrant } from "../storage/oauth-grants.ts";
+import { insertRefreshToken } from "../storage/refresh-tokens.ts";
+import { formatScopeNames } from "./scope-names.ts";
+
+const ACCESS_SECONDS = 3600;
+const REFRESH_SECONDS = 30 * 86_400;
+const DISPLAY_PREFIX_LENGTH = 12;
+
+/** A successful reply of the token endpoint (RFC 6749 5.1). */
+export interface TokenReply {
+  access_token: string;
+  token_type: "Bearer";
+  expires_in: number;
+  refresh_token: string;
+  scope: string;
+}
+
+/** What the user allowed. */
+export interface Allowed {
+  appId: string;
+  userId: string;
+  environment: number;
+  scopes: readonly Scope[];
+}
+
+/** Begins a grant: every token that descends from it ends with it. */
+export async function beginGrant(tx: Transaction, id: string, allowed: Allowed, now: number): Promise<void> {
+  await insertGrant(tx, {
+    id,
+    app_id: allowed.appId,
+    user_id: allowed.userId,
+    environment: allowed.environment,
+    scopes: JSON.stringify(allowed.scopes),
+    created: now,
+  });
+}
+
+/** Gives a grant an access token and the refresh token that follows `parent`; their digests alone are stored. */
+export async function issueTokens(
+  tx: Transaction,
+  { vault, random, newId }: Services,
+  { grantId, scopes, parent, now }: { grantId: string; scopes: readonly Scope[]; parent: Uint8Array | null; now: number },
+): Promise<TokenReply> {
+  const access = formatCredential("at_", random.bytes(32));
+  const refresh = formatCredential("rt_", random.bytes(32));
+  await insertAccessToken(tx, {
+    id: newId("access_token", now),
+    digest: vault.digest(access),
+    grant_id: grantId,
+    scopes: JSON.stringify(scopes),
+    prefix: access.slice(0, DISPLAY_PREFIX_LENGTH),
+    last4: access.slice(-4),
+    created: now,
+    expires_at: now + ACCESS_SECONDS * 1000,
+  });
+  await insertRefreshToken(tx, {
+    digest: vault.digest(refresh),
+    grant_id: grantId,
+    parent,
+    created: now,
+    expires_at: now + REFRESH_SECONDS * 1000,
+  });
+  return {
+    access_token: access,
+    token_type: "Bearer",
+    expires_in: ACCESS_SECONDS,
+    refresh_token: refresh,
+    scope: formatScopeNames(scopes),
+  };
+}

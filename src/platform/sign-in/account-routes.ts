@@ -1,0 +1,139 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { AttemptLimiter } from "../domain/attempt-limiter.ts";
+import { type Passwords, problemOfPassword } from "../domain/passwords.ts";
+import { createLinkToken } from "../domain/sign-in-links.ts";
+import { isEmail } from "../http/formats.ts";
+import { formOf, type Parameters, queryOf } from "../pages/parameters.ts";
+import { PageError, seeOther, sendPage } from "../pages/page.ts";
+import type { Services } from "../services.ts";
+import { liveGrantsOfUser, revokeGrantOfUser } from "../storage/oauth-grants.ts";
+import { deleteSessionsOfUser } from "../storage/sessions.ts";
+import { deleteLinksOfUser } from "../storage/sign-in-links.ts";
+import { changeEmail, deleteMember, findUser, insertUser, setPassword, usersOfAccount } from "../storage/users.ts";
+import { type AccountView, accountPage } from "./account-views.ts";
+import { HOME } from "./home.ts";
+import { signInPage } from "./views.ts";
+import type { SignedIn, Visitors } from "./visitors.ts";
+
+/** Who came by a link may set a password without knowing the old one, for so long. */
+const LINK_TRUST_MS = 15 * 60_000;
+const WRONG_PASSWORDS = { burst: 5, refillSeconds: 60 };
+
+/** The signed-in person's own page: sign-in details, the account's people, the apps that act for them. */
+export function accountRoutes(
+  scope: FastifyInstance,
+  { services, visitors, passwords }: { services: Services; visitors: Visitors; passwords: Passwords },
+): void {
+  const { database, clock, newId } = services;
+  const limiter = new AttemptLimiter(clock.now, WRONG_PASSWORDS);
+
+  const asksPassword = ({ user }: SignedIn) =>
+    user.has_password === 1 && !(user.by_link === 1 && clock.now() - user.created < LINK_TRUST_MS);
+
+  const show = async (reply: FastifyReply, status: number, visitor: SignedIn, more: Partial<AccountView> = {}) => {
+    const { user } = visitor;
+    const users = await usersOfAccount(database, user.account_id);
+    const grants = await liveGrantsOfUser(database, user.user_id, clock.now());
+    return sendPage(reply, status, accountPage(visitor, { users, grants, asksPassword: asksPassword(visitor), ...more }));
+  };
+
+  /** Runs for a signed-in browser whose form is its own. */
+  const onForm =
+    (act: (visitor: SignedIn, form: Parameters, reply: FastifyReply) => Promise<FastifyReply>) =>
+    async (request: FastifyRequest, reply: FastifyReply) => {
+      const visitor = await visitors.of(request, reply);
+      const form = formOf(request.body);
+      visitors.assertCsrf(visitor, form);
+      if (visitor.user === undefined) return seeOther(reply, "/sign-in");
+      return act({ ...visitor, user: visitor.user }, form, reply);
+    };
+
+  scope.get(HOME, async (request, reply) => {
+    const visitor = await visitors.of(request, reply);
+    if (visitor.user === undefined) return sendPage(reply, 200, signInPage(visitor, { next: HOME }));
+    const saved = queryOf(request.url).get("saved") !== undefined;
+    const notice = saved ? { good: true, text: "Saved." } : undefined;
+    return show(reply, 200, { ...visitor, user: visitor.user }, { notice });
+  });
+
+  scope.post(
+    "/account/details",
+    onForm(async (visitor, form, reply) => {
+      const { user } = visitor;
+      const email = form.text("email").trim();
+      const password = form.get("new_password");
+      const refuse = (status: number, text: string) =>
+        show(reply, status, visitor, { notice: { good: false, text }, email });
+      if (asksPassword(visitor)) {
+        const wait = limiter.take(user.user_id);
+        if (wait > 0) {
+          void reply.header("Retry-After", String(wait));
+          return refuse(429, `Too many wrong passwords: wait ${wait} seconds.`);
+        }
+        const stored = (await findUser(database, user.user_id))?.password ?? null;
+        if (!(await passwords.verify(form.text("current_password"), stored))) {
+          return refuse(403, "The current password is wrong.");
+        }
+        limiter.giveBack(user.user_id);
+      }
+      if (email !== user.email && !isEmail(email)) return refuse(400, "That is no email address.");
+      const problem = password === undefined ? undefined : problemOfPassword(password, email);
+      if (problem !== undefined) return refuse(400, problem);
+      const hash = password === undefined ? undefined : await passwords.hash(password);
+      const token = await database.write(async (tx) => {
+        if (!(await changeEmail(tx, user.user_id, email, email.toLowerCase()))) return undefined;
+        if (hash === undefined) return visitor.token;
+        await setPassword(tx, user.user_id, hash);
+        await deleteSessionsOfUser(tx, user.user_id);
+        await deleteLinksOfUser(tx, user.user_id);
+        return visitors.begin(tx, visitor, user.user_id, false);
+      });
+      if (token === undefined) return refuse(409, "Somebody else signs in with that email address.");
+      if (token !== visitor.token) visitors.admit(reply, token);
+      return seeOther(reply, `${HOME}?saved=1`);
+    }),
+  );
+
+  scope.post(
+    "/account/people",
+    onForm(async (visitor, form, reply) => {
+      const { user } = visitor;
+      assertOwner(visitor);
+      const email = form.text("email").trim();
+      const refuse = (status: number, text: string) => show(reply, status, visitor, { notice: { good: false, text } });
+      if (!isEmail(email)) return refuse(400, "That is no email address.");
+      const now = clock.now();
+      const token = await database.write(async (tx) => {
+        const id = newId("user", now);
+        const fresh = { id, account_id: user.account_id, email, email_key: email.toLowerCase(), created: now };
+        if (!(await insertUser(tx, { ...fresh, role: "member", password: null }))) return undefined;
+        return createLinkToken(tx, services, { userId: id, invitation: true, now });
+      });
+      if (token === undefined) return refuse(409, "Somebody signs in with that email address already.");
+      const url = `${services.baseUrl}/invitation?token=${token}`;
+      return show(reply, 200, visitor, { invitation: { email, url } });
+    }),
+  );
+
+  scope.post(
+    "/account/people/remove",
+    onForm(async (visitor, form, reply) => {
+      assertOwner(visitor);
+      await database.write((tx) => deleteMember(tx, visitor.user.account_id, form.text("user")));
+      return seeOther(reply, HOME);
+    }),
+  );
+
+  scope.post(
+    "/account/apps/revoke",
+    onForm(async ({ user }, form, reply) => {
+      await database.write((tx) => revokeGrantOfUser(tx, user.user_id, form.text("grant"), clock.now()));
+      return seeOther(reply, HOME);
+    }),
+  );
+}
+
+function assertOwner({ user }: SignedIn): void {
+  if (user.role === "owner") return;
+  throw new PageError(403, "Owners only", "Ask an owner of the account to do this.");
+}

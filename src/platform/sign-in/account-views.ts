@@ -1,0 +1,116 @@
+import { formatTimestamp } from "../../contract/timestamps.ts";
+import { html, type Html } from "../pages/html.ts";
+import type { Page } from "../pages/page.ts";
+import { environmentBadge } from "../pages/environment-badge.ts";
+import type { LiveGrant } from "../storage/oauth-grants.ts";
+import type { UserRow } from "../storage/users.ts";
+import { buttonForm, csrfField } from "./views.ts";
+import type { SignedIn } from "./visitors.ts";
+
+export interface AccountView {
+  users: readonly UserRow[];
+  grants: readonly LiveGrant[];
+  /** True where a change of the sign-in details asks for the current password. */
+  asksPassword: boolean;
+  notice?: { good: boolean; text: string } | undefined;
+  /** An invitation that was just made, shown once. */
+  invitation?: { email: string; url: string } | undefined;
+  /** What the email field shows, where it is not the user's own address. */
+  email?: string | undefined;
+}
+
+export function accountPage(visitor: SignedIn, view: AccountView): Page {
+  const { user } = visitor;
+  return {
+    title: user.account_name,
+    wide: true,
+    body: html`<div class="top">
+        <h1>${user.account_name}</h1>
+        ${buttonForm(visitor, "/sign-out", "Sign out")}
+      </div>
+      <p class="soft">Signed in as ${user.email}</p>
+      ${view.notice !== undefined &&
+      html`<p class="notice ${view.notice.good ? "good" : "bad"}" role="status">${view.notice.text}</p>`}
+      ${details(visitor, view)} ${people(visitor, view)} ${apps(visitor, view)}`,
+  };
+}
+
+function details(visitor: SignedIn, { asksPassword, email }: AccountView): Html {
+  const first = visitor.user.has_password === 0;
+  return html`<section>
+    <h2>${first ? "Set a password" : "Sign-in details"}</h2>
+    <p class="soft">
+      ${first
+        ? "Until one is set, you can sign in by one-time links only."
+        : "A new password signs you out everywhere else. Leave it empty to keep yours."}
+    </p>
+    <form method="post" action="/account/details">
+      ${csrfField(visitor)}
+      <label>
+        Email
+        <input name="email" type="text" inputmode="email" autocomplete="username" autocapitalize="none" spellcheck="false" required value="${email ?? visitor.user.email}" />
+      </label>
+      <label>
+        New password <span class="soft">at least 10 characters</span>
+        <input name="new_password" type="password" autocomplete="new-password" minlength="10" ${first && html`required`} />
+      </label>
+      ${asksPassword &&
+      html`<label>
+        Current password
+        <input name="current_password" type="password" autocomplete="current-password" required />
+      </label>`}
+      <button class="primary">Save</button>
+    </form>
+  </section>`;
+}
+
+function people(visitor: SignedIn, { users, invitation }: AccountView): Html {
+  const isOwner = visitor.user.role === "owner";
+  return html`<section>
+    <h2>People</h2>
+    <ul class="rows">
+      ${users.map(
+        ({ id, email, role, password }) =>
+          html`<li>
+            <span>${email} <span class="soft">${role}${password === null && " · has no password yet"}</span></span>
+            ${isOwner && role === "member" && buttonForm(visitor, "/account/people/remove", "Remove", { user: id })}
+          </li>`,
+      )}
+    </ul>
+    ${invitation !== undefined &&
+    html`<p class="notice good" role="status">
+        Send this link to ${invitation.email}. It works once, for three days, and is not shown again.
+      </p>
+      <label>Invitation link <input class="link" readonly value="${invitation.url}" /></label>`}
+    ${isOwner &&
+    html`<form method="post" action="/account/people">
+      ${csrfField(visitor)}
+      <label>
+        Invite by email
+        <input name="email" type="text" inputmode="email" autocomplete="off" autocapitalize="none" spellcheck="false" required />
+      </label>
+      <button>Make an invitation</button>
+    </form>`}
+  </section>`;
+}
+
+function apps(visitor: SignedIn, { grants }: AccountView): Html {
+  return html`<section>
+    <h2>Apps with access</h2>
+    ${grants.length === 0 && html`<p class="soft">No app acts for you.</p>`}
+    <ul class="rows">
+      ${grants.map(
+        ({ id, app_name, environment_name, scopes, created }) =>
+          html`<li>
+            <span>
+              <bdi>${app_name}</bdi> ${environmentBadge(environment_name)}<br />
+              <span class="soft">
+                ${(JSON.parse(scopes) as string[]).join(", ")} · since ${formatTimestamp(created).slice(0, 10)}
+              </span>
+            </span>
+            ${buttonForm(visitor, "/account/apps/revoke", "Take back", { grant: id })}
+          </li>`,
+      )}
+    </ul>
+  </section>`;
+}

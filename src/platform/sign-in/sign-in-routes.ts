@@ -1,0 +1,83 @@
+import type { FastifyInstance } from "fastify";
+import { AttemptLimiter, addressName } from "../domain/attempt-limiter.ts";
+import { isOutdated, type Passwords } from "../domain/passwords.ts";
+import { formOf } from "../pages/parameters.ts";
+import { PageError, seeOther, sendPage } from "../pages/page.ts";
+import type { Services } from "../services.ts";
+import { findUserByEmail, replaceHash, type UserRow } from "../storage/users.ts";
+import { HOME, localPath } from "./home.ts";
+import { signInPage } from "./views.ts";
+import type { Visitors } from "./visitors.ts";
+
+/** Failed sign-ins that are let pass at once, and after how many seconds another one is: a person, an address. */
+const FAILURES_A_USER = { burst: 5, refillSeconds: 60 };
+const FAILURES_AN_ADDRESS = { burst: 20, refillSeconds: 15 };
+const LONGEST_PASSWORD = 1000;
+
+/** Signing in by email and password, and out again. */
+export function signInRoutes(
+  scope: FastifyInstance,
+  { services, visitors, passwords }: { services: Services; visitors: Visitors; passwords: Passwords },
+): void {
+  const { database, clock } = services;
+  const perUser = new AttemptLimiter(clock.now, FAILURES_A_USER);
+  const perAddress = new AttemptLimiter(clock.now, FAILURES_AN_ADDRESS);
+
+  /** The user, or undefined: an unknown email takes as long as a wrong password. Throws PageError 429. */
+  const prove = async (emailKey: string, password: string, address: string): Promise<UserRow | undefined> => {
+    const wait = perAddress.take(address) || perUser.take(emailKey);
+    if (wait > 0) throw tooMany(wait);
+    const user = await findUserByEmail(database, emailKey);
+    if (!(await passwords.verify(password, user?.password ?? null)) || user === undefined) return undefined;
+    perAddress.giveBack(address);
+    perUser.giveBack(emailKey);
+    return user;
+  };
+
+  scope.get("/sign-in", async (request, reply) => {
+    const visitor = await visitors.of(request, reply);
+    if (visitor.user !== undefined) return seeOther(reply, HOME);
+    return sendPage(reply, 200, signInPage(visitor, { next: HOME }));
+  });
+
+  scope.post("/sign-in", async (request, reply) => {
+    const visitor = await visitors.of(request, reply);
+    const form = formOf(request.body);
+    visitors.assertCsrf(visitor, form);
+    const email = form.text("email").trim().slice(0, 400);
+    const password = form.text("password");
+    const next = localPath(form.get("next"));
+    const known = password.length <= LONGEST_PASSWORD;
+    const user = known ? await prove(email.toLowerCase(), password, addressName(request.ip)) : undefined;
+    if (user === undefined) {
+      void reply.header("WWW-Authenticate", 'Form realm="service"');
+      return sendPage(
+        reply,
+        401,
+        signInPage(visitor, { next, email, problem: "The email address or the password is wrong." }),
+      );
+    }
+    const old = user.password!;
+    const fresh = isOutdated(old) ? await passwords.hash(password) : undefined;
+    const token = await database.write(async (tx) => {
+      if (fresh !== undefined) await replaceHash(tx, user.id, old, fresh);
+      return visitors.begin(tx, visitor, user.id, false);
+    });
+    visitors.admit(reply, token);
+    return seeOther(reply, next);
+  });
+
+  scope.post("/sign-out", async (request, reply) => {
+    const visitor = await visitors.of(request, reply);
+    const form = formOf(request.body);
+    visitors.assertCsrf(visitor, form);
+    await visitors.end(reply, visitor);
+    return seeOther(reply, form.get("next") === undefined ? "/sign-in" : localPath(form.get("next")));
+  });
+}
+
+function tooMany(seconds: number): PageError {
+  return new PageError(429, "Too many attempts", `Wait ${seconds} seconds, then try again.`, {
+    "Retry-After": String(seconds),
+  });
+}

@@ -1,0 +1,63 @@
+import { html, type Html } from "../pages/html.ts";
+import type { Page } from "../pages/page.ts";
+import type { Visitor } from "./visitors.ts";
+
+/** The hidden field that binds a form to its browser. */
+export function csrfField({ csrf }: Visitor): Html {
+  return html`<input type="hidden" name="csrf" value="${csrf}" />`;
+}
+
+/** A form that is one button. */
+export function buttonForm(visitor: Visitor, action: string, label: string, fields: Record<string, string> = {}): Html {
+  const hidden = Object.entries(fields).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
+  );
+  return html`<form method="post" action="${action}">
+    ${csrfField(visitor)}${hidden}<button class="small">${label}</button>
+  </form>`;
+}
+
+export function signInPage(visitor: Visitor, form: { next: string; email?: string; problem?: string | undefined }): Page {
+  return {
+    title: "Sign in",
+    body: html`<h1>Sign in</h1>
+      ${form.problem !== undefined && html`<p class="notice bad" role="alert">${form.problem}</p>`}
+      <form method="post" action="/sign-in">
+        ${csrfField(visitor)}<input type="hidden" name="next" value="${form.next}" />
+        <label
+          >Email
+          <input name="email" type="text" inputmode="email" autocomplete="username" autocapitalize="none" spellcheck="false" required value="${form.email ?? ""}" />
+        </label>
+        <label>Password <input name="password" type="password" autocomplete="current-password" required /></label>
+        <button class="primary whole">Sign in</button>
+      </form>
+      <section>
+        <h2>No password yet?</h2>
+        <p class="soft">
+          Run <code>service serve link</code> on the machine that runs this platform: it prints a link that signs you in
+          once. Opened it in another tab? <a href="${form.next}">Go on here</a>.
+        </p>
+      </section>`,
+  };
+}
+
+export function invitationPage(
+  visitor: Visitor,
+  invitation: { token: string; email: string; account: string; problem: string | undefined },
+): Page {
+  return {
+    title: "Accept the invitation",
+    body: html`<h1>Join ${invitation.account}</h1>
+      <p>You were invited as <strong>${invitation.email}</strong>. Choose a password to sign in with.</p>
+      ${invitation.problem !== undefined && html`<p class="notice bad" role="alert">${invitation.problem}</p>`}
+      <form method="post" action="/invitation">
+        ${csrfField(visitor)}<input type="hidden" name="token" value="${invitation.token}" />
+        <input type="hidden" name="email" autocomplete="username" value="${invitation.email}" />
+        <label>
+          Password <span class="soft">at least 10 characters</span>
+          <input name="password" type="password" autocomplete="new-password" required minlength="10" />
+        </label>
+        <button class="primary whole">Join</button>
+      </form>`,
+  };
+}

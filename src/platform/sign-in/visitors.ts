@@ -1,0 +1,102 @@
+import { timingSafeEqual } from "node:crypto";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Parameters } from "../pages/parameters.ts";
+import { PageError } from "../pages/page.ts";
+import type { Services } from "../services.ts";
+import type { Transaction } from "../storage/database.ts";
+import { deleteSession, findSession, insertSession, type SessionOwner } from "../storage/sessions.ts";
+
+const SESSION_SECONDS = 7 * 86_400;
+
+/** A browser, signed in or not. */
+export interface Visitor {
+  /** The cookie's value; only its digest is stored, and only where somebody is signed in. */
+  token: string;
+  /** What each form must hold: it cannot be known without the cookie. */
+  csrf: string;
+  user: SessionOwner | undefined;
+}
+
+/** A visitor who is signed in. */
+export type SignedIn = Visitor & { user: SessionOwner };
+
+/** Knows browsers by their cookie (decisions 1). */
+export class Visitors {
+  private readonly services: Services;
+  private readonly cookie: string;
+
+  constructor(services: Services) {
+    this.services = services;
+    // Cookies know no ports: two platforms on one machine must not sign each other's users out.
+    this.cookie = `service_session_${services.vault.tag("session-cookie").toString("hex").slice(0, 8)}`;
+  }
+
+  /** Who asks; a browser without a cookie gets one, for its forms. */
+  async of(request: FastifyRequest, reply: FastifyReply): Promise<Visitor> {
+    const known = request.cookies[this.cookie];
+    if (known === undefined || !/^[\w-]{43}$/.test(known)) {
+      const token = this.newToken();
+      this.setCookie(reply, token);
+      return { token, csrf: this.csrfOf(token), user: undefined };
+    }
+    const { database, vault, clock } = this.services;
+    const user = await findSession(database, vault.digest(known), clock.now());
+    return { token: known, csrf: this.csrfOf(known), user };
+  }
+
+  /** Throws PageError where the form was not made for this browser and session. */
+  assertCsrf(visitor: Visitor, form: Parameters): void {
+    const sent = Buffer.from(form.text("csrf"));
+    const wanted = Buffer.from(visitor.csrf);
+    if (sent.length === wanted.length && timingSafeEqual(sent, wanted)) return;
+    throw new PageError(
+      403,
+      "This form is no longer valid",
+      "It was made for another session, or this browser keeps no cookies. Go back, reload the page and try again.",
+    );
+  }
+
+  /** Begins a session under a new token, in the caller's transaction; the old token is worth nothing then. */
+  async begin(tx: Transaction, visitor: Visitor, userId: string, byLink: boolean): Promise<string> {
+    const { vault, clock } = this.services;
+    const token = this.newToken();
+    await deleteSession(tx, vault.digest(visitor.token));
+    await insertSession(tx, {
+      digest: vault.digest(token),
+      user_id: userId,
+      by_link: byLink ? 1 : 0,
+      created: clock.now(),
+      expires_at: clock.now() + SESSION_SECONDS * 1000,
+    });
+    return token;
+  }
+
+  /** Hands a begun session to the browser. */
+  admit(reply: FastifyReply, token: string): void {
+    this.setCookie(reply, token, SESSION_SECONDS);
+  }
+
+  async end(reply: FastifyReply, visitor: Visitor): Promise<void> {
+    await this.services.database.write((tx) => deleteSession(tx, this.services.vault.digest(visitor.token)));
+    this.setCookie(reply, this.newToken());
+  }
+
+  private newToken(): string {
+    return Buffer.from(this.services.random.bytes(32)).toString("base64url");
+  }
+
+  private csrfOf(token: string): string {
+    return this.services.vault.tag(`csrf:${token}`).toString("base64url");
+  }
+
+  /** Without an age the cookie ends with the browser. */
+  private setCookie(reply: FastifyReply, token: string, seconds?: number): void {
+    void reply.setCookie(this.cookie, token, {
+      path: "/",
+      httpOnly: true,
+      sameSite: "lax",
+      secure: this.services.baseUrl.startsWith("https:"),
+      ...(seconds === undefined ? {} : { maxAge: seconds }),
+    });
+  }
+}

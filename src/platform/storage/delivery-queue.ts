@@ -1,0 +1,217 @@
+import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
+import type { Database, Queries, Transaction } from "./database.ts";
+
+/** The first delivery that waits for an endpoint. */
+export interface QueueHead {
+  endpoint_id: string;
+  environment: number;
+  /** When it is due, in the environment's time. */
+  due: number;
+  /** The endpoint's status; null where the endpoint was deleted. */
+  endpoint_status: "enabled" | "disabled" | null;
+  clock_offset: number;
+  clock_held_until: number;
+}
+
+/** A delivery as whoever attempts it needs it, with the bytes to send. */
+export interface QueuedDelivery {
+  id: string;
+  environment: number;
+  event_id: string;
+  event_type: string;
+  attempt_count: number;
+  first_attempt: number | null;
+  next_attempt: number;
+  body: string;
+}
+
+/** The right to attempt deliveries and to record how that ended. */
+export interface Lease {
+  token: string;
+  /** Real time, Unix milliseconds. */
+  until: number;
+}
+
+/** Which of an endpoint's deliveries to take, the longest waiting first. */
+export interface QueueRequest {
+  endpointId: string;
+  /** The environment's time. */
+  dueAt: number;
+  limit: number;
+}
+
+/** How an attempt ended; recorded only where the delivery still carries the lease's token. */
+export interface AttemptOutcome {
+  id: string;
+  token: string;
+  status: DeliveryStatus;
+  next_attempt: number | null;
+  at: number;
+  status_code: number | null;
+  error: string | null;
+  duration_ms: number;
+  response_excerpt: string | null;
+}
+
+const WAITING = "status = 'pending' AND lease_until IS NULL";
+
+/** One row for each endpoint that deliveries wait for, each found by one step through the index. */
+export function queueHeads(queries: Queries): Promise<QueueHead[]> {
+  return queries.all(
+    `WITH RECURSIVE queues (endpoint_id) AS (
+       SELECT MIN(endpoint_id) FROM deliveries WHERE ${WAITING}
+       UNION ALL
+       SELECT (SELECT MIN(d.endpoint_id) FROM deliveries d
+               WHERE d.status = 'pending' AND d.lease_until IS NULL AND d.endpoint_id > queues.endpoint_id)
+       FROM queues WHERE queues.endpoint_id IS NOT NULL)
+     SELECT d.endpoint_id, d.environment, d.next_attempt AS due, w.status AS endpoint_status, v.clock_offset,
+            v.clock_held_until
+     FROM queues
+     JOIN deliveries d ON d.id = (
+       SELECT h.id FROM deliveries h
+       WHERE h.endpoint_id = queues.endpoint_id AND h.status = 'pending' AND h.lease_until IS NULL
+       ORDER BY h.next_attempt LIMIT 1)
+     JOIN environments v ON v.id = d.environment
+     LEFT JOIN webhook_endpoints w ON w.environment = d.environment AND w.id = d.endpoint_id`,
+  );
+}
+
+/** When an endpoint's first waiting delivery is due, in the environment's time; undefined where none waits. */
+export async function firstDue(queries: Queries, endpointId: string): Promise<number | undefined> {
+  const row = await queries.get<{ due: number | null }>(
+    `SELECT MIN(next_attempt) AS due FROM deliveries WHERE endpoint_id = $1 AND ${WAITING}`,
+    [endpointId],
+  );
+  return row?.due ?? undefined;
+}
+
+/** Leases an endpoint's due deliveries to the caller. */
+export async function leaseDue(
+  tx: Transaction,
+  dialect: Database["dialect"],
+  { endpointId, dueAt, limit }: QueueRequest,
+  lease: Lease,
+): Promise<QueuedDelivery[]> {
+  const rows = await tx.all<QueuedDelivery>(
+    `SELECT d.id, d.environment, d.event_id, d.event_type, d.attempt_count, d.first_attempt, d.next_attempt, e.body
+     FROM deliveries d JOIN events e ON e.environment = d.environment AND e.id = d.event_id
+     WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.lease_until IS NULL AND d.next_attempt <= $2
+     ORDER BY d.next_attempt LIMIT $3 ${dialect === "postgres" ? "FOR UPDATE OF d SKIP LOCKED" : ""}`,
+    [endpointId, dueAt, limit],
+  );
+  if (rows.length > 0) await setLease(tx, rows, lease);
+  return rows;
+}
+
+/** Leases a disabled endpoint's deliveries whose retries would all have ended before a time of its environment. */
+export async function leaseEnded(
+  tx: Transaction,
+  endpoint: { environment: number; id: string },
+  /** The lowest id of a delivery that was made at `startedBefore`. */
+  madeBefore: string,
+  startedBefore: number,
+  limit: number,
+  lease: Lease,
+): Promise<QueuedDelivery[]> {
+  const rows = await tx.all<QueuedDelivery>(
+    `SELECT id, environment, event_id, event_type, attempt_count, first_attempt, next_attempt, '' AS body
+     FROM deliveries
+     WHERE environment = $1 AND endpoint_id = $2 AND status = 'pending' AND id < $3 AND lease_until IS NULL
+       AND (first_attempt IS NULL OR first_attempt < $4)
+     ORDER BY id LIMIT $5`,
+    [endpoint.environment, endpoint.id, madeBefore, startedBefore, limit],
+  );
+  if (rows.length > 0) await setLease(tx, rows, lease);
+  return rows;
+}
+
+async function setLease(tx: Transaction, rows: readonly { id: string }[], lease: Lease): Promise<void> {
+  const places = rows.map((_, index) => `$${index + 3}`).join(", ");
+  const ids = rows.map(({ id }) => id);
+  await tx.run(`UPDATE deliveries SET lease_until = $1, lease_token = $2 WHERE id IN (${places})`, [
+    lease.until,
+    lease.token,
+    ...ids,
+  ]);
+}
+
+/** Statements of few lengths only: each length is one more to prepare. */
+const BATCHES = [64, 16, 4, 1];
+
+/** Records how attempts ended. What another has taken over since is left alone. */
+export async function recordOutcomes(tx: Transaction, outcomes: readonly AttemptOutcome[]): Promise<void> {
+  let start = 0;
+  for (const size of BATCHES) {
+    for (; outcomes.length - start >= size; start += size) await recordBatch(tx, outcomes.slice(start, start + size));
+  }
+}
+
+async function recordBatch(tx: Transaction, outcomes: readonly AttemptOutcome[]): Promise<void> {
+  await tx.run(
+    `INSERT INTO attempts (delivery_id, number, at, status_code, error, duration_ms, response_excerpt)
+     SELECT d.id, d.attempt_count + 1, CAST(o.column3 AS BIGINT), CAST(o.column4 AS INTEGER), o.column5,
+            CAST(o.column6 AS INTEGER), o.column7
+     FROM (VALUES ${rowsOfPlaces(outcomes.length, 7)}) AS o
+     CROSS JOIN deliveries d WHERE d.id = o.column1 AND d.lease_token = o.column2`,
+    outcomes.flatMap((o) => [o.id, o.token, o.at, o.status_code, o.error, o.duration_ms, o.response_excerpt]),
+  );
+  await tx.run(
+    `UPDATE deliveries
+     SET status = o.column3, next_attempt = CAST(o.column4 AS BIGINT), attempt_count = attempt_count + 1,
+         first_attempt = COALESCE(first_attempt, CAST(o.column5 AS BIGINT)), lease_until = NULL, lease_token = NULL
+     FROM (VALUES ${rowsOfPlaces(outcomes.length, 5)}) AS o
+     WHERE deliveries.id = o.column1 AND deliveries.lease_token = o.column2`,
+    outcomes.flatMap((o) => [o.id, o.token, o.status, o.next_attempt, o.at]),
+  );
+}
+
+function rowsOfPlaces(rows: number, columns: number): string {
+  const row = (index: number) =>
+    `(${Array.from({ length: columns }, (_, column) => `$${index * columns + column + 1}`).join(", ")})`;
+  return Array.from({ length: rows }, (_, index) => row(index)).join(", ");
+}
+
+/** Gives back what was leased and not begun. */
+export async function giveBack(tx: Transaction, token: string): Promise<void> {
+  await tx.run(
+    `UPDATE deliveries SET lease_until = NULL, lease_token = NULL
+     WHERE lease_until IS NOT NULL AND lease_token = $1`,
+    [token],
+  );
+}
+
+const LAPSED = "lease_until IS NOT NULL AND lease_until < $1 AND substr(lease_token, 1, length($2)) <> $2";
+
+/** True where a lease has run out that another process took, one that is dead or stuck. Tokens begin with their owner. */
+export async function hasLapsedLease(queries: Queries, now: number, owner: string): Promise<boolean> {
+  return (await queries.get(`SELECT id FROM deliveries WHERE ${LAPSED} LIMIT 1`, [now, owner])) !== undefined;
+}
+
+/** Puts deliveries whose leases ran out back into the queue, but none of the owner's own. */
+export async function releaseLapsed(tx: Transaction, now: number, owner: string, limit: number): Promise<void> {
+  await tx.run(
+    `UPDATE deliveries SET lease_until = NULL, lease_token = NULL
+     WHERE id IN (SELECT id FROM deliveries WHERE ${LAPSED} LIMIT $3)`,
+    [now, owner, limit],
+  );
+}
+
+/** Ends every lease: for a process that knows itself to be the only one, and has taken none yet. */
+export async function releaseAll(tx: Transaction): Promise<void> {
+  await tx.run("UPDATE deliveries SET lease_until = NULL, lease_token = NULL WHERE lease_until IS NOT NULL");
+}
+
+/** True while someone holds a lease on one of the environment's deliveries. */
+export async function hasLeased(queries: Queries, environment: number): Promise<boolean> {
+  const sql = "SELECT id FROM deliveries WHERE lease_until IS NOT NULL AND environment = $1 LIMIT 1";
+  return (await queries.get(sql, [environment])) !== undefined;
+}
+
+/** How many deliveries wait or are under way. */
+export async function countPending(queries: Queries): Promise<number> {
+  const row = await queries.get<{ waiting: number; leased: number }>(
+    `SELECT (SELECT COUNT(*) FROM deliveries WHERE ${WAITING}) AS waiting,
+            (SELECT COUNT(*) FROM deliveries WHERE lease_until IS NOT NULL) AS leased`,
+  );
+  return (row?.waiting ?? 0) + (row?.leased ?? 0);
+}

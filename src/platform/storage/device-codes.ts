@@ -1,0 +1,94 @@
+import type { Environment } from "../../contract/environments.ts";
+import type { Queries, Transaction } from "./database.ts";
+
+/** A device that waits for its user to allow it from elsewhere. */
+export interface DeviceCodeRow {
+  digest: Uint8Array;
+  /** Digest of what the user types. */
+  user_code: Uint8Array;
+  app_id: string;
+  environment: Environment;
+  /** JSON array of scopes. */
+  scopes: string;
+  status: "pending" | "approved" | "denied" | "used";
+  user_id: string | null;
+  /** The shortest time between polls. */
+  interval_ms: number;
+  polled_at: number | null;
+  created: number;
+  expires_at: number;
+}
+
+const COLUMNS =
+  "digest, user_code, app_id, environment, scopes, status, user_id, interval_ms, polled_at, created, expires_at";
+/** An expired code is kept for so long, in milliseconds, to tell the device why it got nothing. */
+const KEPT_MS = 3_600_000;
+
+/** Adds a code, and clears away old ones. False where another has the same user code. */
+export async function insertDeviceCode(
+  tx: Transaction,
+  row: Omit<DeviceCodeRow, "status" | "user_id" | "polled_at">,
+): Promise<boolean> {
+  await tx.run("DELETE FROM device_codes WHERE expires_at <= $1", [row.created - KEPT_MS]);
+  const inserted = await tx.run(
+    `INSERT INTO device_codes (digest, user_code, app_id, environment, scopes, status, interval_ms, created, expires_at)
+     VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8) ON CONFLICT DO NOTHING`,
+    [
+      row.digest,
+      row.user_code,
+      row.app_id,
+      row.environment,
+      row.scopes,
+      row.interval_ms,
+      row.created,
+      row.expires_at,
+    ],
+  );
+  return inserted === 1;
+}
+
+export function findDeviceCode(queries: Queries, digest: Uint8Array): Promise<DeviceCodeRow | undefined> {
+  return queries.get(`SELECT ${COLUMNS} FROM device_codes WHERE digest = $1`, [digest]);
+}
+
+/** The request behind what a user typed, while it can be answered. */
+export function findPendingByUserCode(queries: Queries, userCode: Uint8Array, now: number) {
+  return queries.get<DeviceCodeRow>(
+    `SELECT ${COLUMNS} FROM device_codes WHERE user_code = $1 AND status = 'pending' AND expires_at > $2`,
+    [userCode, now],
+  );
+}
+
+/** False where the request was answered before or has expired. */
+export async function answerDeviceCode(
+  tx: Transaction,
+  userCode: Uint8Array,
+  status: "approved" | "denied",
+  userId: string,
+  now: number,
+): Promise<boolean> {
+  const answered = await tx.run(
+    `UPDATE device_codes SET status = $2, user_id = $3
+     WHERE user_code = $1 AND status = 'pending' AND expires_at > $4`,
+    [userCode, status, userId, now],
+  );
+  return answered === 1;
+}
+
+/** Notes a poll; where it came too early, the interval grows by `penalty` milliseconds. */
+export async function notePoll(tx: Transaction, digest: Uint8Array, now: number, penalty: number): Promise<void> {
+  await tx.run("UPDATE device_codes SET polled_at = $2, interval_ms = interval_ms + $3 WHERE digest = $1", [
+    digest,
+    now,
+    penalty,
+  ]);
+}
+
+/** True for one caller alone. */
+export async function useDeviceCode(tx: Transaction, digest: Uint8Array, now: number): Promise<boolean> {
+  const used = await tx.run(
+    "UPDATE device_codes SET status = 'used' WHERE digest = $1 AND status = 'approved' AND expires_at > $2",
+    [digest, now],
+  );
+  return used === 1;
+}

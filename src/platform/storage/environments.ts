@@ -1,0 +1,54 @@
+import type { Environment } from "../../contract/environments.ts";
+import type { Queries, Transaction } from "./database.ts";
+
+/** An environment with its own clock. Real times are Unix milliseconds. */
+export interface EnvironmentRow {
+  id: number;
+  name: Environment;
+  /** The environment's time is real time and these milliseconds. */
+  clock_offset: number;
+  /** Real time until which whoever advances the clock alone attempts the environment's deliveries; 0 where nobody does. */
+  clock_held_until: number;
+  /** The newest event that retention removed. */
+  events_removed_to: string | null;
+}
+
+const COLUMNS = "id, name, clock_offset, clock_held_until, events_removed_to";
+
+export async function findEnvironment(queries: Queries, id: number): Promise<EnvironmentRow> {
+  const row = await queries.get<EnvironmentRow>(`SELECT ${COLUMNS} FROM environments WHERE id = $1`, [id]);
+  if (row === undefined) throw new Error(`No environment has the number ${id}.`);
+  return row;
+}
+
+export function allEnvironments(queries: Queries): Promise<EnvironmentRow[]> {
+  return queries.all(`SELECT ${COLUMNS} FROM environments ORDER BY id`);
+}
+
+/** Keeps everyone else from attempting the environment's deliveries; false where its clock is held already. */
+export async function holdClock(tx: Transaction, id: number, until: number, now: number): Promise<boolean> {
+  const held = await tx.run("UPDATE environments SET clock_held_until = $2 WHERE id = $1 AND clock_held_until <= $3", [
+    id,
+    until,
+    now,
+  ]);
+  return held === 1;
+}
+
+/** Moves a held clock, and holds it for longer; a hold until 0 lets it go. */
+export async function moveClock(tx: Transaction, id: number, offset: number, heldUntil: number): Promise<void> {
+  await tx.run("UPDATE environments SET clock_offset = $2, clock_held_until = $3 WHERE id = $1", [
+    id,
+    offset,
+    heldUntil,
+  ]);
+}
+
+/** Lets go of every clock: for a process that knows itself to be the only one. */
+export async function letGoOfClocks(tx: Transaction): Promise<void> {
+  await tx.run("UPDATE environments SET clock_held_until = 0 WHERE clock_held_until <> 0");
+}
+
+export async function markEventsRemoved(tx: Transaction, id: number, newestRemoved: string): Promise<void> {
+  await tx.run("UPDATE environments SET events_removed_to = $2 WHERE id = $1", [id, newestRemoved]);
+}

@@ -1,0 +1,92 @@
+import type { Environment } from "../../contract/environments.ts";
+import { inBatches } from "./batches.ts";
+import type { Queries, Transaction } from "./database.ts";
+import { type PageRequest, readPage } from "./page.ts";
+
+export interface OAuthAppRow {
+  /** The client id. */
+  id: string;
+  /** Null for the command's own app, which belongs to the deployment. */
+  environment: number | null;
+  name: string;
+  /** 1 where the app cannot keep a secret, else 0. */
+  public: number;
+  /** JSON array. */
+  redirect_uris: string;
+  /** Digest of the client secret; null for a public app, and where a leak took it away. */
+  secret: Uint8Array | null;
+  created: number;
+}
+
+/** An app as the OAuth endpoints need it. */
+export interface ClientRow extends OAuthAppRow {
+  /** Null for the command's own app. */
+  environment_name: Environment | null;
+  /** Who registered it; null for the command's own app. */
+  account_name: string | null;
+}
+
+const COLUMNS = "id, environment, name, public, redirect_uris, secret, created";
+
+/** Adds an app unless one has that id. */
+export async function insertOAuthApp(tx: Transaction, row: OAuthAppRow): Promise<void> {
+  await tx.run(`INSERT INTO oauth_apps (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`, [
+    row.id,
+    row.environment,
+    row.name,
+    row.public,
+    row.redirect_uris,
+    row.secret,
+    row.created,
+  ]);
+}
+
+export function findOAuthApp(queries: Queries, environment: number, id: string): Promise<OAuthAppRow | undefined> {
+  return queries.get(`SELECT ${COLUMNS} FROM oauth_apps WHERE environment = $1 AND id = $2`, [environment, id]);
+}
+
+export function listOAuthApps(queries: Queries, page: PageRequest): Promise<OAuthAppRow[]> {
+  return readPage<OAuthAppRow>(queries, "oauth_apps", COLUMNS, page, {});
+}
+
+export function findClient(queries: Queries, id: string): Promise<ClientRow | undefined> {
+  return queries.get(
+    `SELECT o.id, o.environment, o.name, o.public, o.redirect_uris, o.secret, o.created, e.name AS environment_name,
+            a.name AS account_name
+     FROM oauth_apps o LEFT JOIN environments e ON e.id = o.environment LEFT JOIN accounts a ON a.id = e.account_id
+     WHERE o.id = $1`,
+    [id],
+  );
+}
+
+export async function updateOAuthApp(tx: Transaction, row: OAuthAppRow): Promise<void> {
+  await tx.run("UPDATE oauth_apps SET name = $2, redirect_uris = $3 WHERE id = $1", [
+    row.id,
+    row.name,
+    row.redirect_uris,
+  ]);
+}
+
+export async function setClientSecret(tx: Transaction, id: string, secret: Uint8Array): Promise<void> {
+  await tx.run("UPDATE oauth_apps SET secret = $2 WHERE id = $1", [id, secret]);
+}
+
+/** Takes a secret away, so that nothing proves the app until it gets another. */
+export async function dropClientSecret(tx: Transaction, secret: Uint8Array): Promise<void> {
+  await tx.run("UPDATE oauth_apps SET secret = NULL WHERE secret = $1", [secret]);
+}
+
+/** Deletes an app with every grant and token that it was given. */
+export async function deleteOAuthApp(tx: Transaction, environment: number, id: string): Promise<void> {
+  await tx.run("DELETE FROM oauth_apps WHERE environment = $1 AND id = $2", [environment, id]);
+}
+
+/** Those of many digests that are client secrets. */
+export function findClientSecrets(queries: Queries, digests: readonly Uint8Array[]) {
+  return inBatches(digests, (places, batch) =>
+    queries.all<{ digest: Uint8Array }>(
+      `SELECT secret AS digest FROM oauth_apps WHERE secret IN (${places})`,
+      batch,
+    ),
+  );
+}

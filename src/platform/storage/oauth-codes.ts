@@ -1,0 +1,58 @@
+import type { Queries, Transaction } from "./database.ts";
+
+/** An authorization code, bound to all that its exchange must repeat. */
+export interface OAuthCodeRow {
+  digest: Uint8Array;
+  app_id: string;
+  user_id: string;
+  environment: number;
+  /** JSON array of scopes. */
+  scopes: string;
+  /** As it was sent; null where the request had none. */
+  redirect_uri: string | null;
+  /** The S256 challenge. */
+  challenge: string;
+  used_at: number | null;
+  /** What the exchange gave. */
+  grant_id: string | null;
+  created: number;
+  expires_at: number;
+}
+
+const COLUMNS =
+  "digest, app_id, user_id, environment, scopes, redirect_uri, challenge, used_at, grant_id, created, expires_at";
+/** A used code is kept for so long, in milliseconds: whoever presents it again reveals that it was stolen. */
+const KEPT_MS = 3_600_000;
+
+/** Adds a code, and clears away old ones. */
+export async function insertCode(tx: Transaction, row: Omit<OAuthCodeRow, "used_at" | "grant_id">): Promise<void> {
+  await tx.run("DELETE FROM oauth_codes WHERE expires_at <= $1", [row.created - KEPT_MS]);
+  await tx.run(
+    `INSERT INTO oauth_codes (digest, app_id, user_id, environment, scopes, redirect_uri, challenge, created, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [
+      row.digest,
+      row.app_id,
+      row.user_id,
+      row.environment,
+      row.scopes,
+      row.redirect_uri,
+      row.challenge,
+      row.created,
+      row.expires_at,
+    ],
+  );
+}
+
+export function findCode(queries: Queries, digest: Uint8Array): Promise<OAuthCodeRow | undefined> {
+  return queries.get(`SELECT ${COLUMNS} FROM oauth_codes WHERE digest = $1`, [digest]);
+}
+
+/** True for one caller alone: the code is then used, and known to have given the grant. */
+export async function useCode(tx: Transaction, digest: Uint8Array, grantId: string, now: number): Promise<boolean> {
+  const used = await tx.run(
+    "UPDATE oauth_codes SET used_at = $3, grant_id = $2 WHERE digest = $1 AND used_at IS NULL AND expires_at > $3",
+    [digest, grantId, now],
+  );
+  return used === 1;
+}

@@ -1,0 +1,45 @@
+import type { Queries, Transaction } from "./database.ts";
+
+/** A link that signs its user in, once. */
+export interface SignInLinkRow {
+  digest: Uint8Array;
+  user_id: string;
+  /** 1 where the link invites a new user, else 0. */
+  invitation: number;
+  used_at: number | null;
+  created: number;
+  expires_at: number;
+}
+
+/** Adds a link, and clears away those that have expired. */
+export async function insertSignInLink(tx: Transaction, row: Omit<SignInLinkRow, "used_at">): Promise<void> {
+  await tx.run("DELETE FROM sign_in_links WHERE expires_at <= $1", [row.created]);
+  await tx.run(
+    "INSERT INTO sign_in_links (digest, user_id, invitation, created, expires_at) VALUES ($1, $2, $3, $4, $5)",
+    [row.digest, row.user_id, row.invitation, row.created, row.expires_at],
+  );
+}
+
+/** A link that still works. */
+export function findSignInLink(queries: Queries, digest: Uint8Array, now: number): Promise<SignInLinkRow | undefined> {
+  return queries.get(
+    `SELECT digest, user_id, invitation, used_at, created, expires_at FROM sign_in_links
+     WHERE digest = $1 AND used_at IS NULL AND expires_at > $2`,
+    [digest, now],
+  );
+}
+
+/** False where the link was used before, has expired, or is of the other kind. */
+export async function useSignInLink(tx: Transaction, digest: Uint8Array, invitation: number, now: number) {
+  const used = await tx.run(
+    `UPDATE sign_in_links SET used_at = $3
+     WHERE digest = $1 AND invitation = $2 AND used_at IS NULL AND expires_at > $3`,
+    [digest, invitation, now],
+  );
+  return used === 1;
+}
+
+/** A new password makes every link that was handed out before worthless. */
+export async function deleteLinksOfUser(tx: Transaction, userId: string): Promise<void> {
+  await tx.run("DELETE FROM sign_in_links WHERE user_id = $1", [userId]);
+}

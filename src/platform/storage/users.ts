@@ -1,0 +1,66 @@
+import type { Queries, Transaction } from "./database.ts";
+
+/** A person who signs in. The owner may invite and remove others. */
+export interface UserRow {
+  id: string;
+  account_id: string;
+  email: string;
+  /** The email in lower case: what is unique in the deployment. */
+  email_key: string;
+  role: "owner" | "member";
+  /** The password's hash with its parameters; null until one is set. */
+  password: string | null;
+  created: number;
+}
+
+const COLUMNS = "id, account_id, email, email_key, role, password, created";
+
+/** False where the email is taken: then nothing was written. */
+export async function insertUser(tx: Transaction, row: UserRow): Promise<boolean> {
+  const inserted = await tx.run(
+    `INSERT INTO users (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
+    [row.id, row.account_id, row.email, row.email_key, row.role, row.password, row.created],
+  );
+  return inserted === 1;
+}
+
+export function findUser(queries: Queries, id: string): Promise<UserRow | undefined> {
+  return queries.get(`SELECT ${COLUMNS} FROM users WHERE id = $1`, [id]);
+}
+
+export function findUserByEmail(queries: Queries, emailKey: string): Promise<UserRow | undefined> {
+  return queries.get(`SELECT ${COLUMNS} FROM users WHERE email_key = $1`, [emailKey]);
+}
+
+export function usersOfAccount(queries: Queries, accountId: string): Promise<UserRow[]> {
+  return queries.all(`SELECT ${COLUMNS} FROM users WHERE account_id = $1 ORDER BY id`, [accountId]);
+}
+
+/** The oldest owner of the oldest account: who runs the deployment. */
+export function firstOwner(queries: Queries): Promise<UserRow | undefined> {
+  return queries.get(`SELECT ${COLUMNS} FROM users WHERE role = 'owner' ORDER BY account_id, id LIMIT 1`);
+}
+
+/** True once the email is the user's; false where another has it. */
+export async function changeEmail(tx: Transaction, id: string, email: string, emailKey: string): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE users SET email = $2, email_key = $3
+     WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM users other WHERE other.email_key = $3 AND other.id <> $1)`,
+    [id, email, emailKey],
+  );
+  return changed === 1;
+}
+
+export async function setPassword(tx: Transaction, id: string, password: string): Promise<void> {
+  await tx.run("UPDATE users SET password = $2 WHERE id = $1", [id, password]);
+}
+
+/** Replaces a hash by one with newer parameters, unless the password was changed meanwhile. */
+export async function replaceHash(tx: Transaction, id: string, from: string, to: string): Promise<void> {
+  await tx.run("UPDATE users SET password = $3 WHERE id = $1 AND password = $2", [id, from, to]);
+}
+
+/** Removes a member of the account with all sessions and grants; owners stay. */
+export async function deleteMember(tx: Transaction, accountId: string, id: string): Promise<boolean> {
+  return (await tx.run("DELETE FROM users WHERE id = $2 AND account_id = $1 AND role = 'member'", [accountId, id])) === 1;
+}

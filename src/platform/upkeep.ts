@@ -1,0 +1,71 @@
+import { lowestIdAt } from "../contract/ids.ts";
+import { LIMITS } from "../contract/limits.ts";
+import { Periodic } from "./periodic.ts";
+import type { Services } from "./services.ts";
+import type { Transaction } from "./storage/database.ts";
+import { deleteDeliveries, removableDeliveries } from "./storage/deliveries.ts";
+import { allEnvironments, markEventsRemoved } from "./storage/environments.ts";
+import { deleteReplays } from "./storage/event-log.ts";
+import { deleteEvents, removableEvents } from "./storage/events.ts";
+import { deleteIdempotencyKeys } from "./storage/idempotency-keys.ts";
+
+const EVERY_MILLISECONDS = 60_000;
+/** Between transactions, so that whoever writes meanwhile waits for one of them at most. */
+const PAUSE_MILLISECONDS = 5;
+const ROWS_MOST = 500;
+
+/** Removes some rows; answers whether there may be more. */
+type Step = (tx: Transaction) => Promise<boolean>;
+
+/** Removes what is older than it is kept (decisions 3, 5, 9), a few rows at a time, by each environment's own clock. */
+export function createUpkeep(services: Services): Periodic {
+  return new Periodic(services, EVERY_MILLISECONDS, (signal) => removeOldHistory(services, signal));
+}
+
+/** Goes once through all that can have grown too old. */
+export async function removeOldHistory({ database, clock }: Services, signal?: AbortSignal): Promise<void> {
+  for (const { id, clock_offset: offset } of await allEnvironments(database)) {
+    for (const step of stepsOf(id, clock.now() + offset)) {
+      while (signal?.aborted !== true && (await database.write(step))) {
+        await new Promise<void>((resolve) => {
+          clock.after(PAUSE_MILLISECONDS, resolve);
+        });
+      }
+    }
+  }
+}
+
+function stepsOf(environment: number, now: number): Step[] {
+  const kept = now - LIMITS.replaySeconds * 1000;
+  const deliveryBound = lowestIdAt("delivery", kept);
+  const eventBound = lowestIdAt("event", kept);
+  const keysBound = now - LIMITS.idempotencySeconds * 1000;
+  return [
+    async (tx) => {
+      const found = await removableDeliveries(tx, environment, deliveryBound, kept, ROWS_MOST);
+      await deleteDeliveries(tx, firstRows(found));
+      return found.length > 0;
+    },
+    async (tx) => {
+      const ids = await removableEvents(tx, environment, eventBound, ROWS_MOST);
+      await deleteEvents(tx, environment, ids);
+      const newest = ids.at(-1);
+      if (newest !== undefined) await markEventsRemoved(tx, environment, newest);
+      return ids.length === ROWS_MOST;
+    },
+    async (tx) => (await deleteReplays(tx, environment, eventBound, ROWS_MOST)) === ROWS_MOST,
+    async (tx) => (await deleteIdempotencyKeys(tx, environment, keysBound, ROWS_MOST)) === ROWS_MOST,
+  ];
+}
+
+/** As many deliveries as make one transaction's rows with their attempts, but one at least. */
+function firstRows(found: readonly { id: string; attempt_count: number }[]): string[] {
+  const ids: string[] = [];
+  let rows = 0;
+  for (const { id, attempt_count: attempts } of found) {
+    rows += 1 + attempts;
+    if (rows > ROWS_MOST && ids.length > 0) break;
+    ids.push(id);
+  }
+  return ids;
+}

@@ -1,0 +1,56 @@
+const FIRST_CAPACITY = 64;
+
+/**
+ * First in, first out, at a steady cost. A ring instead of an array that is cut at the front: copies of the array that
+ * are no longer used would keep all that ever passed through alive until the next full garbage collection.
+ */
+export class Queue<Item> {
+  #ring = emptyRing<Item>(FIRST_CAPACITY);
+  #first = 0;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  push(item: Item): void {
+    if (this.#size === this.#ring.length) this.#grow();
+    this.#ring[this.#slot(this.#size)] = item;
+    this.#size += 1;
+  }
+
+  shift(): Item | undefined {
+    if (this.#size === 0) return undefined;
+    const item = this.#ring[this.#first];
+    this.#ring[this.#first] = undefined;
+    this.#first = this.#slot(1);
+    this.#size -= 1;
+    return item;
+  }
+
+  /** The item that so many others stand in front of; undefined where there is none. */
+  at(index: number): Item | undefined {
+    return index >= 0 && index < this.#size ? this.#ring[this.#slot(index)] : undefined;
+  }
+
+  clear(): void {
+    this.#ring.fill(undefined);
+    this.#size = 0;
+  }
+
+  /** The capacity is a power of two, so that a mask wraps around. */
+  #slot(index: number): number {
+    return (this.#first + index) & (this.#ring.length - 1);
+  }
+
+  #grow(): void {
+    const ring = emptyRing<Item>(this.#ring.length * 2);
+    for (let i = 0; i < this.#size; i += 1) ring[i] = this.#ring[this.#slot(i)];
+    this.#ring = ring;
+    this.#first = 0;
+  }
+}
+
+function emptyRing<Item>(capacity: number): (Item | undefined)[] {
+  return Array.from({ length: capacity }, () => undefined);
+}

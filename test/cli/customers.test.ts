@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Customer } from "../../src/contract/schemas/customer.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { type CliOptions, type CliResult, runCli } from "../support/run-cli.ts";
+
+let platform: RunningPlatform;
+beforeAll(async () => {
+  platform = await startPlatform();
+});
+afterAll(() => platform.stop());
+
+const service = (args: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
+  runCli(args, { ...options, env: { ...platform.env, ...options.env } });
+
+async function json<Value>(...args: string[]): Promise<Value> {
+  const { exitCode, stdout, stderr } = await service([...args, "--json"]);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  return JSON.parse(stdout) as Value;
+}
+
+let serial = 0;
+const newEmail = (): string => `customer-${++serial}@example.com`;
+const newCustomer = (): Promise<Customer> => json("customers", "create", "--email", newEmail());
+
+describe("service customers create", () => {
+  it("prints the API's own object with --json", async () => {
+    const email = newEmail();
+    const args = [
+      "--email",
+      email,
+      "--name",
+      "Ada Lovelace",
+      "--phone",
+      "+442071838750",
+      "--metadata",
+      "plan=pro",
+      "a=b=c",
+    ];
+    expect(await json("customers", "create", ...args)).toEqual({
+      id: expect.stringMatching(/^cus_[0-9A-Za-z]{22}$/),
+      object: "customer",
+      email,
+      name: "Ada Lovelace",
+      phone: "+442071838750",
+      metadata: { plan: "pro", a: "b=c" },
+      livemode: false,
+      created: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+    });
+  });
+
+  it("prints a line a detail in a pipe, and nothing else anywhere", async () => {
+    const email = newEmail();
+    const { exitCode, stdout, stderr } = await service(["customers", "create", "--email", email]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout.split("\n").map((line) => line.split("\t")[0])).toEqual([
+      "id",
+      "email",
+      "name",
+      "phone",
+      "metadata",
+      "environment",
+      "created",
+      "",
+    ]);
+    expect(stdout).toContain(`\nemail\t${email}\n`);
+  });
+
+  it("prints the id alone with --quiet", async () => {
+    const { stdout } = await service(["customers", "create", "--email", newEmail(), "-q"]);
+    expect(stdout).toMatch(/^cus_[0-9A-Za-z]{22}\n$/);
+  });
+
+  it("creates once for one idempotency key", async () => {
+    const args = ["customers", "create", "--email", newEmail(), "--idempotency-key", "once", "--json"];
+    const first = await service(args);
+    expect(first.exitCode).toBe(0);
+    expect(await service(args)).toEqual(first);
+  });
+
+  it("says who has the address that is taken", async () => {
+    const { id, email } = await newCustomer();
+    const { exitCode, stdout, stderr } = await service(["customers", "create", "--email", email.toUpperCase()]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(/^Error: /);
+    expect(stderr).toMatch(/ {2}409 email_taken, request req_/);
+    expect(stderr).toMatch(new RegExp(`See who has it: service customers get ${id}\\n$`));
+  });
+
+  it("prints the platform's problem document with --json", async () => {
+    const { exitCode, stdout, stderr } = await service(["customers", "create", "--email", "nobody", "--json"]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(JSON.parse(stderr)).toMatchObject({
+      status: 400,
+      code: "invalid_request",
+      request_id: expect.stringMatching(/^req_/),
+      errors: [{ pointer: "/email" }],
+    });
+  });
+
+  it("passes an empty metadata value on, and every character of it", async () => {
+    const metadata = { empty: "", text: 'Zoë 🎉 "quoted"\n' };
+    const pairs = Object.entries(metadata).map(([key, value]) => `${key}=${value}`);
+    expect(await json("customers", "create", "--email", newEmail(), "--metadata", ...pairs)).toMatchObject({
+      metadata,
+    });
+  });
+});
+
+describe("service customers get, update, delete", () => {
+  it("gets what was created", async () => {
+    const customer = await newCustomer();
+    expect(await json("customers", "get", customer.id)).toEqual(customer);
+  });
+
+  it("changes what is named, and nothing else", async () => {
+    const { id, email } = await newCustomer();
+    await json("customers", "update", id, "--name", "Ada", "--metadata", "plan=pro", "trial=yes");
+    expect(await json("customers", "update", id, "--name", "", "--metadata", "trial=")).toMatchObject({
+      id,
+      email,
+      name: null,
+      metadata: { plan: "pro" },
+    });
+  });
+
+  it("refuses an update that changes nothing", async () => {
+    const { id } = await newCustomer();
+    expect(await service(["customers", "update", id])).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("Nothing to change was given"),
+    });
+  });
+
+  it("deletes, without asking in the sandbox", async () => {
+    const { id } = await newCustomer();
+    expect(await json("customers", "delete", id)).toEqual({ id, object: "customer", deleted: true });
+    const { exitCode, stdout, stderr } = await service(["customers", "get", id]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
+    expect(stderr).toContain("404 not_found");
+  });
+
+  it("deletes in live mode only with --yes where nobody can be asked", async () => {
+    const live = { env: { SERVICE_API_KEY: platform.liveKey } };
+    const { stdout } = await service(["customers", "create", "--email", newEmail(), "--live", "-q"], live);
+    const id = stdout.trim();
+    expect(await service(["customers", "delete", id, "--live"], live)).toMatchObject({
+      exitCode: 2,
+      stdout: "",
+      stderr: expect.stringContaining("--yes is required"),
+    });
+    expect(await service(["customers", "delete", id, "--live", "--yes", "-q"], live)).toMatchObject({
+      exitCode: 0,
+      stdout: `${id}\n`,
+    });
+  });
+
+  it("does the same through service api in live mode", async () => {
+    const live = { env: { SERVICE_API_KEY: platform.liveKey } };
+    expect(await service(["api", "DELETE", "/v1/customers/cus_x", "--live"], live)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("--yes is required"),
+    });
+  });
+});
+
+describe("service customers list", () => {
+  it("lists newest first, over several pages", async () => {
+    const created: string[] = [];
+    for (let i = 0; i < 3; i++) created.push((await newCustomer()).id);
+    const all = await json<Customer[]>("customers", "list", "--all");
+    expect(all.slice(0, 3).map(({ id }) => id)).toEqual(created.toReversed());
+    expect(all.length).toBeGreaterThan(3);
+    expect(await json<Customer[]>("customers", "list", "--limit", "2")).toEqual(all.slice(0, 2));
+  });
+
+  it("filters by address and by time", async () => {
+    const customer = await newCustomer();
+    expect(await json("customers", "list", "--email", customer.email.toUpperCase())).toEqual([customer]);
+    expect(await json("customers", "list", "--created-after", "2999-01-01")).toEqual([]);
+    expect(await json<Customer[]>("customers", "list", "--created-after", "1h")).toContainEqual(customer);
+    expect(await json("customers", "list", "--created-before", "1h")).toEqual([]);
+  });
+
+  it("prints tab-separated lines without a header in a pipe", async () => {
+    const { id, email, created } = await newCustomer();
+    const { stdout, stderr } = await service(["customers", "list", "--email", email]);
+    expect({ stdout, stderr }).toEqual({ stdout: `${id}\t${email}\t\t${created}\n`, stderr: "" });
+  });
+
+  it("prints nothing, successfully, where there is nothing", async () => {
+    const args = ["customers", "list", "--email", "nobody@example.com"];
+    expect(await service(args)).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+    expect(await service([...args, "--json"])).toEqual({ exitCode: 0, stdout: "[]\n", stderr: "" });
+  });
+
+  it("keeps control characters of stored text out of the terminal", async () => {
+    const email = newEmail();
+    await json(
+      "customers",
+      "create",
+      "--email",
+      email,
+      "--name",
+      "a",
+      "--metadata",
+      "x=\u001b[31mred\ttab\nline\u202e",
+    );
+    const { stdout } = await service(["customers", "list", "--email", email, "--fields", "metadata.x"]);
+    expect(stdout).toBe(String.raw`\u001b[31mred\ttab\nline\u202e` + "\n");
+  });
+});

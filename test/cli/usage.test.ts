@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { runCli } from "../support/run-cli.ts";
+
+const usage = async (...args: string[]): Promise<string> => {
+  const { exitCode, stdout, stderr } = await runCli(args);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+  return stderr;
+};
+
+describe("wrong usage ends with 2, and says what was meant", () => {
+  it.each([
+    [["custmers"], "Error: Unknown command 'custmers'\nDid you mean customers?\nSee `service --help`.\n"],
+    [["customers", "lst"], "Error: Unknown command 'lst'\nDid you mean list?\nSee `service customers --help`.\n"],
+    [
+      ["customers", "list", "--emial", "x"],
+      "Error: Unknown option '--emial'\nDid you mean --email?\nSee `service customers list --help`.\n",
+    ],
+    [["--jsn"], "Error: Unknown option '--jsn'\nDid you mean --json?\nSee `service --help`.\n"],
+    [
+      ["customers", "create"],
+      "Error: Required option '--email <address>' not specified\nSee `service customers create --help`.\n",
+    ],
+    [
+      ["customers", "create", "--email"],
+      "Error: Option '--email <address>' argument missing\nSee `service customers create --help`.\n",
+    ],
+    [["--profile"], "Error: Option '--profile <name>' argument missing\nSee `service --help`.\n"],
+    [["customers", "get"], "Error: Missing required argument 'id'\nSee `service customers get --help`.\n"],
+    [
+      ["customers", "list", "extra"],
+      "Error: Too many arguments for 'list'. Expected 0 arguments but got 1.\nSee `service customers list --help`.\n",
+    ],
+  ])("service %j", async (args, expected) => {
+    expect(await usage(...args)).toBe(expected);
+  });
+
+  it.each([
+    [["customers", "list", "--email", "a", "--email", "b"], "was given 2 times; it takes one value"],
+    [["--profile", "a", "customers", "list", "--profile", "b"], "was given 2 times; it takes one value"],
+    [["customers", "create", "--email", "a@example.com", "--metadata", "plan"], '"plan" is not key=value'],
+    [["customers", "create", "--email", "a@example.com", "--metadata", "=pro"], '"=pro" is not key=value'],
+    [["customers", "create", "--email", "a@example.com", "--metadata", "a=1", "a=2"], '--metadata names "a" twice'],
+    [["customers", "list", "--limit", "0"], "It is at least 1."],
+    [["customers", "list", "--limit", "ten"], "It is a whole number."],
+    [["customers", "list", "--limit", "1.5"], "It is a whole number."],
+    [["customers", "list", "--limit", "3", "--all"], "cannot be used with option '--limit <count>'"],
+    [["customers", "list", "--created-after", "yesterday"], "It is a time such as 2026-11-01T12:00:00Z"],
+    [["customers", "list", "--created-after", "2026-02-30"], "It is a time such as 2026-11-01T12:00:00Z"],
+    [["orders", "list", "--status", "done"], "Allowed choices are pending, completed, canceled"],
+    [["orders", "create", "--currency", "EUR", "--amount", "-5"], "It is at least 0."],
+    [["orders", "create", "--currency", "EUR", "--amount", "9007199254740993"], "It is a whole number."],
+    [["customers", "get", "../v1/orders"], "It is an id, such as cus_"],
+    [["customers", "get", ""], "It is an id, such as cus_"],
+    [["trigger", "order.complete"], 'There is no event type "order.complete"\nDid you mean order.completed?'],
+    [["trigger"], "Which event?"],
+    [["trigger", "order.completed", "--live"], "in the sandbox only"],
+    [["api", "FETCH", "/v1/me"], "It is one of GET, POST, PATCH, PUT, DELETE."],
+    [["api", "GET", "https://example.com/v1/me"], "It is a path such as /v1/customers"],
+    [["api", "GET", "//example.com/v1/me"], "It is a path such as /v1/customers"],
+    [["api", "POST", "/v1/orders", "--input", "x", "-f", "a=b"], "cannot be used with option"],
+    [["customers", "list", "--jq", "."], "--jq works on JSON: add --json"],
+    [["customers", "list", "--profile", "../x"], '"../x" cannot be the name of a profile'],
+    [["login"], "service login --api-key-stdin"],
+  ])("service %j", async (args, reason) => {
+    expect(await usage(...args)).toContain(reason);
+  });
+
+  it("says it as a problem document with --json, wherever that stands", async () => {
+    for (const args of [
+      ["customers", "list", "--json", "--limit", "0"],
+      ["--json", "customers", "list", "--limit", "0"],
+    ]) {
+      expect(JSON.parse(await usage(...args))).toEqual({
+        type: "about:blank",
+        title: "Option '--limit <count>' argument '0' is invalid. It is at least 1.",
+        detail: "See `service customers list --help`.",
+        code: "usage",
+        exit_code: 2,
+      });
+    }
+  });
+
+  it("takes a value that begins with a dash after =", async () => {
+    const { stderr } = await runCli(["customers", "list", "--email=-x@example.com"]);
+    expect(stderr).toContain("Not signed in");
+  });
+
+  it("shows a stack with --debug only", async () => {
+    expect(await usage("customers", "list", "--jq", ".")).not.toContain("    at ");
+    expect(await usage("customers", "list", "--jq", ".", "--debug")).toContain("    at ");
+  });
+});

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { isLoopback, parseBaseUrl } from "../../src/client/base-url.ts";
+import { UnsafeRequestError } from "../../src/client/errors.ts";
+
+describe("parseBaseUrl", () => {
+  it.each([
+    "http://127.0.0.1:4010",
+    "http://localhost:4010",
+    "http://[::1]:4010",
+    "http://platform.localhost",
+    "https://api.example.com",
+    "https://api.example.com/platform/",
+  ])("takes %s", (text) => {
+    expect(parseBaseUrl(text, { insecure: false })).toBeInstanceOf(URL);
+  });
+
+  it.each([
+    ["http://api.example.com", "clear text"],
+    ["http://192.168.1.5:4010", "clear text"],
+    ["http://127.0.0.1.example.com", "clear text"],
+    ["http://localhost.example.com", "clear text"],
+    ["127.0.0.1:4010", "is not a URL"],
+    ["localhost:4010", "neither http nor https"],
+    ["ftp://example.com", "neither http nor https"],
+    ["https://user:secret@example.com", "user name or password"],
+    ["https://example.com?x=1", "query or a fragment"],
+    ["https://example.com#x", "query or a fragment"],
+    ["", "is not a URL"],
+  ])("refuses %j", (text, reason) => {
+    expect(() => parseBaseUrl(text, { insecure: false })).toThrow(UnsafeRequestError);
+    expect(() => parseBaseUrl(text, { insecure: false })).toThrow(reason);
+  });
+
+  it("takes plain http elsewhere where that was allowed", () => {
+    expect(parseBaseUrl("http://192.168.1.5:4010", { insecure: true }).host).toBe("192.168.1.5:4010");
+  });
+
+  it("does not repeat a password that it refuses", () => {
+    expect(() => parseBaseUrl("https://user:hunter2@example.com", { insecure: false })).not.toThrow("hunter2");
+  });
+});
+
+describe("isLoopback", () => {
+  it.each([
+    ["127.0.0.1", true],
+    ["127.8.9.1", true],
+    ["[::1]", true],
+    ["LOCALHOST", true],
+    ["127.0.0.1.nip.io", false],
+    ["0.0.0.0", false],
+    ["10.0.0.1", false],
+  ])("%s: %s", (host, expected) => {
+    expect(isLoopback(host)).toBe(expected);
+  });
+});

@@ -1,0 +1,113 @@
+import { createServer, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { NetworkError } from "../../src/client/errors.ts";
+import { clientOf } from "./support/client.ts";
+import { hangUp, listen, startServer } from "./support/scripted-server.ts";
+import { SELF_SIGNED } from "../support/self-signed.ts";
+
+async function failureOf(baseUrl: string, options: Parameters<typeof clientOf>[1] = {}): Promise<NetworkError> {
+  const error: unknown = await clientOf(baseUrl, options)
+    .request({ method: "GET", path: "/v1/me" })
+    .then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+  expect(error).toBeInstanceOf(NetworkError);
+  return error as NetworkError;
+}
+
+/** A server that speaks no HTTP. */
+async function listenRaw(server: TcpServer): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe("each failure has its own words", () => {
+  it("an unknown name", async () => {
+    expect(await failureOf("http://platform.invalid")).toMatchObject({
+      failure: "name_not_found",
+      message: "The name platform.invalid was not found",
+    });
+  });
+
+  it("a closed port on this machine", async () => {
+    const server = createServer();
+    const url = await listen(server);
+    await new Promise((resolve) => server.close(resolve));
+    expect(await failureOf(url)).toMatchObject({
+      failure: "refused",
+      message: `Nothing listens at ${new URL(url).host}`,
+      hint: expect.stringContaining("service serve"),
+    });
+  });
+
+  it("a certificate that nobody vouches for", async () => {
+    const url = await listen(createTlsServer(SELF_SIGNED) as unknown as Server);
+    expect(await failureOf(url.replace("http:", "https:"))).toMatchObject({
+      failure: "tls",
+      message: expect.stringContaining("is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)"),
+      hint: expect.stringContaining("NODE_EXTRA_CA_CERTS"),
+    });
+  });
+
+  it("https to a port that speaks plain http", async () => {
+    const { url } = await startServer(hangUp);
+    expect(await failureOf(url.replace("http:", "https:"))).toMatchObject({
+      failure: "tls",
+      message: `${new URL(url).host} speaks plain http, not https`,
+    });
+  });
+
+  it("plain http to something else", async () => {
+    const host = await listenRaw(createTcpServer((socket) => socket.end("SSH-2.0-OpenSSH_9.2\r\n")));
+    expect(await failureOf(`http://${host}`)).toMatchObject({
+      failure: "not_the_platform",
+      message: `${host} does not speak HTTP`,
+    });
+  });
+
+  it("the sign-in page of a network", async () => {
+    const { url } = await startServer((_request, response) =>
+      response.writeHead(200, { "content-type": "text/html" }).end("<!DOCTYPE html><title>Hotel Wi-Fi</title>"),
+    );
+    expect(await failureOf(url)).toMatchObject({
+      failure: "not_the_platform",
+      message: `${new URL(url).host} answered 200 with a web page instead of JSON`,
+      hint: expect.stringContaining("sign-in page"),
+    });
+  });
+
+  it("JSON that ends early", async () => {
+    const { url } = await startServer((_request, response) =>
+      response.writeHead(200, { "content-type": "application/json" }).end('{"id":'),
+    );
+    expect(await failureOf(url)).toMatchObject({
+      failure: "not_the_platform",
+      message: expect.stringContaining("broken"),
+    });
+  });
+
+  it("an answer that never comes", async () => {
+    const { url } = await startServer(() => {});
+    expect(await failureOf(url, { timeLimit: 0.05 })).toMatchObject({
+      failure: "timed_out",
+      message: `${new URL(url).host} did not answer within 0.05 s`,
+    });
+  });
+
+  it("an answer that breaks off", async () => {
+    const { url } = await startServer((_request, response) => {
+      response.writeHead(200, { "content-type": "application/json", "content-length": "100" });
+      response.write('{"id":', () => response.destroy());
+    });
+    expect(await failureOf(url)).toMatchObject({ failure: "connection_lost" });
+  });
+
+  it("a connection that is reset", async () => {
+    const { url } = await startServer(hangUp);
+    expect(await failureOf(url)).toMatchObject({ failure: "connection_lost" });
+  });
+});

@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { listItems } from "../../src/client/pages.ts";
+import { clientOf } from "./support/client.ts";
+import { json, startServer } from "./support/scripted-server.ts";
+
+const page = (data: number[], next_cursor: string | null) =>
+  json(200, { object: "list", data, has_more: next_cursor !== null, next_cursor });
+
+async function collect(items: AsyncIterable<number>): Promise<number[]> {
+  const all: number[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+describe("listItems", () => {
+  it("follows the cursors to the end, with the filters on each page", async () => {
+    const server = await startServer(page([1, 2], "c1"), page([3], "c2"), page([4], null));
+    const items = listItems<number>(clientOf(server.url), "/v1/orders", { query: { status: "pending" } });
+    expect(await collect(items)).toEqual([1, 2, 3, 4]);
+    expect(server.seen.map(({ url }) => url)).toEqual([
+      "/v1/orders?status=pending&limit=100",
+      "/v1/orders?status=pending&limit=100&cursor=c1",
+      "/v1/orders?status=pending&limit=100&cursor=c2",
+    ]);
+  });
+
+  it("asks for no more than is wanted", async () => {
+    const server = await startServer(page(Array(100).fill(0), "c1"), page(Array(20).fill(0), "c2"));
+    expect(await collect(listItems<number>(clientOf(server.url), "/v1/orders", { most: 120 }))).toHaveLength(120);
+    expect(server.seen.map(({ url }) => url)).toEqual(["/v1/orders?limit=100", "/v1/orders?limit=20&cursor=c1"]);
+  });
+
+  it("fetches a page only once its items are wanted", async () => {
+    const server = await startServer(page([1, 2], "c1"), page([3], null));
+    for await (const item of listItems<number>(clientOf(server.url), "/v1/orders")) if (item === 2) break;
+    expect(server.seen).toHaveLength(1);
+  });
+});

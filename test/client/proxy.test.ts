@@ -1,0 +1,111 @@
+import { createServer, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { connect } from "node:net";
+import { describe, expect, it } from "vitest";
+import { proxyFor } from "../../src/client/proxy-settings.ts";
+import { clientOf } from "./support/client.ts";
+import { json, listen, startServer } from "./support/scripted-server.ts";
+import { SELF_SIGNED } from "../support/self-signed.ts";
+
+const GET = { method: "GET", path: "/v1/me" } as const;
+
+/** A proxy that tunnels every CONNECT to one address. */
+async function startTunnel(target: string): Promise<{ url: string; asked: string[]; signIns: (string | undefined)[] }> {
+  const asked: string[] = [];
+  const signIns: (string | undefined)[] = [];
+  const proxy = createServer();
+  proxy.on("connect", (request, socket) => {
+    asked.push(request.url!);
+    signIns.push(request.headers["proxy-authorization"]);
+    const upstream = connect(Number(new URL(target).port), "127.0.0.1", () => {
+      socket.write("HTTP/1.1 200 Connection Established\r\n\r\n");
+      upstream.pipe(socket).pipe(upstream);
+    });
+    socket.on("error", () => upstream.destroy());
+    upstream.on("error", () => socket.destroy());
+  });
+  return { url: await listen(proxy), asked, signIns };
+}
+
+describe("a proxy", () => {
+  it("gets the whole address of plain http", async () => {
+    const proxy = await startServer(json(200, { through: "proxy" }));
+    const client = clientOf("http://platform.test:8080", { proxies: { http_proxy: proxy.url } });
+    await expect(client.request(GET)).resolves.toMatchObject({ body: { through: "proxy" } });
+    expect(proxy.seen[0]).toMatchObject({
+      url: "http://platform.test:8080/v1/me",
+      headers: { host: "platform.test:8080", authorization: "Bearer sk_sandbox_test" },
+    });
+  });
+
+  it("is asked for a tunnel to the host of https, with its own sign-in", async () => {
+    const platform = await listen(createTlsServer(SELF_SIGNED) as unknown as Server);
+    const proxy = await startTunnel(platform);
+    const withUser = proxy.url.replace("http://", "http://ada:p%40ss@");
+    const client = clientOf("https://platform.test", { proxies: { https_proxy: withUser } });
+    await expect(client.request(GET)).rejects.toMatchObject({ failure: "tls" });
+    expect(proxy.asked).toEqual(["platform.test:443"]);
+    expect(proxy.signIns).toEqual([`Basic ${Buffer.from("ada:p@ss").toString("base64")}`]);
+  });
+
+  it("that wants a password is named, for https", async () => {
+    const proxy = createServer();
+    proxy.on("connect", (_request, socket) => socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"));
+    const client = clientOf("https://platform.test", { proxies: { https_proxy: await listen(proxy) } });
+    await expect(client.request(GET)).rejects.toMatchObject({
+      failure: "proxy_sign_in",
+      message: expect.stringContaining("(407)"),
+      hint: expect.stringContaining("user:password"),
+    });
+  });
+
+  it("that wants a password is named, for http", async () => {
+    const proxy = await startServer(json(407, {}));
+    const client = clientOf("http://platform.test", { proxies: { http_proxy: proxy.url } });
+    await expect(client.request(GET)).rejects.toMatchObject({ failure: "proxy_sign_in" });
+  });
+
+  it("that cannot be reached is named", async () => {
+    const server = createServer();
+    const url = await listen(server);
+    await new Promise((resolve) => server.close(resolve));
+    const client = clientOf("https://platform.test", { proxies: { https_proxy: url } });
+    await expect(client.request(GET)).rejects.toMatchObject({
+      failure: "proxy",
+      message: expect.stringContaining(`The proxy ${new URL(url).host} cannot be reached`),
+      hint: expect.stringContaining("NO_PROXY"),
+    });
+  });
+
+  it("is not asked for this machine", async () => {
+    const proxy = await startServer(json(200, { through: "proxy" }));
+    const platform = await startServer(json(200, { through: "nothing" }));
+    const client = clientOf(platform.url, { proxies: { http_proxy: proxy.url } });
+    await expect(client.request(GET)).resolves.toMatchObject({ body: { through: "nothing" } });
+  });
+});
+
+describe("NO_PROXY", () => {
+  const through = (url: string, no_proxy: string) =>
+    proxyFor(new URL(url), { http_proxy: "proxy:3128", https_proxy: "proxy:3128", no_proxy }) !== undefined;
+
+  it.each([
+    ["https://api.example.com", "", true],
+    ["https://api.example.com", "example.org", true],
+    ["https://api.example.com", "example.com", false],
+    ["https://api.example.com", ".example.com", false],
+    ["https://api.example.com", "other, API.example.com", false],
+    ["https://badexample.com", "example.com", true],
+    ["https://api.example.com", "example.com:443", false],
+    ["https://api.example.com", "example.com:8443", true],
+    ["https://api.example.com", "*", false],
+    ["http://127.0.0.1:4010", "", false],
+    ["http://[::1]:4010", "", false],
+  ])("%s with NO_PROXY=%j goes through the proxy: %s", (url, noProxy, expected) => {
+    expect(through(url, noProxy)).toBe(expected);
+  });
+
+  it("reads a proxy without a scheme", () => {
+    expect(proxyFor(new URL("https://example.com"), { https_proxy: "proxy:3128" })?.href).toBe("http://proxy:3128/");
+  });
+});

@@ -1,0 +1,126 @@
+import { describe, expect, it, vi } from "vitest";
+import { ApiError, NetworkError } from "../../src/client/errors.ts";
+import { retryDelay } from "../../src/client/retry.ts";
+import { clientOf } from "./support/client.ts";
+import { hangUp, json, problem, startServer } from "./support/scripted-server.ts";
+
+const GET = { method: "GET", path: "/v1/me" } as const;
+const POST = { method: "POST", path: "/v1/orders", body: { amount: 1 } } as const;
+
+describe("what is tried again", () => {
+  it.each([
+    ["500", problem(500, "internal_error")],
+    ["502", problem(502, "unavailable")],
+    ["503", problem(503, "unavailable")],
+    ["429", problem(429, "rate_limited")],
+    ["a lost connection", hangUp],
+    ["409 idempotency_in_flight", problem(409, "idempotency_in_flight")],
+  ])("%s", async (_name, failure) => {
+    const server = await startServer(failure, failure, json(200, { ok: true }));
+    await expect(clientOf(server.url).request(POST)).resolves.toMatchObject({ body: { ok: true } });
+    expect(server.seen).toHaveLength(3);
+  });
+
+  it("keeps the Idempotency-Key, so that a repeated create creates once", async () => {
+    const server = await startServer(hangUp, problem(503, "unavailable"), json(201, {}));
+    await clientOf(server.url).request(POST);
+    expect(server.seen.map(({ headers }) => headers["idempotency-key"])).toEqual(["key-1", "key-1", "key-1"]);
+    expect(server.seen.map(({ body }) => body)).toEqual(Array(3).fill('{"amount":1}'));
+  });
+
+  it("ends after three repetitions, with the last failure", async () => {
+    const server = await startServer(problem(429, "rate_limited"));
+    await expect(clientOf(server.url).request(GET)).rejects.toMatchObject({ status: 429, attempts: 4 });
+    expect(server.seen).toHaveLength(4);
+  });
+
+  it("says so each time", async () => {
+    const server = await startServer(problem(503, "unavailable"), json(200, {}));
+    const onRetry = vi.fn();
+    await clientOf(server.url, { onRetry }).request(GET);
+    expect(onRetry.mock.calls).toEqual([[{ reason: "It is unavailable.", milliseconds: 0 }]]);
+  });
+
+  it.each([
+    ["400", problem(400, "invalid_request")],
+    ["401", problem(401, "invalid_credential")],
+    ["403", problem(403, "insufficient_scope")],
+    ["404", problem(404, "not_found")],
+    ["409 email_taken", problem(409, "email_taken")],
+    ["422", problem(422, "idempotency_key_reused")],
+  ])("not %s", async (_name, failure) => {
+    const server = await startServer(failure, json(200, {}));
+    await expect(clientOf(server.url).request(POST)).rejects.toBeInstanceOf(ApiError);
+    expect(server.seen).toHaveLength(1);
+  });
+});
+
+describe("how long it waits", () => {
+  const failure = (status: number, retryAfter?: number) =>
+    new ApiError(
+      {
+        type: "",
+        title: "",
+        status,
+        detail: "",
+        code: status === 429 ? "rate_limited" : "unavailable",
+        request_id: "",
+      },
+      1,
+      retryAfter,
+    );
+
+  it("anything up to a bound that doubles", () => {
+    expect([1, 2, 3].map((attempts) => retryDelay(failure(503), attempts, () => 0.999_999))).toEqual([
+      expect.closeTo(250, 1),
+      expect.closeTo(500, 1),
+      expect.closeTo(1000, 1),
+    ]);
+    expect(retryDelay(failure(503), 3, () => 0)).toBe(0);
+  });
+
+  it("never less than Retry-After", () => {
+    expect(retryDelay(failure(429, 7), 1, () => 0)).toBe(7000);
+    expect(retryDelay(failure(503, 7), 1, () => 0.5)).toBe(7125);
+  });
+
+  it("not at all where Retry-After is longer than anybody would wait", () => {
+    expect(retryDelay(failure(429, 61), 1, () => 0)).toBeUndefined();
+  });
+
+  it("reads Retry-After from the reply", async () => {
+    const server = await startServer(problem(429, "rate_limited", { "retry-after": "3600" }));
+    await expect(clientOf(server.url).request(GET)).rejects.toMatchObject({ retryAfter: 3600, attempts: 1 });
+  });
+
+  it("only for network failures that pass", () => {
+    const network = (passing: boolean) => new NetworkError("refused", "", "", { passing });
+    expect(retryDelay(network(true), 1, () => 0)).toBe(0);
+    expect(retryDelay(network(false), 1, () => 0)).toBeUndefined();
+  });
+});
+
+describe("an interruption", () => {
+  it("ends a request under way, with its reason", async () => {
+    const controller = new AbortController();
+    const server = await startServer(() => controller.abort(new Error("enough")));
+    await expect(clientOf(server.url, { signal: controller.signal }).request(GET)).rejects.toThrow("enough");
+  });
+
+  it("ends the wait between attempts", async () => {
+    const controller = new AbortController();
+    const server = await startServer(problem(429, "rate_limited", { "retry-after": "50" }));
+    const client = clientOf(server.url, {
+      signal: controller.signal,
+      onRetry: () => setImmediate(() => controller.abort(new Error("enough"))),
+    });
+    await expect(client.request(GET)).rejects.toThrow("enough");
+  });
+
+  it("sends nothing once it has happened", async () => {
+    const server = await startServer(json(200, {}));
+    const signal = AbortSignal.abort(new Error("before"));
+    await expect(clientOf(server.url, { signal }).request(GET)).rejects.toThrow("before");
+    expect(server.seen).toEqual([]);
+  });
+});

@@ -1,0 +1,57 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { onTestFinished } from "vitest";
+
+/** A request as it arrived. */
+export interface SeenRequest {
+  method: string;
+  url: string;
+  headers: IncomingMessage["headers"];
+  body: string;
+}
+
+export type Answer = (request: SeenRequest, response: ServerResponse) => void;
+
+/** A server of this test that answers the n-th request with the n-th answer, and with the last one from then on. */
+export async function startServer(...answers: Answer[]): Promise<{ url: string; seen: SeenRequest[] }> {
+  const seen: SeenRequest[] = [];
+  const url = await listen(
+    createServer((incoming, response) => {
+      let body = "";
+      incoming.setEncoding("utf8").on("data", (text: string) => (body += text));
+      incoming.on("end", () => {
+        const request = { method: incoming.method!, url: incoming.url!, headers: incoming.headers, body };
+        const answer = answers[Math.min(seen.length, answers.length - 1)]!;
+        seen.push(request);
+        answer(request, response);
+      });
+    }),
+  );
+  return { url, seen };
+}
+
+/** Listens on a free port of this machine until the test ends. */
+export async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+export function json(status: number, body: unknown, headers: Record<string, string> = {}): Answer {
+  return (_request, response) => {
+    response.writeHead(status, { "content-type": "application/json", "request-id": "req_1", ...headers });
+    response.end(JSON.stringify(body));
+  };
+}
+
+/** An error of the platform. */
+export function problem(status: number, code: string, headers: Record<string, string> = {}): Answer {
+  const body = { type: "about:blank", title: code, status, detail: `It is ${code}.`, code, request_id: "req_1" };
+  return json(status, body, { "content-type": "application/problem+json", ...headers });
+}
+
+/** Breaks the connection instead of answering. */
+export const hangUp: Answer = (_request, response) => response.destroy();

@@ -1,0 +1,256 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { formatCredential } from "../../src/contract/credentials.ts";
+import { type Api, apiOf } from "../support/api.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+
+let platform: RunningPlatform;
+let api: Api;
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  api = apiOf(platform.baseUrl, platform.sandboxKey);
+});
+afterAll(() => platform.stop());
+
+// oxlint-disable-next-line typescript/no-explicit-any -- frames of every kind
+type Frame = any;
+
+/** A bare client of the protocol: it acknowledges only what a test tells it to. */
+class Listener {
+  readonly frames: Frame[] = [];
+  readonly socket: WebSocket;
+  readonly closed: Promise<number>;
+  #waiting: { fits: () => boolean; resolve: () => void }[] = [];
+
+  constructor(query = "", key = platform.sandboxKey, device = "test") {
+    const url = `${platform.baseUrl.replace("http", "ws")}/v1/listen${query}`;
+    this.socket = new WebSocket(url, "service.listen.v1", {
+      headers: { Authorization: `Bearer ${key}`, "Service-Device": device },
+    });
+    this.socket.on("message", (data: Buffer) => {
+      this.frames.push(JSON.parse(data.toString()));
+      this.#waiting = this.#waiting.filter(({ fits, resolve }) => !fits() || resolve());
+    });
+    this.closed = new Promise((resolve) => {
+      this.socket.on("close", resolve);
+    });
+    this.socket.on("error", () => {});
+  }
+
+  get events(): Frame[] {
+    return this.frames.filter(({ frame }) => frame === "event");
+  }
+
+  until(fits: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      if (fits()) resolve();
+      else this.#waiting.push({ fits, resolve });
+    });
+  }
+
+  async ready(): Promise<Frame> {
+    await this.until(() => this.frames.length > 0);
+    return this.frames[0];
+  }
+
+  acknowledge(seq: number, outcome: object = { status_code: 204 }): void {
+    this.socket.send(JSON.stringify({ frame: "ack", seq, duration_ms: 1, ...outcome }));
+  }
+
+  close(): void {
+    this.socket.terminate();
+  }
+}
+
+/** What the platform answers to an upgrade that it refuses. */
+function refusal(
+  query: string,
+  headers: Record<string, string>,
+  protocol?: string,
+): Promise<{ status: number; body: Frame }> {
+  return new Promise((resolve) => {
+    const url = `${platform.baseUrl.replace("http", "ws")}${query}`;
+    const socket = protocol === undefined ? new WebSocket(url, { headers }) : new WebSocket(url, protocol, { headers });
+    socket.on("error", () => {});
+    socket.on("unexpected-response", (_request, reply) => {
+      let text = "";
+      reply.on("data", (chunk: Buffer) => (text += chunk.toString()));
+      reply.on("end", () => resolve({ status: reply.statusCode!, body: JSON.parse(text) }));
+    });
+  });
+}
+
+const makeEvents = async (count: number): Promise<string[]> => {
+  const ids: string[] = [];
+  for (let i = 0; i < count; i++) {
+    ids.push((await api("POST", "/v1/events", { type: "order.created", data: { id: "ord_x", i } })).body.id);
+  }
+  return ids;
+};
+
+describe("a listening session", () => {
+  it("begins with ready and sends what happens then, as the stored bytes", async () => {
+    const listener = new Listener();
+    expect(await listener.ready()).toMatchObject({
+      frame: "ready",
+      session: expect.stringMatching(/^lsn_/),
+      secret: expect.stringMatching(/^whsec_/),
+      cursor: expect.stringMatching(/^evt_/),
+      environment: "sandbox",
+      subscriptions: ["*"],
+      others: 0,
+    });
+    const [id] = await makeEvents(1);
+    await listener.until(() => listener.events.length === 1);
+    const stored = await fetch(`${platform.baseUrl}/v1/events/${id}`, {
+      headers: { Authorization: `Bearer ${platform.sandboxKey}` },
+    });
+    expect(listener.events[0]).toEqual({
+      frame: "event",
+      seq: 1,
+      id,
+      type: "order.created",
+      body: await stored.text(),
+    });
+    listener.close();
+  });
+
+  it("begins behind an event, some time ago, or now", async () => {
+    const ids = await makeEvents(5);
+    const behind = new Listener(`?after=${ids[1]}`);
+    await behind.until(() => behind.events.length === 3);
+    expect(behind.events.map(({ id }) => id)).toEqual(ids.slice(2));
+    expect((await behind.ready()).cursor).toBe(ids[1]);
+
+    const ago = new Listener("?after=-3600&window=1000");
+    await ago.until(() => ago.events.some(({ id }) => id === ids[4]));
+    const now = new Listener("?after=now");
+    expect((await now.ready()).cursor).toBe(ids[4]);
+    expect(now.events).toEqual([]);
+    for (const listener of [behind, ago, now]) listener.close();
+  });
+
+  it("gives a cursor from which nothing is missed, even before the first event", async () => {
+    const first = new Listener("?after=-0");
+    const { cursor } = await first.ready();
+    first.close();
+    const ids = await makeEvents(3);
+    const second = new Listener(`?after=${cursor}`);
+    await second.until(() => second.events.length === 3);
+    expect(second.events.map(({ id }) => id)).toEqual(ids);
+    expect(second.frames.some(({ frame }) => frame === "gap")).toBe(false);
+    second.close();
+  });
+
+  it("never has more unacknowledged events in flight than its window", async () => {
+    const { cursor } = await (async () => {
+      const probe = new Listener();
+      const ready = await probe.ready();
+      probe.close();
+      return ready;
+    })();
+    const ids = await makeEvents(12);
+    const listener = new Listener(`?after=${cursor}&window=4`);
+    for (let seq = 1; seq <= ids.length; seq++) {
+      await listener.until(() => listener.events.length >= seq);
+      expect(listener.events.length - (seq - 1)).toBeLessThanOrEqual(4);
+      listener.acknowledge(seq);
+    }
+    expect(listener.events.map(({ id }) => id)).toEqual(ids);
+    listener.close();
+  });
+
+  it("sends only the subscribed types", async () => {
+    const listener = new Listener("?events=order.*,payment.failed");
+    expect((await listener.ready()).subscriptions).toEqual(["order.*", "payment.failed"]);
+    await api("POST", "/v1/events", { type: "customer.created", data: { id: "cus_x" } });
+    await api("POST", "/v1/events", { type: "payment.failed", data: { id: "pay_x" } });
+    await listener.until(() => listener.events.length === 1);
+    expect(listener.events[0].type).toBe("payment.failed");
+    listener.close();
+  });
+
+  it("keeps its secret for the device, and another one for another device", async () => {
+    const ready = async (device: string) => {
+      const listener = new Listener("", platform.sandboxKey, device);
+      const frame = await listener.ready();
+      listener.close();
+      return frame.secret as string;
+    };
+    expect(await ready("laptop")).toBe(await ready("laptop"));
+    expect(await ready("laptop")).not.toBe(await ready("desktop"));
+  });
+
+  it("says how many others listen; each gets everything", async () => {
+    const first = new Listener();
+    await first.ready();
+    const second = new Listener();
+    expect((await second.ready()).others).toBeGreaterThanOrEqual(1);
+    const [id] = await makeEvents(1);
+    await first.until(() => first.events.some((event) => event.id === id));
+    await second.until(() => second.events.some((event) => event.id === id));
+    first.close();
+    second.close();
+  });
+
+  it("tells of a gap where the event that it was asked to go on from is gone", async () => {
+    const gone = "evt_0351NTbofXpcv9qUI5p25z";
+    const listener = new Listener(`?after=${gone}&window=1000`);
+    await listener.until(() => listener.frames.length > 1);
+    expect(listener.frames[1]).toMatchObject({ frame: "gap", from: gone, to: expect.stringMatching(/^evt_/) });
+    listener.close();
+  });
+
+  it.each([
+    ["a binary frame", (socket: WebSocket) => socket.send(Buffer.from([1, 2, 3]))],
+    ["text that is no JSON", (socket: WebSocket) => socket.send("hello")],
+    ["an unknown frame", (socket: WebSocket) => socket.send('{"frame":"hello"}')],
+    [
+      "an ack of an event that was never sent",
+      (socket: WebSocket) => socket.send('{"frame":"ack","seq":99,"duration_ms":1}'),
+    ],
+  ])("ends with a word about it on %s", async (_name, send) => {
+    const listener = new Listener();
+    await listener.ready();
+    send(listener.socket);
+    expect(await listener.closed).toBe(1008);
+    expect(listener.frames.at(-1)).toMatchObject({ frame: "bye", code: "protocol_error" });
+  });
+
+  it("ends on a frame that is too large, and the platform lives on", async () => {
+    const listener = new Listener();
+    await listener.ready();
+    listener.socket.send("x".repeat(300_000));
+    expect(await listener.closed).toBe(1009);
+    expect((await api("GET", "/v1/me")).status).toBe(200);
+  });
+});
+
+describe("an upgrade is refused", () => {
+  const key = () => ({ Authorization: `Bearer ${platform.sandboxKey}` });
+  const protocol = "service.listen.v1";
+  it.each([
+    ["without a credential", "/v1/listen", () => ({}), 401, "missing_credential"],
+    [
+      "with an unknown key",
+      "/v1/listen",
+      () => ({ Authorization: `Bearer ${formatCredential("sk_sandbox_", Buffer.alloc(32))}` }),
+      401,
+      "invalid_credential",
+    ],
+    ["with a live key", "/v1/listen", () => ({ Authorization: `Bearer ${platform.liveKey}` }), 403, "sandbox_only"],
+    ["for an unknown type", "/v1/listen?events=order.complete", key, 400, "invalid_request"],
+    ["for a window of 0", "/v1/listen?window=0", key, 400, "invalid_request"],
+    ["for a start that is none", "/v1/listen?after=yesterday", key, 400, "invalid_request"],
+    ["for an unknown parameter", "/v1/listen?since=now", key, 400, "invalid_request"],
+    ["at another path", "/v1/lisen", key, 404, "not_found"],
+  ])("%s", async (_name, path, headers, status, code) => {
+    const reply = await refusal(path, headers(), protocol);
+    expect(reply).toMatchObject({ status, body: { status, code, request_id: expect.stringMatching(/^req_/) } });
+  });
+
+  it("without the subprotocol", async () => {
+    expect((await refusal("/v1/listen", key())).body).toMatchObject({ status: 400, code: "invalid_header" });
+  });
+});

@@ -1,12 +1,28 @@
+import type { ChildProcess } from "node:child_process";
+
+/** A program that only starts the browser has said by then whether it found one. */
+const PATIENCE_MILLISECONDS = 1500;
+
 /** Opens a page in the browser; false where that cannot be done. The address is passed as an argument, never through a shell. */
 export async function openInBrowser(url: string): Promise<boolean> {
   const { default: open } = await import("open");
   try {
-    const browser = await open(url);
-    browser.on("error", () => {});
-    browser.unref();
-    return true;
+    return await isStarted(await open(url));
   } catch {
     return false;
   }
+}
+
+function isStarted(starter: ChildProcess): Promise<boolean> {
+  if (starter.exitCode !== null || starter.signalCode !== null) return Promise.resolve(starter.exitCode === 0);
+  return new Promise((resolve) => {
+    const patience = setTimeout(() => resolve(true), PATIENCE_MILLISECONDS);
+    const settle = (started: boolean): void => {
+      clearTimeout(patience);
+      resolve(started);
+    };
+    starter.on("error", () => settle(false));
+    starter.once("exit", (code) => settle(code === 0));
+    starter.unref();
+  });
 }

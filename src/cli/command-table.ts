@@ -53,6 +53,18 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/payments/index.ts"),
   },
   {
+    name: "endpoints",
+    group: WEBHOOKS,
+    summary: "Register webhook endpoints; rotate their secrets",
+    load: () => import("./commands/endpoints/index.ts"),
+  },
+  {
+    name: "deliveries",
+    group: WEBHOOKS,
+    summary: "See what receivers answered; try again",
+    load: () => import("./commands/deliveries/index.ts"),
+  },
+  {
     name: "listen",
     group: WEBHOOKS,
     summary: "Relay sandbox events to your application",
@@ -67,7 +79,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "events",
     group: WEBHOOKS,
-    summary: "Look at what happened",
+    summary: "Look at what happened; send it again",
     load: () => import("./commands/events/index.ts"),
   },
   {
@@ -76,7 +88,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "Sign and verify deliveries",
     load: () => import("./commands/webhooks/index.ts"),
   },
-  { name: "login", group: SESSION, summary: "Sign in", load: () => import("./commands/login.ts") },
+  {
+    name: "clock",
+    group: WEBHOOKS,
+    summary: "Move the sandbox's time",
+    load: () => import("./commands/clock/index.ts"),
+  },
+  { name: "login", group: SESSION, summary: "Sign in", load: () => import("./commands/login/index.ts") },
   {
     name: "logout",
     group: SESSION,

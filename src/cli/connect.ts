@@ -1,27 +1,23 @@
 import { parseBaseUrl } from "../client/base-url.ts";
-import { type Client, createClient } from "../client/http.ts";
+import { type Client, createClient, type CredentialSource } from "../client/http.ts";
+import type { ProxySettings } from "../client/proxy-settings.ts";
 import type { Context } from "./context.ts";
 import { UserError } from "./errors.ts";
 
 /** A client whose waits show a spinner and whose attempts show with --debug. */
-export function connect(context: Context, baseUrl: string, credential: string | undefined): Client {
-  if (credential !== undefined && !/^[\x21-\x7e]+$/.test(credential)) {
-    throw new UserError("The API key holds spaces or characters that no key has", {
-      hint: "Copy it again, whole and without quotes.",
-      code: "malformed_key",
-    });
-  }
-  const { output, env } = context;
+export function connect(
+  context: Context,
+  baseUrl: string,
+  credential: string | CredentialSource | undefined,
+): Client {
+  if (typeof credential === "string") assertSendable(credential);
+  const { output } = context;
   const client = createClient({
     baseUrl: parseBaseUrl(baseUrl, { insecure: context.globals.insecure }),
     credential,
-    userAgent: `service-cli/${context.version} (${context.platform}) node/${process.versions.node}`,
+    userAgent: userAgentOf(context),
     signal: context.signal,
-    proxies: {
-      http_proxy: env["http_proxy"] ?? env["HTTP_PROXY"],
-      https_proxy: env["https_proxy"] ?? env["HTTPS_PROXY"],
-      no_proxy: env["no_proxy"] ?? env["NO_PROXY"],
-    },
+    proxies: proxiesOf(context),
     random: () => context.random(),
     uuid: () => context.uuid(),
     onRetry: ({ reason, milliseconds }) =>
@@ -37,4 +33,26 @@ export function connect(context: Context, baseUrl: string, credential: string | 
     baseUrl: client.baseUrl,
     request: (request) => output.spinner.during(`Waiting for ${client.baseUrl.host}`, client.request(request)),
   };
+}
+
+/** Throws UserError for a key that no header can carry. */
+function assertSendable(key: string): void {
+  if (/^[\x21-\x7e]+$/.test(key)) return;
+  throw new UserError("The API key holds spaces or characters that no key has", {
+    hint: "Copy it again, whole and without quotes.",
+    code: "malformed_key",
+  });
+}
+
+/** The proxy variables of the environment, by their lower-case names. */
+export function proxiesOf({ env }: Context): ProxySettings {
+  return {
+    http_proxy: env["http_proxy"] ?? env["HTTP_PROXY"],
+    https_proxy: env["https_proxy"] ?? env["HTTPS_PROXY"],
+    no_proxy: env["no_proxy"] ?? env["NO_PROXY"],
+  };
+}
+
+export function userAgentOf({ version, platform }: Context): string {
+  return `service-cli/${version} (${platform}) node/${process.versions.node}`;
 }

@@ -1,7 +1,8 @@
-import type { Client } from "../client/http.ts";
+import type { Client, CredentialSource } from "../client/http.ts";
 import { BrokenPipeError, UsageError, UserError } from "./errors.ts";
 import type { GlobalOptions } from "./global-options.ts";
 import { Input } from "./input.ts";
+import { credentialSource } from "./session/credential-source.ts";
 import { type Connection, requireCredential, resolveConnection } from "./settings/connection.ts";
 import { settingsDirectory } from "./settings/directory.ts";
 import { emptySettings, profileNamed, type Settings } from "./settings/profiles.ts";
@@ -224,12 +225,20 @@ export class Context {
 
   async #createClient(): Promise<Client> {
     const connection = await this.connection();
-    const credential = requireCredential(connection);
-    return await this.clientFor(connection.baseUrl.value, credential);
+    return await this.clientFor(connection.baseUrl.value, this.credentialsOf(connection));
+  }
+
+  /** What signs the requests of a connection, and renews itself where it can end. Throws NotSignedInError without any. */
+  credentialsOf(connection: Connection): string | CredentialSource {
+    const { value } = requireCredential(connection);
+    return credentialSource(this, value, {
+      profile: connection.profile.value,
+      environment: connection.environment,
+    });
   }
 
   /** A client for a platform and credential of the caller's choice, as `login` needs before anything is stored. */
-  async clientFor(baseUrl: string, credential: string | undefined): Promise<Client> {
+  async clientFor(baseUrl: string, credential: string | CredentialSource | undefined): Promise<Client> {
     const { connect } = await import("./connect.ts");
     return connect(this, baseUrl, credential);
   }

@@ -21,7 +21,12 @@ async function main(args: readonly string[]): Promise<void> {
 /** Ends the command on signals; a second one ends the process at once. */
 function listenForSignals(controller: AbortController): void {
   for (const name of ["SIGINT", "SIGTERM"] as const) {
-    process.once(name, () => controller.abort(new InterruptedError(name)));
+    // The listener stays: packages that restore the cursor would otherwise take the signal for unhandled.
+    process.on(name, () => {
+      if (!controller.signal.aborted) return controller.abort(new InterruptedError(name));
+      process.removeAllListeners(name);
+      process.kill(process.pid, name);
+    });
   }
 }
 

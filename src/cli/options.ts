@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { formatTimestamp, parseTimestamp } from "../contract/timestamps.ts";
 import { UsageError } from "./errors.ts";
+import { formatSpan } from "./terminal/time.ts";
 
 /** Types of values that several commands take. Each parser throws what commander turns into a usage error. */
 
@@ -64,6 +65,20 @@ export function objectId(text: string): string {
 }
 
 const AGE_UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** A span of time such as `30s`, `10m`, `2h`, `3d`, in seconds. The bounds are seconds too. */
+export function duration(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const [, count, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+    if (count === undefined || unit === undefined) {
+      throw new InvalidArgumentError("It is a duration such as 30s, 10m, 2h or 3d.");
+    }
+    const seconds = Number(count) * AGE_UNITS[unit]!;
+    if (seconds < least) throw new InvalidArgumentError(`It is at least ${formatSpan(least)}.`);
+    if (seconds > most) throw new InvalidArgumentError(`It is at most ${formatSpan(most)}.`);
+    return seconds;
+  };
+}
 
 /** A point in time: `2026-11-01T12:00:00Z`, `2026-11-01`, or an age such as `90s`, `10m`, `2h`, `7d`. Gives the API's form. */
 export function pointInTime(now: () => number): (text: string) => string {

@@ -63,11 +63,14 @@ function failureOf(error: unknown): Failure {
 /** The failure as lines for stderr. The last line is the one that helps most. */
 function renderFailure(failure: Failure, json: boolean, styles: Styles): string {
   if (json) return `${compactJson(failure.problem)}\n`;
-  const { message, details, hint } = failure;
+  const { message, details, hint, exitCode } = failure;
   const lines = [
-    `${styles.bad("Error:")} ${printable(message)}`,
+    exitCode === EXIT_CODES.interrupted ? message : `${styles.bad("Error:")} ${printable(message)}`,
     ...details.map((detail) => `  ${printable(detail)}`),
-    ...(hint ?? "").split("\n").filter((line) => line !== ""),
+    ...(hint ?? "")
+      .split("\n")
+      .filter((line) => line !== "")
+      .map(printable),
   ];
   return `${lines.join("\n")}\n`;
 }

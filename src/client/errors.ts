@@ -70,3 +70,24 @@ export class UnsafeRequestError extends Error {
     this.hint = hint;
   }
 }
+
+/** The authorization server gave no tokens, or what came back cannot be trusted. */
+export class AuthorizationError extends Error {
+  override name = "AuthorizationError";
+  /** The server's own code (RFC 6749 5.2, RFC 8628 3.5), or `invalid_answer`, `other_issuer`, `untrusted_address`. */
+  readonly code: string;
+  readonly hint: string | undefined;
+  /** True where the same request may succeed a moment later. */
+  readonly passing: boolean;
+
+  constructor(
+    code: string,
+    message: string,
+    { hint, passing = false, cause }: { hint?: string; passing?: boolean; cause?: unknown } = {},
+  ) {
+    super(message, { cause });
+    this.code = code;
+    this.hint = hint;
+    this.passing = passing;
+  }
+}

@@ -10,8 +10,8 @@ import { createTransport, type RawReply } from "./transport.ts";
 export interface ClientOptions {
   /** From `parseBaseUrl`. */
   baseUrl: URL;
-  /** An API key or access token, sent to the base URL's origin only. */
-  credential: string | undefined;
+  /** An API key, or where access tokens come from; sent to the base URL's origin only. */
+  credential: string | CredentialSource | undefined;
   userAgent: string;
   /** Seconds that one attempt may take, from the connect to the last byte. */
   timeLimit?: number;
@@ -29,6 +29,14 @@ export interface ClientOptions {
   onAttempt?: (attempt: { method: string; url: string; outcome: string; milliseconds: number }) => void;
 }
 
+/** Gives credentials that end sooner than the work does. Whatever it rejects with ends the request. */
+export interface CredentialSource {
+  /** The one for a request that is about to be sent. */
+  current(): Promise<string>;
+  /** Another one, after the platform has refused this one with 401. */
+  renewed(refused: string): Promise<string>;
+}
+
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
 export interface ApiRequest {
@@ -40,6 +48,8 @@ export interface ApiRequest {
   body?: unknown;
   /** For POST; made up where absent. */
   idempotencyKey?: string | undefined;
+  /** Seconds for one attempt of a request that takes the platform longer than others. */
+  timeLimit?: number;
 }
 
 export interface ApiReply<Body> {
@@ -68,14 +78,11 @@ export function createClient(options: ClientOptions): Client {
   const timeLimit = options.timeLimit ?? TIME_LIMIT_SECONDS;
 
   async function attempt(request: ApiRequest, url: URL, headers: Record<string, string>): Promise<RawReply> {
-    const started = performance.now();
+    const { onAttempt } = options;
+    // The clock for durations takes a millisecond to load, which only traces are worth.
+    const started = onAttempt === undefined ? 0 : performance.now();
     const tell = (outcome: string): void =>
-      options.onAttempt?.({
-        method: request.method,
-        url: url.href,
-        outcome,
-        milliseconds: performance.now() - started,
-      });
+      onAttempt?.({ method: request.method, url: url.href, outcome, milliseconds: performance.now() - started });
     const body = bodyText(request.body);
     try {
       const reply = await transport.send({
@@ -83,7 +90,7 @@ export function createClient(options: ClientOptions): Client {
         url,
         headers,
         body,
-        timeLimit,
+        timeLimit: request.timeLimit ?? timeLimit,
         signal: options.signal,
       });
       tell(`${reply.status} ${requestIdOf(reply)}`);
@@ -97,11 +104,14 @@ export function createClient(options: ClientOptions): Client {
   async function request<Body>(request: ApiRequest): Promise<ApiReply<Body>> {
     const url = urlOf(options.baseUrl, request.path, request.query);
     const headers = headersOf(request);
+    const source = typeof options.credential === "object" ? options.credential : undefined;
+    let credential = typeof options.credential === "string" ? options.credential : await source?.current();
+    let renewed = false;
     for (let attempts = 1; ; attempts++) {
       options.signal.throwIfAborted();
       let failure: ApiError | NetworkError;
       try {
-        const reply = await attempt(request, url, headers);
+        const reply = await attempt(request, url, { ...headers, ...bearer(credential) });
         const body = bodyOf(reply, url);
         if (reply.status < 300) {
           return { status: reply.status, headers: reply.headers, requestId: requestIdOf(reply), body: body as Body };
@@ -110,6 +120,13 @@ export function createClient(options: ClientOptions): Client {
       } catch (error) {
         if (!(error instanceof NetworkError)) throw error;
         failure = error;
+      }
+      const isRefused = failure instanceof ApiError && failure.status === 401;
+      if (isRefused && source !== undefined && credential !== undefined && !renewed) {
+        // Once: a platform that refuses the new one too would be asked without end.
+        renewed = true;
+        credential = await source.renewed(credential);
+        continue;
       }
       const milliseconds = attempts < MOST_ATTEMPTS ? retryDelay(failure, attempts, options.random) : undefined;
       if (milliseconds === undefined) throw failure;
@@ -132,13 +149,16 @@ export function createClient(options: ClientOptions): Client {
       Accept: "application/json",
       "User-Agent": options.userAgent,
       [HEADERS.version]: LATEST_VERSION,
-      ...(options.credential === undefined ? {} : { Authorization: `Bearer ${options.credential}` }),
       ...(request.body === undefined ? {} : { "Content-Type": "application/json" }),
       ...(request.method === "POST" ? { [HEADERS.idempotencyKey]: request.idempotencyKey ?? options.uuid() } : {}),
     };
   }
 
   return { baseUrl: options.baseUrl, request };
+}
+
+function bearer(credential: string | undefined): Record<string, string> {
+  return credential === undefined ? {} : { Authorization: `Bearer ${credential}` };
 }
 
 function bodyText(body: unknown): string | undefined {

@@ -3,7 +3,7 @@ import type { Services } from "./services.ts";
 import { countPending, queueHeads } from "./storage/delivery-queue.ts";
 
 /** Counting a long queue takes a while: scrapes that follow each other this closely share a count. */
-const COUNT_MILLISECONDS = 5_000;
+const COUNT_MILLISECONDS = 1_000;
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** The platform's figures for an operator: nothing in them is a tenant's. */

@@ -20,8 +20,9 @@ import { readUpgradeRefusal, type UpgradeRefusal } from "./upgrade-refusal.ts";
 
 /** From the first packet to the ready frame. */
 const OPEN_MS = 10_000;
-/** How long acknowledgements wait for the question whether they were read. */
+/** How long, or how many, acknowledgements wait for the question whether they were read. */
 const CONFIRM_MS = 50;
+const CONFIRM_MOST = 64;
 /** Acknowledgements that fall due within this time, or so many, share a write. */
 const GATHER_MS = 2;
 const GATHER_MOST = 32;
@@ -177,16 +178,22 @@ export class PlatformSocket {
     this.#ask();
   }
 
-  /** Asks soon which acknowledgements were read: one question serves many, and a round trip costs as much as an event. */
+  /**
+   * Asks which acknowledgements were read. One question serves many, since a round trip costs as much as an event; the
+   * first is asked at once, so that even connections that never last make progress.
+   */
   #ask(): void {
     if (this.#asked) return;
-    this.#asked = true;
-    this.#cancelAsking = this.#clock.after(CONFIRM_MS, () => this.#ping());
+    if (this.#confirmed === 0 || this.#sent - this.#confirmed >= CONFIRM_MOST) return this.#ping();
+    this.#cancelAsking ??= this.#clock.after(CONFIRM_MS, () => this.#ping());
   }
 
   /** The peer answers a ping in its turn, so the answer tells that everything sent before it was read. */
   #ping(): void {
+    this.#cancelAsking?.();
+    this.#cancelAsking = undefined;
     if (this.#socket.readyState !== WebSocket.OPEN) return;
+    this.#asked = true;
     this.#socket.ping(String(this.#sent));
   }
 
@@ -209,6 +216,7 @@ export class PlatformSocket {
     this.#state = "ended";
     this.#cancelOpening();
     this.#cancelClosing?.();
+    this.#cancelFlush?.();
     this.#cancelAsking?.();
     this.#heartbeat?.stop();
     this.#pending = [];

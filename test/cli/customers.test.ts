@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Customer } from "../../src/contract/schemas/customer.ts";
+import { json as answer, startServer } from "../client/support/scripted-server.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { type CliOptions, type CliResult, runCli } from "../support/run-cli.ts";
 
@@ -194,18 +195,18 @@ describe("service customers list", () => {
   });
 
   it("keeps control characters of stored text out of the terminal", async () => {
-    const email = newEmail();
-    await json(
-      "customers",
-      "create",
-      "--email",
-      email,
-      "--name",
-      "a",
-      "--metadata",
-      "x=\u001b[31mred\ttab\nline\u202e",
-    );
-    const { stdout } = await service(["customers", "list", "--email", email, "--fields", "metadata.x"]);
-    expect(stdout).toBe(String.raw`\u001b[31mred\ttab\nline\u202e` + "\n");
+    const name = "a\u001b[31mred\ttab\nline\u202ereversed\u009b";
+    const list = {
+      object: "list",
+      data: [{ id: "cus_1", email: "a@example.com", name }],
+      has_more: false,
+      next_cursor: null,
+    };
+    const server = await startServer(answer(200, list));
+    const { stdout } = await service(["customers", "list"], { env: { SERVICE_BASE_URL: server.url } });
+    expect(stdout).toBe(String.raw`cus_1	a@example.com	a\u001b[31mred\ttab\nline\u202ereversed\u009b	` + "\n");
+    const json = await service(["customers", "list", "--json"], { env: { SERVICE_BASE_URL: server.url } });
+    expect(json.stdout).not.toMatch(/[\u0080-\u009f\u202e]/);
+    expect(JSON.parse(json.stdout)).toEqual(list.data);
   });
 });

@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -45,7 +45,7 @@ describe("each failure has its own words", () => {
   });
 
   it("a certificate that nobody vouches for", async () => {
-    const url = await listen(createTlsServer(SELF_SIGNED) as unknown as Server);
+    const url = await listen(createTlsServer(SELF_SIGNED));
     expect(await failureOf(url.replace("http:", "https:"))).toMatchObject({
       failure: "tls",
       message: expect.stringContaining("is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)"),

@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
@@ -39,7 +39,7 @@ describe("a proxy", () => {
   });
 
   it("is asked for a tunnel to the host of https, with its own sign-in", async () => {
-    const platform = await listen(createTlsServer(SELF_SIGNED) as unknown as Server);
+    const platform = await listen(createTlsServer(SELF_SIGNED));
     const proxy = await startTunnel(platform);
     const withUser = proxy.url.replace("http://", "http://ada:p%40ss@");
     const client = clientOf("https://platform.test", { proxies: { https_proxy: withUser } });

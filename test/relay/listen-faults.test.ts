@@ -115,9 +115,13 @@ describe("an upgrade that fails", () => {
     for (let round = 1; round <= 9; round += 1) {
       if (round === 5) clock.advance(10_000);
       if (round === 8) {
-        const { id } = platform.append();
-        await platform.until(() => platform.acknowledged(id).length === 1);
-        await platform.session.roundTrip();
+        platform.append();
+        await reports.wait("received");
+        // Until the acknowledgement is sent, and until the client asks whether it was read.
+        clock.advance(2);
+        await platform.until(() => platform.acknowledgements.length === 1);
+        clock.advance(50);
+        await platform.session.confirmed();
       }
       platform.cut();
       const { retryInMs } = await reports.wait("lost", round);
@@ -395,8 +399,6 @@ describe("a limited downtime", () => {
     await reports.wait("lost");
     clock.advance(1_000);
     await platform.until(() => platform.sessions.length === 2);
-    const { id } = platform.append();
-    await platform.until(() => platform.acknowledged(id).length === 1);
     refusing = true;
     platform.cut();
     await reports.wait("lost", 2);

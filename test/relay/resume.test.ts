@@ -93,11 +93,45 @@ describe("a session whose connection is cut", () => {
     const platform = await FakePlatform.start({ autoPong: false });
     await openSession(platform).reports.wait("ready");
     await appendAndAcknowledge(platform);
-    await appendAndAcknowledge(platform);
     await platform.until(() => platform.session.pings.length === 1);
+    await appendAndAcknowledge(platform);
     platform.session.socket.pong("1");
     await platform.until(() => platform.session.pings.length === 2);
     expect(platform.session.pings).toEqual(["1", "2"]);
+  });
+
+  it("asks at once after 64 acknowledgements, and after 50 ms otherwise", async () => {
+    const clock = new FakeClock();
+    const platform = await FakePlatform.start({ autoPong: false });
+    const { reports } = openSession(platform, { clock });
+    await reports.wait("ready");
+    const { session } = platform;
+    const acknowledge = async (count: number) => {
+      const total = reports.of("received").length + count;
+      for (let i = 0; i < count; i += 1) platform.append();
+      await reports.wait("received", total);
+      clock.advance(2);
+      await platform.until(() => platform.acknowledgements.length === total);
+    };
+    const answer = async () => {
+      session.socket.pong(session.pings.at(-1));
+      session.send({ frame: "gap", from: "evt_1", to: "evt_2" });
+      await reports.wait("gap", reports.of("gap").length + 1);
+    };
+    await acknowledge(1);
+    await platform.until(() => session.pings.length === 1);
+    await answer();
+    await acknowledge(63);
+    clock.advance(47);
+    await session.roundTrip();
+    expect(session.pings).toEqual(["1"]);
+    clock.advance(1);
+    await platform.until(() => session.pings.length === 2);
+    await answer();
+    await acknowledge(32);
+    await acknowledge(32);
+    await platform.until(() => session.pings.length === 3);
+    expect(session.pings).toEqual(["1", "64", "128"]);
   });
 
   it("starts again where the platform began as long as nothing is acknowledged", async () => {
@@ -125,9 +159,11 @@ describe("a session whose connection is cut", () => {
     platform.cut();
     await reports.wait("lost");
     platform.time = clock.unixMilliseconds();
-    const missed = [platform.append(), platform.append(), platform.append()];
+    for (let i = 0; i < 3; i += 1) platform.append();
     clock.advance(125);
-    await platform.until(() => platform.acknowledged(missed[2]!.id).length === 1);
+    await reports.wait("received", 3);
+    clock.advance(2);
+    await platform.until(() => platform.acknowledgements.length === 3);
     expect(reports.of("restored")).toEqual([]);
     clock.advance(10);
     platform.time = clock.unixMilliseconds();
@@ -157,6 +193,8 @@ describe("a session whose connection is cut", () => {
       await receiver.received(Math.min(count, 100));
       expect(reports.of("restored")).toEqual([]);
       for (const release of held.splice(0)) release();
+      await reports.wait("forwarded", Math.min(count, 100));
+      clock.advance(2);
     }
     await platform.until(() => platform.acknowledgements.length === 100);
     clock.advance(1_000);
@@ -171,11 +209,11 @@ describe("a session whose connection is cut", () => {
     for (const end of [() => clock.advance(2_000), () => platform.cut()]) {
       const lost = reports.of("lost").length;
       if (reports.of("restored").length === lost) platform.cut();
-      await reports.wait("lost", lost + 1);
+      const { retryInMs } = await reports.wait("lost", lost + 1);
       platform.time = clock.unixMilliseconds();
-      const { id } = platform.append();
-      clock.advance(125);
-      await platform.until(() => platform.acknowledged(id).length > 0);
+      platform.append();
+      clock.advance(retryInMs);
+      await reports.wait("received", lost + 1);
       end();
       await reports.wait("restored", lost + 1);
     }
@@ -188,12 +226,16 @@ describe("a session whose connection is cut", () => {
     platform.time = clock.unixMilliseconds() + 3 * 86_400_000;
     const { reports } = openSession(platform, { clock, random: () => 0.5 });
     await reports.wait("ready");
-    const { id } = platform.append();
-    await platform.until(() => platform.acknowledged(id).length === 1);
+    platform.append();
+    await reports.wait("received");
+    clock.advance(2);
+    await platform.until(() => platform.acknowledgements.length === 1);
+    clock.advance(50);
+    await platform.session.confirmed();
     clock.advance(5_000);
     platform.cut();
     await reports.wait("lost");
-    platform.time += 5_050;
+    platform.time += 5_102;
     platform.append();
     platform.append();
     clock.advance(125);
@@ -228,10 +270,11 @@ describe("an event that comes twice", () => {
     await reports.wait("ready");
     const event = platform.append();
     await platform.until(() => platform.acknowledged(event.id).length === 1);
-    await platform.session.roundTrip();
+    await platform.session.confirmed();
     platform.session.sendEvent(event);
     await platform.until(() => platform.acknowledged(event.id).length === 2);
     expect(platform.acknowledged(event.id)[1]).toMatchObject({ seq: 2, status_code: 202 });
+    await platform.session.confirmed();
     platform.cut();
     await platform.until(() => platform.sessions.length === 2);
     platform.session.sendEvent(event);
@@ -248,7 +291,7 @@ describe("an event that comes twice", () => {
     const [old, last] = [platform.append(), platform.append()];
     const replays = [platform.replay(old), platform.replay(old)];
     await platform.until(() => platform.acknowledgements.length === 4);
-    await platform.session.roundTrip();
+    await platform.session.confirmed();
     platform.cut();
     await platform.until(() => platform.sessions.length === 2);
     expect(platform.upgrades[1]!.url).toContain(`after=${replays[1]!.cursor}`);

@@ -153,14 +153,17 @@ describe("a session", () => {
   it("keeps a paused receiver's events with the platform", async () => {
     const platform = await FakePlatform.start();
     const held: (() => void)[] = [];
+    const clock = new FakeClock();
     const receiver = await startReceiver((reply) => held.push(() => reply.end()));
-    const { reports } = openSession(platform, { target: receiver.url, clock: new FakeClock() });
+    const { reports } = openSession(platform, { target: receiver.url, clock });
     await reports.wait("ready");
     for (let i = 0; i < 1_000; i += 1) platform.append();
     await receiver.received(16);
     await reports.wait("received", 64);
     expect(platform.session.unacknowledged.size).toBe(64);
     held.shift()!();
+    await reports.wait("forwarded");
+    clock.advance(2);
     await reports.wait("received", 65);
     expect(reports.of("received")).toHaveLength(65);
     expect(platform.session.peak).toBe(64);

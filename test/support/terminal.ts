@@ -27,12 +27,13 @@ export function runInTerminal(
   let output = "";
   let done = false;
   const watchers = new Set<() => void>();
+  const whole = { TERM: "xterm-256color", ...cliEnv(env) };
   const pty = spawn(process.execPath, [BIN, ...args], {
-    name: "xterm-256color",
+    name: whole["TERM"],
     cols: columns,
     rows: 40,
     cwd: cwd ?? process.cwd(),
-    env: { TERM: "xterm-256color", ...cliEnv(env) },
+    env: whole,
   });
   pty.onData((data) => {
     output += data;

@@ -2,40 +2,50 @@ import type { Command } from "commander";
 import type { Context } from "../context.ts";
 import { UserError } from "../errors.ts";
 import { addExamples } from "../help-layout.ts";
+import { endSessions } from "../session/end.ts";
 import { resolveProfileName } from "../settings/connection.ts";
-import { type Profile, profileNamed, type Settings } from "../settings/profiles.ts";
+import { type Profile, profileNamed, type Settings, withProfile } from "../settings/profiles.ts";
 
 /** `service logout`. */
 export function register(program: Command, context: Context): void {
   const logout = program
     .command("logout")
-    .description("Forget the stored credentials of a profile. API keys go on working: revoke them at the platform.")
-    .option("--all", "Forget those of every profile")
+    .description(
+      "End the session of a profile at the platform, then forget its credentials. API keys are forgotten only: `service keys revoke` ends them.",
+    )
+    .option("--all", "Do so for every profile")
     .action((flags: { all?: true }) => runLogout(flags, context));
   addExamples(logout, ["service logout", "service logout --profile shop", "service logout --all"]);
 }
 
 async function runLogout({ all }: { all?: true }, context: Context): Promise<void> {
-  const { globals, env, output } = context;
-  const named = resolveProfileName(globals.profile, env, context.settings).value;
-  const names = Object.entries(context.settings.profiles)
-    .filter(([name, profile]) => (all || name === named) && Object.keys(profile.credentials).length > 0)
-    .map(([name]) => name);
-  if (names.length === 0) {
+  const { globals, env, output, settings } = context;
+  const named = resolveProfileName(globals.profile, env, settings).value;
+  const signedIn = Object.entries(settings.profiles).filter(
+    ([name, profile]) => (all || name === named) && Object.keys(profile.credentials).length > 0,
+  );
+  if (signedIn.length === 0) {
     throw new UserError(all ? "No profile is signed in" : `Profile "${named}" is not signed in`, {
       code: "not_signed_in",
     });
   }
+  const notTold: string[] = [];
+  for (const [name, profile] of signedIn) if (!(await endSessions(context, name, profile))) notTold.push(name);
+  const names = signedIn.map(([name]) => name);
   await context.updateSettings((settings) => names.reduce(withoutCredentials, settings));
-  for (const name of names) output.success(`Signed out of profile ${name}; its API keys go on working until revoked`);
-  if (output.json) await output.document({ signed_out: names });
+  for (const [name, profile] of signedIn) output.success(`Signed out of profile ${name}${keysLeft(profile)}`);
+  if (output.json) await output.document({ signed_out: names, platform_not_told: notTold });
   if (env["SERVICE_API_KEY"]) output.warn("SERVICE_API_KEY is still set and goes on signing in.");
+}
+
+function keysLeft({ credentials }: Profile): string {
+  const hasKeys = Object.values(credentials).some(({ type }) => type === "api_key");
+  return hasKeys ? "; its API keys go on working until revoked" : "";
 }
 
 function withoutCredentials(settings: Settings, name: string): Settings {
   const profile = profileNamed(settings, name);
   if (profile === undefined) return settings;
   const { account: _, ...rest } = profile;
-  const signedOut: Profile = { ...rest, credentials: {} };
-  return { ...settings, profiles: { ...settings.profiles, [name]: signedOut } };
+  return withProfile(settings, name, { ...rest, credentials: {} });
 }

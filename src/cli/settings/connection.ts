@@ -1,6 +1,6 @@
 import type { Environment } from "../../contract/environments.ts";
 import { NotSignedInError, UsageError, UserError } from "../errors.ts";
-import { PROFILE_NAME, type Profile, profileNamed, type Settings } from "./profiles.ts";
+import { PROFILE_NAME, type Profile, profileNamed, type Settings, type StoredCredential } from "./profiles.ts";
 
 /** A setting, and where it came from: `name` is for people, such as `--base-url` or `SERVICE_BASE_URL`. */
 export interface Sourced<Value> {
@@ -9,27 +9,34 @@ export interface Sourced<Value> {
   name: string;
 }
 
-/** Where a command speaks to, and as whom. */
-export interface Connection {
+/** Where a command speaks to. */
+export interface Place {
   profile: Sourced<string>;
   baseUrl: Sourced<string>;
   authUrl: Sourced<string>;
   environment: Environment;
-  credential: Sourced<string> | undefined;
+}
+
+/** Where a command speaks to, and as whom. */
+export interface Connection extends Place {
+  credential: Sourced<StoredCredential> | undefined;
 }
 
 export const DEFAULT_BASE_URL = "http://127.0.0.1:4010";
 
-export interface ConnectionSources {
-  flags: { profile: string | undefined; baseUrl: string | undefined; live: boolean };
+export interface PlaceSources {
+  flags: { profile: string | undefined; baseUrl: string | undefined; live: boolean; authUrl?: string | undefined };
   env: Readonly<Record<string, string | undefined>>;
   settings: Settings;
+}
+
+export interface ConnectionSources extends PlaceSources {
   /** The key that `--api-key-stdin` read. */
   keyFromStdin: string | undefined;
 }
 
-/** Settles each setting by precedence: flag, environment, profile, default. */
-export function resolveConnection({ flags, env, settings, keyFromStdin }: ConnectionSources): Connection {
+/** Settles each address by precedence: flag, environment, profile, default. */
+export function resolvePlace({ flags, env, settings }: PlaceSources): Place {
   const profileName = resolveProfileName(flags.profile, env, settings);
   const profile = profileNamed(settings, profileName.value);
   const fromProfile = `profile ${profileName.value}`;
@@ -39,16 +46,26 @@ export function resolveConnection({ flags, env, settings, keyFromStdin }: Connec
     sourced(profile?.base_url, "profile", fromProfile) ??
     ({ value: DEFAULT_BASE_URL, source: "default", name: "default" } as const);
   const authUrl =
+    sourced(flags.authUrl, "flag", "--auth-url") ??
     sourced(env["SERVICE_AUTH_URL"], "environment", "SERVICE_AUTH_URL") ??
     (baseUrl.source === "profile" ? sourced(profile?.auth_url, "profile", fromProfile) : undefined) ??
     ({ ...baseUrl, source: "default", name: "the base URL" } as const);
-  const environment = flags.live ? "live" : "sandbox";
-  const credential =
+  return { profile: profileName, baseUrl, authUrl, environment: flags.live ? "live" : "sandbox" };
+}
+
+/** Settles the addresses and the credential. Throws UserError for one that is not for this place. */
+export function resolveConnection({ keyFromStdin, ...sources }: ConnectionSources): Connection {
+  const { env, settings } = sources;
+  const place = resolvePlace(sources);
+  const given =
     sourced(keyFromStdin, "flag", "--api-key-stdin") ??
-    sourced(env["SERVICE_API_KEY"], "environment", "SERVICE_API_KEY") ??
-    storedCredential(profile, environment, { baseUrl, fromProfile });
-  if (credential !== undefined) refuseOtherEnvironment(credential, environment);
-  return { profile: profileName, baseUrl, authUrl, environment, credential };
+    sourced(env["SERVICE_API_KEY"], "environment", "SERVICE_API_KEY");
+  const credential: Connection["credential"] =
+    given === undefined
+      ? storedCredential(profileNamed(settings, place.profile.value), place)
+      : { ...given, value: { type: "api_key", api_key: given.value } };
+  if (credential !== undefined) refuseOtherEnvironment(credential, place.environment);
+  return { ...place, credential };
 }
 
 /** The profile that is meant, which need not exist yet. */
@@ -70,34 +87,47 @@ export function resolveProfileName(
 }
 
 /** The credential of a connection, or an error that says how to get one. */
-export function requireCredential({ credential, profile, environment }: Connection): string {
-  if (credential !== undefined) return credential.value;
-  const wanted = environment === "live" ? "live key" : "key";
+export function requireCredential({ credential, profile, environment }: Connection): Sourced<StoredCredential> {
+  if (credential !== undefined) return credential;
+  const [where, flag] = environment === "live" ? [" for the live environment", " --live"] : ["", ""];
   throw new NotSignedInError(
-    `Not signed in: profile "${profile.value}" has no ${wanted}`,
-    "Sign in with `service login`, or set SERVICE_API_KEY.",
+    `Not signed in: profile "${profile.value}" has no credential${where}`,
+    `Sign in with \`service login${flag}\`, or set SERVICE_API_KEY.`,
   );
 }
 
 /** A stored credential is for the origin that it was stored with, whatever a flag or variable says. */
 function storedCredential(
   profile: Profile | undefined,
-  environment: Environment,
-  { baseUrl, fromProfile }: { baseUrl: Sourced<string>; fromProfile: string },
-): Sourced<string> | undefined {
+  { baseUrl, environment, profile: { value: profileName } }: Place,
+): Sourced<StoredCredential> | undefined {
+  const fromProfile = `profile ${profileName}`;
   const stored = profile?.credentials?.[environment];
   if (profile === undefined || stored === undefined) return undefined;
   if (originOf(baseUrl.value) !== originOf(profile.base_url)) {
-    throw new UserError(`The key of ${fromProfile} is for ${profile.base_url} and is not sent to ${baseUrl.value}`, {
+    throw new UserError(`The credential of ${fromProfile} is for ${profile.base_url} and is not sent to ${baseUrl.value}`, {
       hint: `Give a key for ${baseUrl.value} with SERVICE_API_KEY or --api-key-stdin, or sign in there: service login --profile NAME --base-url ${baseUrl.value}`,
       code: "other_origin",
     });
   }
-  return { value: stored.api_key, source: "profile", name: fromProfile };
+  if (!isCredential(stored)) {
+    throw new UserError(`The ${environment} credential of ${fromProfile} is damaged`, {
+      hint: "Sign in again: service login",
+      code: "settings_file",
+    });
+  }
+  return { value: stored, source: "profile", name: fromProfile };
 }
 
-function refuseOtherEnvironment({ value, name }: Sourced<string>, environment: Environment): void {
-  const own = /^[sr]k_(live|sandbox)_/.exec(value)?.[1];
+/** The file may have been edited by hand. */
+function isCredential(stored: Readonly<Record<string, unknown>> | StoredCredential): stored is StoredCredential {
+  const members = { ...stored } as Readonly<Record<string, unknown>>;
+  const needed = members["type"] === "oauth" ? ["access_token", "refresh_token", "expires_at"] : ["api_key"];
+  return needed.every((name) => typeof members[name] === "string");
+}
+
+function refuseOtherEnvironment({ value, name }: Sourced<StoredCredential>, environment: Environment): void {
+  const own = value.type === "api_key" ? /^[sr]k_(live|sandbox)_/.exec(value.api_key)?.[1] : undefined;
   if (own === undefined || own === environment) return;
   throw new UsageError(`The key from ${name} is a ${own} key, and this is the ${environment} environment`, {
     hint: own === "live" ? "Add --live to act on the live environment." : "Leave out --live, or give a live key.",

@@ -1,14 +1,26 @@
 import type { Environment } from "../../contract/environments.ts";
+import type { Scope } from "../../contract/scopes.ts";
 
-/** A credential that `service login` stored, for one environment of one profile. */
+/** An API key; it stays as it is until it is revoked. */
 export interface StoredApiKey {
   type: "api_key";
   api_key: string;
 }
 
-export type StoredCredential = StoredApiKey;
+/** A session that `service login` began in a browser; its tokens renew themselves. */
+export interface StoredTokens {
+  type: "oauth";
+  access_token: string;
+  refresh_token: string;
+  /** When the access token ends: `YYYY-MM-DDTHH:MM:SSZ` by this machine's clock. */
+  expires_at: string;
+  scopes: readonly Scope[];
+}
 
-/** One platform and account. Its credentials go to the origin of `base_url` and nowhere else. */
+/** A credential that `service login` stored, for one environment of one profile. */
+export type StoredCredential = StoredApiKey | StoredTokens;
+
+/** One platform and account. Its credentials go to the origins of `base_url` and `auth_url` and nowhere else. */
 export interface Profile {
   base_url: string;
   auth_url: string;
@@ -34,4 +46,9 @@ export function emptySettings(): Settings {
 /** The stored profile of a name; a name such as `constructor` finds nothing that nobody stored. */
 export function profileNamed(settings: Settings, name: string): Profile | undefined {
   return Object.hasOwn(settings.profiles, name) ? settings.profiles[name] : undefined;
+}
+
+/** The settings with one profile replaced, or added. */
+export function withProfile(settings: Settings, name: string, profile: Profile): Settings {
+  return { ...settings, profiles: { ...settings.profiles, [name]: profile } };
 }

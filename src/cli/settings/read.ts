@@ -36,8 +36,12 @@ export function readSettings(directory: string): Settings {
 /** True where others than the owner may read the file. Windows has no such modes. */
 export function isReadableByOthers(directory: string, platform: NodeJS.Platform): boolean {
   if (platform === "win32") return false;
-  const stats = statSync(join(directory, SETTINGS_FILE), { throwIfNoEntry: false });
-  return stats !== undefined && (stats.mode & 0o077) !== 0;
+  try {
+    return (statSync(join(directory, SETTINGS_FILE)).mode & 0o077) !== 0;
+  } catch {
+    // There is no file, so nobody can read it.
+    return false;
+  }
 }
 
 function parseSettings(text: string, path: string): Settings {

@@ -1,13 +1,11 @@
 import { lstatSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import Conf from "conf";
-import { lock } from "proper-lockfile";
 import { UserError } from "../errors.ts";
 import { SETTINGS_FILE } from "./directory.ts";
+import { withLock } from "./lock.ts";
 import type { Settings } from "./profiles.ts";
 import { readSettings, SettingsFileError } from "./read.ts";
-
-const LOCK_STALE_MILLISECONDS = 5000;
 
 /**
  * Changes the settings: reads them again under a lock that all processes share, so that no writer undoes another's
@@ -17,20 +15,7 @@ export async function updateSettings(directory: string, change: (settings: Setti
   const path = join(directory, SETTINGS_FILE);
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    const release = await acquire(path);
-    try {
-      refuseSymbolicLink(path);
-      const settings = change(readSettings(directory));
-      new Conf({
-        cwd: directory,
-        configName: "config",
-        configFileMode: 0o600,
-        accessPropertiesByDotNotation: false,
-      }).store = { ...settings };
-      return settings;
-    } finally {
-      await release();
-    }
+    return await withLock(`${path}.lock`, () => Promise.resolve(rewrite(directory, path, change)));
   } catch (error) {
     if (error instanceof UserError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
@@ -42,13 +27,16 @@ export async function updateSettings(directory: string, change: (settings: Setti
   }
 }
 
-/** Waits up to some 30 s for other processes; a dead one's lock is taken over after 5 s. */
-async function acquire(path: string): Promise<() => Promise<void>> {
-  return await lock(path, {
-    realpath: false,
-    stale: LOCK_STALE_MILLISECONDS,
-    retries: { retries: 1200, factor: 1, minTimeout: 10, maxTimeout: 40, randomize: true },
-  });
+function rewrite(directory: string, path: string, change: (settings: Settings) => Settings): Settings {
+  refuseSymbolicLink(path);
+  const settings = change(readSettings(directory));
+  new Conf({
+    cwd: directory,
+    configName: "config",
+    configFileMode: 0o600,
+    accessPropertiesByDotNotation: false,
+  }).store = { ...settings };
+  return settings;
 }
 
 /** A link could lead the credentials to a place that others read. */

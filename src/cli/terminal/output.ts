@@ -78,10 +78,10 @@ export class Output {
       ? detailLines(item, columns, block, {
           styles: this.styles,
           view: this.#surroundings(),
-          terminalWidth: this.#width(),
+          terminalWidth: this.width,
         })
       : detailRecords(item, columns, block, this.#surroundings());
-    for (const line of lines) this.line(line);
+    if (lines.length > 0) this.line(lines.join("\n"));
   }
 
   /** A list: a JSON array with `--json`, ids with `--quiet`, a table on a terminal, tab-separated lines in a pipe. */
@@ -103,8 +103,32 @@ export class Output {
     if (this.json) return await this.document(all);
     if (all.length === 0) return this.note(`No ${view.plural}.`);
     const { renderTable } = await import("./table.ts");
-    const lines = renderTable(all, columns, { styles: this.styles, view: surroundings, terminalWidth: this.#width() });
-    for (const line of lines) this.line(line);
+    const lines = renderTable(all, columns, { styles: this.styles, view: surroundings, terminalWidth: this.width });
+    if (lines.length > 0) this.line(lines.join("\n"));
+  }
+
+  /**
+   * Prints the items of a list that goes on, each as it comes: a JSON line with `--json`, its id with `--quiet`, what
+   * `draw` makes of it on a terminal, a tab-separated line in a pipe.
+   */
+  stream<Item extends object>(view: ResourceView<Item>, draw: (item: Item) => string): (item: Item) => Promise<void> {
+    const { fields } = this.#options;
+    const columns = this.#columns(view, view.columns);
+    return async (item) => {
+      if (this.json) return await this.record(fields === undefined ? item : pickFields(item, fields));
+      if (this.quiet) return this.#id(item);
+      this.line(this.terminal && fields === undefined ? draw(item) : tabSeparated(item, columns, this.#surroundings()));
+    };
+  }
+
+  /** True where `--fields` says what of an object is wanted. */
+  get chosen(): boolean {
+    return this.#options.fields !== undefined;
+  }
+
+  /** Width of the terminal that stdout is. */
+  get width(): number {
+    return this.#options.stdout.columns ?? 80;
   }
 
   /** One JSON document on stdout, after `--fields` and `--jq`. */
@@ -179,11 +203,8 @@ export class Output {
   }
 
   #id(item: object): void {
-    this.line(printable(textOf(valueAt(item, "id"))));
-  }
-
-  #width(): number {
-    return this.#options.stdout.columns ?? 80;
+    const id = textOf(valueAt(item, "id"));
+    if (id !== "") this.line(printable(id));
   }
 
   #surroundings(): ViewContext {

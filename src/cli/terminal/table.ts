@@ -22,11 +22,11 @@ export function renderTable<Item>(
     return { column, texts, width: Math.max(stringWidth(column.label), ...texts.map((text) => stringWidth(text))) };
   });
   const cells = fit(all, terminalWidth);
-  const header = cells.map((cell) => styles.dim(pad(cell.column.label.toUpperCase(), cell)));
+  const header = cells.map((cell) => pad(cell.column.label.toUpperCase(), cell, (text) => styles.dim(text)));
   const rows = items.map((item, row) =>
     cells.map((cell) => {
-      const text = pad(cut(cell.texts[row]!, cell.width), cell);
-      return cell.column.style?.(text, styles, item) ?? text;
+      const style = (text: string): string => cell.column.style?.(text, styles, item) ?? text;
+      return pad(cut(cell.texts[row]!, cell.width), cell, style);
     }),
   );
   return [header, ...rows].map((line) => line.join(GAP).trimEnd());
@@ -76,9 +76,10 @@ function totalWidth(cells: readonly { width: number }[]): number {
   return cells.reduce((sum, { width }) => sum + width + GAP.length, -GAP.length);
 }
 
-function pad<Item>(text: string, { column, width }: Cells<Item>): string {
+/** Fills up to the width of the column; the colour ends with the text, so that no line ends in coloured space. */
+function pad<Item>(text: string, { column, width }: Cells<Item>, style: (text: string) => string): string {
   const space = " ".repeat(Math.max(0, width - stringWidth(text)));
-  return column.align === "right" ? space + text : text + space;
+  return column.align === "right" ? space + style(text) : style(text) + space;
 }
 
 /** Cuts by what a terminal shows as one character, so that no emoji or accent is split. */

@@ -17,6 +17,36 @@ export function relativeTime(timestamp: string, now: number): string {
   return seconds < 0 ? `in ${words}` : `${words} ago`;
 }
 
+/** A span of whole seconds in its two largest units: `31 s`, `1 min 2 s`, `5 h 58 min`, `3 days`. */
+export function formatSpan(seconds: number): string {
+  const whole = Math.round(seconds);
+  const largest = SPANS.findIndex((unit) => whole >= unit.seconds);
+  if (largest === -1) return "0 s";
+  const { seconds: size } = SPANS[largest]!;
+  const next = SPANS[largest + 1];
+  const parts = [spanPart(Math.floor(whole / size), SPANS[largest]!)];
+  const rest = next === undefined ? 0 : Math.floor((whole % size) / next.seconds);
+  if (next !== undefined && rest > 0) parts.push(spanPart(rest, next));
+  return parts.join(" ");
+}
+
+interface Span {
+  seconds: number;
+  one: string;
+  many: string;
+}
+
+const SPANS: readonly Span[] = [
+  { seconds: 86_400, one: "day", many: "days" },
+  { seconds: 3600, one: "h", many: "h" },
+  { seconds: 60, one: "min", many: "min" },
+  { seconds: 1, one: "s", many: "s" },
+];
+
+function spanPart(count: number, { one, many }: Span): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
 /** A duration for people: `42 ms`, `1.3 s`, `2 min 5 s`. */
 export function formatDuration(milliseconds: number): string {
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;

@@ -11,6 +11,8 @@ const CODES: Record<string, string> = {
   ECONNABORTED: "connection_closed",
   EPIPE: "connection_closed",
   UND_ERR_SOCKET: "connection_closed",
+  UND_ERR_HEADERS_OVERFLOW: "invalid_reply",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "invalid_reply",
   ETIMEDOUT: "timeout",
   UND_ERR_CONNECT_TIMEOUT: "timeout",
   EHOSTUNREACH: "unreachable",
@@ -43,11 +45,9 @@ export function describeAttemptError(error: Error): string {
 }
 
 function codeOf(error: Error): string {
-  const { code } = error as NodeJS.ErrnoException;
+  const { code, name } = error as NodeJS.ErrnoException;
+  if (name === "HTTPParserError") return "invalid_reply";
   if (code === undefined) return "network";
-  if (code.startsWith("HPE_") || code.startsWith("UND_ERR_HEADERS") || code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH") {
-    return "invalid_reply";
-  }
   return CODES[code] ?? (code.startsWith("ERR_TLS") || code.startsWith("ERR_SSL") ? "tls" : "network");
 }
 

@@ -75,10 +75,10 @@ export function createTargetGuard({
   }
   const connect = connectorWith(judgedLookup(sharedLookup(lookup)));
   return {
-    refusalOf: ({ hostname, protocol }) => (protocol === "https:" ? refusalOfHost(hostname) : "https is required"),
+    refusalOf: ({ hostname }) => refusalOfHost(hostname),
     connector: (options, callback) => {
-      // A literal address is connected to without a look-up.
-      const what = refusalOfHost(options.hostname);
+      // A literal address is connected to without a look-up. Plain http may be left over from a platform that allowed it.
+      const what = refusalOfHost(options.hostname) ?? (options.protocol === "https:" ? undefined : "not https");
       if (what === undefined) return connect(options, callback);
       return callback(blocked(options.hostname, what), null);
     },

@@ -10,9 +10,8 @@ import { type DeliveryLimits, slotsFor } from "./slots.ts";
 
 /** The queue is looked at this often, whatever wakes come: they may get lost between processes. */
 const POLL_MILLISECONDS = 250;
-/** Outcomes share a commit with those that end this soon after, or with so many of them. */
-const GATHER_MILLISECONDS = 2;
-const GATHER_MOST = 64;
+/** Attempts that end share a commit with those that end this soon after, unless half of all have ended. */
+const GATHER_MILLISECONDS = 5;
 const RELEASE_MOST = 500;
 
 /** What this process knows of one endpoint's queue. */
@@ -22,6 +21,8 @@ interface Lane {
   ready: boolean;
   /** Attempts under way. */
   open: number;
+  /** The turn in which deliveries were last claimed for it. */
+  servedIn: number;
 }
 
 /**
@@ -91,7 +92,7 @@ export class DeliveryWorker {
     if (this.turning) return;
     if (this.stopped !== undefined && this.onWire === 0 && this.finished.length === 0) return this.stopped();
     if (this.finished.length === 0 && !this.canClaim()) return this.setTimer(this.idleMilliseconds(), false);
-    if (this.onWire === 0 || this.finished.length >= GATHER_MOST) return this.turn();
+    if (this.finished.length * 2 >= this.unsettled) return this.turn();
     this.setTimer(GATHER_MILLISECONDS, true);
   }
 
@@ -181,7 +182,7 @@ export class DeliveryWorker {
       }
       const lane = this.lanes.get(head.endpoint_id);
       if (lane === undefined) {
-        this.lanes.set(head.endpoint_id, { environment: head.environment, ready: true, open: 0 });
+        this.lanes.set(head.endpoint_id, { environment: head.environment, ready: true, open: 0, servedIn: 0 });
       } else {
         lane.ready = true;
       }
@@ -201,8 +202,7 @@ export class DeliveryWorker {
       opener: this.opener,
       lease: { token, until: now + LEASE_MILLISECONDS },
     };
-    for (const [id, lane] of [...this.lanes]) {
-      if (!lane.ready) continue;
+    for (const [id, lane] of this.readyLanes()) {
       const free = this.limits.perProcess - this.unsettled + settled - jobs.length;
       const slots = slotsFor(this.limits, free, lane.open);
       if (slots === 0) continue;
@@ -210,12 +210,15 @@ export class DeliveryWorker {
       lane.ready = claim.full;
       jobs.push(...claim.jobs);
       abandoned.push(...claim.abandoned);
-      // Whoever was served last is served first no more.
-      this.lanes.delete(id);
-      this.lanes.set(id, lane);
+      lane.servedIn = this.claims;
     }
     await recordFinished(tx, abandoned);
     return { jobs, abandoned };
+  }
+
+  /** Whoever waits longest comes first. Few endpoints at a time with many deliveries each cost far less than the reverse. */
+  private readyLanes(): [string, Lane][] {
+    return [...this.lanes].filter(([, { ready }]) => ready).sort(([, a], [, b]) => a.servedIn - b.servedIn);
   }
 
   private async begin(jobs: readonly Job[], token: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Server as TlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 
@@ -31,7 +32,7 @@ export async function startServer(...answers: Answer[]): Promise<{ url: string; 
 }
 
 /** Listens on a free port of this machine until the test ends. */
-export async function listen(server: Server): Promise<string> {
+export async function listen(server: Server | TlsServer): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
     server.closeAllConnections();

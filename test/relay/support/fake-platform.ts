@@ -168,6 +168,7 @@ export class FakeSession {
   #position: number;
   #window: number;
   #sequence = 0;
+  #acknowledged = 0;
 
   constructor(platform: FakePlatform, socket: WebSocket, position: number, window: number) {
     this.socket = socket;
@@ -195,6 +196,12 @@ export class FakeSession {
     });
   }
 
+  /** Afterwards the client knows that all its acknowledgements on this connection were read. */
+  async confirmed(): Promise<void> {
+    await this.#platform.until(() => this.pings.at(-1) === String(this.#acknowledged));
+    await this.roundTrip();
+  }
+
   send(frame: PlatformFrame): void {
     this.socket.send(JSON.stringify(frame));
   }
@@ -220,6 +227,7 @@ export class FakeSession {
     const id = this.unacknowledged.get(ack.seq);
     if (id === undefined) throw new Error(`acknowledgement of ${ack.seq}, which awaits none`);
     this.unacknowledged.delete(ack.seq);
+    this.#acknowledged += 1;
     this.#platform.acknowledgements.push({ id, ack });
     this.pump();
     this.#platform.changed();

@@ -5,14 +5,17 @@ import { addExamples } from "../../help-layout.ts";
 import { objectId } from "../../options.ts";
 import { registerGet } from "../resource/get.ts";
 import { createdFilters, registerList } from "../resource/list.ts";
+import { registerReplay } from "./replay.ts";
+import { registerTail } from "./tail.ts";
 import { EVENTS } from "./view.ts";
 
 /** `service events`. */
 export function register(program: Command, context: Context): void {
-  const events = program.command("events").description("Look at what happened.");
+  const events = program.command("events").description("Look at what happened, send it again, or watch it happen.");
   addExamples(events, [
     "service events list --type 'order.*' --created-after 1h",
-    `service events get ${EVENTS.exampleId}`,
+    `service events replay ${EVENTS.exampleId}`,
+    "service events tail --events 'payment.*'",
   ]);
   registerList(events, context, EVENTS, {
     filters: [
@@ -27,4 +30,6 @@ export function register(program: Command, context: Context): void {
     ],
   });
   registerGet(events, context, EVENTS);
+  registerReplay(events, context);
+  registerTail(events, context);
 }

@@ -8,12 +8,19 @@ import type { Resource } from "./resource.ts";
 
 const DEFAULT_LIMIT = 20;
 
+export interface ListDescription<Item> {
+  filters: readonly Option[];
+  examples: readonly string[];
+  /** Looks at what was listed, once all of it is printed. */
+  review?: (items: readonly Item[]) => void;
+}
+
 /** `list`, newest first, with the filters that the resource has: each option's name is the query's, with dashes. */
 export function registerList<Item extends object>(
   group: Command,
   context: Context,
   resource: Resource<Item>,
-  { filters, examples }: { filters: readonly Option[]; examples: readonly string[] },
+  { filters, examples, review }: ListDescription<Item>,
 ): void {
   const list = group.command("list").description(`List ${resource.view.plural}, newest first`);
   for (const filter of filters) list.addOption(filter);
@@ -26,9 +33,19 @@ export function registerList<Item extends object>(
       );
       const client = await context.client();
       const items = listItems<Item>(client, resource.path, { query, most: flags.all ? Infinity : flags.limit });
-      await context.output.list(items, resource.view);
+      if (review === undefined) return await context.output.list(items, resource.view);
+      const listed: Item[] = [];
+      await context.output.list(keeping(items, listed), resource.view);
+      review(listed);
     });
   addExamples(list, examples);
+}
+
+async function* keeping<Item>(items: AsyncIterable<Item>, kept: Item[]): AsyncGenerator<Item, void, undefined> {
+  for await (const item of items) {
+    kept.push(item);
+    yield item;
+  }
 }
 
 /** `--created-after` and `--created-before`. */

@@ -7,11 +7,12 @@ export interface ServeOptions {
   database?: string;
   allowPrivateTargets: boolean;
   ephemeral: boolean;
+  leakKeys?: string;
 }
 
 /** `service serve`: the platform in this process. */
 export function register(program: Command, context: Context): void {
-  program
+  const serve = program
     .command("serve")
     .description("Run the platform in this process")
     .option("--port <number>", "Port of the API; 0 takes a free one", parsePort, 4010)
@@ -19,6 +20,7 @@ export function register(program: Command, context: Context): void {
     .option("--database <file>", "SQLite file (default: platform.db under the XDG data folder)")
     .option("--allow-private-targets", "Let webhooks reach private addresses, and sandbox endpoints be http", false)
     .option("--ephemeral", "Use a temporary database that is gone at exit", false)
+    .option("--leak-keys <url|file>", "Public keys of the code host that reports leaked keys")
     .addHelpText(
       "after",
       `
@@ -30,6 +32,22 @@ Examples:
     .action(async (options: ServeOptions) => {
       const { runServe } = await import("./run.ts");
       await runServe(options, context);
+    });
+  serve
+    .command("link")
+    .description("Print a new one-time sign-in link of the platform that runs")
+    .addHelpText(
+      "after",
+      `
+The link signs the owner in, once, within 15 minutes. --database names the database of the platform.
+
+Examples:
+  $ service serve link
+  $ service serve link --database ./platform.db`,
+    )
+    .action(async () => {
+      const { runLink } = await import("./link.ts");
+      await runLink(serve.opts<ServeOptions>(), context);
     });
 }
 

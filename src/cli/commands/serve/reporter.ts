@@ -37,6 +37,7 @@ function jsonReporter({ output, version }: Context): Reporter {
               account: platform.firstAccount.id,
               sandbox_key: platform.firstAccount.keys.sandbox,
               live_key: platform.firstAccount.keys.live,
+              sign_in_url: platform.firstAccount.signInUrl,
             }),
       });
     },
@@ -84,6 +85,9 @@ function humanReporter(context: Context): Reporter {
         output.line(`  ${styles.strong("API keys, shown once:")}`);
         output.line(`  sandbox    ${firstAccount.keys.sandbox}`);
         output.line(`  live       ${firstAccount.keys.live}`);
+        output.line("");
+        output.line(`  ${styles.strong("Sign in in a browser")}, once, within 15 minutes:`);
+        output.line(`  ${firstAccount.signInUrl}`);
         output.line("");
         output.line("  Sign in with one of them in another terminal:");
         output.line(`  $ service login --api-key-stdin --base-url ${baseUrl}`);

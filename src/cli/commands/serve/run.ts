@@ -1,11 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { SigningKeysError } from "../../../platform/leaks/signing-keys.ts";
 import { MasterKeyError } from "../../../platform/master-key.ts";
 import { type Platform, startPlatform } from "../../../platform/start.ts";
 import { StorageOpenError } from "../../../platform/storage/database.ts";
 import type { Context } from "../../context.ts";
 import { InterruptedError, UsageError, UserError } from "../../errors.ts";
+import { databaseFile } from "./database-file.ts";
 import type { ServeOptions } from "./index.ts";
 import { createReporter, type Reporter } from "./reporter.ts";
 
@@ -39,21 +41,11 @@ async function start(options: ServeOptions, context: Context, database: string, 
       log: reporter.log,
       report: reporter.activity,
       allowPrivateTargets: options.allowPrivateTargets,
+      leakKeys: options.leakKeys,
     });
   } catch (error) {
     throw explain(error, options);
   }
-}
-
-function databaseFile(options: ServeOptions, context: Context): string {
-  if (options.database !== undefined) {
-    if (/^[a-z][a-z0-9+]+:\/\//.test(options.database)) {
-      throw new UsageError("--database takes the path of a SQLite file", { hint: "For example ./platform.db" });
-    }
-    return resolve(context.cwd, options.database);
-  }
-  const data = context.env["XDG_DATA_HOME"] || join(context.env["HOME"] || homedir(), ".local", "share");
-  return join(data, "service", "platform.db");
 }
 
 function refusePublicHost(options: ServeOptions, context: Context): void {
@@ -73,6 +65,7 @@ function untilSignal({ signal }: Context): Promise<void> {
 
 /** What a person can put right gets its own words; anything else is a defect. */
 function explain(error: unknown, { port, host }: ServeOptions): unknown {
+  if (error instanceof SigningKeysError) return new UsageError(`--leak-keys: ${error.message}`, { cause: error });
   if (error instanceof StorageOpenError || error instanceof MasterKeyError) {
     return new UserError(error.message, {
       code: error instanceof StorageOpenError ? error.code : "master_key",

@@ -1,18 +1,97 @@
 import type { Client } from "../../../client/http.ts";
 import { listItems } from "../../../client/pages.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
+import type { Event } from "../../../contract/schemas/event.ts";
 import type { Context } from "../../context.ts";
+import { UserError } from "../../errors.ts";
+import { printable } from "../../terminal/printable.ts";
+import { formatSpan } from "../../terminal/time.ts";
 
 const FIRST_WAIT_MILLISECONDS = 100;
 const LONGEST_WAIT_MILLISECONDS = 2000;
+const STYLES = { succeeded: "good", failed: "bad", pending: "warn" } as const;
 
-/** Waits until every delivery of an event has succeeded or failed for good, and returns them. */
-export async function awaitDeliveries(client: Client, event: string, context: Context): Promise<Delivery[]> {
-  for (let wait = FIRST_WAIT_MILLISECONDS; ; wait = Math.min(wait * 1.5, LONGEST_WAIT_MILLISECONDS)) {
-    const deliveries: Delivery[] = [];
-    for await (const delivery of listItems<Delivery>(client, "/v1/deliveries", { query: { event } }))
-      deliveries.push(delivery);
-    if (deliveries.every(({ status }) => status !== "pending")) return deliveries;
-    await context.sleep(wait);
+/**
+ * Waits until every delivery of the events has succeeded or failed for good, and says what came of each. Throws UserError
+ * where one failed, or had not ended after so many seconds.
+ */
+export async function reportDeliveries(
+  events: readonly Event[],
+  client: Client,
+  timeout: number,
+  context: Context,
+): Promise<void> {
+  const { output } = context;
+  const deliveries = await output.spinner.during(
+    "Waiting for deliveries",
+    awaitDeliveries(events, client, context.now() + timeout * 1000, context),
+  );
+  if (deliveries.length === 0) return output.note("No endpoint subscribes to it, so nothing was delivered.");
+  if (!output.json && !output.quiet) for (const delivery of deliveries) output.line(deliveryLine(delivery, context));
+  const failed = deliveries.filter(({ status }) => status === "failed");
+  const pending = deliveries.filter(({ status }) => status === "pending");
+  if (failed.length > 0) {
+    throw new UserError(`${countOf(failed, deliveries)} failed`, {
+      hint: `See why: service deliveries get ${failed[0]!.id}`,
+      code: "delivery_failed",
+    });
   }
+  if (pending.length > 0) {
+    throw new UserError(`${countOf(pending, deliveries)} had not ended after ${formatSpan(timeout)}`, {
+      hint: `See why: service deliveries get ${pending[0]!.id}\nLet the retries happen now: service clock advance 3d`,
+      code: "delivery_pending",
+    });
+  }
+  output.success(`${countOf(deliveries, deliveries)} succeeded`);
+}
+
+/** Looks again and again, at the deadline for the last time. */
+async function awaitDeliveries(
+  events: readonly Event[],
+  client: Client,
+  deadline: number,
+  context: Context,
+): Promise<Delivery[]> {
+  const ended: Delivery[] = [];
+  for (const [i, event] of events.entries()) {
+    for (let wait = FIRST_WAIT_MILLISECONDS; ; wait = Math.min(wait * 1.5, LONGEST_WAIT_MILLISECONDS)) {
+      const deliveries = await deliveriesOf(event, client);
+      const pending = deliveries.filter(({ status }) => status === "pending");
+      const left = deadline - context.now();
+      if (pending.length === 0 || left <= 0) {
+        ended.push(...deliveries);
+        break;
+      }
+      context.output.spinner.say(progressInWords(pending, deliveries, events.length - i - 1));
+      await context.sleep(Math.min(wait, left));
+    }
+  }
+  return ended;
+}
+
+async function deliveriesOf(event: Event, client: Client): Promise<Delivery[]> {
+  const deliveries: Delivery[] = [];
+  const list = listItems<Delivery>(client, "/v1/deliveries", { query: { event: event.id } });
+  for await (const delivery of list) deliveries.push(delivery);
+  return deliveries;
+}
+
+function progressInWords(pending: readonly Delivery[], all: readonly Delivery[], eventsLeft: number): string {
+  const ended = `Waiting for deliveries: ${all.length - pending.length} of ${all.length} ended`;
+  const attempts = Math.max(...pending.map(({ attempt_count }) => attempt_count));
+  const tried = attempts === 0 ? "" : `, tried ${attempts} ${attempts === 1 ? "time" : "times"}`;
+  const more = eventsLeft === 0 ? "" : `; ${eventsLeft} more ${eventsLeft === 1 ? "event" : "events"}`;
+  return ended + tried + more;
+}
+
+function deliveryLine({ id, status, endpoint, listener }: Delivery, { output }: Context): string {
+  const receiver = printable(endpoint ?? listener ?? "");
+  if (!output.terminal) return ["DELIVERY", printable(id), status, receiver].join("\t");
+  const { styles } = output;
+  return `${styles[STYLES[status]](status.padEnd("succeeded".length))}  ${styles.accent(printable(id))}  ${styles.dim(`to ${receiver}`)}`;
+}
+
+function countOf(some: readonly Delivery[], all: readonly Delivery[]): string {
+  const noun = all.length === 1 ? "delivery" : "deliveries";
+  return some.length === all.length ? `${all.length} ${noun}` : `${some.length} of ${all.length} ${noun}`;
 }

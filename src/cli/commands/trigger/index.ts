@@ -1,11 +1,15 @@
 import { type Command, Option } from "commander";
 import { EVENT_TYPES, type EventType, isEventType } from "../../../contract/event-types.ts";
+import { LIMITS } from "../../../contract/limits.ts";
 import { nearest } from "../../../contract/nearest.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { addExamples } from "../../help-layout.ts";
-import { pairsOption, wholeNumber } from "../../options.ts";
+import { duration, pairsOption, wholeNumber } from "../../options.ts";
 import type { TriggerFlags } from "./run.ts";
+
+/** Retries go on for so long. */
+const MOST_WAIT_SECONDS = LIMITS.retryTotalSeconds + LIMITS.retryFirstSeconds;
 
 /** `service trigger <event type>`. */
 export function register(program: Command, context: Context): void {
@@ -18,6 +22,11 @@ export function register(program: Command, context: Context): void {
     .addOption(new Option("--count <number>", "Make it happen this often").argParser(wholeNumber(1)).default(1))
     .addOption(new Option("--rate <number>", "At most so many a second").argParser(wholeNumber(1)))
     .addOption(new Option("--wait", "Wait until all deliveries ended; exit 1 if one failed"))
+    .addOption(
+      new Option("--timeout <duration>", "How long --wait waits")
+        .argParser(duration(1, MOST_WAIT_SECONDS))
+        .default(60, "1m"),
+    )
     .addOption(new Option("--list", "List the event types and the calls behind each"))
     .action((type: string | undefined, flags: TriggerFlags & { list?: true }) => dispatch(type, flags, context));
   addExamples(trigger, [
@@ -26,6 +35,7 @@ export function register(program: Command, context: Context): void {
     "service trigger payment.failed --override failure_code=insufficient_funds",
     "service trigger customer.created --count 100 --rate 20",
     "service trigger order.completed --data order.json",
+    "service trigger order.completed --wait --timeout 30s",
   ]);
 }
 

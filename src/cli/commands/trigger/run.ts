@@ -2,11 +2,11 @@ import type { Client } from "../../../client/http.ts";
 import type { EventType } from "../../../contract/event-types.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
 import type { Context } from "../../context.ts";
-import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../errors.ts";
+import { UsageError, UserError } from "../../errors.ts";
 import type { Pair } from "../../options.ts";
 import { printable } from "../../terminal/printable.ts";
 import { formatDuration } from "../../terminal/time.ts";
-import { awaitDeliveries } from "./deliveries.ts";
+import { reportDeliveries } from "./deliveries.ts";
 import { type Call, findEvent, perform } from "./perform.ts";
 import { planSteps } from "./plan.ts";
 import type { Step } from "./recipes.ts";
@@ -17,6 +17,8 @@ export interface TriggerFlags {
   count: number;
   rate?: number;
   wait?: true;
+  /** Seconds. */
+  timeout: number;
 }
 
 const MOST_AT_ONCE = 8;
@@ -33,7 +35,7 @@ export async function runTrigger(type: EventType, flags: TriggerFlags, context: 
     flags.count === 1
       ? [await triggerOnce(type, steps, client, context)]
       : await triggerMany(type, steps, flags, client, context);
-  if (flags.wait) await reportDeliveries(events, client, context);
+  if (flags.wait) await reportDeliveries(events, client, flags.timeout, context);
 }
 
 async function triggerOnce(type: EventType, steps: readonly Step[], client: Client, context: Context): Promise<Event> {
@@ -94,21 +96,6 @@ async function triggerMany(
   const milliseconds = context.now() - started;
   output.success(`Triggered ${count} × ${type} in ${formatDuration(milliseconds)}`);
   return events;
-}
-
-async function reportDeliveries(events: readonly Event[], client: Client, context: Context): Promise<void> {
-  const { output } = context;
-  let failed = 0;
-  let succeeded = 0;
-  for (const event of events) {
-    for (const delivery of await awaitDeliveries(client, event.id, context)) {
-      if (delivery.status === "failed") failed += 1;
-      else succeeded += 1;
-    }
-  }
-  if (succeeded + failed === 0) return output.note("No endpoint subscribes to it, so nothing was delivered.");
-  output.note(`${succeeded} delivered, ${failed} failed`);
-  if (failed > 0) throw new SilentExit(EXIT_CODES.failed);
 }
 
 async function readObject(name: string, context: Context): Promise<Record<string, unknown>> {

@@ -1,0 +1,43 @@
+import type { Command } from "commander";
+import { LIMITS } from "../../../contract/limits.ts";
+import type { TestClock, TestClockAdvance } from "../../../contract/schemas/test-clock.ts";
+import type { Context } from "../../context.ts";
+import { addExamples } from "../../help-layout.ts";
+import { duration } from "../../options.ts";
+import { formatSpan } from "../../terminal/time.ts";
+import { addIdempotencyKey } from "../resource/idempotency-key.ts";
+import { CLOCK_PATH, showClock } from "./view.ts";
+
+const MOST_SECONDS = LIMITS.replaySeconds * 12;
+/** The platform answers once all has been attempted, and a silent receiver takes 10 s each time. */
+const TIME_LIMIT_SECONDS = 15 * 60;
+
+export function registerAdvance(clock: Command, context: Context): void {
+  const advance = clock
+    .command("advance")
+    .description("Move the sandbox's time on; what falls due on the way is attempted, each at its own time")
+    .argument("<duration>", "How far: 30s, 10m, 6h, 3d", duration(1, MOST_SECONDS));
+  addIdempotencyKey(advance).action(async (seconds: number, { idempotencyKey }: { idempotencyKey?: string }) => {
+    const { output } = context;
+    const client = await context.client();
+    const { body } = await output.spinner.during(
+      `Moving the sandbox's time by ${formatSpan(seconds)}; deliveries are attempted on the way`,
+      client.request<TestClock>({
+        method: "POST",
+        path: `${CLOCK_PATH}/advance`,
+        body: { seconds } satisfies TestClockAdvance,
+        timeLimit: TIME_LIMIT_SECONDS,
+        idempotencyKey,
+      }),
+    );
+    output.success(`Moved the sandbox's time by ${formatSpan(seconds)}; ${attemptsInWords(body)}`);
+    await showClock(body, context);
+    if ((body.failed ?? 0) > 0) output.note("\nSee which: service deliveries list --status failed");
+  });
+  addExamples(advance, ["service clock advance 30s", "service clock advance 3d"]);
+}
+
+function attemptsInWords({ attempted = 0, succeeded = 0, failed = 0 }: TestClock): string {
+  if (attempted === 0) return "nothing fell due";
+  return `${attempted} ${attempted === 1 ? "attempt" : "attempts"}: ${succeeded} succeeded, ${failed} failed`;
+}

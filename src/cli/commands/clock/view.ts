@@ -1,0 +1,49 @@
+import type { TestClock } from "../../../contract/schemas/test-clock.ts";
+import type { Context } from "../../context.ts";
+import { formatSpan } from "../../terminal/time.ts";
+import type { Column, ResourceView } from "../../terminal/view.ts";
+
+export const CLOCK_PATH = "/v1/test_clock";
+
+const NOW: Column<TestClock> = { label: "Now", text: ({ now }) => now };
+const AHEAD: Column<TestClock> = {
+  label: "Offset seconds",
+  text: ({ offset_seconds: offset }, { terminal }) => {
+    if (!terminal) return String(offset);
+    return offset === 0 ? "0 (real time)" : `${offset} (${formatSpan(offset)} ahead of real time)`;
+  },
+};
+
+const VIEW: ResourceView<TestClock> = {
+  noun: "test clock",
+  plural: "test clocks",
+  fields: ["object", "now", "offset_seconds", "attempted", "succeeded", "failed"],
+  columns: [],
+  details: [NOW, AHEAD],
+};
+
+/** After an advance, with what it attempted. */
+const ADVANCED: ResourceView<TestClock> = {
+  ...VIEW,
+  details: [
+    NOW,
+    AHEAD,
+    { label: "Attempted", text: ({ attempted }) => String(attempted ?? 0) },
+    {
+      label: "Succeeded",
+      text: ({ succeeded }) => String(succeeded ?? 0),
+      style: (text, styles) => (text === "0" ? text : styles.good(text)),
+    },
+    {
+      label: "Failed",
+      text: ({ failed }) => String(failed ?? 0),
+      style: (text, styles) => (text === "0" ? text : styles.bad(text)),
+    },
+  ],
+};
+
+/** A clock has no id: with `--quiet` its time is printed. */
+export async function showClock(clock: TestClock, { output }: Context): Promise<void> {
+  if (output.quiet && !output.json) return output.line(clock.now);
+  await output.object(clock, clock.attempted === undefined ? VIEW : ADVANCED);
+}

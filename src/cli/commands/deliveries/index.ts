@@ -1,0 +1,39 @@
+import { type Command, Option } from "commander";
+import type { DeliveryStatus } from "../../../contract/schemas/delivery.ts";
+import type { Context } from "../../context.ts";
+import { addExamples } from "../../help-layout.ts";
+import { objectId } from "../../options.ts";
+import { registerAction } from "../resource/action.ts";
+import { registerList } from "../resource/list.ts";
+import { registerGet } from "./get.ts";
+import { DELIVERIES } from "./view.ts";
+
+const STATUSES: readonly DeliveryStatus[] = ["pending", "succeeded", "failed"];
+
+/** `service deliveries`. */
+export function register(program: Command, context: Context): void {
+  const deliveries = program.command("deliveries").description("See what receivers answered to each event; try again.");
+  addExamples(deliveries, [
+    "service deliveries list --status failed",
+    `service deliveries get ${DELIVERIES.exampleId}`,
+    `service deliveries retry ${DELIVERIES.exampleId}`,
+  ]);
+  registerList(deliveries, context, DELIVERIES, {
+    filters: [
+      new Option("--endpoint <id>", "Only those to this webhook endpoint").argParser(objectId),
+      new Option("--event <id>", "Only those of this event").argParser(objectId),
+      new Option("--status <status>", "Only those of this status").choices(STATUSES),
+    ],
+    examples: [
+      "service deliveries list --status failed",
+      "service deliveries list --event evt_4Vf8aTqz0bKm2sNw9XyRcd",
+      "service deliveries list --endpoint we_4Vf8aTqz0bKm2sNw9XyRcd --status pending --json",
+    ],
+  });
+  registerGet(deliveries, context);
+  registerAction(deliveries, context, DELIVERIES, {
+    verb: "retry",
+    past: "Retrying",
+    description: "Attempt a failed or pending delivery now",
+  });
+}

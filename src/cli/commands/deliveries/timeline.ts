@@ -1,0 +1,125 @@
+import stringWidth from "string-width";
+import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
+import { foldText } from "../../terminal/fold.ts";
+import { printable } from "../../terminal/printable.ts";
+import type { Styles } from "../../terminal/styles.ts";
+import { formatDuration, formatSpan } from "../../terminal/time.ts";
+
+/** Lines of a reply that are shown; `--json` has all of it. */
+const REPLY_LINES = 4;
+const LEAST_TEXT_WIDTH = 20;
+const LONGEST_TEXT_LINE = 120;
+
+interface Surroundings {
+  styles: Styles;
+  /** Unix milliseconds, on the clock of the delivery's environment. */
+  now: number;
+  /** Columns of the terminal. */
+  width: number;
+}
+
+/** A point of the time line: its mark, number and first line, and the lines below. */
+interface Point {
+  mark: string;
+  at: string;
+  head: string;
+  below: string[];
+}
+
+/** The attempts from the first to the planned one, with the gaps between them. */
+export function timelineLines(delivery: Delivery, surroundings: Surroundings): string[] {
+  const { styles } = surroundings;
+  const attempts = delivery.attempts ?? [];
+  const digits = String(attempts.length + 1).length;
+  // Mark and number in front, and the rail with its text below them.
+  const indent = digits + 4;
+  const textWidth = Math.min(LONGEST_TEXT_LINE, Math.max(LEAST_TEXT_WIDTH, surroundings.width - indent));
+  const outcomeWidth = Math.max(0, ...attempts.map((attempt) => stringWidth(outcomeOf(attempt))));
+  const points = attempts.map((attempt, i) => {
+    const below = isRepeated(attempt, attempts[i - 1])
+      ? [styles.dim("the same again")]
+      : textOf(attempt, textWidth, styles);
+    return { ...pointOf(attempt, outcomeWidth, styles), below };
+  });
+  const ending = endingOf(delivery, surroundings);
+  if (ending !== undefined) points.push(ending);
+  const lines = points.flatMap((point, i) => {
+    const { mark, at, head, below } = point;
+    const next = points[i + 1];
+    const rail = (next === undefined ? " " : styles.dim("│")) + " ".repeat(indent - 1);
+    const number = String(i + 1).padStart(digits);
+    const gap = next === undefined ? [] : [`${styles.dim("│")}  ${styles.dim(gapInWords(at, next.at))}`.trimEnd()];
+    return [`${mark} ${number}  ${at === "" ? "" : `${at}  `}${head}`, ...below.map((line) => rail + line), ...gap];
+  });
+  const title = attempts.length === 0 ? "Attempts: none yet" : "Attempts";
+  return ["", styles.dim(title), ...lines];
+}
+
+function pointOf(attempt: Attempt, outcomeWidth: number, styles: Styles): Omit<Point, "below"> {
+  const style = isSuccess(attempt) ? "good" : "bad";
+  const outcome = outcomeOf(attempt);
+  const padding = " ".repeat(outcomeWidth - stringWidth(outcome));
+  return {
+    mark: styles[style](isSuccess(attempt) ? "✓" : "✗"),
+    at: attempt.at,
+    head: `${styles[style](outcome)}${padding}  ${styles.dim(formatDuration(attempt.duration_ms))}`,
+  };
+}
+
+/** What went wrong, in words, and the beginning of the reply. */
+function textOf(attempt: Attempt, width: number, styles: Styles): string[] {
+  const explanation = explanationOf(attempt);
+  const { response_excerpt: reply } = attempt;
+  return [
+    ...(explanation === "" ? [] : foldText(explanation, width, REPLY_LINES)),
+    ...(reply ? foldText(reply, width, REPLY_LINES).map((line) => styles.dim(line)) : []),
+  ];
+}
+
+/** A receiver that is down says the same for days. */
+function isRepeated(attempt: Attempt, before: Attempt | undefined): boolean {
+  return (
+    before !== undefined &&
+    attempt.response_excerpt !== null &&
+    attempt.status_code === before.status_code &&
+    attempt.error === before.error &&
+    attempt.response_excerpt === before.response_excerpt
+  );
+}
+
+/** What follows the last attempt: the planned one, or why there is none. */
+function endingOf(delivery: Delivery, { styles, now }: Surroundings): Point | undefined {
+  if (delivery.status === "succeeded") return undefined;
+  const none = { mark: styles.dim("○"), at: "", below: [] };
+  if (delivery.status === "failed") {
+    const reason = delivery.endpoint === null ? "not attempted again" : "given up: no further attempt is planned";
+    return { ...none, mark: styles.bad("■"), head: styles.bad(reason) };
+  }
+  const { next_attempt: at } = delivery;
+  if (at === null) return { ...none, head: styles.warn("waits: its endpoint is disabled") };
+  const seconds = Math.round((Date.parse(at) - now) / 1000);
+  const when = seconds > 0 ? `planned, in ${formatSpan(seconds)}` : "due now";
+  return { mark: styles.accent("○"), at, head: styles.accent(when), below: [] };
+}
+
+function gapInWords(from: string, to: string): string {
+  if (to === "") return "";
+  const seconds = (Date.parse(to) - Date.parse(from)) / 1000;
+  return seconds < 1 ? "at once" : `${formatSpan(seconds)} later`;
+}
+
+function isSuccess({ status_code }: Attempt): boolean {
+  return status_code !== null && status_code >= 200 && status_code < 300;
+}
+
+/** The status, or the code that the platform's words about an error begin with. */
+function outcomeOf({ status_code, error }: Attempt): string {
+  if (status_code !== null) return String(status_code);
+  return printable(/^[a-z_]+(?=: )/.exec(error ?? "")?.[0] ?? "no reply");
+}
+
+function explanationOf({ status_code, error }: Attempt): string {
+  if (error !== null) return error.replace(/^[a-z_]+: /, "");
+  if (status_code !== null && status_code >= 300 && status_code < 400) return "a redirect counts as a failure";
+  return status_code === 410 ? "the receiver is gone for good, which disables the endpoint" : "";
+}

@@ -1,0 +1,65 @@
+import { type Command, Option } from "commander";
+import { apiPath } from "../../../client/path.ts";
+import { LIMITS } from "../../../contract/limits.ts";
+import type { SecretRotate, WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
+import type { Context } from "../../context.ts";
+import { UsageError } from "../../errors.ts";
+import { addExamples } from "../../help-layout.ts";
+import { duration, objectId } from "../../options.ts";
+import { formatSpan } from "../../terminal/time.ts";
+import { confirmDestruction } from "../resource/confirm-destruction.ts";
+import { addIdempotencyKey } from "../resource/idempotency-key.ts";
+import { ENDPOINT_WITH_SECRET, ENDPOINTS } from "./view.ts";
+
+interface Flags {
+  /** Seconds. */
+  overlap: number;
+  yes?: true;
+  idempotencyKey?: string;
+}
+
+export function registerRotateSecret(endpoints: Command, context: Context): void {
+  const rotate = endpoints
+    .command("rotate-secret")
+    .description("Replace the signing secret; the new one is shown this once")
+    .argument("<id>", "Id of the webhook endpoint", objectId)
+    .addOption(
+      new Option("--overlap <duration>", "How long the old secret signs too, up to 7d")
+        .argParser(duration(0, LIMITS.secretOverlapSecondsMost))
+        .default(LIMITS.secretOverlapSecondsDefault, "1d"),
+    )
+    .option("--yes", "Do not ask in live mode when the old secret ends at once");
+  addIdempotencyKey(rotate).action((id: string, flags: Flags) => runRotate(id, flags, context));
+  addExamples(rotate, [
+    `service endpoints rotate-secret ${ENDPOINTS.exampleId}`,
+    `service endpoints rotate-secret ${ENDPOINTS.exampleId} --overlap 2h --json --jq .secret`,
+  ]);
+}
+
+async function runRotate(id: string, { overlap, yes, idempotencyKey }: Flags, context: Context): Promise<void> {
+  const { output } = context;
+  if (output.quiet && !output.json) {
+    throw new UsageError("--quiet prints ids only: the new secret would be lost", {
+      hint: "To print the secret alone: --json --jq .secret",
+    });
+  }
+  if (overlap === 0) {
+    await confirmDestruction(context, { id, consequence: `The old secret of ${id} will end at once`, yes });
+  }
+  const client = await context.client();
+  const { body } = await client.request<WebhookEndpoint>({
+    method: "POST",
+    path: ENDPOINTS.path + apiPath`/${id}/rotate_secret`,
+    body: { overlap_seconds: overlap } satisfies SecretRotate,
+    idempotencyKey,
+  });
+  output.success(`Replaced the secret of webhook endpoint ${id}`);
+  await output.object(body, ENDPOINT_WITH_SECRET);
+  output.note(
+    `\nThe secret is shown this once: give it to your receiver now.\n${
+      overlap === 0
+        ? "Deliveries are signed with it alone from now on."
+        : `For ${formatSpan(overlap)} deliveries carry two signatures, the old secret's and the new one's.`
+    }`,
+  );
+}

@@ -1,0 +1,93 @@
+import { LIMITS } from "../../../contract/limits.ts";
+import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
+import type { Styles } from "../../terminal/styles.ts";
+import { relativeTime } from "../../terminal/time.ts";
+import type { Column } from "../../terminal/view.ts";
+import { CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn } from "../resource/columns.ts";
+import type { Resource } from "../resource/resource.ts";
+
+const DAY_MILLISECONDS = 86_400_000;
+const REPLACE_IT = ", replace it";
+
+const STATUS = statusColumn<WebhookEndpoint["status"]>({ enabled: "good", disabled: "dim" });
+const URL: Column<WebhookEndpoint> = { label: "URL", text: ({ url }) => url, shrinks: true };
+const EVENTS: Column<WebhookEndpoint> = {
+  label: "Events",
+  text: ({ events }, { terminal }) => events.join(terminal ? ", " : ","),
+};
+const DESCRIPTION: Column<WebhookEndpoint> = { label: "Description", text: ({ description }) => description ?? "" };
+
+const SECRET_CREATED: Column<WebhookEndpoint> = {
+  label: "Secret created",
+  text: (endpoint, view) => (view.terminal ? secretAge(endpoint, view.now) : endpoint.secret_created),
+  style: styleOfAge,
+};
+const SECRET_CREATED_AT: Column<WebhookEndpoint> = {
+  label: "Secret created",
+  text: (endpoint, { terminal, now }) => {
+    const { secret_created: created } = endpoint;
+    return terminal ? `${created}  (${secretAge(endpoint, now)})` : created;
+  },
+  style: styleOfAge,
+};
+
+/** Secrets should be replaced each quarter (platform specification 5.3). */
+export function isSecretOld({ secret_created }: WebhookEndpoint, now: number): boolean {
+  return now - Date.parse(secret_created) > LIMITS.secretAgeDays * DAY_MILLISECONDS;
+}
+
+function secretAge(endpoint: WebhookEndpoint, now: number): string {
+  const age = relativeTime(endpoint.secret_created, now);
+  return isSecretOld(endpoint, now) ? `${age}${REPLACE_IT}` : age;
+}
+
+function styleOfAge(text: string, styles: Styles): string {
+  return text.includes(REPLACE_IT) ? styles.warn(text) : text;
+}
+
+export const ENDPOINTS: Resource<WebhookEndpoint> = {
+  path: "/v1/webhook_endpoints",
+  command: "endpoints",
+  exampleId: "we_4Vf8aTqz0bKm2sNw9XyRcd",
+  view: {
+    noun: "webhook endpoint",
+    plural: "webhook endpoints",
+    fields: [
+      "id",
+      "object",
+      "url",
+      "events",
+      "description",
+      "status",
+      "livemode",
+      "created",
+      "secret_created",
+      "secret",
+    ],
+    columns: [
+      ID,
+      STATUS,
+      URL,
+      { ...EVENTS, shrinks: true, optional: true },
+      { ...SECRET_CREATED, optional: true },
+      { ...DESCRIPTION, shrinks: true, optional: true },
+      CREATED,
+    ],
+    details: [ID, STATUS, URL, EVENTS, DESCRIPTION, SECRET_CREATED_AT, ENVIRONMENT, CREATED_AT],
+  },
+};
+
+/** The one reply that holds the secret. */
+export const ENDPOINT_WITH_SECRET: Resource<WebhookEndpoint>["view"] = {
+  ...ENDPOINTS.view,
+  details: [
+    ID,
+    STATUS,
+    URL,
+    EVENTS,
+    DESCRIPTION,
+    ENVIRONMENT,
+    CREATED_AT,
+    { label: "Secret", text: ({ secret }) => secret ?? "", style: (text, styles) => styles.strong(text) },
+  ],
+};

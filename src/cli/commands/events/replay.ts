@@ -1,0 +1,60 @@
+import type { Command } from "commander";
+import { apiPath } from "../../../client/path.ts";
+import type { EventReplay, Replay } from "../../../contract/schemas/event.ts";
+import type { Context } from "../../context.ts";
+import { addExamples } from "../../help-layout.ts";
+import { objectId } from "../../options.ts";
+import { printable } from "../../terminal/printable.ts";
+import type { ResourceView } from "../../terminal/view.ts";
+import { addIdempotencyKey } from "../resource/idempotency-key.ts";
+import { EVENTS } from "./view.ts";
+
+interface Flags {
+  endpoint?: string;
+  idempotencyKey?: string;
+}
+
+const REPLAY: ResourceView<Replay> = {
+  noun: "replay",
+  plural: "replays",
+  fields: ["object", "event", "deliveries"],
+  columns: [],
+  details: [
+    { label: "Event", text: ({ event }) => event },
+    { label: "Deliveries", text: ({ deliveries }, { terminal }) => deliveries.join(terminal ? " " : ",") },
+  ],
+};
+
+export function registerReplay(events: Command, context: Context): void {
+  const replay = events
+    .command("replay")
+    .description("Send an event of the last 30 days again, to endpoints and listeners")
+    .argument("<id>", "Id of the event", objectId)
+    .option("--endpoint <id>", "To this webhook endpoint alone, and to listeners", objectId);
+  addIdempotencyKey(replay).action((id: string, flags: Flags) => runReplay(id, flags, context));
+  addExamples(replay, [
+    `service events replay ${EVENTS.exampleId}`,
+    `service events replay ${EVENTS.exampleId} --endpoint we_4Vf8aTqz0bKm2sNw9XyRcd`,
+  ]);
+}
+
+async function runReplay(id: string, { endpoint, idempotencyKey }: Flags, context: Context): Promise<void> {
+  const { output } = context;
+  const client = await context.client();
+  const { body } = await client.request<Replay>({
+    method: "POST",
+    path: EVENTS.path + apiPath`/${id}/replay`,
+    body: (endpoint === undefined ? {} : { endpoint }) satisfies EventReplay,
+    idempotencyKey,
+  });
+  // A replay has no id of its own; what it made has.
+  if (output.quiet && !output.json) {
+    for (const delivery of body.deliveries) output.line(printable(delivery));
+    return;
+  }
+  const { length: count } = body.deliveries;
+  output.success(`Replayed ${id} to ${count} ${count === 1 ? "endpoint" : "endpoints"}`);
+  await output.object(body, REPLAY);
+  if (count === 0) return output.note("\nNo enabled endpoint subscribes to it; `service listen` gets it all the same.");
+  output.note(`\nSee what came of it: service deliveries list --event ${id}`);
+}

@@ -1,0 +1,70 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { EVENT_TYPES, matchesSubscriptions, typesOfSubscription } from "../../../contract/event-types.ts";
+import { nearest } from "../../../contract/nearest.ts";
+import type { Event } from "../../../contract/schemas/event.ts";
+import type { Context } from "../../context.ts";
+import { InterruptedError } from "../../errors.ts";
+import { addExamples } from "../../help-layout.ts";
+import { printable } from "../../terminal/printable.ts";
+import { clockTime } from "../../terminal/traffic.ts";
+import { textOf } from "../../terminal/view.ts";
+import { NewEvents } from "./new-events.ts";
+import { EVENTS } from "./view.ts";
+
+const TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
+
+export function registerTail(events: Command, context: Context): void {
+  const tail = events
+    .command("tail")
+    .description("Print events as they happen, until Ctrl-C")
+    .addOption(
+      new Option("-e, --events <list>", "Only these types, separated by commas: 'order.*,customer.created'").argParser(
+        parseSubscriptions,
+      ),
+    )
+    .action(({ events: subscriptions }: { events?: string[] }) => runTail(subscriptions ?? ["*"], context));
+  addExamples(tail, [
+    "service events tail",
+    "service events tail --events 'order.*,payment.failed'",
+    "service events tail --json --jq '{id, type}'",
+  ]);
+}
+
+async function runTail(subscriptions: readonly string[], context: Context): Promise<void> {
+  const { output } = context;
+  const print = output.stream(EVENTS.view, (event: Event) => eventLine(event, context));
+  const newEvents = new NewEvents(await context.client(), context, {
+    type: subscriptions.length === 1 ? subscriptions[0] : undefined,
+    onLost: (reason) => output.warn(`${reason}. Trying on; nothing is missed.`),
+    onBack: () => output.success("The platform answers again"),
+  });
+  await newEvents.begin();
+  output.note(`Events that match ${subscriptions.join(", ")} come here; Ctrl-C ends`);
+  try {
+    for (;;) {
+      for (const event of await output.spinner.during("Waiting for events", newEvents.next())) {
+        if (matchesSubscriptions(subscriptions, event.type)) await print(event);
+      }
+    }
+  } catch (error) {
+    // Ctrl-C is how one ends it.
+    if (!(error instanceof InterruptedError)) throw error;
+  }
+}
+
+/** The platform would not object to a type that never comes. */
+function parseSubscriptions(text: string): string[] {
+  const subscriptions = text.split(",").map((name) => name.trim());
+  const unknown = subscriptions.find((name) => typesOfSubscription(name).length === 0);
+  if (unknown === undefined) return subscriptions;
+  const near = nearest(unknown, EVENT_TYPES);
+  throw new InvalidArgumentError(
+    `"${unknown}" is no event type.${near.length === 0 ? " Types: see `service trigger --list`." : ` Did you mean ${near.join(" or ")}?`}`,
+  );
+}
+
+function eventLine(event: Event, { output: { styles } }: Context): string {
+  const time = styles.dim(clockTime(Date.parse(event.created)));
+  const subject = printable(textOf(event.data.object["id"]));
+  return `${time}  ${styles.strong(printable(event.type).padEnd(TYPE_WIDTH))}  ${printable(event.id)}  ${styles.dim(subject)}`.trimEnd();
+}

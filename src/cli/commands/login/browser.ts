@@ -1,0 +1,93 @@
+import {
+  type Authorization,
+  beginAuthorization,
+  finishAuthorization,
+  type Wish,
+} from "../../../client/oauth/authorization.ts";
+import { assertSameOrigin, type AuthorizationServer } from "../../../client/oauth/authorization-server.ts";
+import { failurePage, successPage } from "../../../client/oauth/callback-pages.ts";
+import { type Callback, type Loopback, openLoopback } from "../../../client/oauth/loopback.ts";
+import type { TokenSet } from "../../../client/oauth/tokens.ts";
+import { CLI_REDIRECT_PATH } from "../../../contract/oauth.ts";
+import type { Context } from "../../context.ts";
+import { UserError } from "../../errors.ts";
+import { announce } from "./announce.ts";
+import type { LoginFlags } from "./index.ts";
+import { withinTime } from "./time-limit.ts";
+
+const LIMIT_SECONDS = 300;
+
+export interface BrowserSignIn {
+  flags: LoginFlags;
+  /** Whether to open a browser. */
+  open: boolean;
+  wish: Wish;
+  /** Stores the tokens; what it answers stands on the page that the browser shows. */
+  keep: (tokens: TokenSet) => Promise<readonly (readonly [string, string])[]>;
+}
+
+/** Signs in through a browser on this machine, which comes back to a port of this process (RFC 8252). */
+export async function signInByBrowser(
+  context: Context,
+  server: AuthorizationServer,
+  { flags, open, wish, keep }: BrowserSignIn,
+): Promise<void> {
+  const loopback = await listen(context, flags.callbackPort);
+  try {
+    const authorization = await beginAuthorization(server, { ...wish, redirectUri: loopback.redirectUri });
+    const arrival = loopback.callback(authorization.state);
+    await show(context, server, authorization.url, open);
+    const seconds = flags.timeout ?? LIMIT_SECONDS;
+    const waiting = context.output.spinner.during("Waiting for the browser", withinTime(context, seconds, arrival));
+    await finish(server, { authorization, callback: await waiting, keep });
+  } finally {
+    loopback.close();
+  }
+}
+
+async function listen(context: Context, port = 0): Promise<Loopback> {
+  try {
+    return await openLoopback({
+      path: CLI_REDIRECT_PATH,
+      port,
+      onRefusal: (reason) => context.output.note(`A request to the callback address was refused: ${reason}. Waiting on.`),
+    });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "EADDRINUSE" && code !== "EACCES") throw error;
+    throw new UserError(`Port ${port} cannot be used: ${code === "EACCES" ? "it is privileged" : "it is taken"}`, {
+      hint: "Choose another with --callback-port, or leave it out: then a free one is taken.",
+      code: "port_taken",
+      cause: error,
+    });
+  }
+}
+
+async function show(context: Context, server: AuthorizationServer, url: URL, open: boolean): Promise<void> {
+  assertSameOrigin(url.href, "authorization_endpoint", server.issuer);
+  const { accent } = context.output.noteStyles;
+  announce(context, {
+    record: { authorization_url: url.href },
+    lines: [open ? "Your browser opens to sign you in. If it does not, open this:" : "Open this to sign in:", `  ${accent(url.href)}`],
+  });
+  if (!open || (await context.openBrowser(url.href))) return;
+  context.output.warn("No browser could be opened. Open the address above, or sign in by a code: service login --device");
+}
+
+/** The browser waits for its page until all is done, and sees the same outcome as the terminal. */
+async function finish(
+  server: AuthorizationServer,
+  { authorization, callback, keep }: { authorization: Authorization; callback: Callback; keep: BrowserSignIn["keep"] },
+): Promise<void> {
+  try {
+    const facts = await keep(await finishAuthorization(server, authorization, callback.url));
+    await callback.answer(200, successPage(facts, ["service whoami", "service listen --forward-to localhost:3000"]));
+  } catch (error) {
+    const denied = callback.url.searchParams.get("error") === "access_denied";
+    const [title, reason] = denied
+      ? ["You said no", "Nothing was allowed, and nobody was signed in. You can close this page."]
+      : ["Signing in failed", `${(error as Error).message}. Your terminal says more.`];
+    await callback.answer(denied ? 200 : 400, failurePage(title, reason));
+    throw error;
+  }
+}

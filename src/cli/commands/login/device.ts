@@ -1,0 +1,51 @@
+import type { Wish } from "../../../client/oauth/authorization.ts";
+import type { AuthorizationServer } from "../../../client/oauth/authorization-server.ts";
+import {
+  beginDeviceAuthorization,
+  type DeviceAuthorization,
+  pollDeviceAuthorization,
+} from "../../../client/oauth/device.ts";
+import type { TokenSet } from "../../../client/oauth/tokens.ts";
+import type { Context } from "../../context.ts";
+import { formatSpan } from "../../terminal/time.ts";
+import { announce } from "./announce.ts";
+import { withinTime } from "./time-limit.ts";
+
+/** Signs in by a code that is typed into a browser on any device (RFC 8628). */
+export async function signInByDevice(
+  context: Context,
+  server: AuthorizationServer,
+  { wish, why, timeout }: { wish: Wish; why: string | undefined; timeout: number | undefined },
+): Promise<TokenSet> {
+  const device = await beginDeviceAuthorization(server, wish);
+  show(context, device, why);
+  const seconds = Math.min(timeout ?? Infinity, device.expiresIn + 1);
+  const polling = new AbortController();
+  const tokens = withinTime(context, seconds, pollDeviceAuthorization(server, device, polling.signal));
+  try {
+    return await context.output.spinner.during("Waiting for you to allow it there", tokens);
+  } finally {
+    polling.abort();
+  }
+}
+
+function show(context: Context, device: DeviceAuthorization, why: string | undefined): void {
+  const { accent, strong, dim } = context.output.noteStyles;
+  const { userCode, verificationUri, verificationUriComplete, expiresIn } = device;
+  announce(context, {
+    record: {
+      verification_uri: verificationUri,
+      ...(verificationUriComplete === undefined ? {} : { verification_uri_complete: verificationUriComplete }),
+      user_code: userCode,
+      expires_in: expiresIn,
+    },
+    lines: [
+      ...(why === undefined ? [] : [dim(`Signing in by a code, ${why}; --browser uses one on this machine.`)]),
+      "On any device, open",
+      `  ${accent(verificationUri)}`,
+      "and type",
+      `  ${strong(userCode)}`,
+      dim(`The code ends in ${formatSpan(expiresIn)}.`),
+    ],
+  });
+}

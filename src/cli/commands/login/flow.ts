@@ -1,0 +1,29 @@
+import type { Context } from "../../context.ts";
+import { UsageError } from "../../errors.ts";
+import type { LoginFlags } from "./index.ts";
+
+/** How a person will sign in; `why` says what decided it where they did not. */
+export type Flow = { kind: "browser"; open: boolean } | { kind: "device"; why: string | undefined };
+
+/** What was asked for; else a code wherever no browser can open here. */
+export function chooseFlow({ device, browser, callbackPort }: LoginFlags, context: Context): Flow {
+  if (device === true) {
+    if (browser !== undefined || callbackPort !== undefined) {
+      const other = callbackPort === undefined ? `--${browser === true ? "" : "no-"}browser` : "--callback-port";
+      throw new UsageError(`--device and ${other} exclude each other`);
+    }
+    return { kind: "device", why: undefined };
+  }
+  if (browser !== undefined) return { kind: "browser", open: browser };
+  const why = callbackPort === undefined ? whyNoBrowser(context) : undefined;
+  return why === undefined ? { kind: "browser", open: true } : { kind: "device", why };
+}
+
+function whyNoBrowser({ env, platform, stderr }: Context): string | undefined {
+  if (env["SSH_CONNECTION"] || env["SSH_TTY"] || env["SSH_CLIENT"]) return "over SSH";
+  if (env["CI"]) return "in CI";
+  if (platform === "linux" && !env["DISPLAY"] && !env["WAYLAND_DISPLAY"] && !env["WSL_DISTRO_NAME"]) {
+    return "without a display";
+  }
+  return stderr.isTTY ? undefined : "without a terminal";
+}

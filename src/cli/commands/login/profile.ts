@@ -1,0 +1,49 @@
+import type { Identity } from "../../../contract/schemas/identity.ts";
+import type { Context } from "../../context.ts";
+import { UserError } from "../../errors.ts";
+import type { Place } from "../../settings/connection.ts";
+import { profileNamed, type Settings, type StoredCredential, withProfile } from "../../settings/profiles.ts";
+import { identityView } from "../identity-view.ts";
+
+/** A key is shown once, so that forgetting those of another platform in passing could not be undone. */
+export function refuseToReplacePlatform(settings: Settings, { profile, baseUrl }: Place): void {
+  const existing = profileNamed(settings, profile.value);
+  if (existing === undefined || Object.keys(existing.credentials).length === 0) return;
+  if (sameAddress(existing.base_url, baseUrl.value)) return;
+  const flag = profile.value === "default" ? "" : ` --profile ${profile.value}`;
+  throw new UserError(`Profile "${profile.value}" is signed in to ${existing.base_url}`, {
+    hint: `Keep both: add --profile NAME. Or give it up first: service logout${flag}`,
+    code: "profile_in_use",
+  });
+}
+
+/** Stores what signs in from now on. Another environment's credential of the same account stays; one of another goes. */
+export async function storeSignIn(
+  context: Context,
+  { profile, baseUrl, authUrl }: Place,
+  identity: Identity,
+  credential: StoredCredential,
+): Promise<void> {
+  await context.updateSettings((settings) => {
+    const existing = profileNamed(settings, profile.value);
+    const kept = existing?.account?.id === identity.account.id ? existing.credentials : {};
+    return withProfile(settings, profile.value, {
+      ...existing,
+      base_url: baseUrl.value,
+      auth_url: authUrl.value,
+      account: identity.account,
+      credentials: { ...kept, [identity.environment]: credential },
+    });
+  });
+}
+
+export async function showSignIn(context: Context, { profile, baseUrl }: Place, identity: Identity): Promise<void> {
+  const { output, env } = context;
+  output.success(`Signed in to ${identity.account.name} (${identity.environment}) at ${baseUrl.value}`);
+  if (env["SERVICE_API_KEY"]) output.warn("SERVICE_API_KEY is set, and goes before what was stored now.");
+  await output.object(identity, identityView([["Profile", profile.value]]));
+}
+
+function sameAddress(one: string, other: string): boolean {
+  return one.replace(/\/+$/, "") === other.replace(/\/+$/, "");
+}

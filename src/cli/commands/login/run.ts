@@ -1,0 +1,95 @@
+import { AuthorizationError } from "../../../client/errors.ts";
+import type { Wish } from "../../../client/oauth/authorization.ts";
+import type { AuthorizationServer } from "../../../client/oauth/authorization-server.ts";
+import { revokeGrant, type TokenSet } from "../../../client/oauth/tokens.ts";
+import type { Identity } from "../../../contract/schemas/identity.ts";
+import { SCOPES } from "../../../contract/scopes.ts";
+import type { Context } from "../../context.ts";
+import { UserError } from "../../errors.ts";
+import { explainAuthorization, openAuthorizationServer } from "../../session/authorization-server.ts";
+import { storedTokens } from "../../session/refresh.ts";
+import { type Place, resolvePlace } from "../../settings/connection.ts";
+import { profileNamed } from "../../settings/profiles.ts";
+import { signInByBrowser } from "./browser.ts";
+import { signInByDevice } from "./device.ts";
+import { chooseFlow } from "./flow.ts";
+import type { LoginFlags } from "./index.ts";
+import { refuseToReplacePlatform, showSignIn, storeSignIn } from "./profile.ts";
+
+/** `service login`: OAuth, in a browser here or on another device. Import this module lazily. */
+export async function runLogin(flags: LoginFlags, context: Context): Promise<void> {
+  const { settings, globals, env, output } = context;
+  const flow = chooseFlow(flags, context);
+  const place = resolvePlace({ flags: { ...globals, authUrl: flags.authUrl }, env, settings });
+  refuseToReplacePlatform(settings, place);
+  const wish: Wish = { scopes: flags.scope ?? SCOPES, environment: place.environment };
+  try {
+    const server = await output.spinner.during(
+      `Waiting for ${place.authUrl.value}`,
+      openAuthorizationServer(context, place.authUrl.value),
+    );
+    if (flow.kind === "device") {
+      const tokens = await signInByDevice(context, server, { wish, why: flow.why, timeout: flags.timeout });
+      const identity = await keep(context, server, place, tokens);
+      return await showSignIn(context, place, identity);
+    }
+    let signedIn: Identity | undefined;
+    await signInByBrowser(context, server, {
+      flags,
+      open: flow.open,
+      wish,
+      keep: async (tokens) => {
+        signedIn = await keep(context, server, place, tokens);
+        return factsOf(signedIn, place);
+      },
+    });
+    if (signedIn !== undefined) await showSignIn(context, place, signedIn);
+  } catch (error) {
+    throw explain(error);
+  }
+}
+
+/** Proves that the tokens work, and stores them. Tokens that cannot be kept are given back. */
+async function keep(context: Context, server: AuthorizationServer, place: Place, tokens: TokenSet): Promise<Identity> {
+  const replaced = profileNamed(context.settings, place.profile.value)?.credentials[place.environment];
+  try {
+    const client = await context.clientFor(place.baseUrl.value, tokens.accessToken);
+    const { body: identity } = await client.request<Identity>({ method: "GET", path: "/v1/me" });
+    if (identity.environment !== place.environment) {
+      throw new UserError(`The platform signed in to the ${identity.environment} environment, not ${place.environment}`);
+    }
+    await storeSignIn(context, place, identity, storedTokens(tokens, context.now()));
+    // Nobody could use the session before this one any more.
+    if (replaced?.type === "oauth") await revokeGrant(server, replaced.refresh_token).catch(() => {});
+    return identity;
+  } catch (error) {
+    await revokeGrant(server, tokens.refreshToken).catch(() => {});
+    throw error;
+  }
+}
+
+function factsOf({ account, user, environment }: Identity, { profile }: Place): [string, string][] {
+  return [
+    ["Account", account.name],
+    ...(user === null ? [] : [["You", user.email] as [string, string]]),
+    ["Environment", environment],
+    ["Profile", profile.value],
+  ];
+}
+
+const WORDS: Readonly<Record<string, { message: string; hint: string }>> = {
+  access_denied: {
+    message: "The sign-in was denied in the browser; nobody was signed in",
+    hint: "Where that was a mistake, run it again.",
+  },
+  expired_token: {
+    message: "The code has expired before anybody allowed it",
+    hint: "Run it again for a new one.",
+  },
+};
+
+function explain(error: unknown): unknown {
+  const words = error instanceof AuthorizationError ? WORDS[error.code] : undefined;
+  if (words === undefined || !(error instanceof AuthorizationError)) return explainAuthorization(error);
+  return new UserError(words.message, { hint: words.hint, code: error.code, cause: error });
+}

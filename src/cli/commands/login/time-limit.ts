@@ -1,0 +1,35 @@
+import type { Context } from "../../context.ts";
+import { UserError } from "../../errors.ts";
+import { formatSpan } from "../../terminal/time.ts";
+
+/** Waits for a person, but not for ever. Rejects with UserError `timed_out`, or with the reason of Ctrl-C at once. */
+export async function withinTime<Result>(
+  context: Context,
+  seconds: number,
+  wait: Promise<Result>,
+): Promise<Result> {
+  const { signal } = context;
+  let end = (): void => {};
+  const limit = new Promise<never>((_resolve, reject) => {
+    const timer = setTimeout(() => reject(timedOut(seconds)), seconds * 1000);
+    const abort = (): void => reject(signal.reason as Error);
+    signal.addEventListener("abort", abort, { once: true });
+    if (signal.aborted) abort();
+    end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", abort);
+    };
+  });
+  try {
+    return await Promise.race([wait, limit]);
+  } finally {
+    end();
+  }
+}
+
+function timedOut(seconds: number): UserError {
+  return new UserError(`Nobody signed in within ${formatSpan(seconds)}`, {
+    hint: "Run it again: --timeout 15m waits longer, --device shows a code to type on another device.",
+    code: "timed_out",
+  });
+}

@@ -1,0 +1,39 @@
+import type { CredentialSource } from "../../client/http.ts";
+import type { Context } from "../context.ts";
+import type { StoredCredential } from "../settings/profiles.ts";
+import { isDue } from "./freshness.ts";
+import type { SessionName } from "./refresh.ts";
+
+/**
+ * A stored credential as the client takes it. An API key stays what it is; tokens are renewed shortly before they end and
+ * after a refusal, under a lock that all processes share.
+ */
+export function credentialSource(
+  context: Context,
+  stored: StoredCredential,
+  name: SessionName,
+): string | CredentialSource {
+  if (stored.type === "api_key") return stored.api_key;
+  let tokens = stored;
+  let renewal: Promise<string> | undefined;
+
+  /** Requests at the same time share one renewal. */
+  function renew(refused?: string): Promise<string> {
+    renewal ??= refresh(refused).finally(() => {
+      renewal = undefined;
+    });
+    return renewal;
+  }
+
+  async function refresh(refused: string | undefined): Promise<string> {
+    // The OAuth library is loaded here only: a command with a fresh token never pays for it.
+    const { refreshSession } = await import("./refresh.ts");
+    tokens = await refreshSession(context, name, refused);
+    return tokens.access_token;
+  }
+
+  return {
+    current: () => (isDue(tokens, context.now()) ? renew() : Promise.resolve(tokens.access_token)),
+    renewed: (refused) => (tokens.access_token === refused ? renew(refused) : Promise.resolve(tokens.access_token)),
+  };
+}

@@ -1,0 +1,134 @@
+import { join } from "node:path";
+import type { Environment } from "../../contract/environments.ts";
+import { formatTimestamp } from "../../contract/timestamps.ts";
+import { AuthorizationError, NetworkError } from "../../client/errors.ts";
+import { refreshTokens, type TokenSet } from "../../client/oauth/tokens.ts";
+import type { Context } from "../context.ts";
+import { NotSignedInError } from "../errors.ts";
+import { withLock } from "../settings/lock.ts";
+import { type Profile, profileNamed, type Settings, type StoredTokens, withProfile } from "../settings/profiles.ts";
+import { readSettings, SettingsFileError } from "../settings/read.ts";
+import { explainAuthorization, openAuthorizationServer } from "./authorization-server.ts";
+import { isAlive, isDue } from "./freshness.ts";
+
+/** Which stored session is meant. */
+export interface SessionName {
+  profile: string;
+  environment: Environment;
+}
+
+const MOST_ATTEMPTS = 3;
+const PAUSE_MILLISECONDS = 400;
+
+/**
+ * Renews the tokens of a session, unless another process was faster: the settings are read again under the lock, so that
+ * a refresh token is sent once. `refused` is an access token that the platform does not take any more, whatever its
+ * age. Throws NotSignedInError where the session has ended; a failure of the network or the server changes nothing.
+ * Import this module lazily.
+ */
+export async function refreshSession(
+  context: Context,
+  name: SessionName,
+  refused: string | undefined,
+): Promise<StoredTokens> {
+  const directory = context.settingsDirectory;
+  const file = join(directory, `session-${name.profile}-${name.environment}.lock`);
+  try {
+    return await withLock(file, () => refreshLocked(context, name, refused), context.signal);
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (syscall === undefined && code !== "ELOCKED") throw error;
+    throw new SettingsFileError(
+      `The session cannot be renewed: ${file} cannot be written (${code})`,
+      "Check the folder's owner and space, or name another with SERVICE_CONFIG_DIR.",
+      error,
+    );
+  }
+}
+
+async function refreshLocked(
+  context: Context,
+  name: SessionName,
+  refused: string | undefined,
+): Promise<StoredTokens> {
+  const { profile, stored } = storedSession(context, name);
+  const isWanted = refused === undefined ? isDue(stored, context.now()) : stored.access_token === refused;
+  if (!isWanted) return stored;
+  let tokens: TokenSet;
+  try {
+    tokens = await rotate(context, profile, stored);
+  } catch (error) {
+    if (isPassing(error) && refused === undefined && isAlive(stored, context.now())) return stored;
+    throw error instanceof AuthorizationError && error.code === "invalid_grant"
+      ? ended(name, error)
+      : explainAuthorization(error);
+  }
+  const renewed = storedTokens(tokens, context.now(), stored);
+  await context.updateSettings((settings) => withSession(settings, name, stored, renewed));
+  return renewed;
+}
+
+/**
+ * A refresh whose answer was lost may be sent again: the server takes the direct parent of an unused token once more,
+ * for half a minute (decisions 7).
+ */
+async function rotate(context: Context, profile: Profile, stored: StoredTokens): Promise<TokenSet> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      const server = await openAuthorizationServer(context, profile.auth_url);
+      return await refreshTokens(server, stored.refresh_token);
+    } catch (error) {
+      if (!isPassing(error) || attempts === MOST_ATTEMPTS) throw error;
+      await context.sleep(PAUSE_MILLISECONDS * attempts * (0.5 + context.random()));
+    }
+  }
+}
+
+/** Tokens as they are stored. */
+export function storedTokens(tokens: TokenSet, now: number, before?: StoredTokens): StoredTokens {
+  return {
+    type: "oauth",
+    access_token: tokens.accessToken,
+    refresh_token: tokens.refreshToken,
+    expires_at: formatTimestamp(now + tokens.expiresIn * 1000),
+    scopes: tokens.scopes.length > 0 ? tokens.scopes : (before?.scopes ?? []),
+  };
+}
+
+function storedSession(context: Context, name: SessionName): { profile: Profile; stored: StoredTokens } {
+  const profile = profileNamed(readSettings(context.settingsDirectory), name.profile);
+  const stored = profile?.credentials[name.environment];
+  if (profile !== undefined && stored?.type === "oauth") return { profile, stored };
+  throw new NotSignedInError(
+    `Profile "${name.profile}" was signed out in the meantime`,
+    `Sign in again: ${loginCommand(name)}`,
+  );
+}
+
+/** Somebody who signed out or in again in the meantime has the last word. */
+function withSession(settings: Settings, name: SessionName, before: StoredTokens, after: StoredTokens): Settings {
+  const profile = profileNamed(settings, name.profile);
+  const present = profile?.credentials[name.environment];
+  if (profile === undefined || present?.type !== "oauth" || present.refresh_token !== before.refresh_token) {
+    return settings;
+  }
+  const credentials = { ...profile.credentials, [name.environment]: after };
+  return withProfile(settings, name.profile, { ...profile, credentials });
+}
+
+function ended(name: SessionName, cause: AuthorizationError): NotSignedInError {
+  const error = new NotSignedInError(
+    `The session of profile "${name.profile}" has ended`,
+    `Sign in again: ${loginCommand(name)}`,
+  );
+  error.cause = cause;
+  return error;
+}
+
+function loginCommand({ profile, environment }: SessionName): string {
+  return `service login${profile === "default" ? "" : ` --profile ${profile}`}${environment === "live" ? " --live" : ""}`;
+}
+
+function isPassing(error: unknown): boolean {
+  return (error instanceof NetworkError || error instanceof AuthorizationError) && error.passing;
+}

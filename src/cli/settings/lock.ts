@@ -1,0 +1,124 @@
+import { randomUUID } from "node:crypto";
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync, utimesSync, writeSync } from "node:fs";
+import { hostname } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** Sooner than this a holder says that it lives, by the file's time. */
+const HEARTBEAT_MILLISECONDS = 2000;
+/** Later than this nobody holds it, whatever process has its number now. */
+const STALE_MILLISECONDS = 15_000;
+const POLL_MILLISECONDS = 20;
+const PATIENCE_MILLISECONDS = 60_000;
+
+/**
+ * Does some work while no other process of this machine does any under the same lock file. A holder that was killed
+ * loses the lock at once, or after 15 s where its process number tells nothing (another machine or container on a
+ * shared folder). Rejects with the file system's error where the lock cannot be written, and after a minute of waiting.
+ */
+export async function withLock<Result>(file: string, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+  const owner = `${process.pid} ${hostname()} ${randomUUID()}`;
+  await acquire(file, owner, signal);
+  const heartbeat = setInterval(() => touch(file), HEARTBEAT_MILLISECONDS);
+  heartbeat.unref();
+  try {
+    return await work();
+  } finally {
+    clearInterval(heartbeat);
+    // One that slept for long may have lost it to another.
+    if (ownerOf(file) === owner) rmSync(file, { force: true });
+  }
+}
+
+async function acquire(file: string, owner: string, signal: AbortSignal | undefined): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MILLISECONDS;
+  while (!create(file, owner)) {
+    signal?.throwIfAborted();
+    if (performance.now() > deadline) {
+      throw Object.assign(new Error(`another process holds ${file}`), { code: "ELOCKED" });
+    }
+    if (isAbandoned(file)) removeAbandoned(file);
+    else await delay(POLL_MILLISECONDS);
+  }
+}
+
+function create(file: string, owner: string): boolean {
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, "wx", 0o600);
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+  try {
+    writeSync(descriptor, owner);
+  } catch (error) {
+    remove(file);
+    throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+  return true;
+}
+
+/** Of several that wait, one alone may remove it, and looks once more before: else the next holder's would go. */
+function removeAbandoned(file: string): void {
+  const guard = `${file}.takeover`;
+  try {
+    mkdirSync(guard, { mode: 0o700 });
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+    if (ageOf(guard) > STALE_MILLISECONDS) remove(guard);
+    return;
+  }
+  try {
+    if (isAbandoned(file)) remove(file);
+  } finally {
+    remove(guard);
+  }
+}
+
+function remove(path: string): void {
+  rmSync(path, { recursive: true, force: true });
+}
+
+function isAbandoned(file: string): boolean {
+  const [pid, host] = ownerOf(file)?.split(" ") ?? [];
+  if (ageOf(file) > STALE_MILLISECONDS) return true;
+  return pid !== undefined && host === hostname() && !isAlive(Number(pid));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return codeOf(error) !== "ESRCH";
+  }
+}
+
+function ownerOf(file: string): string | undefined {
+  try {
+    const text = readFileSync(file, "utf8");
+    return text === "" ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Milliseconds since it was touched; none where it has just gone. */
+function ageOf(file: string): number {
+  return Date.now() - (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+}
+
+function touch(file: string): void {
+  const now = new Date();
+  try {
+    utimesSync(file, now, now);
+  } catch {
+    // Gone, and the work ends soon.
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
+}

@@ -1,0 +1,78 @@
+import * as openid from "openid-client";
+import { ENVIRONMENT_PARAMETER, oauthScopeName } from "../../contract/oauth.ts";
+import { AuthorizationError, NetworkError } from "../errors.ts";
+import type { Wish } from "./authorization.ts";
+import { assertSameOrigin, type AuthorizationServer } from "./authorization-server.ts";
+import { authorizationErrorOf } from "./failures.ts";
+import { readTokens, type TokenSet } from "./tokens.ts";
+
+/** A sign-in that waits for somebody to type its code elsewhere. */
+export interface DeviceAuthorization {
+  userCode: string;
+  /** Where the code is typed. */
+  verificationUri: string;
+  /** The same with the code in it, where the server offers that. */
+  verificationUriComplete: string | undefined;
+  /** Seconds. */
+  expiresIn: number;
+  answer: openid.DeviceAuthorizationResponse;
+}
+
+const LONGEST_SECONDS = 3600;
+const USER_CODE = /^[\x20-\x7e]{1,64}$/;
+
+/** Asks for a code to type elsewhere (RFC 8628). */
+export async function beginDeviceAuthorization(
+  { config, issuer, signal }: AuthorizationServer,
+  { scopes, environment }: Wish,
+): Promise<DeviceAuthorization> {
+  let answer: openid.DeviceAuthorizationResponse;
+  try {
+    answer = await openid.initiateDeviceAuthorization(config, {
+      scope: scopes.map(oauthScopeName).join(" "),
+      [ENVIRONMENT_PARAMETER]: environment,
+    });
+  } catch (error) {
+    throw authorizationErrorOf(error, issuer, signal);
+  }
+  const { verification_uri, verification_uri_complete, user_code, expires_in } = answer;
+  assertSameOrigin(verification_uri, "verification_uri", issuer);
+  if (verification_uri_complete !== undefined) {
+    assertSameOrigin(verification_uri_complete, "verification_uri_complete", issuer);
+  }
+  if (!USER_CODE.test(user_code)) throw new AuthorizationError("invalid_answer", "The code to type is not readable");
+  return {
+    userCode: user_code,
+    verificationUri: verification_uri,
+    verificationUriComplete: verification_uri_complete,
+    expiresIn: Math.min(expires_in, LONGEST_SECONDS),
+    answer,
+  };
+}
+
+/**
+ * Asks until the person has answered: never faster than the server wants, 5 s slower after each `slow_down`, twice as
+ * slow after each failure of the network. Rejects with AuthorizationError `access_denied` or `expired_token`, and with
+ * whatever once `until` is aborted.
+ */
+export async function pollDeviceAuthorization(
+  { config, issuer, signal }: AuthorizationServer,
+  { answer, expiresIn }: DeviceAuthorization,
+  until: AbortSignal,
+): Promise<TokenSet> {
+  const expiry = AbortSignal.timeout(expiresIn * 1000);
+  const either = AbortSignal.any([signal, expiry, until]);
+  for (let interval = Math.max(1, answer.interval ?? 5); ; interval *= 2) {
+    try {
+      const polled = { ...answer, interval };
+      return readTokens(await openid.pollDeviceAuthorizationGrant(config, polled, undefined, { signal: either }));
+    } catch (error) {
+      if (expiry.aborted && !signal.aborted) {
+        throw new AuthorizationError("expired_token", "The code has expired before anybody typed it");
+      }
+      const failure = authorizationErrorOf(error, issuer, signal);
+      const isPassing = (failure instanceof NetworkError || failure instanceof AuthorizationError) && failure.passing;
+      if (!isPassing) throw failure;
+    }
+  }
+}

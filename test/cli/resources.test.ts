@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Event } from "../../src/contract/schemas/event.ts";
+import type { Order } from "../../src/contract/schemas/order.ts";
+import type { Payment } from "../../src/contract/schemas/payment.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { type CliOptions, type CliResult, runCli } from "../support/run-cli.ts";
+
+let platform: RunningPlatform;
+beforeAll(async () => {
+  platform = await startPlatform();
+});
+afterAll(() => platform.stop());
+
+const service = (args: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
+  runCli(args, { ...options, env: { ...platform.env, ...options.env } });
+
+async function json<Value>(...args: string[]): Promise<Value> {
+  const { exitCode, stdout, stderr } = await service([...args, "--json"]);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  return JSON.parse(stdout) as Value;
+}
+
+const newOrder = (): Promise<Order> => json("orders", "create", "--amount", "1999", "--currency", "EUR");
+const newPayment = (...args: string[]): Promise<Payment> =>
+  json("payments", "create", "--amount", "500", "--currency", "JPY", ...args);
+
+describe("service orders", () => {
+  it("creates, completes and shows", async () => {
+    const order = await newOrder();
+    expect(order).toMatchObject({ object: "order", amount: 1999, currency: "EUR", status: "pending", customer: null });
+    const completed = { ...order, status: "completed" };
+    expect(await json("orders", "complete", order.id)).toEqual(completed);
+    expect(await json("orders", "get", order.id)).toEqual(completed);
+  });
+
+  it("says why a move cannot be", async () => {
+    const order = await newOrder();
+    await json("orders", "cancel", order.id);
+    const { exitCode, stdout, stderr } = await service(["orders", "complete", order.id]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toContain("409 invalid_transition");
+  });
+
+  it("prints the API's own values in a pipe", async () => {
+    const { id, created } = await newOrder();
+    const { stdout } = await service(["orders", "list", "--limit", "1"]);
+    expect(stdout).toBe(`${id}\tpending\t1999\tEUR\t\t${created}\n`);
+  });
+
+  it("lists by customer and by status", async () => {
+    const customer = (await service(["customers", "create", "--email", "orders@example.com", "-q"])).stdout.trim();
+    const args = ["--amount", "1", "--currency", "EUR", "--customer", customer, "--metadata", "a=b"];
+    const order = await json<Order>("orders", "create", ...args);
+    expect(order).toMatchObject({ customer, metadata: { a: "b" } });
+    expect(await json("orders", "list", "--customer", customer)).toEqual([order]);
+    expect(await json("orders", "list", "--customer", customer, "--status", "completed")).toEqual([]);
+  });
+
+  it("repeats a completion with the same key without harm", async () => {
+    const { id } = await newOrder();
+    const args = ["orders", "complete", id, "--idempotency-key", "once", "--json"];
+    const first = await service(args);
+    expect(first.exitCode).toBe(0);
+    expect(await service(args)).toEqual(first);
+  });
+});
+
+describe("service payments", () => {
+  it("creates for an order, and lets it succeed", async () => {
+    const { id: order } = await newOrder();
+    const payment = await newPayment("--order", order);
+    expect(payment).toMatchObject({ object: "payment", amount: 500, currency: "JPY", status: "pending", order });
+    expect(await json("payments", "succeed", payment.id)).toEqual({ ...payment, status: "succeeded" });
+    expect(await json("payments", "list", "--order", order)).toEqual([{ ...payment, status: "succeeded" }]);
+  });
+
+  it("lets one fail, for a reason", async () => {
+    const { id } = await newPayment();
+    expect(await json("payments", "fail", id, "--failure-code", "insufficient_funds")).toMatchObject({
+      status: "failed",
+      failure_code: "insufficient_funds",
+    });
+    expect(await json("payments", "fail", (await newPayment()).id)).toMatchObject({ failure_code: "card_declined" });
+    expect(await json<Payment[]>("payments", "list", "--status", "failed")).toHaveLength(2);
+  });
+
+  it("ends with 3 for one that does not exist", async () => {
+    expect(await service(["payments", "get", "pay_0351NTzgPnbMlENaoDYtbf"])).toMatchObject({ exitCode: 3, stdout: "" });
+  });
+});
+
+describe("service events", () => {
+  it("lists what happened to an object, and shows one", async () => {
+    const { id } = await newOrder();
+    await json("orders", "complete", id);
+    const events = await json<Event[]>("events", "list", "--related", id);
+    expect(events.map(({ type }) => type)).toEqual(["order.completed", "order.created"]);
+    expect(await json("events", "get", events[0]!.id)).toEqual(events[0]);
+    const { stdout } = await service(["events", "get", events[0]!.id]);
+    expect(stdout).toContain(`type\torder.completed\nobject\t${id}\n`);
+    expect(stdout).toContain(`data\t${JSON.stringify(events[0]!.data)}\n`);
+  });
+
+  it("filters by a wildcard", async () => {
+    const types = (await json<Event[]>("events", "list", "--type", "payment.*", "--all")).map(({ type }) => type);
+    expect(new Set(types.map((type) => type.split(".")[0]))).toEqual(new Set(["payment"]));
+  });
+
+  it("says which types there are, where one does not exist", async () => {
+    const { exitCode, stderr } = await service(["events", "list", "--type", "order.complet"]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("order.completed");
+  });
+});
+
+describe("service api", () => {
+  it("gets any path, with a query", async () => {
+    await newOrder();
+    const list = await json<{ object: string; data: unknown[]; has_more: boolean }>(
+      "api",
+      "GET",
+      "/v1/orders",
+      "-f",
+      "limit=1",
+    );
+    expect(list).toMatchObject({ object: "list", has_more: true });
+    expect(list.data).toHaveLength(1);
+  });
+
+  it("follows the cursors with --paginate", async () => {
+    const pages = await json<{ data: unknown[]; has_more: boolean; next_cursor: null }>(
+      "api",
+      "get",
+      "v1/orders?limit=2",
+      "--paginate",
+    );
+    expect(pages).toMatchObject({ object: "list", has_more: false, next_cursor: null });
+    expect(pages.data).toEqual(await json("orders", "list", "--all"));
+    expect(pages.data.length).toBeGreaterThan(2);
+  });
+
+  it("builds a body of fields: JSON where it is JSON, else text; dots reach inside", async () => {
+    const fields = ["-f", "amount=7", "-f", "currency=EUR", "-f", "metadata.plan=pro", "-f", 'metadata.size="10"'];
+    expect(await json("api", "POST", "/v1/orders", ...fields)).toMatchObject({
+      amount: 7,
+      metadata: { plan: "pro", size: "10" },
+    });
+  });
+
+  it("sends a file, or stdin, as it is", async () => {
+    const { exitCode, stdout } = await service(["api", "POST", "/v1/orders", "--input", "-"], {
+      input: '{"amount": 3, "currency": "EUR"}',
+    });
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ amount: 3 });
+    expect(await service(["api", "POST", "/v1/orders", "--input", "/nowhere.json"])).toMatchObject({
+      exitCode: 1,
+      stderr: "Error: --input: /nowhere.json does not exist\n",
+    });
+    expect(await service(["api", "POST", "/v1/orders", "--input", "-"], { input: "{" })).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("400 invalid_json"),
+    });
+  });
+
+  it("refuses two readers of one stdin", async () => {
+    const args = ["api", "POST", "/v1/orders", "--input", "-", "--api-key-stdin"];
+    expect(await service(args, { input: "{}" })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("--input and --api-key-stdin both read standard input"),
+    });
+  });
+
+  it("ends with the code of the error", async () => {
+    expect(await service(["api", "GET", "/v1/nothing"])).toMatchObject({ exitCode: 3, stdout: "" });
+    expect(await service(["api", "POST", "/v1/orders", "-f", "a.b=1", "-f", "a.b.c=1"])).toMatchObject({ exitCode: 2 });
+    expect(await service(["api", "GET", "/v1/me", "--paginate"])).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("did not answer with a list"),
+    });
+  });
+});

@@ -1,0 +1,257 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { formatCredential } from "../../src/contract/credentials.ts";
+import { json as answer, startServer } from "../client/support/scripted-server.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { type CliResult, makeConfigDir, runCli } from "../support/run-cli.ts";
+
+let platform: RunningPlatform;
+let other: RunningPlatform;
+beforeAll(async () => {
+  [platform, other] = await Promise.all([startPlatform(), startPlatform()]);
+});
+afterAll(async () => {
+  await Promise.all([platform.stop(), other.stop()]);
+});
+
+const ANOTHER_KEY = formatCredential("sk_sandbox_", new Uint8Array(32).fill(7));
+
+function terminalOf(dir: string) {
+  return (args: readonly string[], env: Record<string, string> = {}, input?: string): Promise<CliResult> =>
+    runCli(args, { env: { SERVICE_CONFIG_DIR: dir, ...env }, ...(input === undefined ? {} : { input }) });
+}
+
+async function signedIn(): Promise<{ dir: string; service: ReturnType<typeof terminalOf> }> {
+  const dir = makeConfigDir();
+  const service = terminalOf(dir);
+  const login = await service(
+    ["login", "--api-key-stdin", "--base-url", platform.baseUrl],
+    {},
+    `${platform.sandboxKey}\n`,
+  );
+  expect(login).toMatchObject({ exitCode: 0, stderr: "" });
+  return { dir, service };
+}
+
+const whoami = async (
+  service: ReturnType<typeof terminalOf>,
+  args: string[] = [],
+  env: Record<string, string> = {},
+) => {
+  const { exitCode, stdout, stderr } = await service(["whoami", "--json", ...args], env);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  return JSON.parse(stdout) as { account: { id: string }; environment: string; cli: Record<string, string> };
+};
+
+describe("service login --api-key-stdin", () => {
+  it("remembers the key in a file that only its owner reads", async () => {
+    const dir = join(makeConfigDir(), "new");
+    const service = terminalOf(dir);
+    const { exitCode, stdout } = await service(
+      ["login", "--api-key-stdin", "--base-url", platform.baseUrl, "--json"],
+      {},
+      platform.sandboxKey,
+    );
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ object: "identity", account: { id: platform.ready.account } });
+    expect(stdout).not.toContain(platform.sandboxKey);
+    expect(statSync(dir).mode & 0o777).toBe(0o700);
+    expect(statSync(join(dir, "config.json")).mode & 0o777).toBe(0o600);
+    expect(await service(["customers", "list"])).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+  });
+
+  it("keeps the keys of both environments in one profile", async () => {
+    const { service } = await signedIn();
+    await service(["login", "--api-key-stdin", "--base-url", platform.baseUrl], {}, platform.liveKey);
+    expect((await whoami(service)).environment).toBe("sandbox");
+    expect((await whoami(service, ["--live"])).environment).toBe("live");
+  });
+
+  it.each([
+    ["cut off", (key: string) => key.slice(0, -3)],
+    ["with a character changed", (key: string) => `${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`],
+    ["no key at all", () => "hunter2"],
+  ])("refuses a key that is %s before it is sent", async (_name, spoil) => {
+    const server = await startServer(answer(200, {}));
+    const dir = makeConfigDir();
+    const args = ["login", "--api-key-stdin", "--base-url", server.url];
+    const { exitCode, stderr } = await terminalOf(dir)(args, {}, spoil(platform.sandboxKey));
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("This is not a complete API key");
+    expect(server.seen).toEqual([]);
+    expect(existsSync(join(dir, "config.json"))).toBe(false);
+  });
+
+  it("stores nothing where the platform does not know the key", async () => {
+    const dir = makeConfigDir();
+    const args = ["login", "--api-key-stdin", "--base-url", platform.baseUrl];
+    expect(await terminalOf(dir)(args, {}, ANOTHER_KEY)).toMatchObject({ exitCode: 4, stdout: "" });
+    expect(existsSync(join(dir, "config.json"))).toBe(false);
+  });
+
+  it("says so where nothing came on stdin", async () => {
+    const args = ["login", "--api-key-stdin", "--base-url", platform.baseUrl];
+    expect(await terminalOf(makeConfigDir())(args)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("nothing came"),
+    });
+  });
+
+  it("does not replace the keys of another platform", async () => {
+    const { dir, service } = await signedIn();
+    const before = readFileSync(join(dir, "config.json"), "utf8");
+    const args = ["login", "--api-key-stdin", "--base-url", other.baseUrl];
+    const { exitCode, stderr } = await service(args, {}, other.sandboxKey);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(`Profile "default" is signed in to ${platform.baseUrl}`);
+    expect(readFileSync(join(dir, "config.json"), "utf8")).toBe(before);
+    await service([...args, "--profile", "other"], {}, other.sandboxKey);
+    expect((await whoami(service, ["--profile", "other"])).account.id).toBe(other.ready.account);
+    expect((await whoami(service)).account.id).toBe(platform.ready.account);
+  });
+});
+
+describe("service whoami", () => {
+  it("shows where each setting came from: flag over environment over profile over default", async () => {
+    const { service } = await signedIn();
+    expect((await whoami(service)).cli).toEqual({
+      profile: "default",
+      profile_source: "current profile",
+      base_url: platform.baseUrl,
+      base_url_source: "profile default",
+      credential_source: "profile default",
+    });
+    const env = { SERVICE_API_KEY: platform.sandboxKey, SERVICE_BASE_URL: platform.baseUrl };
+    expect((await whoami(service, [], env)).cli).toMatchObject({
+      base_url_source: "SERVICE_BASE_URL",
+      credential_source: "SERVICE_API_KEY",
+    });
+    expect((await whoami(service, ["--base-url", `${platform.baseUrl}/`], env)).cli).toMatchObject({
+      base_url_source: "--base-url",
+    });
+    const { stdout } = await service(
+      ["whoami", "--json", "--api-key-stdin"],
+      { SERVICE_API_KEY: "sk_sandbox_x" },
+      platform.sandboxKey,
+    );
+    expect(JSON.parse(stdout)).toMatchObject({ cli: { credential_source: "--api-key-stdin" } });
+  });
+
+  it("takes the profile from the environment, and the flag over it", async () => {
+    const { service } = await signedIn();
+    await service(
+      ["login", "--api-key-stdin", "--base-url", other.baseUrl, "--profile", "other"],
+      {},
+      other.sandboxKey,
+    );
+    const env = { SERVICE_PROFILE: "other" };
+    expect((await whoami(service, [], env)).cli).toMatchObject({ profile: "other", profile_source: "SERVICE_PROFILE" });
+    expect((await whoami(service, ["--profile", "default"], env)).cli).toMatchObject({
+      profile: "default",
+      profile_source: "--profile",
+    });
+  });
+
+  it("ends with 4 where nobody is signed in", async () => {
+    expect(await terminalOf(makeConfigDir())(["whoami"])).toEqual({
+      exitCode: 4,
+      stdout: "",
+      stderr:
+        'Error: Not signed in: profile "default" has no key\nSign in with `service login`, or set SERVICE_API_KEY.\n',
+    });
+  });
+
+  it("ends with 4 where the platform refuses the key", async () => {
+    const env = { SERVICE_API_KEY: ANOTHER_KEY, SERVICE_BASE_URL: platform.baseUrl };
+    const { exitCode, stderr } = await terminalOf(makeConfigDir())(["whoami"], env);
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain("401 invalid_credential");
+    expect(stderr).not.toContain(ANOTHER_KEY);
+  });
+
+  it("names the profiles there are, where one does not exist", async () => {
+    const { service } = await signedIn();
+    expect(await service(["whoami", "--profile", "shop"])).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("Profiles: default."),
+    });
+    expect(await service(["whoami", "--profile", "constructor"])).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('There is no profile "constructor"'),
+    });
+  });
+});
+
+describe("a stored key", () => {
+  it("is sent to its own origin only", async () => {
+    const { service } = await signedIn();
+    const trap = await startServer(answer(200, {}));
+    for (const result of [
+      await service(["whoami", "--base-url", trap.url]),
+      await service(["whoami"], { SERVICE_BASE_URL: trap.url }),
+    ]) {
+      expect(result).toMatchObject({ exitCode: 1, stdout: "" });
+      expect(result.stderr).toContain(`is for ${platform.baseUrl} and is not sent to ${trap.url}`);
+    }
+    expect(trap.seen).toEqual([]);
+  });
+
+  it("is not sent over plain http to another machine", async () => {
+    const env = { SERVICE_API_KEY: platform.sandboxKey };
+    const { exitCode, stderr } = await terminalOf(makeConfigDir())(["whoami", "--base-url", "http://192.0.2.1"], env);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("Plain http to 192.0.2.1 would send the credential in clear text");
+  });
+});
+
+describe("the environment of a key", () => {
+  it.each([
+    ["a live key without --live", () => platform.liveKey, [], "Add --live"],
+    ["a sandbox key with --live", () => platform.sandboxKey, ["--live"], "Leave out --live"],
+  ])("is checked: %s", async (_name, key, args, hint) => {
+    const env = { SERVICE_API_KEY: key(), SERVICE_BASE_URL: platform.baseUrl };
+    const { exitCode, stderr } = await terminalOf(makeConfigDir())(["customers", "list", ...args], env);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(hint);
+  });
+
+  it("refuses a key with a line break in the middle", async () => {
+    const env = { SERVICE_API_KEY: "sk_sandbox_a\nb", SERVICE_BASE_URL: platform.baseUrl };
+    expect(await terminalOf(makeConfigDir())(["whoami"], env)).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("The API key holds spaces or characters that no key has"),
+    });
+  });
+});
+
+describe("service logout", () => {
+  it("forgets the key", async () => {
+    const { dir, service } = await signedIn();
+    expect(await service(["logout"])).toMatchObject({ exitCode: 0, stdout: "" });
+    expect(readFileSync(join(dir, "config.json"), "utf8")).not.toContain("sk_sandbox_");
+    expect(await service(["whoami"])).toMatchObject({ exitCode: 4 });
+    expect(await service(["logout"])).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("is not signed in"),
+    });
+  });
+
+  it("forgets those of all profiles with --all", async () => {
+    const { dir, service } = await signedIn();
+    await service(
+      ["login", "--api-key-stdin", "--base-url", other.baseUrl, "--profile", "other"],
+      {},
+      other.sandboxKey,
+    );
+    const { stdout } = await service(["logout", "--all", "--json"]);
+    expect(JSON.parse(stdout)).toEqual({ signed_out: ["default", "other"] });
+    expect(readFileSync(join(dir, "config.json"), "utf8")).not.toContain("sk_sandbox_");
+  });
+
+  it("says that SERVICE_API_KEY goes on signing in", async () => {
+    const { service } = await signedIn();
+    const { stderr } = await service(["logout"], { SERVICE_API_KEY: platform.sandboxKey });
+    expect(stderr).toContain("SERVICE_API_KEY is still set");
+  });
+});

@@ -1,0 +1,189 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { BIN, makeConfigDir, runCli } from "../support/run-cli.ts";
+
+let platform: RunningPlatform;
+beforeAll(async () => {
+  platform = await startPlatform();
+});
+afterAll(() => platform.stop());
+
+const STORED = JSON.stringify({
+  version: 1,
+  current_profile: "default",
+  profiles: { default: { base_url: "http://127.0.0.1:9", auth_url: "http://127.0.0.1:9", credentials: {} } },
+});
+
+function withFile(text: string, mode = 0o600): { dir: string; path: string } {
+  const dir = makeConfigDir();
+  const path = join(dir, "config.json");
+  writeFileSync(path, text, { mode });
+  return { dir, path };
+}
+
+const login = (env: Record<string, string | undefined>) =>
+  runCli(["login", "--api-key-stdin", "--base-url", platform.baseUrl], { env, input: platform.sandboxKey });
+
+describe("a settings file that cannot be used", () => {
+  it.each([
+    ["of 0 bytes", "", "is empty"],
+    ["cut off", STORED.slice(0, 40), "is damaged"],
+    ["of something else", "[]", "does not hold a JSON object"],
+    ["of a newer version", JSON.stringify({ version: 2, shape: "new" }), "was written by a newer version"],
+    [
+      "with a broken profile",
+      JSON.stringify({ version: 1, profiles: { default: "x" } }),
+      "holds a profile that is not one",
+    ],
+  ])("%s is named, explained and kept", async (_name, text, reason) => {
+    const { dir, path } = withFile(text);
+    const env = { SERVICE_CONFIG_DIR: dir };
+    for (const result of [await runCli(["whoami"], { env }), await login(env)]) {
+      expect(result).toMatchObject({ exitCode: 1, stdout: "" });
+      expect(result.stderr).toContain(`${path} ${reason}`);
+      expect(result.stderr).toMatch(/mv |SERVICE_CONFIG_DIR/);
+    }
+    expect(readFileSync(path, "utf8")).toBe(text);
+  });
+
+  it("a folder is named, explained and kept", async () => {
+    const dir = makeConfigDir();
+    mkdirSync(join(dir, "config.json"));
+    expect(await login({ SERVICE_CONFIG_DIR: dir })).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("is a folder, not a file"),
+    });
+    expect(statSync(join(dir, "config.json")).isDirectory()).toBe(true);
+  });
+
+  it("a symbolic link gets no credentials written through it", async () => {
+    const dir = makeConfigDir();
+    const target = join(makeConfigDir(), "elsewhere.json");
+    writeFileSync(target, STORED, { mode: 0o600 });
+    symlinkSync(target, join(dir, "config.json"));
+    expect(await login({ SERVICE_CONFIG_DIR: dir })).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("is a symbolic link"),
+    });
+    expect(readFileSync(target, "utf8")).toBe(STORED);
+  });
+});
+
+describe("the modes of file and folder", () => {
+  it("a file that others may read is warned of, and closed at the next write", async () => {
+    const { dir, path } = withFile(STORED, 0o644);
+    chmodSync(path, 0o644);
+    const env = { SERVICE_CONFIG_DIR: dir };
+    const { stderr } = await runCli(["whoami"], { env });
+    expect(stderr).toContain(`Warning: ${path} can be read by other users. Close it: chmod 600 ${path}`);
+    const json = await runCli(["customers", "list", "--json"], { env });
+    expect(
+      json.stderr
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line) as object),
+    ).toEqual([
+      { warning: expect.stringContaining("can be read by other users") },
+      expect.objectContaining({ code: "not_signed_in", exit_code: 4 }),
+    ]);
+    expect((await login(env)).exitCode).toBe(0);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect((await runCli(["whoami"], { env })).stderr).toBe("");
+  });
+
+  it.each(["000", "077"])("do not depend on the umask: %s", async (umask) => {
+    const dir = join(makeConfigDir(), "deep", "folder");
+    const script = `umask ${umask}; exec "$0" "$@"`;
+    const child = spawn(
+      "sh",
+      ["-c", script, process.execPath, BIN, "login", "--api-key-stdin", "--base-url", platform.baseUrl],
+      {
+        env: { PATH: "/usr/bin:/bin", SERVICE_CONFIG_DIR: dir },
+        stdio: ["pipe", "ignore", "ignore"],
+      },
+    );
+    child.stdin.end(platform.sandboxKey);
+    expect(await once(child, "exit")).toEqual([0, null]);
+    expect(statSync(dir).mode & 0o777).toBe(0o700);
+    expect(statSync(join(dir, "config.json")).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe("the folder of the settings file", () => {
+  it("is XDG_CONFIG_HOME/service, else ~/.config/service", async () => {
+    const home = makeConfigDir();
+    await login({ HOME: home, SERVICE_CONFIG_DIR: undefined });
+    expect(existsSync(join(home, ".config", "service", "config.json"))).toBe(true);
+    const xdg = makeConfigDir();
+    await login({ HOME: home, XDG_CONFIG_HOME: xdg, SERVICE_CONFIG_DIR: undefined });
+    expect(existsSync(join(xdg, "service", "config.json"))).toBe(true);
+  });
+
+  it("need not exist for a command that has all it needs", async () => {
+    const env = { ...platform.env, HOME: undefined, SERVICE_CONFIG_DIR: "/dev/null/nowhere" };
+    expect(await runCli(["customers", "list"], { env })).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+  });
+
+  it("that cannot be written is named", async () => {
+    expect(await login({ SERVICE_CONFIG_DIR: "/dev/null/nowhere" })).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("/dev/null/nowhere/config.json cannot be written (ENOTDIR)"),
+    });
+  });
+});
+
+describe("several processes that write at once", () => {
+  const WRITERS = 8;
+  const WRITES = 100;
+
+  it("undo nothing of each other's", { timeout: 120_000 }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), "service-writer-"));
+    await build({
+      entryPoints: [fileURLToPath(new URL("support/settings-writer.ts", import.meta.url))],
+      outfile: join(folder, "writer.cjs"),
+      bundle: true,
+      platform: "node",
+      format: "cjs",
+      logLevel: "warning",
+    });
+    const dir = makeConfigDir();
+    const exits = Array.from({ length: WRITERS }, async (_, writer) => {
+      const child = spawn(process.execPath, [join(folder, "writer.cjs"), dir, String(writer), String(WRITES)], {
+        stdio: ["ignore", "ignore", "inherit"],
+      });
+      const [code] = (await once(child, "exit")) as [number | null];
+      return code;
+    });
+    expect(await Promise.all(exits)).toEqual(Array(WRITERS).fill(0));
+    const { profiles } = JSON.parse(readFileSync(join(dir, "config.json"), "utf8")) as { profiles: object };
+    expect(Object.keys(profiles)).toHaveLength(WRITERS * WRITES);
+    expect(existsSync(join(dir, "config.json.lock"))).toBe(false);
+  });
+
+  it("take over the lock of one that was killed", async () => {
+    const dir = makeConfigDir();
+    const lock = join(dir, "config.json.lock");
+    mkdirSync(lock);
+    const past = new Date(Date.now() - 60_000);
+    utimesSync(lock, past, past);
+    expect((await login({ SERVICE_CONFIG_DIR: dir })).exitCode).toBe(0);
+    expect(existsSync(lock)).toBe(false);
+  });
+});

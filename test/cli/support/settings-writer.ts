@@ -1,0 +1,14 @@
+import { updateSettings } from "../../../src/cli/settings/write.ts";
+
+/** Adds profiles of its own to the settings, one write each: <folder> <name of the writer> <how many>. */
+async function main([directory, writer, count]: string[]): Promise<void> {
+  for (let i = 0; i < Number(count); i++) {
+    const profile = { base_url: "http://127.0.0.1:4010", auth_url: "http://127.0.0.1:4010", credentials: {} };
+    await updateSettings(directory!, (settings) => ({
+      ...settings,
+      profiles: { ...settings.profiles, [`writer-${writer}-${i}`]: profile },
+    }));
+  }
+}
+
+void main(process.argv.slice(2));

@@ -1,0 +1,127 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { EVENT_TYPES } from "../../src/contract/event-types.ts";
+import type { Event } from "../../src/contract/schemas/event.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { type CliOptions, type CliResult, makeConfigDir, runCli } from "../support/run-cli.ts";
+
+let platform: RunningPlatform;
+beforeAll(async () => {
+  platform = await startPlatform();
+});
+afterAll(() => platform.stop());
+
+const service = (args: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
+  runCli(args, { ...options, env: { ...platform.env, ...options.env } });
+
+async function triggered(args: readonly string[], options: CliOptions = {}): Promise<Event> {
+  const { exitCode, stdout, stderr } = await service(["trigger", ...args, "--json"], options);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  return JSON.parse(stdout) as Event;
+}
+
+describe("service trigger", () => {
+  it.each(EVENT_TYPES)("makes %s happen", async (type) => {
+    const event = await triggered([type]);
+    expect(event).toMatchObject({ object: "event", type, livemode: false });
+    const { stdout } = await service(["events", "get", event.id, "--json"]);
+    expect(JSON.parse(stdout)).toEqual(event);
+  });
+
+  it("prints each call, then the event", async () => {
+    const { stdout, stderr } = await service(["trigger", "order.completed"]);
+    const lines = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split("\t"));
+    const id = lines[0]![3]!;
+    expect(lines).toEqual([
+      ["POST", "/v1/orders", "201", expect.stringMatching(/^ord_/)],
+      ["POST", `/v1/orders/${id}/complete`, "200", id],
+      ["EVENT", "order.completed", expect.stringMatching(/^evt_/)],
+    ]);
+    expect(stderr).toBe("");
+  });
+
+  it("sets fields by --override, each in the call that takes it", async () => {
+    const event = await triggered([
+      "payment.failed",
+      "--override",
+      "amount=7",
+      "metadata.plan=pro",
+      "--override",
+      "failure_code=insufficient_funds",
+    ]);
+    expect(event.data.object).toMatchObject({
+      amount: 7,
+      metadata: { plan: "pro" },
+      failure_code: "insufficient_funds",
+    });
+  });
+
+  it("changes with --override what an update changes", async () => {
+    const event = await triggered(["customer.updated", "--override", "email=ada.king@example.com"]);
+    expect(event.data.object).toMatchObject({ email: "ada.king@example.com" });
+    expect(event.data.previous).toHaveProperty("email");
+  });
+
+  it("says what --override may set", async () => {
+    expect(await service(["trigger", "order.completed", "--override", "status=done"])).toEqual({
+      exitCode: 2,
+      stdout: "",
+      stderr:
+        "Error: order.completed does not take --override status\nIt takes amount, currency, customer, metadata. Anything else: --data FILE.\n",
+    });
+  });
+
+  it("takes the whole object with --data, from a file or stdin", async () => {
+    const object = { id: "ord_mine", object: "order", amount: 12, extra: [1, { two: null }] };
+    const file = join(makeConfigDir(), "order.json");
+    writeFileSync(file, JSON.stringify(object));
+    expect((await triggered(["order.completed", "--data", file])).data.object).toEqual(object);
+    const fromStdin = await triggered(["order.completed", "--data", "-", "--override", "amount=13"], {
+      input: JSON.stringify(object),
+    });
+    expect(fromStdin.data.object).toEqual({ ...object, amount: 13 });
+  });
+
+  it.each([
+    ["{", "is not JSON"],
+    ["[]", "does not hold a JSON object"],
+  ])("refuses %s as --data", async (input, reason) => {
+    expect(await service(["trigger", "order.completed", "--data", "-"], { input })).toMatchObject({
+      exitCode: 1,
+      stdout: "",
+      stderr: expect.stringContaining(reason),
+    });
+  });
+
+  it("repeats by --count, an event a line with --json", async () => {
+    const { exitCode, stdout } = await service(["trigger", "customer.created", "--count", "20", "--json"]);
+    expect(exitCode).toBe(0);
+    const events = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Event);
+    expect(new Set(events.map(({ id }) => id)).size).toBe(20);
+  });
+
+  it("stops at the first failure, and says it", async () => {
+    const args = ["trigger", "customer.created", "--count", "20", "--override", "email=same@example.com"];
+    const { exitCode, stdout, stderr } = await service(args);
+    expect(exitCode).toBe(1);
+    expect(stdout.split("\n").filter((line) => line !== "")).toHaveLength(1);
+    expect(stderr).toContain("409 email_taken");
+  });
+
+  it("lists the types with the calls behind them", async () => {
+    const { stdout } = await service(["trigger", "--list", "--json"]);
+    const types = JSON.parse(stdout) as { type: string; calls: string[] }[];
+    expect(types.map(({ type }) => type)).toEqual([...EVENT_TYPES]);
+    expect(types.find(({ type }) => type === "order.completed")!.calls).toEqual([
+      "POST /v1/orders",
+      "POST /v1/orders/ID/complete",
+    ]);
+  });
+});

@@ -1,0 +1,129 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { json, listen, problem, startServer } from "../client/support/scripted-server.ts";
+import { BIN, cliEnv, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { SELF_SIGNED } from "../support/self-signed.ts";
+
+const KEY = { SERVICE_API_KEY: "sk_sandbox_x" };
+const customers = (baseUrl: string, env: Record<string, string> = {}, ...args: string[]) =>
+  runCli(["customers", "list", "--base-url", baseUrl, ...args], { env: { ...KEY, ...env } });
+
+describe("a platform that cannot be reached ends with 7", () => {
+  it("where nothing listens", async () => {
+    const server = createServer();
+    const url = await listen(server);
+    await new Promise((resolve) => server.close(resolve));
+    expect(await customers(url)).toEqual({
+      exitCode: 7,
+      stdout: "",
+      stderr: `Error: Nothing listens at ${new URL(url).host}\nStart the platform with \`service serve\`, or name another with --base-url.\n`,
+    });
+  });
+
+  it("where something else answers", async () => {
+    const { url } = await startServer((_request, response) =>
+      response.writeHead(200, { "content-type": "text/html" }).end("<html>Welcome to the hotel</html>"),
+    );
+    const { exitCode, stderr } = await customers(url, {}, "--json");
+    expect(exitCode).toBe(7);
+    expect(JSON.parse(stderr)).toMatchObject({ code: "not_the_platform", exit_code: 7 });
+  });
+});
+
+describe("a certificate of one's own", () => {
+  it("is refused, naming NODE_EXTRA_CA_CERTS, and taken once it stands there", async () => {
+    const list = { object: "list", data: [], has_more: false, next_cursor: null };
+    const server = createTlsServer(SELF_SIGNED, (_request, response) => {
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(list));
+    });
+    const url = (await listen(server)).replace("http:", "https:");
+    const { exitCode, stderr } = await customers(url);
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain("NODE_EXTRA_CA_CERTS");
+    const file = join(makeConfigDir(), "ca.pem");
+    writeFileSync(file, SELF_SIGNED.cert);
+    expect(await customers(url, { NODE_EXTRA_CA_CERTS: file })).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+  });
+});
+
+describe("a proxy of the environment", () => {
+  it("is used for other machines, and not for this one", async () => {
+    const list = { object: "list", data: [{ id: "cus_1" }], has_more: false, next_cursor: null };
+    const proxy = await startServer(json(200, list));
+    const env = { HTTP_PROXY: proxy.url };
+    expect(await customers("http://platform.test", env, "--insecure", "-q")).toMatchObject({
+      exitCode: 0,
+      stdout: "cus_1\n",
+    });
+    expect(proxy.seen.map(({ url }) => url)).toEqual(["http://platform.test/v1/customers?limit=20"]);
+    expect((await customers("http://127.0.0.1:9", env)).exitCode).toBe(7);
+    expect(proxy.seen).toHaveLength(1);
+  });
+});
+
+describe("the status of an error decides the exit code", () => {
+  it.each([
+    [401, "invalid_credential", 4, "Sign in again with `service login`"],
+    [403, "insufficient_scope", 5, "Use a key with that scope"],
+    [404, "not_found", 3, "request req_1"],
+    [400, "unsupported_version", 1, "update the older one"],
+    [410, "event_expired", 1, "410 event_expired"],
+  ])("%i %s: %i", async (status, code, expected, words) => {
+    const { url } = await startServer(problem(status, code));
+    const { exitCode, stdout, stderr } = await customers(url);
+    expect({ exitCode, stdout }).toEqual({ exitCode: expected, stdout: "" });
+    expect(stderr).toContain(words);
+  });
+
+  it("429 after retries: 6, saying when to come back", async () => {
+    const { url, seen } = await startServer(problem(429, "rate_limited", { "retry-after": "3600" }));
+    const { exitCode, stderr } = await customers(url);
+    expect(exitCode).toBe(6);
+    expect(stderr).toContain("try again in 3600 s");
+    expect(seen).toHaveLength(1);
+  });
+
+  it("500 after retries: 1, leaving the request id", async () => {
+    const { url, seen } = await startServer(problem(500, "internal_error"));
+    const { exitCode, stderr } = await customers(url);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("500 internal_error, request req_1\nThe fault is the platform's");
+    expect(seen).toHaveLength(4);
+  });
+});
+
+describe("a signal", () => {
+  it.each([
+    ["SIGINT", 130, "Interrupted\n"],
+    ["SIGTERM", 143, "Error: Terminated\n"],
+  ] as const)("%s ends a request under way: %i", async (signal, expected, words) => {
+    const server = createServer();
+    const url = await listen(server);
+    const child = spawn(process.execPath, [BIN, "customers", "list", "--base-url", url], {
+      env: cliEnv(KEY),
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let stderr = "";
+    child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+    await once(server, "request");
+    child.kill(signal);
+    expect(await once(child, "close")).toEqual([expected, null]);
+    expect(stderr).toBe(words);
+  });
+});
+
+describe("a platform of another version", () => {
+  it("may leave out fields, and send more than is known", async () => {
+    const { url } = await startServer(
+      json(200, { id: "cus_1", object: "customer", email: "a@example.com", created: "soon", new: 1 }),
+    );
+    const { exitCode, stdout } = await runCli(["customers", "get", "cus_1", "--base-url", url, "--json"], { env: KEY });
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ new: 1 });
+  });
+});

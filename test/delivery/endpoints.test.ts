@@ -1,0 +1,315 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { verify } from "../../src/webhooks/index.ts";
+import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
+import { LOOPBACK_SPELLINGS, OTHER_BLOCKED } from "./support/spellings.ts";
+
+const SECRET = /^whsec_[0-9A-Za-z_-]{43}$/;
+
+let platform: HostedPlatform;
+let strict: HostedPlatform;
+let receiver: ScriptedReceiver;
+
+beforeAll(async () => {
+  platform = await hostPlatform();
+  strict = await hostPlatform({ allowPrivateTargets: false });
+  receiver = await startScriptedReceiver();
+});
+afterAll(async () => {
+  await platform.close();
+  await strict.close();
+  await receiver.close();
+});
+
+const create = (body: object, api = platform.api) => api("POST", "/v1/webhook_endpoints", body);
+const good = { url: "https://hooks.example.com/in", events: ["order.completed"] };
+
+describe("creating an endpoint", () => {
+  it("answers it with its secret, which no other reply shows", async () => {
+    const reply = await create({ ...good, description: "orders" });
+    expect(reply.status).toBe(201);
+    expect(reply.body).toEqual({
+      id: expect.stringMatching(/^we_[0-9A-Za-z]{22}$/),
+      object: "webhook_endpoint",
+      url: good.url,
+      events: ["order.completed"],
+      description: "orders",
+      status: "enabled",
+      livemode: false,
+      created: expect.stringMatching(/Z$/),
+      secret_created: reply.body.created,
+      secret: expect.stringMatching(SECRET),
+    });
+    const { secret, ...shown } = reply.body;
+    const path = `/v1/webhook_endpoints/${shown.id}`;
+    expect((await platform.api("GET", path)).body).toEqual(shown);
+    expect((await platform.api("PATCH", path, {})).body).toEqual(shown);
+    const listed = await platform.api("GET", "/v1/webhook_endpoints");
+    expect(listed.body.data).toContainEqual(shown);
+    expect(JSON.stringify(listed.body)).not.toContain(secret);
+  });
+
+  it("again with the same Idempotency-Key answers the same secret", async () => {
+    const key = { "Idempotency-Key": "endpoint-1" };
+    const first = await platform.api("POST", "/v1/webhook_endpoints", good, key);
+    const second = await platform.api("POST", "/v1/webhook_endpoints", good, key);
+    expect(second.body).toEqual(first.body);
+    expect(second.headers.get("idempotent-replayed")).toBe("true");
+  });
+
+  it("takes wildcards and every exact type", async () => {
+    for (const events of [["*"], ["order.*", "customer.created"], ["webhook_endpoint.*"], ["webhook_endpoint.ping"]]) {
+      expect((await create({ ...good, events })).body.events).toEqual(events);
+    }
+  });
+
+  it.each([
+    [[], "too_few"],
+    [["order.complete"], "invalid_format"],
+    [["**"], "invalid_format"],
+    [["."], "invalid_format"],
+    [["order*"], "invalid_format"],
+    [["*.created"], "invalid_format"],
+    [["*", "*"], "duplicate"],
+    [Array.from({ length: 51 }, () => "*"), "too_many"],
+    ["*", "wrong_type"],
+  ])("refuses the subscriptions %j", async (events, code) => {
+    const reply = await create({ ...good, events });
+    expect(reply.status).toBe(400);
+    expect(reply.body.errors.map((error: { code: string }) => error.code)).toContain(code);
+  });
+
+  it("names the event type that was meant", async () => {
+    const { body } = await create({ ...good, events: ["order.complete"] });
+    expect(body.errors[0]).toMatchObject({ pointer: "/events/0", detail: expect.stringContaining("order.completed") });
+  });
+
+  it.each([
+    ["ftp://example.com/", "not_https"],
+    ["file:///etc/passwd", "not_https"],
+    ["javascript:alert(1)", "invalid_format"],
+    ["//example.com/", "invalid_format"],
+    ["/hook", "invalid_format"],
+    ["example.com", "invalid_format"],
+    ["https:example.com", "invalid_format"],
+    ["https://", "invalid_format"],
+    ["https://exa mple.com/", "invalid_format"],
+    ["https://example.com\\hook", "invalid_format"],
+    ["https://example.com:70000/", "invalid_format"],
+    ["https://example.com:0/", "out_of_range"],
+    ["https://ada@example.com/", "has_credentials"],
+    ["https://ada:secret@example.com/", "has_credentials"],
+    ["https://@example.com/", "has_credentials"],
+    ["https://example.com/#part", "has_fragment"],
+    ["https://example.com/#", "has_fragment"],
+    [`https://example.com/${"x".repeat(3000)}`, "too_long"],
+    ["", "invalid_format"],
+    [42, "wrong_type"],
+  ])("refuses the URL %s", async (url, code) => {
+    const reply = await create({ ...good, url });
+    expect(reply.status).toBe(400);
+    expect(reply.body).toMatchObject({ code: "invalid_request", errors: [{ pointer: "/url", code }] });
+  });
+
+  it("takes a URL of 2,048 characters, and an internationalized host as it is given", async () => {
+    const url = `https://example.com/${"x".repeat(2048 - 20)}`;
+    expect(url).toHaveLength(2048);
+    expect((await create({ ...good, url })).body.url).toBe(url);
+    expect((await create({ ...good, url: "https://bücher.example/ä?q=ö" })).body.url).toBe("https://bücher.example/ä?q=ö");
+  });
+
+  it("refuses unknown fields, and control characters in the description", async () => {
+    expect((await create({ ...good, secret: "whsec_mine" })).body.errors[0]).toMatchObject({ code: "unknown_field" });
+    expect((await create({ ...good, description: "a\u0007b" })).status).toBe(400);
+    expect((await create({ ...good, description: "x".repeat(513) })).status).toBe(400);
+  });
+
+  it("takes plain http in the sandbox of a platform that allows private targets, and nowhere else", async () => {
+    const url = "http://hooks.example.com/";
+    expect((await create({ ...good, url })).status).toBe(201);
+    for (const api of [platform.live, strict.api, strict.live]) {
+      expect((await create({ ...good, url }, api)).body.errors[0]).toMatchObject({ code: "not_https" });
+    }
+  });
+
+  it.each([...LOOPBACK_SPELLINGS, ...OTHER_BLOCKED])("refuses https://%s where targets must be public", async (host) => {
+    const reply = await create({ ...good, url: `https://${host}/` }, strict.api);
+    expect(reply.body.errors).toEqual([
+      { pointer: "/url", code: "blocked_target", detail: expect.stringContaining("--allow-private-targets") },
+    ]);
+  });
+
+  it("refuses the platform itself, however it is spelled", async () => {
+    const { port } = new URL(platform.baseUrl);
+    const hosts = ["127.0.0.1", "2130706433", "127.1", "localhost", "localhost.", "a.localhost", "0.0.0.0", "[::1]"];
+    for (const host of [...hosts, "[::]", "[::ffff:127.0.0.1]", "127.0.0.2"]) {
+      const reply = await create({ ...good, url: `http://${host}:${port}/v1/customers` });
+      expect(reply.body.errors?.[0], host).toMatchObject({ pointer: "/url", code: "own_platform" });
+    }
+    expect((await create({ ...good, url: `http://127.0.0.1:${Number(port) - 1}/` })).status).toBe(201);
+  });
+
+  it("keeps no secret in the database in clear", async () => {
+    const { secret } = (await create(good)).body;
+    const files = ["", "-wal"].map((suffix) => readFileSync(platform.database + suffix));
+    for (const file of files) expect(file.includes(secret.slice(6))).toBe(false);
+  });
+});
+
+describe("an environment", () => {
+  it("sees its own endpoints only", async () => {
+    const { id } = (await create(good)).body;
+    const path = `/v1/webhook_endpoints/${id}`;
+    for (const [method, suffix] of [
+      ["GET", ""],
+      ["PATCH", ""],
+      ["DELETE", ""],
+      ["POST", "/ping"],
+      ["POST", "/rotate_secret"],
+    ] as const) {
+      expect((await platform.live(method, path + suffix, method === "PATCH" ? {} : undefined)).status).toBe(404);
+    }
+    expect((await platform.live("GET", "/v1/webhook_endpoints")).body.data).toEqual([]);
+  });
+
+  it("has 100 endpoints at most", async () => {
+    const statuses: number[] = [];
+    for (let i = 0; i < 101; i++) statuses.push((await create(good, platform.live)).status);
+    expect(statuses).toEqual([...Array.from({ length: 100 }, () => 201), 409]);
+    expect((await create(good, platform.live)).body.code).toBe("endpoint_limit");
+    const { data } = (await platform.live("GET", "/v1/webhook_endpoints?limit=100")).body;
+    await platform.live("DELETE", `/v1/webhook_endpoints/${data[0].id}`);
+    expect((await create(good, platform.live)).status).toBe(201);
+  });
+});
+
+describe("changing an endpoint", () => {
+  it("changes what is given and nothing else", async () => {
+    const { secret, ...before } = (await create({ ...good, description: "old" })).body;
+    const path = `/v1/webhook_endpoints/${before.id}`;
+    const change = { url: "https://new.example.com/", events: ["*"], status: "disabled" };
+    expect((await platform.api("PATCH", path, change)).body).toEqual({ ...before, ...change });
+    expect((await platform.api("PATCH", path, { description: null })).body).toEqual({
+      ...before,
+      ...change,
+      description: null,
+    });
+    expect(secret).toMatch(SECRET);
+  });
+
+  it("checks the new URL as the first", async () => {
+    const path = `/v1/webhook_endpoints/${(await create(good, strict.api)).body.id}`;
+    for (const url of ["http://example.com/", "https://10.0.0.1/", "https://a:b@example.com/"]) {
+      expect((await strict.api("PATCH", path, { url })).status).toBe(400);
+    }
+    expect((await strict.api("GET", path)).body.url).toBe(good.url);
+  });
+
+  it("deletes it once", async () => {
+    const { id } = (await create(good)).body;
+    const path = `/v1/webhook_endpoints/${id}`;
+    expect((await platform.api("DELETE", path)).body).toEqual({ id, object: "webhook_endpoint", deleted: true });
+    expect((await platform.api("DELETE", path)).status).toBe(404);
+    expect((await platform.api("GET", path)).status).toBe(404);
+    expect((await platform.api("POST", `${path}/ping`)).status).toBe(404);
+  });
+
+  it("says what is wrong with an id", async () => {
+    const { detail } = (await platform.api("GET", "/v1/webhook_endpoints/we_nonsense")).body;
+    expect(detail).toContain("we_");
+  });
+});
+
+describe("a secret's rotation", () => {
+  /** The signatures of the next ping, checked with each secret. */
+  async function signedBy(id: string, path: string, secrets: string[]): Promise<boolean[]> {
+    const count = receiver.at(path).length;
+    await platform.api("POST", `/v1/webhook_endpoints/${id}/ping`);
+    await receiver.until(count + 1, path);
+    const { body: payload, headers } = receiver.at(path).at(-1)!;
+    const signatures = String(headers["service-signature"]).match(/v1=/g) ?? [];
+    const verified = secrets.map((secret) => {
+      try {
+        verify({ payload, header: headers["service-signature"], secrets: secret });
+        return true;
+      } catch {
+        return false;
+      }
+    });
+    expect(signatures).toHaveLength(verified.filter(Boolean).length);
+    return verified;
+  }
+
+  it("lets both sign until the overlap ends", async () => {
+    const path = "/rotated";
+    const { id, secret: first } = (await create({ url: receiver.url + path, events: ["*"] })).body;
+    expect(await signedBy(id, path, [first])).toEqual([true]);
+
+    const rotated = await platform.api("POST", `/v1/webhook_endpoints/${id}/rotate_secret`, { overlap_seconds: 60 });
+    expect(rotated.status).toBe(200);
+    const second = rotated.body.secret;
+    expect(second).toMatch(SECRET);
+    expect(second).not.toBe(first);
+    expect(await signedBy(id, path, [first, second])).toEqual([true, true]);
+
+    await platform.api("POST", "/v1/test_clock/advance", { seconds: 61 });
+    expect(await signedBy(id, path, [first, second])).toEqual([false, true]);
+
+    const third = (await platform.api("POST", `/v1/webhook_endpoints/${id}/rotate_secret`, { overlap_seconds: 0 })).body
+      .secret;
+    expect(await signedBy(id, path, [first, second, third])).toEqual([false, false, true]);
+  });
+
+  it("overlaps for a day unless told otherwise, and tells the secret's age", async () => {
+    const path = "/day";
+    const made = (await create({ url: receiver.url + path, events: ["*"] })).body;
+    await platform.api("POST", "/v1/test_clock/advance", { seconds: 3600 });
+    const rotated = (await platform.api("POST", `/v1/webhook_endpoints/${made.id}/rotate_secret`)).body;
+    expect(rotated.created).toBe(made.created);
+    expect(Date.parse(rotated.secret_created) - Date.parse(made.secret_created)).toBeGreaterThanOrEqual(3_600_000);
+    await platform.api("POST", "/v1/test_clock/advance", { seconds: 86_000 });
+    expect(await signedBy(made.id, path, [made.secret, rotated.secret])).toEqual([true, true]);
+    await platform.api("POST", "/v1/test_clock/advance", { seconds: 500 });
+    expect(await signedBy(made.id, path, [made.secret, rotated.secret])).toEqual([false, true]);
+  });
+
+  it.each([-1, 604_801, 1.5, "60", null])("refuses an overlap of %j", async (overlap) => {
+    const { id } = (await create(good)).body;
+    const reply = await platform.api("POST", `/v1/webhook_endpoints/${id}/rotate_secret`, { overlap_seconds: overlap });
+    expect(reply.status).toBe(400);
+  });
+});
+
+describe("a ping", () => {
+  it("goes to its endpoint alone, whatever that subscribes to", async () => {
+    const pinged = (await create({ url: `${receiver.url}/pinged`, events: ["order.completed"] })).body;
+    const other = (await create({ url: `${receiver.url}/other`, events: ["*"] })).body;
+    const reply = await platform.api("POST", `/v1/webhook_endpoints/${pinged.id}/ping`);
+    expect(reply.status).toBe(201);
+    expect(reply.body).toMatchObject({
+      object: "event",
+      type: "webhook_endpoint.ping",
+      livemode: false,
+      data: { object: { id: pinged.id, object: "webhook_endpoint" } },
+      request: { id: reply.headers.get("request-id") },
+    });
+    expect(JSON.stringify(reply.body)).not.toContain("whsec_");
+    await receiver.until(1, "/pinged");
+    const [received] = receiver.at("/pinged");
+    expect(JSON.parse(received!.body)).toEqual(reply.body);
+    const deliveries = (await platform.api("GET", `/v1/deliveries?event=${reply.body.id}`)).body.data;
+    expect(deliveries.map((delivery: { endpoint: string }) => delivery.endpoint)).toEqual([pinged.id]);
+    await platform.api("POST", `/v1/webhook_endpoints/${other.id}/ping`);
+    await receiver.until(1, "/other");
+    expect(receiver.at("/pinged")).toHaveLength(1);
+  });
+
+  it("is refused while the endpoint is disabled", async () => {
+    const { id } = (await create(good)).body;
+    await platform.api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
+    const reply = await platform.api("POST", `/v1/webhook_endpoints/${id}/ping`);
+    expect(reply.status).toBe(409);
+    expect(reply.body.code).toBe("endpoint_disabled");
+  });
+});

@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ReadyFrame } from "../../src/contract/listen.ts";
+import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
+import { listenTo } from "./support/listen-socket.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
+
+let platform: HostedPlatform;
+let receiver: ScriptedReceiver;
+
+beforeAll(async () => {
+  platform = await hostPlatform();
+  receiver = await startScriptedReceiver();
+});
+afterAll(async () => {
+  await platform.close();
+  await receiver.close();
+});
+
+const listen = (query = "") => listenTo(platform.baseUrl, platform.sandboxKey, query);
+const replay = (event: string, body?: object) => platform.api("POST", `/v1/events/${event}/replay`, body);
+
+async function createEndpoint(path: string, events = ["*"]): Promise<string> {
+  return (await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events })).body.id;
+}
+
+let names = 0;
+async function createEvent(): Promise<string> {
+  const data = { id: `ord_${names++}` };
+  return (await platform.api("POST", "/v1/events", { type: "order.completed", data })).body.id;
+}
+
+describe("a replay", () => {
+  it("sends the same bytes to every enabled endpoint that subscribes, in new deliveries", async () => {
+    const first = await createEndpoint("/one");
+    const event = await createEvent();
+    await receiver.until(1, "/one");
+    const later = await createEndpoint("/two", ["order.*"]);
+    const other = await createEndpoint("/three", ["customer.*"]);
+    const disabled = await createEndpoint("/four");
+    await platform.api("PATCH", `/v1/webhook_endpoints/${disabled}`, { status: "disabled" });
+
+    const reply = await replay(event);
+    expect(reply.status).toBe(201);
+    expect(reply.body).toEqual({ object: "replay", event, deliveries: [expect.any(String), expect.any(String)] });
+    await receiver.until(2, "/one");
+    await receiver.until(1, "/two");
+    const bodies = [...receiver.at("/one"), ...receiver.at("/two")].map(({ body }) => body);
+    expect(new Set(bodies).size).toBe(1);
+    const { data } = (await platform.api("GET", `/v1/deliveries?event=${event}`)).body;
+    expect(data).toHaveLength(3);
+    expect(data.map(({ id }: { id: string }) => id)).toEqual(expect.arrayContaining(reply.body.deliveries));
+    expect(receiver.at("/three")).toEqual([]);
+    expect(receiver.at("/four")).toEqual([]);
+    for (const id of [first, later, other, disabled]) await platform.api("DELETE", `/v1/webhook_endpoints/${id}`);
+  });
+
+  it("goes to one endpoint where one is named, whatever that subscribes to", async () => {
+    const named = await createEndpoint("/named", ["customer.*"]);
+    const other = await createEndpoint("/unnamed");
+    const event = await createEvent();
+    await receiver.until(1, "/unnamed");
+    expect((await replay(event, { endpoint: named })).body.deliveries).toHaveLength(1);
+    await receiver.until(1, "/named");
+    expect(receiver.at("/unnamed")).toHaveLength(1);
+    await platform.api("PATCH", `/v1/webhook_endpoints/${named}`, { status: "disabled" });
+    expect((await replay(event, { endpoint: named })).body.code).toBe("endpoint_disabled");
+    expect((await replay(event, { endpoint: "we_0000000000000000000000" })).body.errors).toMatchObject([
+      { pointer: "/endpoint", code: "unknown" },
+    ]);
+    for (const id of [named, other]) await platform.api("DELETE", `/v1/webhook_endpoints/${id}`);
+  });
+
+  it("of what is not there is 404, in another environment too", async () => {
+    const event = await createEvent();
+    expect((await platform.live("POST", `/v1/events/${event}/replay`)).status).toBe(404);
+    expect((await replay("evt_nonsense")).status).toBe(404);
+  });
+});
+
+describe("listeners", () => {
+  it("get replays, marked with the place to resume from, and record each as one more attempt", async () => {
+    const socket = await listen();
+    const event = await createEvent();
+    await socket.until(1);
+    socket.ack(1);
+    await replay(event);
+    await socket.until(2);
+    socket.ack(2);
+    const [original, again] = socket.events;
+    expect(again).toMatchObject({ seq: 2, id: event, type: "order.completed", body: original!.body });
+    expect(original).not.toHaveProperty("cursor");
+    expect(again!.cursor).toMatch(/^evt_/);
+    expect(again!.cursor).not.toBe(event);
+    await expect
+      .poll(async () => (await platform.api("GET", `/v1/deliveries?event=${event}`)).body.data[0]?.attempt_count)
+      .toBe(2);
+    const { data } = (await platform.api("GET", `/v1/deliveries?event=${event}`)).body;
+    expect(data).toMatchObject([{ endpoint: null, listener: expect.stringMatching(/^lsn_/), status: "succeeded" }]);
+    const retry = await platform.api("POST", `/v1/deliveries/${data[0].id}/retry`);
+    expect([retry.status, retry.body.code]).toEqual([409, "delivery_not_retryable"]);
+    expect((await platform.api("GET", `/v1/events/${again!.cursor}`)).status).toBe(404);
+    await socket.close();
+  });
+
+  it("get events and replays in the order in which they happened, however they resume", async () => {
+    const start = await createEvent();
+    const socket = await listen("?window=1024");
+    const made: string[] = [];
+    for (let i = 0; i < 4; i++) {
+      made.push(await createEvent());
+      if (i % 2 === 1) {
+        await replay(made[0]!);
+        await replay(start);
+        made.push(made[0]!, start);
+      }
+    }
+    await socket.until(made.length);
+    expect(socket.events.map(({ id }) => id)).toEqual(made);
+    // From behind each place, what follows it comes, and nothing else.
+    const places = socket.events.map(({ id, cursor }) => cursor ?? id);
+    for (const [index, place] of places.entries()) {
+      const rest = made.slice(index + 1);
+      const resumed = await listen(`?after=${place}`);
+      await resumed.until(rest.length);
+      const next = await createEvent();
+      made.push(next);
+      await resumed.until(rest.length + 1);
+      expect(resumed.events.map(({ id }) => id)).toEqual([...rest, next]);
+      await resumed.close();
+    }
+    await socket.close();
+  });
+
+  it("start behind a replay where that is the newest thing", async () => {
+    const event = await createEvent();
+    await replay(event);
+    const socket = await listen();
+    const { cursor } = socket.frames[0] as ReadyFrame;
+    await socket.close();
+    const next = await createEvent();
+    const resumed = await listen(`?after=${cursor}`);
+    await resumed.until(1);
+    expect(resumed.events.map(({ id }) => id)).toEqual([next]);
+    await resumed.close();
+  });
+
+  it("get only the replays of types that they subscribe to, and those since a time", async () => {
+    const event = await createEvent();
+    const customers = await listen("?events=customer.*");
+    await replay(event);
+    await platform.api("POST", "/v1/customers", { email: `${names++}@example.com` });
+    await customers.until(1);
+    expect(customers.events.map(({ type }) => type)).toEqual(["customer.created"]);
+    await customers.close();
+    await platform.api("POST", "/v1/test_clock/advance", { seconds: 3600 });
+    await replay(event);
+    const recent = await listen("?after=-60");
+    await recent.until(1);
+    expect(recent.events.map(({ id }) => id)).toEqual([event]);
+    await recent.close();
+  });
+});
+
+describe("an event older than 30 days", () => {
+  it("cannot be replayed", async () => {
+    const event = await createEvent();
+    const endpoint = await createEndpoint("/old");
+    await platform.api("POST", "/v1/test_clock/advance", { seconds: 30 * 86_400 - 60 });
+    expect((await replay(event)).status).toBe(201);
+    await platform.api("POST", "/v1/test_clock/advance", { seconds: 120 });
+    for (const body of [{}, { endpoint }]) {
+      const reply = await replay(event, body);
+      expect([reply.status, reply.body.code]).toEqual([410, "event_expired"]);
+    }
+    expect((await replay(await createEvent())).status).toBe(201);
+  });
+});

@@ -1,0 +1,204 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { lowestIdAt } from "../../src/contract/ids.ts";
+import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
+import { listenTo } from "./support/listen-socket.ts";
+import { createMinuteClock, type MinuteClock } from "./support/minute-clock.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
+
+const DAY = 86_400;
+
+let clock: MinuteClock;
+let platform: HostedPlatform;
+let receiver: ScriptedReceiver;
+
+beforeEach(async () => {
+  clock = createMinuteClock();
+  platform = await hostPlatform({ clock });
+  receiver = await startScriptedReceiver(({ path }, response) => response.writeHead(path === "/500" ? 500 : 200).end());
+});
+afterEach(async () => {
+  await platform.close();
+  await receiver.close();
+});
+
+const advance = (seconds: number) => platform.api("POST", "/v1/test_clock/advance", { seconds });
+
+/** Lets the periodic tasks run once, and resolves when they have ended. */
+async function sweep(): Promise<void> {
+  const tasks = clock.waiting();
+  expect(tasks).toBeGreaterThan(0);
+  clock.passMinute();
+  await expect.poll(() => clock.waiting(), { timeout: 20_000 }).toBe(tasks);
+}
+
+async function createEndpoint(path: string): Promise<string> {
+  return (await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events: ["*"] })).body.id;
+}
+
+let names = 0;
+async function createEvent(api = platform.api): Promise<string> {
+  await api("POST", "/v1/customers", { email: `${names++}@example.com` });
+  return (await api("GET", "/v1/events?limit=1")).body.data[0].id;
+}
+
+const count = async (list: string, api = platform.api) =>
+  (await api("GET", `/v1/${list}${list.includes("?") ? "&" : "?"}limit=100`)).body.data.length;
+
+describe("after 30 days", () => {
+  it("events, ended deliveries and their attempts are removed; younger ones and live ones stay", async () => {
+    await createEndpoint("/200");
+    await createEndpoint("/500");
+    const old = await createEvent();
+    await createEvent(platform.live);
+    await receiver.until(2);
+    await advance(4 * DAY);
+    expect(await count("deliveries")).toBe(2);
+    const [failed] = (await platform.api("GET", "/v1/deliveries?status=failed")).body.data;
+    await advance(25 * DAY);
+    const young = await createEvent();
+    await sweep();
+    expect((await platform.api("GET", `/v1/events/${old}`)).status).toBe(200);
+    await advance(2 * DAY);
+    await sweep();
+    expect((await platform.api("GET", `/v1/events/${old}`)).status).toBe(404);
+    // Its last attempts were made in the third day of its retries: they are not that old.
+    expect((await platform.api("GET", `/v1/deliveries?event=${old}`)).body.data).toMatchObject([{ id: failed.id }]);
+    await advance(3 * DAY);
+    await sweep();
+    expect((await platform.api("GET", `/v1/deliveries/${failed.id}`)).status).toBe(404);
+    expect((await platform.api("GET", `/v1/events/${young}`)).status).toBe(200);
+    expect(await count("events")).toBe(1);
+    expect(await count("deliveries")).toBe(2);
+    expect(await count("events", platform.live)).toBe(1);
+    // What is gone has expired, as far as a replay is concerned.
+    expect((await platform.api("POST", `/v1/events/${old}/replay`)).body.code).toBe("event_expired");
+  });
+
+  it("an event that a pending delivery still needs stays until that has ended", async () => {
+    const old = await createEvent();
+    await advance(29 * DAY);
+    const endpoint = await createEndpoint("/500");
+    const [id] = (await platform.api("POST", `/v1/events/${old}/replay`, { endpoint })).body.deliveries;
+    await receiver.until(1);
+    await advance(2 * DAY);
+    await sweep();
+    expect((await platform.api("GET", `/v1/events/${old}`)).status).toBe(200);
+    await advance(2 * DAY);
+    expect((await platform.api("GET", `/v1/deliveries/${id}`)).body.status).toBe("failed");
+    await sweep();
+    expect((await platform.api("GET", `/v1/events/${old}`)).status).toBe(404);
+    // The delivery is younger than its event, and cannot be tried without it.
+    const retry = await platform.api("POST", `/v1/deliveries/${id}/retry`);
+    expect([retry.status, retry.body.code]).toEqual([410, "event_expired"]);
+  });
+
+  it("thousands of rows go in small transactions, while writes go on", async () => {
+    await createEndpoint("/200");
+    for (let i = 0; i < 1300; i += 50) await Promise.all(Array.from({ length: 50 }, () => createEvent()));
+    await receiver.until(1300);
+    await expect.poll(() => count("deliveries?status=pending")).toBe(0);
+    await advance(31 * DAY);
+    const sweeping = sweep();
+    let writes = 0;
+    let swept = false;
+    const writing = (async () => {
+      while (!swept) {
+        expect((await platform.api("POST", "/v1/customers", { email: `w${writes++}@example.com` })).status).toBe(201);
+      }
+    })();
+    await sweeping;
+    swept = true;
+    await writing;
+    expect(writes).toBeGreaterThan(1);
+    expect(await count("events")).toBe(Math.min(100, writes));
+    const { data } = (await platform.api("GET", "/v1/deliveries?limit=100")).body;
+    expect(data.length).toBe(Math.min(100, writes));
+    expect(platform.complaints).toEqual([]);
+  });
+});
+
+describe("after 24 hours", () => {
+  it("an Idempotency-Key is forgotten", async () => {
+    const key = { "Idempotency-Key": "k" };
+    const make = (email: string) => platform.api("POST", "/v1/customers", { email }, key);
+    expect((await make("k1@example.com")).status).toBe(201);
+    await advance(DAY - 60);
+    await sweep();
+    expect((await make("k2@example.com")).body.code).toBe("idempotency_key_reused");
+    await advance(120);
+    await sweep();
+    expect((await make("k2@example.com")).status).toBe(201);
+  });
+});
+
+describe("a disabled endpoint's deliveries", () => {
+  it("end with their 3 days without anybody moving the clock's end past them", async () => {
+    const endpoint = await createEndpoint("/500");
+    await createEvent();
+    await receiver.until(1);
+    await expect.poll(async () => (await platform.api("GET", "/v1/deliveries")).body.data[0].attempt_count).toBe(1);
+    await platform.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status: "disabled" });
+    await sweep();
+    expect(await count("deliveries?status=pending")).toBe(1);
+    clock.now = () => Date.now() + 3 * DAY * 1000 + 60_000;
+    await sweep();
+    expect((await platform.api("GET", "/v1/deliveries")).body.data).toMatchObject([{ status: "failed", attempt_count: 2 }]);
+  });
+});
+
+describe("a listener that asks for what was removed", () => {
+  const gapOf = async (query: string) => {
+    const socket = await listenTo(platform.baseUrl, platform.sandboxKey, query);
+    const gap = socket.frames.find(({ frame }) => frame === "gap");
+    await expect.poll(() => socket.frames.length).toBeGreaterThan(0);
+    const events = socket.events.map(({ id }) => id);
+    await socket.close();
+    return { gap, events };
+  };
+
+  it("is told of the gap, by id and by time, and gets what is left", async () => {
+    const gone: string[] = [];
+    for (let i = 0; i < 3; i++) gone.push(await createEvent());
+    await advance(29 * DAY);
+    const kept = await createEvent();
+    await advance(2 * DAY);
+    const before = await listenTo(platform.baseUrl, platform.sandboxKey, `?after=${gone[0]}`);
+    await before.until(3);
+    expect(before.frames.some(({ frame }) => frame === "gap")).toBe(false);
+    await before.close();
+    await sweep();
+
+    for (const id of gone.slice(0, 2)) {
+      const socket = await listenTo(platform.baseUrl, platform.sandboxKey, `?after=${id}`);
+      await socket.until(1);
+      expect(socket.frames[1]).toEqual({ frame: "gap", from: id, to: kept });
+      expect(socket.events.map((event) => event.id)).toEqual([kept]);
+      await socket.close();
+    }
+    // Behind the last one that was removed nothing is missing.
+    const last = await listenTo(platform.baseUrl, platform.sandboxKey, `?after=${gone[2]}`);
+    await last.until(1);
+    expect(last.frames.some(({ frame }) => frame === "gap")).toBe(false);
+    await last.close();
+
+    const { now } = await platform.api("GET", "/v1/test_clock").then(({ body }) => body);
+    const all = await listenTo(platform.baseUrl, platform.sandboxKey, `?after=-${40 * DAY}`);
+    await all.until(1);
+    expect(all.frames[1]).toMatchObject({ frame: "gap", to: kept });
+    const { from } = all.frames[1] as { from: string };
+    expect(from <= lowestIdAt("event", Date.parse(now) - 40 * DAY * 1000 + 60_000)).toBe(true);
+    await all.close();
+
+    const recent = await listenTo(platform.baseUrl, platform.sandboxKey, `?after=-${3 * DAY}`);
+    await recent.until(1);
+    expect(recent.frames.some(({ frame }) => frame === "gap")).toBe(false);
+    await recent.close();
+  });
+
+  it("is told of a gap for an id that was never here", async () => {
+    await createEvent();
+    expect(await gapOf("?after=evt_0000000000000000000001")).toMatchObject({
+      gap: { frame: "gap", from: "evt_0000000000000000000001" },
+    });
+  });
+});

@@ -1,0 +1,65 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Activity } from "../../../src/platform/activity.ts";
+import { type Platform, type PlatformSettings, startPlatform } from "../../../src/platform/start.ts";
+import { type Api, apiOf } from "../../support/api.ts";
+
+/** The platform in this process, on a file of its own. */
+export interface HostedPlatform {
+  baseUrl: string;
+  /** The database's file. */
+  database: string;
+  api: Api;
+  live: Api;
+  sandboxKey: string;
+  activities: Activity[];
+  /** What it logged as warnings and errors. */
+  complaints: string[];
+  /** Stops it and starts it again on the same file. */
+  restart(settings?: Partial<PlatformSettings>): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Private targets are allowed unless the settings say otherwise. */
+export async function hostPlatform(settings: Partial<PlatformSettings> = {}): Promise<HostedPlatform> {
+  const folder = mkdtempSync(join(tmpdir(), "service-delivery-"));
+  const activities: Activity[] = [];
+  const complaints: string[] = [];
+  const complain = (_fields: object, message: string) => complaints.push(message);
+  const start = (more: Partial<PlatformSettings>) =>
+    startPlatform({
+      host: "127.0.0.1",
+      port: 0,
+      database: join(folder, "platform.db"),
+      version: "test",
+      log: { info: () => {}, warn: complain, error: complain },
+      report: (activity) => activities.push(activity),
+      allowPrivateTargets: true,
+      ...settings,
+      ...more,
+    });
+  let platform: Platform = await start({});
+  const { sandbox, live } = platform.firstAccount!.keys;
+  const hosted: HostedPlatform = {
+    baseUrl: platform.baseUrl,
+    database: join(folder, "platform.db"),
+    api: apiOf(platform.baseUrl, sandbox),
+    live: apiOf(platform.baseUrl, live),
+    sandboxKey: sandbox,
+    activities,
+    complaints,
+    async restart(more = {}) {
+      await platform.close();
+      platform = await start(more);
+      hosted.baseUrl = platform.baseUrl;
+      hosted.api = apiOf(platform.baseUrl, sandbox);
+      hosted.live = apiOf(platform.baseUrl, live);
+    },
+    async close() {
+      await platform.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  return hosted;
+}

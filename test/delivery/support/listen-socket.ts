@@ -1,0 +1,47 @@
+import { vi } from "vitest";
+import { WebSocket } from "ws";
+import { LISTEN_PATH, LISTEN_SUBPROTOCOL, type EventFrame, type PlatformFrame } from "../../../src/contract/listen.ts";
+
+/** A listening client that does what the test says. */
+export interface ListenSocket {
+  frames: PlatformFrame[];
+  events: EventFrame[];
+  /** Resolves once so many events came. */
+  until(count: number): Promise<void>;
+  ack(seq: number): void;
+  close(): Promise<void>;
+}
+
+/** Connects and resolves with the `ready` frame behind it. */
+export async function listenTo(baseUrl: string, key: string, query = ""): Promise<ListenSocket> {
+  const url = `${baseUrl.replace("http", "ws")}${LISTEN_PATH}${query}`;
+  const socket = new WebSocket(url, LISTEN_SUBPROTOCOL, { headers: { Authorization: `Bearer ${key}` } });
+  const frames: PlatformFrame[] = [];
+  const events: EventFrame[] = [];
+  socket.on("message", (data: Buffer) => {
+    const frame = JSON.parse(data.toString("utf8")) as PlatformFrame;
+    frames.push(frame);
+    if (frame.frame === "event") events.push(frame);
+  });
+  await new Promise<void>((resolve, reject) => {
+    socket.once("message", () => resolve());
+    socket.once("error", reject);
+  });
+  return {
+    frames,
+    events,
+    until: (count) =>
+      vi.waitFor(
+        () => {
+          if (events.length < count) throw new Error(`${events.length} of ${count} events came`);
+        },
+        { timeout: 10_000, interval: 5 },
+      ),
+    ack: (seq) => socket.send(JSON.stringify({ frame: "ack", seq, status_code: 200, duration_ms: 1 })),
+    close: () =>
+      new Promise((resolve) => {
+        socket.once("close", () => resolve());
+        socket.close();
+      }),
+  };
+}

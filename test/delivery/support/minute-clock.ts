@@ -1,0 +1,27 @@
+import type { Clock } from "../../../src/platform/ports.ts";
+import { systemClock } from "../../../src/platform/system.ts";
+
+/** The machine's clock, but what waits for a minute or longer waits until the test lets it pass. */
+export interface MinuteClock extends Clock {
+  passMinute(): void;
+  /** How many wait. */
+  waiting(): number;
+}
+
+export function createMinuteClock(): MinuteClock {
+  let waiting: (() => void)[] = [];
+  return {
+    now: systemClock.now,
+    after(milliseconds, callback) {
+      if (milliseconds < 60_000) return systemClock.after(milliseconds, callback);
+      waiting.push(callback);
+      return () => {
+        waiting = waiting.filter((other) => other !== callback);
+      };
+    },
+    passMinute() {
+      for (const callback of waiting.splice(0)) callback();
+    },
+    waiting: () => waiting.length,
+  };
+}

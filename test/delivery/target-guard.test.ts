@@ -1,0 +1,151 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo, LookupFunction } from "node:net";
+import { Agent, request } from "undici";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createTargetGuard, refusalOfAddress } from "../../src/platform/delivery/target-guard.ts";
+import { LOOPBACK_SPELLINGS, OTHER_BLOCKED, PUBLIC } from "./support/spellings.ts";
+
+let trap: Server;
+let trap6: Server;
+let port: number;
+/** Connections that the trap accepted. */
+let hits = 0;
+
+beforeAll(async () => {
+  const listener = (_request: unknown, response: { end(): void }) => response.end();
+  trap = createServer(listener).on("connection", () => (hits += 1));
+  trap6 = createServer(listener).on("connection", () => (hits += 1));
+  await new Promise<void>((resolve) => {
+    trap.listen(0, "0.0.0.0", resolve);
+  });
+  ({ port } = trap.address() as AddressInfo);
+  await new Promise<void>((resolve) => {
+    trap6.listen({ port, host: "::1" }, resolve);
+  });
+});
+afterAll(() => {
+  trap.close();
+  trap6.close();
+});
+
+type Answers = string[] | Error;
+
+/** A resolver that gives one answer after the other, the last one again and again. */
+function resolver(...answers: Answers[]): LookupFunction & { asked: number } {
+  const lookup = (_hostname: string, _options: unknown, callback: Parameters<LookupFunction>[2]) => {
+    const answer = answers[Math.min(lookup.asked, answers.length - 1)]!;
+    lookup.asked += 1;
+    process.nextTick(() => {
+      if (answer instanceof Error) callback(answer, []);
+      else callback(null, answer.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })));
+    });
+  };
+  lookup.asked = 0;
+  return lookup;
+}
+
+/** Tries to reach a URL as a delivery would; answers the error, or "reached". */
+async function reach(url: string, lookup: LookupFunction, allowPrivate = false): Promise<string> {
+  const agent = new Agent({ connect: createTargetGuard({ allowPrivate, lookup }).connector });
+  try {
+    await request(url, { dispatcher: agent, signal: AbortSignal.timeout(2000) });
+    return "reached";
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return `${code}: ${message}`;
+  } finally {
+    await agent.destroy();
+  }
+}
+
+const never = resolver(["127.0.0.1"]);
+
+describe("a literal address", () => {
+  it.each([...LOOPBACK_SPELLINGS, ...OTHER_BLOCKED])("%s is refused before any connection", async (host) => {
+    const before = hits;
+    const guard = createTargetGuard({ allowPrivate: false, lookup: never });
+    const refusal = guard.refusalOf(new URL(`https://${host}/`));
+    expect(refusal).toEqual(expect.any(String));
+    for (const protocol of ["https", "http"]) {
+      expect(await reach(`${protocol}://${host}:${port}/`, never)).toMatch(new RegExp(`^EBLOCKED: .* is ${refusal}$`));
+    }
+    expect(hits).toBe(before);
+  });
+
+  it.each(PUBLIC)("%s is none of those", (host) => {
+    const guard = createTargetGuard({ allowPrivate: false, lookup: never });
+    expect(guard.refusalOf(new URL(`https://${host}/`))).toBeUndefined();
+  });
+
+  it("with a zone is judged without it", () => {
+    expect(refusalOfAddress("fe80::1%eth0")).toBeDefined();
+    expect(refusalOfAddress("2606:4700:4700::1111%eth0")).toBeUndefined();
+  });
+
+  it("reaches loopback where private targets are allowed", async () => {
+    for (const host of ["127.0.0.1", "2130706433", "[::1]"]) {
+      expect(await reach(`http://${host}:${port}/`, never, true)).toBe("reached");
+    }
+  });
+});
+
+describe("a name", () => {
+  const blocked: [string, Answers][] = [
+    ["to loopback", ["127.0.0.1"]],
+    ["to IPv6 loopback", ["::1"]],
+    ["to a public and a private address", ["8.8.8.8", "127.0.0.1"]],
+    ["to a private and a public address", ["10.0.0.1", "8.8.8.8"]],
+    ["to a mapped loopback address", ["::ffff:127.0.0.1"]],
+    ["to the metadata address", ["169.254.169.254"]],
+    ["to a translated address", ["64:ff9b::7f00:1"]],
+  ];
+  it.each(blocked)("that resolves %s is refused", async (_what, answer) => {
+    const before = hits;
+    expect(await reach(`https://hooks.example:${port}/`, resolver(answer))).toMatch(/^EBLOCKED: hooks\.example \(/);
+    expect(hits).toBe(before);
+  });
+
+  it("that changes its answer after a check is judged by the answer that the connection uses", async () => {
+    const rebinding = resolver(["8.8.8.8"], ["127.0.0.1"]);
+    // The check that anybody could make beforehand.
+    await new Promise((resolve) => rebinding("hooks.example", {}, resolve));
+    const before = hits;
+    expect(await reach(`https://hooks.example:${port}/`, rebinding)).toMatch(/^EBLOCKED: /);
+    expect(rebinding.asked).toBe(2);
+    expect(hits).toBe(before);
+  });
+
+  it("is asked for again at every connection", async () => {
+    const lookup = resolver(["127.0.0.1"]);
+    for (let i = 0; i < 3; i++) expect(await reach(`http://hooks.example:${port}/`, lookup, true)).toBe("reached");
+    expect(lookup.asked).toBe(3);
+  });
+
+  it("over plain http is refused, whatever it resolves to", async () => {
+    expect(await reach(`http://hooks.example:${port}/`, resolver(["8.8.8.8"]))).toMatch(/^EBLOCKED: .*not https/);
+  });
+
+  it("that cannot be resolved, or to nothing, says so", async () => {
+    const failure = Object.assign(new Error("no such name"), { code: "ENOTFOUND" });
+    expect(await reach(`https://hooks.example:${port}/`, resolver(failure))).toMatch(/^ENOTFOUND: /);
+    expect(await reach(`https://hooks.example:${port}/`, resolver([]))).toMatch(/^ENOTFOUND: /);
+  });
+
+  it("is looked up once for connections that wait at the same time", async () => {
+    let asked = 0;
+    let answer = () => {};
+    const slow: LookupFunction = (_hostname, _options, callback) => {
+      asked += 1;
+      answer = () => callback(null, [{ address: "127.0.0.1", family: 4 }]);
+    };
+    const agent = new Agent({ connect: createTargetGuard({ allowPrivate: true, lookup: slow }).connector });
+    const all = Promise.all(
+      [1, 2, 3].map(async () => (await request(`http://hooks.example:${port}/`, { dispatcher: agent })).body.dump()),
+    );
+    await expect.poll(() => asked).toBe(1);
+    answer();
+    await all;
+    expect(asked).toBe(1);
+    await agent.destroy();
+  });
+});

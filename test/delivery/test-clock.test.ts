@@ -1,0 +1,239 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
+
+const DAY = 86_400;
+
+let platform: HostedPlatform;
+let receiver: ScriptedReceiver;
+let answer: (path: string) => number;
+
+beforeEach(async () => {
+  answer = () => 500;
+  platform = await hostPlatform();
+  receiver = await startScriptedReceiver(({ path }, response) => response.writeHead(answer(path)).end());
+});
+afterEach(async () => {
+  await platform.close();
+  await receiver.close();
+});
+
+const advance = (seconds: number) => platform.api("POST", "/v1/test_clock/advance", { seconds });
+const seconds = (timestamp: string) => Date.parse(timestamp) / 1000;
+
+async function createEndpoint(path: string): Promise<string> {
+  return (await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events: ["*"] })).body.id;
+}
+
+async function createCustomers(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    await platform.api("POST", "/v1/customers", { email: `${i}@${receiver.received.length}.example.com` });
+  }
+}
+
+interface Attempt {
+  at: string;
+  status_code: number | null;
+}
+
+async function attemptsOf(): Promise<Map<string, Attempt[]>> {
+  const found = new Map<string, Attempt[]>();
+  const { data } = (await platform.api("GET", "/v1/deliveries?limit=100")).body;
+  for (const { id } of data) found.set(id, (await platform.api("GET", `/v1/deliveries/${id}`)).body.attempts);
+  return found;
+}
+
+describe("the test clock", () => {
+  it("runs with real time until it is moved, and keeps its offset over a restart", async () => {
+    const clock = (await platform.api("GET", "/v1/test_clock")).body;
+    expect(clock).toEqual({ object: "test_clock", now: expect.any(String), offset_seconds: 0 });
+    expect(Math.abs(seconds(clock.now) - Date.now() / 1000)).toBeLessThan(5);
+    const moved = (await advance(3 * DAY)).body;
+    expect(moved).toMatchObject({ offset_seconds: 3 * DAY, attempted: 0, succeeded: 0, failed: 0 });
+    await platform.restart();
+    const after = (await platform.api("GET", "/v1/test_clock")).body;
+    expect(after.offset_seconds).toBe(3 * DAY);
+    expect(Math.abs(seconds(after.now) - Date.now() / 1000 - 3 * DAY)).toBeLessThan(5);
+  });
+
+  it("dates what happens in the sandbox, and leaves the live environment alone", async () => {
+    await advance(10 * DAY);
+    const made = (await platform.api("POST", "/v1/customers", { email: "a@example.com" })).body;
+    expect(seconds(made.created) - Date.now() / 1000).toBeGreaterThan(10 * DAY - 60);
+    const live = (await platform.live("POST", "/v1/customers", { email: "a@example.com" })).body;
+    expect(Math.abs(seconds(live.created) - Date.now() / 1000)).toBeLessThan(60);
+    // Ids hold their time, which filters search by.
+    const since = new Date(Date.now() + 60_000).toISOString().replace(/\.\d+/, "");
+    expect((await platform.live("GET", `/v1/customers?created_after=${since}`)).body.data).toEqual([]);
+    expect((await platform.api("GET", `/v1/customers?created_after=${since}`)).body.data).toHaveLength(1);
+  });
+
+  it("exists in the sandbox only", async () => {
+    expect((await platform.live("GET", "/v1/test_clock")).body.code).toBe("sandbox_only");
+    expect((await platform.live("POST", "/v1/test_clock/advance", { seconds: 1 })).body.code).toBe("sandbox_only");
+  });
+
+  it.each([0, -1, 1.5, "60", null, 32_000_000])("does not advance by %j", async (seconds) => {
+    const reply = await platform.api("POST", "/v1/test_clock/advance", { seconds });
+    expect(reply.status).toBe(400);
+  });
+
+  it("advances once for an Idempotency-Key", async () => {
+    const key = { "Idempotency-Key": "once" };
+    const first = await platform.api("POST", "/v1/test_clock/advance", { seconds: 60 }, key);
+    const second = await platform.api("POST", "/v1/test_clock/advance", { seconds: 60 }, key);
+    expect(second.body).toEqual(first.body);
+    expect(second.headers.get("idempotent-replayed")).toBe("true");
+    expect((await platform.api("GET", "/v1/test_clock")).body.offset_seconds).toBe(60);
+  });
+});
+
+describe("advancing", () => {
+  it("attempts all that falls due on the way, in order, each at its own time, and answers with what it did", async () => {
+    await createEndpoint("/a");
+    await createEndpoint("/b");
+    await createCustomers(3);
+    await receiver.until(6);
+    const real = Date.now() / 1000;
+    const result = (await advance(3 * DAY)).body;
+    const attempts = await attemptsOf();
+    const all = [...attempts.values()].flat();
+    expect(attempts.size).toBe(6);
+    expect(result.attempted).toBe(all.length - 6);
+    expect(result).toMatchObject({ succeeded: 0, failed: result.attempted, offset_seconds: 3 * DAY });
+    expect(receiver.received).toHaveLength(all.length);
+    for (const list of attempts.values()) {
+      const times = list.map(({ at }) => seconds(at));
+      expect(times.length).toBeGreaterThan(18);
+      for (const [n, time] of times.entries()) {
+        if (n === 0) continue;
+        const base = Math.min(30 * 2 ** (n - 1), 6 * 3600);
+        // Timestamps are whole seconds.
+        expect(time - times[n - 1]!).toBeGreaterThanOrEqual(base * 0.8 - 1);
+        expect(time - times[n - 1]!).toBeLessThanOrEqual(Math.min(base * 1.2, 6 * 3600) + 1);
+      }
+      expect(times.at(-1)! - times[0]!).toBeLessThanOrEqual(3 * DAY);
+    }
+    const { data } = (await platform.api("GET", "/v1/deliveries?status=failed")).body;
+    expect(data).toHaveLength(6);
+    // What is sent is signed at real time, or receivers would refuse it.
+    for (const { headers } of receiver.received) {
+      const t = Number(/t=(\d+)/.exec(String(headers["service-signature"]))![1]);
+      expect(Math.abs(t - real)).toBeLessThan(60);
+    }
+    // The order in which requests came is the order of their times.
+    const byDelivery = new Map<string, number>();
+    const sequence = receiver.received.map(({ event, path }) => {
+      const key = `${event} ${path}`;
+      const n = byDelivery.get(key) ?? 0;
+      byDelivery.set(key, n + 1);
+      return n;
+    });
+    expect(Math.max(...sequence)).toBeGreaterThan(18);
+    const report = platform.activities.filter((activity) => activity.event === "delivery");
+    expect(report).toHaveLength(all.length);
+    const order = report.map(({ delivery, attempt }) => seconds(attempts.get(delivery)![attempt - 1]!.at));
+    expect(order.slice(6)).toEqual(order.slice(6).toSorted((a, b) => a - b));
+  });
+
+  it("goes only as far as it is told", async () => {
+    await createEndpoint("/a");
+    await createCustomers(1);
+    await receiver.until(1);
+    expect((await advance(20)).body.attempted).toBe(0);
+    expect((await advance(20)).body.attempted).toBe(1);
+    expect(receiver.received).toHaveLength(2);
+  });
+
+  it("does not skip an event that lands in between", async () => {
+    await createEndpoint("/first");
+    let made: Promise<unknown> | undefined;
+    answer = (path) => {
+      // While the clock is being moved, somebody makes another event, for an endpoint of its own.
+      if (path === "/first" && receiver.at("/first").length === 5) {
+        made = createEndpoint("/between").then(() => createCustomers(1));
+      }
+      return 500;
+    };
+    await createCustomers(1);
+    await receiver.until(1);
+    const { attempted } = (await advance(3 * DAY)).body;
+    await made;
+    await receiver.until(1, "/between");
+    const times = [...(await attemptsOf()).values()].map((list) => list.map(({ at }) => seconds(at)));
+    expect(times.length).toBe(3);
+    // It fell due on the way, so its retries up to the end were made too.
+    expect(receiver.at("/between").length).toBeGreaterThan(10);
+    expect(attempted).toBe(receiver.received.length - 1);
+    const end = Date.now() / 1000 + 3 * DAY;
+    const { data } = (await platform.api("GET", "/v1/deliveries?status=pending")).body;
+    for (const { next_attempt: next } of data) expect(seconds(next)).toBeGreaterThan(end - 60);
+  });
+
+  it("is refused while the clock is being moved", async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const slow = await startScriptedReceiver((_request, response) => {
+      if (slow.received.length === 1) response.writeHead(500).end();
+      else void held.then(() => response.end());
+    });
+    await platform.api("POST", "/v1/webhook_endpoints", { url: slow.url, events: ["*"] });
+    await createCustomers(1);
+    await slow.until(1);
+    const first = advance(60);
+    await slow.until(2);
+    const second = await advance(60);
+    expect([second.status, second.body.code]).toEqual([409, "test_clock_advancing"]);
+    release();
+    expect((await first).body).toMatchObject({ attempted: 1, succeeded: 1, failed: 0, offset_seconds: 60 });
+    expect((await advance(60)).body.offset_seconds).toBe(120);
+    await slow.close();
+  });
+
+  it("waits for attempts that are under way, and makes none of them twice", async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const slow = await startScriptedReceiver((_request, response) => void held.then(() => response.end()));
+    await platform.api("POST", "/v1/webhook_endpoints", { url: slow.url, events: ["*"] });
+    await createCustomers(3);
+    await slow.until(3);
+    const advancing = advance(DAY);
+    release();
+    expect((await advancing).body.attempted).toBe(0);
+    expect(slow.received).toHaveLength(3);
+    await slow.close();
+  });
+
+  it("leaves live deliveries to real time", async () => {
+    const live = await platform.live("POST", "/v1/webhook_endpoints", { url: "https://live.invalid/", events: ["*"] });
+    expect(live.status).toBe(201);
+    await platform.live("POST", "/v1/customers", { email: "a@example.com" });
+    await expect.poll(async () => (await platform.live("GET", "/v1/deliveries")).body.data[0].attempt_count).toBe(1);
+    await advance(3 * DAY);
+    expect((await platform.live("GET", "/v1/deliveries")).body.data).toMatchObject([
+      { attempt_count: 1, status: "pending" },
+    ]);
+  });
+
+  it("stopped half-way by the platform's end keeps what it did and goes on from there", async () => {
+    await createEndpoint("/a");
+    await createCustomers(1);
+    await receiver.until(1);
+    let restarted: Promise<void> | undefined;
+    answer = () => {
+      if (receiver.received.length === 6) restarted = platform.restart();
+      return 500;
+    };
+    const stopped = await advance(3 * DAY);
+    expect([stopped.status, stopped.body.code]).toEqual([503, "unavailable"]);
+    await restarted;
+    answer = () => 500;
+    const { offset_seconds: offset } = (await platform.api("GET", "/v1/test_clock")).body;
+    expect(offset).toBeGreaterThan(60);
+    expect(offset).toBeLessThan(3 * DAY);
+    await advance(3 * DAY);
+    const [attempts] = [...(await attemptsOf()).values()];
+    expect(attempts).toHaveLength(receiver.received.length);
+    expect((await platform.api("GET", "/v1/deliveries")).body.data[0].status).toBe("failed");
+  });
+});

@@ -1,0 +1,108 @@
+import { expect } from "vitest";
+import { postAtOnce } from "../support/at-once.ts";
+import { type AuthorizationServer, type JsonReply, post, proves } from "../support/authorization-server.ts";
+import type { Check } from "../support/check.ts";
+
+const DEVICE_CODE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
+
+function begin(server: AuthorizationServer): Promise<JsonReply> {
+  return post(server.endpoints.device, { scope: server.scopes.join(" "), ...proves(server, "public") });
+}
+
+function pollFields(server: AuthorizationServer, device_code: string, app: "public" | "confidential" = "public") {
+  return { grant_type: DEVICE_CODE_GRANT, device_code, ...proves(server, app) };
+}
+
+function poll(server: AuthorizationServer, code: string, app?: "public" | "confidential"): Promise<JsonReply> {
+  return post(server.endpoints.token, pollFields(server, code, app));
+}
+
+export const DEVICE_CHECKS: readonly Check[] = [
+  {
+    name: "41: a device gets a code to show, of 8 letters of a 20-letter set, for 10 minutes",
+    async run(server) {
+      const { status, body, headers } = await begin(server);
+      expect(status).toBe(200);
+      expect(body.user_code).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
+      expect(body.expires_in).toBe(600);
+      expect(new URL(body.verification_uri_complete).searchParams.get("user_code")).toBe(body.user_code);
+      expect(headers.get("cache-control")).toContain("no-store");
+    },
+  },
+  {
+    name: "41: a poll before the answer is pending, the one behind it too early",
+    async run(server) {
+      const { body } = await begin(server);
+      expect((await poll(server, body.device_code)).body.error).toBe("authorization_pending");
+      expect((await poll(server, body.device_code)).body.error).toBe("slow_down");
+    },
+  },
+  {
+    name: "41: once the user allows it, one poll gets tokens that work, and no other gets any",
+    async run(server) {
+      const { body } = await begin(server);
+      expect(await server.answerDevice(body.user_code, "approve")).toBe(true);
+      const given = await poll(server, body.device_code);
+      expect(given.status).toBe(200);
+      expect(await server.works(given.body.access_token)).toBe(true);
+      expect((await poll(server, body.device_code)).body.error).toBe("invalid_grant");
+    },
+  },
+  {
+    name: "41: of 10 polls at once, one gets tokens",
+    async run(server) {
+      const { body } = await begin(server);
+      await server.answerDevice(body.user_code, "approve");
+      const replies = await postAtOnce(server.endpoints.token, pollFields(server, body.device_code), 10);
+      expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
+      expect(replies.filter(({ body }) => body.error === "invalid_grant")).toHaveLength(9);
+    },
+  },
+  {
+    name: "41: a denial is told to the device",
+    async run(server) {
+      const { body } = await begin(server);
+      await server.answerDevice(body.user_code, "deny");
+      expect((await poll(server, body.device_code)).body.error).toBe("access_denied");
+    },
+  },
+  {
+    name: "41: a code is answered once",
+    async run(server) {
+      const { body } = await begin(server);
+      expect(await server.answerDevice(body.user_code, "deny")).toBe(true);
+      expect(await server.answerDevice(body.user_code, "approve")).toBe(false);
+    },
+  },
+  {
+    name: "74: a code is read in lower case and without its dash",
+    async run(server) {
+      const { body } = await begin(server);
+      expect(await server.answerDevice(` ${String(body.user_code).toLowerCase().replace("-", "")} `, "approve")).toBe(
+        true,
+      );
+      expect((await poll(server, body.device_code)).status).toBe(200);
+    },
+  },
+  {
+    name: "41: a device code does not work for another app",
+    async run(server) {
+      const { body } = await begin(server);
+      await server.answerDevice(body.user_code, "approve");
+      expect((await poll(server, body.device_code, "confidential")).body.error).toBe("invalid_grant");
+    },
+  },
+  {
+    name: "41: an unknown device code is refused",
+    async run(server) {
+      expect((await poll(server, "unknown")).body.error).toBe("invalid_grant");
+    },
+  },
+  {
+    name: "41: an unknown scope is refused",
+    async run(server) {
+      const reply = await post(server.endpoints.device, { scope: "read_minds", ...proves(server, "public") });
+      expect(reply).toMatchObject({ status: 400, body: { error: "invalid_scope" } });
+    },
+  },
+];

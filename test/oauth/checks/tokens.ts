@@ -1,0 +1,239 @@
+import { expect } from "vitest";
+import { postAtOnce } from "../support/at-once.ts";
+import {
+  appOf,
+  type AuthorizationServer,
+  authorizationUrl,
+  exchange,
+  type JsonReply,
+  newProof,
+  obtainCode,
+  obtainTokens,
+  post,
+  proves,
+  refreshWith,
+} from "../support/authorization-server.ts";
+import type { Check } from "../support/check.ts";
+
+const PAST_GRACE_MS = 31_000;
+
+const codeFields = (server: AuthorizationServer, code: string, verifier: string) => ({
+  grant_type: "authorization_code",
+  code,
+  code_verifier: verifier,
+  redirect_uri: appOf(server, "public").redirectUri,
+  ...proves(server, "public"),
+});
+
+async function refreshAtOnce(server: AuthorizationServer): Promise<JsonReply[]> {
+  const { refresh_token } = await obtainTokens(server, "public");
+  const fields = { grant_type: "refresh_token", refresh_token, ...proves(server, "public") };
+  return postAtOnce(server.endpoints.token, fields, 10);
+}
+
+export const TOKEN_CHECKS: readonly Check[] = [
+  {
+    name: "a code gives a Bearer token for an hour at most, and the reply is kept nowhere",
+    async run(server) {
+      const proof = newProof();
+      const reply = await exchange(server, "public", await obtainCode(server, "public", proof), proof);
+      expect(reply).toMatchObject({ status: 200, body: { token_type: "Bearer" } });
+      expect(reply.body.expires_in).toBeGreaterThan(0);
+      expect(reply.body.expires_in).toBeLessThanOrEqual(3600);
+      expect(reply.body.scope.split(" ").sort()).toEqual([...server.scopes].sort());
+      expect(reply.headers.get("cache-control")).toContain("no-store");
+      expect(await server.works(reply.body.access_token)).toBe(true);
+    },
+  },
+  {
+    name: "33: of 10 exchanges of a code at once, one succeeds",
+    async run(server) {
+      const proof = newProof();
+      const code = await obtainCode(server, "public", proof);
+      const replies = await postAtOnce(server.endpoints.token, codeFields(server, code, proof.verifier), 10);
+      expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
+      expect(new Set(replies.filter(({ status }) => status !== 200).map(({ body }) => body.error))).toEqual(
+        new Set(["invalid_grant"]),
+      );
+    },
+  },
+  {
+    name: "34: a code that comes again ends what it gave",
+    async run(server) {
+      const proof = newProof();
+      const code = await obtainCode(server, "public", proof);
+      const { body: tokens } = await exchange(server, "public", code, proof);
+      expect((await exchange(server, "public", code, proof)).body.error).toBe("invalid_grant");
+      expect(await server.works(tokens.access_token)).toBe(false);
+      expect((await refreshWith(server, "public", tokens.refresh_token)).body.error).toBe("invalid_grant");
+    },
+  },
+  {
+    name: "34: a code that comes again with a wrong verifier ends nothing",
+    async run(server) {
+      const proof = newProof();
+      const code = await obtainCode(server, "public", proof);
+      const { body: tokens } = await exchange(server, "public", code, proof);
+      expect((await exchange(server, "public", code, newProof())).body.error).toBe("invalid_grant");
+      expect(await server.works(tokens.access_token)).toBe(true);
+    },
+  },
+  {
+    name: "34: a wrong verifier does not use the code up",
+    async run(server) {
+      const proof = newProof();
+      const code = await obtainCode(server, "public", proof);
+      expect((await exchange(server, "public", code, newProof())).body.error).toBe("invalid_grant");
+      expect((await exchange(server, "public", code, proof)).status).toBe(200);
+    },
+  },
+  {
+    name: "a code does not work for another app, and is not used up by it",
+    async run(server) {
+      const proof = newProof();
+      const code = await obtainCode(server, "public", proof);
+      const { redirectUri: redirect_uri } = appOf(server, "public");
+      const reply = await exchange(server, "confidential", code, proof, { redirect_uri });
+      expect(reply.body.error).toBe("invalid_grant");
+      expect((await exchange(server, "public", code, proof)).status).toBe(200);
+    },
+  },
+  {
+    name: "a code does not work without the redirect address that it was asked with",
+    async run(server) {
+      const proof = newProof();
+      const code = await obtainCode(server, "public", proof);
+      const { redirect_uri: _, ...without } = codeFields(server, code, proof.verifier);
+      expect((await post(server.endpoints.token, without)).status).toBe(400);
+    },
+  },
+  {
+    name: "32: a code does not work without its verifier, or with one that is too short",
+    async run(server) {
+      const proof = newProof();
+      const code = await obtainCode(server, "public", proof);
+      const { code_verifier: _, ...without } = codeFields(server, code, proof.verifier);
+      expect((await post(server.endpoints.token, without)).status).toBe(400);
+      expect((await exchange(server, "public", code, { ...proof, verifier: "short" })).status).toBe(400);
+    },
+  },
+  {
+    name: "32: a verifier cannot stand in for a challenge that was never sent",
+    async run(server) {
+      const proof = newProof();
+      const without = { code_challenge: undefined, code_challenge_method: undefined };
+      const { redirect } = await server.authorize(authorizationUrl(server, "confidential", proof, without));
+      expect(redirect?.searchParams.get("code") ?? null).toBeNull();
+    },
+  },
+  {
+    name: "35: a refresh rotates, and the reuse of the old token ends the family",
+    async run(server) {
+      const first = await obtainTokens(server, "public");
+      const { status, body: second } = await refreshWith(server, "public", first.refresh_token);
+      expect(status).toBe(200);
+      expect(second.refresh_token).not.toBe(first.refresh_token);
+      server.advance(PAST_GRACE_MS);
+      expect((await refreshWith(server, "public", first.refresh_token)).body.error).toBe("invalid_grant");
+      expect((await refreshWith(server, "public", second.refresh_token)).body.error).toBe("invalid_grant");
+      expect(await server.works(second.access_token)).toBe(false);
+    },
+  },
+  {
+    name: "35: of 10 refreshes at once, one succeeds",
+    async run(server) {
+      const replies = await refreshAtOnce(server);
+      expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
+      expect(replies.filter(({ body }) => body.error === "invalid_grant")).toHaveLength(9);
+    },
+  },
+  {
+    name: "35: of 10 refreshes at once, the one that succeeds got a token that lives",
+    async run(server) {
+      const winner = (await refreshAtOnce(server)).find(({ status }) => status === 200);
+      expect(await server.works(winner!.body.access_token)).toBe(true);
+      expect((await refreshWith(server, "public", winner!.body.refresh_token)).status).toBe(200);
+    },
+  },
+  {
+    name: "35: within the grace the direct parent gets another successor, and one token lives",
+    async run(server) {
+      const first = await obtainTokens(server, "public");
+      const { body: lost } = await refreshWith(server, "public", first.refresh_token);
+      server.advance(29_000);
+      const { status, body: kept } = await refreshWith(server, "public", first.refresh_token);
+      expect(status).toBe(200);
+      expect((await refreshWith(server, "public", kept.refresh_token)).status).toBe(200);
+      expect((await refreshWith(server, "public", lost.refresh_token)).body.error).toBe("invalid_grant");
+    },
+  },
+  {
+    name: "39: a refresh cannot ask for more",
+    async run(server) {
+      const proof = newProof();
+      const [less, more] = server.scopes;
+      const { body } = await exchange(
+        server,
+        "public",
+        await obtainCode(server, "public", proof, { scope: less }),
+        proof,
+      );
+      const wider = await refreshWith(server, "public", body.refresh_token, { scope: `${less} ${more}` });
+      expect(wider).toMatchObject({ status: 400, body: { error: "invalid_scope" } });
+      expect((await refreshWith(server, "public", body.refresh_token)).body.scope).toBe(less);
+    },
+  },
+  {
+    name: "39: a refresh can ask for less, and the next one for all again",
+    async run(server) {
+      const { refresh_token } = await obtainTokens(server, "public");
+      const [less] = server.scopes;
+      const narrow = await refreshWith(server, "public", refresh_token, { scope: less });
+      expect(narrow.body.scope).toBe(less);
+      const whole = await refreshWith(server, "public", narrow.body.refresh_token);
+      expect(whole.body.scope.split(" ").sort()).toEqual([...server.scopes].sort());
+    },
+  },
+  {
+    name: "a refresh token does not work for another app",
+    async run(server) {
+      const { refresh_token } = await obtainTokens(server, "public");
+      expect((await refreshWith(server, "confidential", refresh_token)).body.error).toBe("invalid_grant");
+      expect((await refreshWith(server, "public", refresh_token)).status).toBe(200);
+    },
+  },
+  {
+    name: "40: revoking an unknown token is 200",
+    async run(server) {
+      expect((await post(server.endpoints.revoke, { token: "unknown", ...proves(server, "public") })).status).toBe(200);
+    },
+  },
+  {
+    name: "40: another app's token cannot be revoked",
+    async run(server) {
+      const tokens = await obtainTokens(server, "public");
+      await post(server.endpoints.revoke, { token: tokens.access_token, ...proves(server, "confidential") });
+      await post(server.endpoints.revoke, { token: tokens.refresh_token, ...proves(server, "confidential") });
+      expect(await server.works(tokens.access_token)).toBe(true);
+      expect((await refreshWith(server, "public", tokens.refresh_token)).status).toBe(200);
+    },
+  },
+  {
+    name: "40: revoking a refresh token ends its access token too",
+    async run(server) {
+      const tokens = await obtainTokens(server, "confidential");
+      const fields = { token: tokens.refresh_token, token_type_hint: "refresh_token" };
+      expect((await post(server.endpoints.revoke, { ...fields, ...proves(server, "confidential") })).status).toBe(200);
+      expect(await server.works(tokens.access_token)).toBe(false);
+      expect((await refreshWith(server, "confidential", tokens.refresh_token)).body.error).toBe("invalid_grant");
+    },
+  },
+  {
+    name: "40: revoking an access token ends that one",
+    async run(server) {
+      const tokens = await obtainTokens(server, "public");
+      await post(server.endpoints.revoke, { token: tokens.access_token, ...proves(server, "public") });
+      expect(await server.works(tokens.access_token)).toBe(false);
+    },
+  },
+];

@@ -1,0 +1,112 @@
+import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, renameSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { type AuthorizationServer, type Outcome, post } from "../support/authorization-server.ts";
+import { Browser, formsOf, type Visit } from "../support/browser.ts";
+
+const PACKAGES = ["oidc-provider@9.13.3", "node@24"];
+const { env } = process;
+
+const APPS = {
+  publicApp: { id: "app_public", redirectUri: "http://127.0.0.1/callback" },
+  confidentialApp: { id: "app_web", secret: "a-secret", redirectUri: "https://app.example.com/oauth/callback" },
+  scopes: ["read_customers", "write_customers"] as const,
+};
+
+/** oidc-provider as the checks see it: another implementation of the same documents, in a process of its own. */
+export async function startOracle(): Promise<{ server: AuthorizationServer; stop(): void }> {
+  const folder = await install();
+  const program = fileURLToPath(new URL("serve.ts", import.meta.url));
+  const node = join(folder, "node_modules/node/bin/node");
+  const child = spawn(node, [program, folder, JSON.stringify(APPS)], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { NODE_NO_WARNINGS: "1" },
+  });
+  let complaints = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (complaints += text));
+  const issuer = await new Promise<string>((resolve, reject) => {
+    createInterface(child.stdout).once("line", resolve);
+    child.once("error", reject);
+    child.once("exit", (code) => reject(new Error(`oidc-provider ended with ${code}:\n${complaints}`)));
+  });
+  return { server: oracle(issuer), stop: () => void child.kill() };
+}
+
+/** Installs it outside the tree, since it needs a newer Node than ours; once a machine. */
+async function install(): Promise<string> {
+  const cache = join(env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "service-tests");
+  const folder = join(cache, PACKAGES.join("+"));
+  if (existsSync(folder)) return folder;
+  const fresh = `${folder}.${process.pid}`;
+  mkdirSync(fresh, { recursive: true });
+  const options = ["--prefix", fresh, "--no-audit", "--no-fund", "--loglevel", "error"];
+  await promisify(execFile)("npm", ["install", ...options, ...PACKAGES], { cwd: fresh });
+  try {
+    renameSync(fresh, folder);
+  } catch (error) {
+    // Another run may have been faster.
+    if (!existsSync(folder)) throw error;
+  }
+  return folder;
+}
+
+function oracle(issuer: string): AuthorizationServer {
+  const { publicApp, confidentialApp, scopes } = APPS;
+  return {
+    name: "oidc-provider",
+    issuer,
+    endpoints: {
+      authorize: `${issuer}/auth`,
+      token: `${issuer}/token`,
+      revoke: `${issuer}/token/revocation`,
+      device: `${issuer}/device/auth`,
+    },
+    publicApp,
+    confidentialApp,
+    scopes,
+    open: async (url) => outcomeOf(await new Browser(issuer).get(url.href)),
+    async authorize(url, decision = "approve") {
+      const browser = new Browser(issuer);
+      return outcomeOf(await answer(browser, await browser.get(url.href), decision));
+    },
+    async answerDevice(userCode, decision) {
+      const browser = new Browser(issuer);
+      const question = await browser.submit(await browser.get(`${issuer}/device`), { user_code: userCode });
+      if (!question.text.includes("op.deviceConfirmForm")) return false;
+      if (decision === "deny") {
+        await browser.submit(question, { abort: "yes" });
+        return true;
+      }
+      return (await answer(browser, await browser.submit(question, {}), "approve")).text.includes("Sign-in Success");
+    },
+    async works(token) {
+      const fields = { token, client_id: confidentialApp.id, client_secret: confidentialApp.secret };
+      return (await post(`${issuer}/token/introspection`, fields)).body.active === true;
+    },
+    // Its checks need no time to pass.
+    advance() {},
+  };
+}
+
+/** Signs in and answers as long as it asks. */
+async function answer(browser: Browser, visit: Visit, decision: "approve" | "deny"): Promise<Visit> {
+  const [form] = formsOf(visit);
+  switch (form?.fields["prompt"]) {
+    case "login":
+      return answer(browser, await browser.submit(visit, { login: "ada", password: "x" }), decision);
+    case "consent":
+      if (decision === "approve") return answer(browser, await browser.submit(visit, {}), decision);
+      return browser.get(`${visit.url.replace(/\/+$/, "")}/abort`);
+    default:
+      return visit;
+  }
+}
+
+function outcomeOf({ left, status, headers }: Visit): Outcome {
+  return { redirect: left, status, headers };
+}

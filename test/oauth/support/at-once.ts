@@ -1,0 +1,41 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import type { JsonReply } from "./authorization-server.ts";
+
+/**
+ * Posts the same form so many times at the same moment, over connections that the server has accepted and used before:
+ * all requests lie ready when it looks for the first one.
+ */
+export async function postAtOnce(url: string, fields: Record<string, string>, times: number): Promise<JsonReply[]> {
+  const { host, pathname } = new URL(url);
+  const body = new URLSearchParams(fields).toString();
+  const post =
+    `POST ${pathname} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/x-www-form-urlencoded\r\n` +
+    `Content-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`;
+  const sockets = await Promise.all(Array.from({ length: times }, () => openUsed(url)));
+  const replies = sockets.map(readReply);
+  for (const socket of sockets) socket.write(post);
+  return Promise.all(replies);
+}
+
+async function openUsed(url: string): Promise<Socket> {
+  const { hostname, port, host } = new URL(url);
+  const socket = connect({ port: Number(port), host: hostname, noDelay: true });
+  await once(socket, "connect");
+  socket.write(`HEAD / HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  await once(socket, "data");
+  return socket;
+}
+
+async function readReply(socket: Socket): Promise<JsonReply> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of socket) chunks.push(chunk as Buffer);
+  const text = Buffer.concat(chunks).toString("utf8");
+  const body = text.slice(text.indexOf("\r\n\r\n"));
+  const json = body.slice(body.indexOf("{"), body.lastIndexOf("}") + 1);
+  return {
+    status: Number(text.slice(9, 12)),
+    headers: new Headers(),
+    body: json === "" ? undefined : JSON.parse(json),
+  };
+}

@@ -1,0 +1,167 @@
+import { createHash, randomBytes } from "node:crypto";
+
+/** A server under test, ours or another one: what the checks need of it. */
+export interface AuthorizationServer {
+  name: string;
+  issuer: string;
+  endpoints: { authorize: string; token: string; revoke: string; device: string };
+  /** A public app on the loopback addresses, registered without a port. */
+  publicApp: { id: string; redirectUri: string };
+  /** A confidential app whose one redirect address is this one. */
+  confidentialApp: { id: string; secret: string; redirectUri: string };
+  /** Two scopes that it knows. */
+  scopes: readonly [string, string];
+  /** Opens the address as a user would, signs in where asked, and answers the question. */
+  authorize(url: URL, decision?: "approve" | "deny"): Promise<Outcome>;
+  /** Opens the address as a user would, and goes no further than the first page or redirect that asks nothing. */
+  open(url: URL): Promise<Outcome>;
+  /** Types a device's code as a user would, and answers the question. False where the code was refused. */
+  answerDevice(userCode: string, decision: "approve" | "deny"): Promise<boolean>;
+  /** True where the access token gives access. */
+  works(accessToken: string): Promise<boolean>;
+  /** Lets time pass for the server. */
+  advance(milliseconds: number): void;
+}
+
+/** Where an authorization request led: to the app, or to a page. */
+export interface Outcome {
+  /** Where the app is answered. */
+  redirect: URL | undefined;
+  status: number;
+  headers: Headers;
+}
+
+export type AppName = "public" | "confidential";
+
+export interface Proof {
+  verifier: string;
+  challenge: string;
+}
+
+export function newProof(): Proof {
+  const verifier = randomBytes(32).toString("base64url");
+  return { verifier, challenge: createHash("sha256").update(verifier).digest("base64url") };
+}
+
+/** What identifies an app in an authorization request. */
+export function appOf(server: AuthorizationServer, app: AppName): { id: string; redirectUri: string } {
+  if (app === "confidential") return server.confidentialApp;
+  return { id: server.publicApp.id, redirectUri: withPort(server.publicApp.redirectUri, 49_152) };
+}
+
+/** A loopback address with a port. */
+export function withPort(uri: string, port: number): string {
+  const url = new URL(uri);
+  url.port = String(port);
+  return url.href;
+}
+
+/** An authorization request that is right but for what is overridden; undefined leaves a parameter out. */
+export function authorizationUrl(
+  server: AuthorizationServer,
+  app: AppName,
+  proof: Proof,
+  overrides: Record<string, string | undefined> = {},
+): URL {
+  const { id, redirectUri } = appOf(server, app);
+  const url = new URL(server.endpoints.authorize);
+  const parameters = {
+    response_type: "code",
+    client_id: id,
+    redirect_uri: redirectUri,
+    scope: server.scopes.join(" "),
+    state: "a-state",
+    code_challenge: proof.challenge,
+    code_challenge_method: "S256",
+    ...overrides,
+  };
+  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) url.searchParams.set(name, value);
+  return url;
+}
+
+/** A reply of an endpoint that speaks JSON. */
+export interface JsonReply {
+  status: number;
+  headers: Headers;
+  // The checks look into replies of every shape.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  body: any;
+}
+
+/** Posts a form to an endpoint. */
+export async function post(
+  url: string,
+  fields: Record<string, string> | string,
+  headers: Record<string, string> = {},
+): Promise<JsonReply> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "Content-Type": "application/x-www-form-urlencoded", ...headers },
+    body: typeof fields === "string" ? fields : new URLSearchParams(fields).toString(),
+  });
+  const text = await response.text();
+  let body: unknown = text;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    // Some replies have no body.
+  }
+  return { status: response.status, headers: response.headers, body };
+}
+
+/** The fields by which an app proves itself. */
+export function proves(server: AuthorizationServer, app: AppName): Record<string, string> {
+  if (app === "public") return { client_id: server.publicApp.id };
+  return { client_id: server.confidentialApp.id, client_secret: server.confidentialApp.secret };
+}
+
+/** A code that a user just allowed. */
+export async function obtainCode(
+  server: AuthorizationServer,
+  app: AppName,
+  proof: Proof,
+  overrides: Record<string, string | undefined> = {},
+): Promise<string> {
+  const { redirect, status } = await server.authorize(authorizationUrl(server, app, proof, overrides));
+  const code = redirect?.searchParams.get("code");
+  if (code === undefined || code === null) throw new Error(`no code: ${status} ${redirect?.href ?? "a page"}`);
+  return code;
+}
+
+/** Exchanges a code with right parameters but for what is overridden. */
+export function exchange(
+  server: AuthorizationServer,
+  app: AppName,
+  code: string,
+  proof: Proof,
+  overrides: Record<string, string> = {},
+): Promise<JsonReply> {
+  const fields = { code, code_verifier: proof.verifier, redirect_uri: appOf(server, app).redirectUri };
+  return post(server.endpoints.token, {
+    grant_type: "authorization_code",
+    ...proves(server, app),
+    ...fields,
+    ...overrides,
+  });
+}
+
+export function refreshWith(
+  server: AuthorizationServer,
+  app: AppName,
+  token: string,
+  overrides: Record<string, string> = {},
+): Promise<JsonReply> {
+  const fields = { grant_type: "refresh_token", refresh_token: token };
+  return post(server.endpoints.token, { ...fields, ...proves(server, app), ...overrides });
+}
+
+/** Signs in and answers the tokens. */
+export async function obtainTokens(
+  server: AuthorizationServer,
+  app: AppName,
+): Promise<{ access_token: string; refresh_token: string; scope: string; expires_in: number }> {
+  const proof = newProof();
+  const reply = await exchange(server, app, await obtainCode(server, app, proof), proof);
+  if (reply.status !== 200) throw new Error(`no tokens: ${reply.status} ${JSON.stringify(reply.body)}`);
+  return reply.body;
+}

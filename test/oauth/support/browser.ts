@@ -1,0 +1,103 @@
+/** A form as it stands in a page. */
+export interface PageForm {
+  action: string;
+  method: string;
+  /** Its hidden and prefilled fields. */
+  fields: Record<string, string>;
+}
+
+/** A page, or a redirect that leaves the server. */
+export interface Visit {
+  status: number;
+  /** The address that was asked last. */
+  url: string;
+  headers: Headers;
+  text: string;
+  /** Set where the server sent the browser elsewhere, which nobody followed. */
+  left: URL | undefined;
+}
+
+/** A browser without scripts: cookies, redirects within one origin, forms. */
+export class Browser {
+  readonly cookies = new Map<string, string>();
+  private readonly origin: string;
+
+  constructor(anyUrl: string) {
+    this.origin = new URL(anyUrl).origin;
+  }
+
+  /** Another browser with the same cookies. */
+  copy(): Browser {
+    const other = new Browser(this.origin);
+    for (const [name, value] of this.cookies) other.cookies.set(name, value);
+    return other;
+  }
+
+  get(url: string): Promise<Visit> {
+    return this.follow("GET", new URL(url, this.origin), undefined);
+  }
+
+  post(url: string, fields: Record<string, string>): Promise<Visit> {
+    return this.follow("POST", new URL(url, this.origin), new URLSearchParams(fields));
+  }
+
+  /** Sends a page's form (the first that fits) with these fields besides its own. */
+  submit(visit: Visit, fields: Record<string, string>, fits: (form: PageForm) => boolean = () => true): Promise<Visit> {
+    const form = formsOf(visit).find(fits);
+    if (form === undefined) throw new Error(`the page has no such form: ${visit.url} ${visit.status}\n${visit.text}`);
+    const address = form.action === "" ? visit.url : new URL(form.action, visit.url).href;
+    return this.post(address, { ...form.fields, ...fields });
+  }
+
+  /** One request, no redirect followed. */
+  async send(method: string, url: URL, body?: URLSearchParams): Promise<Response> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const response = await fetch(url, {
+      method,
+      redirect: "manual",
+      headers: cookie === "" ? {} : { cookie },
+      ...(body === undefined ? {} : { body }),
+    });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!;
+      if (/max-age=0\b|expires=thu, 01 jan 1970/i.test(line)) this.cookies.delete(name!);
+      else this.cookies.set(name!, value!);
+    }
+    return response;
+  }
+
+  private async follow(method: string, url: URL, body: URLSearchParams | undefined): Promise<Visit> {
+    const response = await this.send(method, url, body);
+    const location = response.headers.get("location");
+    const text = await response.text();
+    const visit = { status: response.status, url: url.href, headers: response.headers, text, left: undefined };
+    if (location === null || response.status < 300 || response.status > 399) return visit;
+    const next = new URL(location, url);
+    return next.origin === this.origin ? this.follow("GET", next, undefined) : { ...visit, left: next };
+  }
+}
+
+/** The forms of a page, with their hidden and prefilled fields. */
+export function formsOf({ text }: Visit): PageForm[] {
+  return [...text.matchAll(/<form\b([^>]*)>([^]*?)<\/form>/g)].map(([, head, inner]) => {
+    const fields: Record<string, string> = {};
+    for (const [input] of inner!.matchAll(/<input\b[^>]*>/g)) {
+      const name = attribute(input, "name");
+      if (name !== "") fields[name] = attribute(input, "value");
+    }
+    return { action: attribute(head!, "action"), method: attribute(head!, "method"), fields };
+  });
+}
+
+function attribute(tag: string, name: string): string {
+  return unescape(new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1] ?? "");
+}
+
+function unescape(text: string): string {
+  return text
+    .replace(/&#(\d+);/g, (_all, code: string) => String.fromCharCode(Number(code)))
+    .replaceAll("&quot;", '"')
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&amp;", "&");
+}

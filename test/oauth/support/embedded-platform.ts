@@ -1,0 +1,64 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Clock } from "../../../src/platform/ports.ts";
+import { type Platform, type PlatformSettings, startPlatform } from "../../../src/platform/start.ts";
+import { systemClock } from "../../../src/platform/system.ts";
+
+/** The real platform in this process, on a database of its own, with a clock that can be put forward. */
+export interface EmbeddedPlatform {
+  baseUrl: string;
+  /** The database's file. */
+  database: string;
+  sandboxKey: string;
+  liveKey: string;
+  /** Signs the owner in, once. */
+  signInUrl: string;
+  account: string;
+  /** What the platform logged, a line each. */
+  logged: string[];
+  /** Puts the platform's clock forward. */
+  advance(milliseconds: number): void;
+  close(): Promise<void>;
+}
+
+/** Starts it; `database` continues one that a test prepared. */
+export async function startEmbedded(
+  settings: Partial<PlatformSettings> & { folder?: string } = {},
+): Promise<EmbeddedPlatform> {
+  const folder = settings.folder ?? mkdtempSync(join(tmpdir(), "service-oauth-"));
+  const database = join(folder, "platform.db");
+  let ahead = 0;
+  const clock: Clock = { now: () => Date.now() + ahead, after: (delay, callback) => systemClock.after(delay, callback) };
+  const logged: string[] = [];
+  const line = (fields: Record<string, unknown>, message: string) => {
+    logged.push(`${message} ${String(fields["err"] ?? "")}`);
+  };
+  const platform: Platform = await startPlatform({
+    host: "127.0.0.1",
+    port: 0,
+    database,
+    version: "0.0.0",
+    log: { info() {}, warn: line, error: line },
+    report() {},
+    clock,
+    ...settings,
+  });
+  const { firstAccount } = platform;
+  return {
+    baseUrl: platform.baseUrl,
+    database,
+    sandboxKey: firstAccount?.keys.sandbox ?? "",
+    liveKey: firstAccount?.keys.live ?? "",
+    signInUrl: firstAccount?.signInUrl ?? "",
+    account: firstAccount?.id ?? "",
+    logged,
+    advance(milliseconds) {
+      ahead += milliseconds;
+    },
+    async close() {
+      await platform.close();
+      if (settings.folder === undefined) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

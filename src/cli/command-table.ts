@@ -98,7 +98,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "logout",
     group: SESSION,
-    summary: "Forget the stored credentials",
+    summary: "Sign out",
     load: () => import("./commands/logout.ts"),
   },
   {
@@ -106,6 +106,18 @@ export const COMMANDS: readonly CommandEntry[] = [
     group: SESSION,
     summary: "Show who is signed in, and where",
     load: () => import("./commands/whoami.ts"),
+  },
+  {
+    name: "status",
+    group: SESSION,
+    summary: "Check the platform, the clock and the credential",
+    load: () => import("./commands/status/index.ts"),
+  },
+  {
+    name: "profiles",
+    group: SESSION,
+    summary: "List, choose and delete profiles",
+    load: () => import("./commands/profiles/index.ts"),
   },
   { name: "api", group: MORE, summary: "Call any path of the API", load: () => import("./commands/api.ts") },
   { name: "version", group: MORE, summary: "Print versions", load: () => import("./commands/version.ts") },

@@ -41,7 +41,7 @@ export class Deadlines {
 
   #check(): void {
     const now = this.#clock.now();
-    for (const item of [...this.#running()]) if (item.startedAt + this.#limit <= now) item.expire();
+    for (const item of this.#running()) if (item.startedAt + this.#limit <= now) item.expire();
     let oldest = Infinity;
     for (const { startedAt } of this.#running()) oldest = Math.min(oldest, startedAt);
     this.#cancel = undefined;

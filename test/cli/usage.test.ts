@@ -60,7 +60,6 @@ describe("wrong usage ends with 2, and says what was meant", () => {
     [["api", "POST", "/v1/orders", "--input", "x", "-f", "a=b"], "cannot be used with option"],
     [["customers", "list", "--jq", "."], "--jq works on JSON: add --json"],
     [["customers", "list", "--profile", "../x"], '"../x" cannot be the name of a profile'],
-    [["login"], "service login --api-key-stdin"],
   ])("service %j", async (args, reason) => {
     expect(await usage(...args)).toContain(reason);
   });

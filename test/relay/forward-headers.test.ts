@@ -1,6 +1,22 @@
 import { describe, expect, it } from "vitest";
 import { ForwardHeaderError, parseForwardHeaders } from "../../src/relay/forward-headers.ts";
 
+const PROTECTED = [
+  "Service-Signature",
+  "service-event-id",
+  "Service-Delivery-Attempt",
+  "Service-Relay",
+  "Content-Type",
+  "User-Agent",
+  "Content-Length",
+  "Transfer-Encoding",
+  "Connection",
+  "Keep-Alive",
+  "Upgrade",
+  "Expect",
+  "TE",
+];
+
 describe("parseForwardHeaders", () => {
   it("reads names and values, colons in a value and repeated headers included", () => {
     const lines = [
@@ -12,8 +28,18 @@ describe("parseForwardHeaders", () => {
       "Host: app.test",
     ];
     expect(parseForwardHeaders(lines)).toEqual([
-      ...["Authorization", "Basic YTpi", "X-Url", "http://a:1/b", "Cookie", "a=1", "Cookie", "b=2", "X-Empty", ""],
-      ...["Host", "app.test"],
+      "Authorization",
+      "Basic YTpi",
+      "X-Url",
+      "http://a:1/b",
+      "Cookie",
+      "a=1",
+      "Cookie",
+      "b=2",
+      "X-Empty",
+      "",
+      "Host",
+      "app.test",
     ]);
   });
 
@@ -25,10 +51,7 @@ describe("parseForwardHeaders", () => {
     [["X-Line: a\nb"], "invalid_value"],
     [["X-Wide: €"], "invalid_value"],
     [["Host: a", "host: b"], "duplicate"],
-    ...[
-      ...["Service-Signature", "service-event-id", "Service-Delivery-Attempt", "Service-Relay", "Content-Type"],
-      ...["User-Agent", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Upgrade", "Expect", "TE"],
-    ].map((name): [string[], string] => [[`${name}: x`], "protected"]),
+    ...PROTECTED.map((name): [string[], string] => [[`${name}: x`], "protected"]),
   ])("refuses %j as %s", (lines, code) => {
     expect(() => parseForwardHeaders(lines)).toThrow(ForwardHeaderError);
     expect(() => parseForwardHeaders(lines)).toThrow(expect.objectContaining({ code }));

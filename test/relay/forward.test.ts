@@ -197,14 +197,16 @@ describe("a forward fails in words", () => {
     const clock = new FakeClock();
     const receiver = await startReceiver(() => {});
     const forwarder = openForwarder({ url: receiver.url, clock });
-    const last = send(forwarder, { id: "first" }).then(() => undefined);
+    const first = send(forwarder, { id: "first" });
     let begunAtEnd: Promise<ForwardResult> | undefined;
-    forwarder.forward({ ...EVENT, id: "second" }, () => (begunAtEnd = send(forwarder)));
+    forwarder.forward({ ...EVENT, id: "second" }, () => {
+      begunAtEnd = send(forwarder);
+    });
     clock.advance(4_000);
     const older = send(forwarder, { id: "older" });
     await receiver.received(3);
     clock.advance(6_000);
-    await last;
+    await first;
     clock.advance(4_000);
     expect((await older).durationMs).toBe(10_000);
     clock.advance(6_000);

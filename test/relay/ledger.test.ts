@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createIdGenerator } from "../../src/contract/ids.ts";
 import { Ledger, type Entry } from "../../src/relay/ledger.ts";

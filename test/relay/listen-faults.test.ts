@@ -1,11 +1,23 @@
 import type { Duplex } from "node:stream";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { ReadyFrame } from "../../src/contract/listen.ts";
 import { ListenError } from "../../src/relay/listen-error.ts";
 import { FakeClock } from "./support/fake-clock.ts";
 import { FakePlatform, type FakeSession } from "./support/fake-platform.ts";
 import { openSession } from "./support/open-session.ts";
 import { closedPort, startReceiver } from "./support/receivers.ts";
+
+const READY: ReadyFrame = {
+  frame: "ready",
+  session: "lsn_1",
+  secret: "whsec_1",
+  cursor: "evt_1",
+  account: "acct_1",
+  environment: "sandbox",
+  subscriptions: ["*"],
+  others: 0,
+};
 
 const PROBLEM = {
   type: "about:blank",
@@ -241,7 +253,7 @@ describe("a connection is dropped and made anew", () => {
     ["a field is missing", ({ socket }) => socket.send('{"frame":"event","seq":1}'), "protocol", /id is not a string/],
     ["a frame is binary", ({ socket }) => socket.send(Buffer.from("{}")), "protocol", /binary/],
     ["a frame is too large", ({ socket }) => socket.send(" ".repeat(9_000_000)), "protocol", /payload/],
-    ["ready comes twice", (s) => s.send({ ...READY }), "protocol", /twice/],
+    ["ready comes twice", (s) => s.send(READY), "protocol", /twice/],
     ["the platform restarts", ({ socket }) => socket.close(1012), "closed", /1012, it restarts/],
     ["the platform is overloaded", ({ socket }) => socket.close(1013, "busy"), "closed", /1013, busy/],
     ["the policy is broken", ({ socket }) => socket.close(1008), "closed", /1008/],
@@ -265,15 +277,7 @@ describe("a connection is dropped and made anew", () => {
 
   it.each([
     ["an event comes before ready", { frame: "event", seq: 1, id: "evt_1", type: "a", body: "{}" }],
-    [
-      "ready holds no secret",
-      {
-        ...{ frame: "ready", session: "s", secret: " ", cursor: "c", account: "a" },
-        environment: "sandbox",
-        subscriptions: [],
-        others: 0,
-      },
-    ],
+    ["ready holds no secret", { ...READY, secret: " " }],
   ])("when %s", async (_what, frame) => {
     const platform = await FakePlatform.start();
     platform.opening = (session) => {
@@ -411,11 +415,6 @@ describe("a limited downtime", () => {
     expect(clock.now() - lostAt).toBe(60_000);
   });
 });
-
-const READY = {
-  ...{ frame: "ready" as const, session: "lsn_1", secret: "whsec_1", cursor: "evt_1", account: "acct_1" },
-  ...{ environment: "sandbox" as const, subscriptions: ["*"], others: 0 },
-};
 
 function bye(code: string) {
   return { frame: "bye" as const, code, message: "later" };

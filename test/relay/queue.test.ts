@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Queue } from "../../src/relay/queue.ts";
 
@@ -9,7 +9,7 @@ describe("Queue", () => {
       { weight: 5, arbitrary: fc.constant("shift") },
     );
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 1_000, size: "max" }), fc.nat(100), (steps, head) => {
+      fc.property(fc.array(step, { maxLength: 300, size: "max" }), fc.nat(100), (steps, head) => {
         const queue = new Queue<number>();
         const model: number[] = [];
         let next = 0;
@@ -21,9 +21,9 @@ describe("Queue", () => {
         for (const name of steps) {
           if (name === "push") push();
           else expect(queue.shift()).toBe(model.shift());
-          expect(queue.size).toBe(model.length);
-          expect([queue.at(0), queue.at(model.length - 1)]).toEqual([model[0], model.at(-1)]);
         }
+        expect(queue.size).toBe(model.length);
+        expect(model.map((_, i) => queue.at(i))).toEqual(model);
         expect([queue.at(-1), queue.at(model.length)]).toEqual([undefined, undefined]);
         queue.clear();
         expect([queue.size, queue.shift()]).toEqual([0, undefined]);

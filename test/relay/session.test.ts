@@ -56,7 +56,12 @@ describe("a session", () => {
     expect(verify({ payload: request!.body, header, secrets: SESSION_SECRET })).toMatchObject({ id: "evt_1" });
     expect(reports.of("received")).toEqual([{ event: "received", id, type, body }]);
     expect(await reports.wait("forwarded")).toEqual({
-      ...{ event: "forwarded", id, type, attempt: 1, status: 200, durationMs: expect.any(Number) },
+      event: "forwarded",
+      id,
+      type,
+      attempt: 1,
+      status: 200,
+      durationMs: expect.any(Number),
     });
     expect(platform.acknowledged(id)).toEqual([
       { frame: "ack", seq: 1, status_code: 200, duration_ms: expect.any(Number), response_excerpt: "thanks" },
@@ -175,7 +180,8 @@ describe("stop", () => {
     const platform = await FakePlatform.start();
     const held: (() => void)[] = [];
     const receiver = await startReceiver((reply) => held.push(() => reply.end()));
-    const { reports, session } = openSession(platform, { target: receiver.url, concurrency: 2 });
+    const clock = new FakeClock();
+    const { reports, session } = openSession(platform, { target: receiver.url, concurrency: 2, clock });
     await reports.wait("ready");
     const events = Array.from({ length: 5 }, () => platform.append());
     await receiver.received(2);
@@ -198,6 +204,7 @@ describe("stop", () => {
     expect(platform.acknowledgements.map(({ id }) => id).sort()).toEqual(events.slice(0, 2).map(({ id }) => id));
     await platform.until(() => platform.session.closeCode !== undefined);
     expect(platform.session.closeCode).toBe(1000);
+    expect(clock.waiting).toEqual([]);
   });
 
   it("waits no longer than a forward may take", async () => {

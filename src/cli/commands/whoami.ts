@@ -23,11 +23,12 @@ async function runWhoami(context: Context): Promise<void> {
     base_url: baseUrl.value,
     base_url_source: baseUrl.name,
     credential_source: credential?.name ?? "",
+    credential_type: credential?.value.type ?? "",
   };
   const view = identityView([
     ["Profile", `${cli.profile} (from ${cli.profile_source})`],
     ["Base URL", `${cli.base_url} (from ${cli.base_url_source})`],
-    ["Signed in by", cli.credential_source],
+    ["Signed in by", cli.credential_type === "oauth" ? `the browser, ${cli.credential_source}` : cli.credential_source],
   ]);
   const shown: Identity & { cli: typeof cli } = { ...identity, cli };
   await context.output.object(shown, view);

@@ -18,13 +18,6 @@ export function settingsDirectory(env: Environment, platform: NodeJS.Platform): 
   return join(base, "service");
 }
 
-/** The folder of what programs keep between runs, such as the database of `service serve`. */
-export function dataDirectory(env: Environment, platform: NodeJS.Platform): string {
-  if (platform === "win32" && env["LOCALAPPDATA"]) return join(env["LOCALAPPDATA"], "service");
-  const base = env["XDG_DATA_HOME"] || join(home(env), ".local", "share");
-  return join(base, "service");
-}
-
 function home(env: Environment): string {
   try {
     const home = env["HOME"] || homedir();

@@ -192,7 +192,10 @@ export class Output {
     if (fields === undefined) return standard;
     const unknown = fields.find((field) => !view.fields.includes(field.split(".")[0]!));
     if (unknown !== undefined) {
-      throw new UsageError(`A ${view.noun} has no field "${unknown}"`, { hint: `Fields: ${view.fields.join(", ")}` });
+      const article = /^[aeiou]/.test(view.noun) ? "An" : "A";
+      throw new UsageError(`${article} ${view.noun} has no field "${unknown}"`, {
+        hint: `Fields: ${view.fields.join(", ")}`,
+      });
     }
     return columnsOfFields(fields);
   }

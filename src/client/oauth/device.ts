@@ -1,5 +1,6 @@
+import { setTimeout as delay } from "node:timers/promises";
 import * as openid from "openid-client";
-import { ENVIRONMENT_PARAMETER, oauthScopeName } from "../../contract/oauth.ts";
+import { DEVICE_CODE_GRANT, ENVIRONMENT_PARAMETER, oauthScopeName } from "../../contract/oauth.ts";
 import { AuthorizationError, NetworkError } from "../errors.ts";
 import type { Wish } from "./authorization.ts";
 import { assertSameOrigin, type AuthorizationServer } from "./authorization-server.ts";
@@ -19,6 +20,7 @@ export interface DeviceAuthorization {
 }
 
 const LONGEST_SECONDS = 3600;
+const SLOWER_SECONDS = 5;
 const USER_CODE = /^[\x20-\x7e]{1,64}$/;
 
 /** Asks for a code to type elsewhere (RFC 8628). */
@@ -53,26 +55,34 @@ export async function beginDeviceAuthorization(
 /**
  * Asks until the person has answered: never faster than the server wants, 5 s slower after each `slow_down`, twice as
  * slow after each failure of the network. Rejects with AuthorizationError `access_denied` or `expired_token`, and with
- * whatever once `until` is aborted.
+ * the reason of `until` at once.
  */
 export async function pollDeviceAuthorization(
   { config, issuer, signal }: AuthorizationServer,
   { answer, expiresIn }: DeviceAuthorization,
   until: AbortSignal,
 ): Promise<TokenSet> {
-  const expiry = AbortSignal.timeout(expiresIn * 1000);
-  const either = AbortSignal.any([signal, expiry, until]);
-  for (let interval = Math.max(1, answer.interval ?? 5); ; interval *= 2) {
+  const end = AbortSignal.any([signal, until, AbortSignal.timeout(expiresIn * 1000)]);
+  const parameters = { device_code: answer.device_code };
+  let interval = Math.max(1, answer.interval ?? 5);
+  for (;;) {
+    await delay(interval * 1000, undefined, { signal: end }).catch(() => {
+      if (signal.aborted) throw signal.reason;
+      if (until.aborted) throw until.reason;
+      throw new AuthorizationError("expired_token", "The code has expired before anybody typed it");
+    });
     try {
-      const polled = { ...answer, interval };
-      return readTokens(await openid.pollDeviceAuthorizationGrant(config, polled, undefined, { signal: either }));
+      return readTokens(await openid.genericGrantRequest(config, DEVICE_CODE_GRANT, parameters));
     } catch (error) {
-      if (expiry.aborted && !signal.aborted) {
-        throw new AuthorizationError("expired_token", "The code has expired before anybody typed it");
-      }
       const failure = authorizationErrorOf(error, issuer, signal);
-      const isPassing = (failure instanceof NetworkError || failure instanceof AuthorizationError) && failure.passing;
-      if (!isPassing) throw failure;
+      if (failure instanceof AuthorizationError && failure.code === "authorization_pending") continue;
+      if (failure instanceof AuthorizationError && failure.code === "slow_down") interval += SLOWER_SECONDS;
+      else if (isPassing(failure)) interval *= 2;
+      else throw failure;
     }
   }
+}
+
+function isPassing(failure: Error): boolean {
+  return (failure instanceof NetworkError || failure instanceof AuthorizationError) && failure.passing;
 }

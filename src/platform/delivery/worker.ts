@@ -10,8 +10,8 @@ import { type DeliveryLimits, slotsFor } from "./slots.ts";
 
 /** The queue is looked at this often, whatever wakes come: they may get lost between processes. */
 const POLL_MILLISECONDS = 250;
-/** Attempts that end share a commit with those that end this soon after, unless half of all have ended. */
-const GATHER_MILLISECONDS = 5;
+/** Turns follow each other no sooner, so that they gather work to share a commit, unless half of all attempts have ended. */
+const TURN_MILLISECONDS = 5;
 const RELEASE_MOST = 500;
 
 /** What this process knows of one endpoint's queue. */
@@ -48,6 +48,7 @@ export class DeliveryWorker {
   /** When the next delivery is due that was not yet so, in real time. */
   private nextDue = Infinity;
   private turning = false;
+  private lastTurn = 0;
   private cancelTimer: (() => void) | undefined;
   private timerIsShort = false;
   private unsubscribe: () => void = () => {};
@@ -92,8 +93,10 @@ export class DeliveryWorker {
     if (this.turning) return;
     if (this.stopped !== undefined && this.onWire === 0 && this.finished.length === 0) return this.stopped();
     if (this.finished.length === 0 && !this.canClaim()) return this.setTimer(this.idleMilliseconds(), false);
-    if (this.finished.length * 2 >= this.unsettled) return this.turn();
-    this.setTimer(GATHER_MILLISECONDS, true);
+    const wait = this.lastTurn + TURN_MILLISECONDS - this.services.clock.now();
+    // A clock that was set back must not hold everything up.
+    if (wait <= 0 || wait > TURN_MILLISECONDS || this.finished.length * 2 >= this.unsettled) return this.turn();
+    this.setTimer(wait, true);
   }
 
   private canClaim(): boolean {
@@ -122,6 +125,7 @@ export class DeliveryWorker {
 
   private turn(): void {
     this.turning = true;
+    this.lastTurn = this.services.clock.now();
     this.cancelTimer?.();
     this.cancelTimer = undefined;
     this.takeTurn().then(

@@ -11,7 +11,7 @@ import type { Visitors } from "./visitors.ts";
 
 /** Failed sign-ins that are let pass at once, and after how many seconds another one is: a person, an address. */
 const FAILURES_A_USER = { burst: 5, refillSeconds: 60 };
-const FAILURES_AN_ADDRESS = { burst: 20, refillSeconds: 15 };
+const FAILURES_AN_ADDRESS = { burst: 10, refillSeconds: 15 };
 const LONGEST_PASSWORD = 1000;
 
 /** Signing in by email and password, and out again. */

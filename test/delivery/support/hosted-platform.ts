@@ -18,6 +18,8 @@ export interface HostedPlatform {
   complaints: string[];
   /** Stops it and starts it again on the same file. */
   restart(settings?: Partial<PlatformSettings>): Promise<void>;
+  /** Stops it and leaves its file. */
+  stop(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -56,6 +58,7 @@ export async function hostPlatform(settings: Partial<PlatformSettings> = {}): Pr
       hosted.api = apiOf(platform.baseUrl, sandbox);
       hosted.live = apiOf(platform.baseUrl, live);
     },
+    stop: () => platform.close(),
     async close() {
       await platform.close();
       rmSync(folder, { recursive: true, force: true });

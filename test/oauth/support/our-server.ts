@@ -11,7 +11,10 @@ export interface OurServer extends AuthorizationServer {
 
 export const THIRD_PARTY_REDIRECT = "https://app.example.com/oauth/callback";
 
-export async function ourServer(platform: EmbeddedPlatform): Promise<OurServer> {
+/** Signs in by `signInUrl`, and registers the app with the sandbox key. */
+export async function ourServer(
+  platform: Pick<EmbeddedPlatform, "baseUrl" | "signInUrl" | "sandboxKey" | "advance">,
+): Promise<OurServer> {
   const browser = new Browser(platform.baseUrl);
   await browser.get(platform.signInUrl);
   const api = apiOf(platform.baseUrl, platform.sandboxKey);

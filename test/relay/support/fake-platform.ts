@@ -30,6 +30,7 @@ export class FakePlatform {
   readonly log: LoggedEvent[] = [];
   /** Every acknowledgement that was read, in its order. */
   readonly acknowledgements: { id: string; ack: AckFrame }[] = [];
+  readonly acknowledgedIds = new Set<string>();
   readonly upgrades: IncomingMessage[] = [];
   readonly sessions: FakeSession[] = [];
   /** Says something else than ready at the beginning of a session. */
@@ -229,6 +230,7 @@ export class FakeSession {
     this.unacknowledged.delete(ack.seq);
     this.#acknowledged += 1;
     this.#platform.acknowledgements.push({ id, ack });
+    this.#platform.acknowledgedIds.add(id);
     this.pump();
     this.#platform.changed();
   }

@@ -20,19 +20,18 @@ export function registerAdvance(clock: Command, context: Context): void {
   addIdempotencyKey(advance).action(async (seconds: number, { idempotencyKey }: { idempotencyKey?: string }) => {
     const { output } = context;
     const client = await context.client();
-    const { body } = await output.spinner.during(
-      `Moving the sandbox's time by ${formatSpan(seconds)}; deliveries are attempted on the way`,
-      client.request<TestClock>({
-        method: "POST",
-        path: `${CLOCK_PATH}/advance`,
-        body: { seconds } satisfies TestClockAdvance,
-        timeLimit: TIME_LIMIT_SECONDS,
-        idempotencyKey,
-      }),
-    );
+    const advancing = client.request<TestClock>({
+      method: "POST",
+      path: `${CLOCK_PATH}/advance`,
+      body: { seconds } satisfies TestClockAdvance,
+      timeLimit: TIME_LIMIT_SECONDS,
+      idempotencyKey,
+    });
+    output.spinner.say(`Moving the sandbox's time by ${formatSpan(seconds)}; deliveries are attempted on the way`);
+    const { body } = await advancing;
     output.success(`Moved the sandbox's time by ${formatSpan(seconds)}; ${attemptsInWords(body)}`);
     await showClock(body, context);
-    if ((body.failed ?? 0) > 0) output.note("\nSee which: service deliveries list --status failed");
+    if ((body.failed ?? 0) > 0) output.note("\nSee which:\n  service deliveries list --status failed");
   });
   addExamples(advance, ["service clock advance 30s", "service clock advance 3d"]);
 }

@@ -41,7 +41,7 @@ async function runGet(id: string, context: Context): Promise<void> {
   const { timelineLines } = await import("./timeline.ts");
   for (const line of timelineLines(delivery, { styles: output.styles, now, width: output.width })) output.line(line);
   if (delivery.endpoint !== null && delivery.status !== "succeeded") {
-    output.note(`\nAttempt it now: service deliveries retry ${id}`);
+    output.note(`\nAttempt it now:\n  service deliveries retry ${id}`);
   }
 }
 

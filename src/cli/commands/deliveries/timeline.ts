@@ -80,7 +80,7 @@ function textOf(attempt: Attempt, width: number, styles: Styles): string[] {
 function isRepeated(attempt: Attempt, before: Attempt | undefined): boolean {
   return (
     before !== undefined &&
-    attempt.response_excerpt !== null &&
+    (attempt.error !== null || attempt.response_excerpt !== null) &&
     attempt.status_code === before.status_code &&
     attempt.error === before.error &&
     attempt.response_excerpt === before.response_excerpt

@@ -44,6 +44,6 @@ async function runCreate(
     );
   }
   output.note(
-    `\nThe secret is shown this once: give it to your receiver now, as it verifies deliveries with it.\nTry the endpoint: service endpoints ping ${created.id}`,
+    `\nThe secret is shown this once: give it to your receiver now.\nTry the endpoint:\n  service endpoints ping ${created.id}`,
   );
 }

@@ -23,7 +23,7 @@ export function registerPing(endpoints: Command, context: Context): void {
     });
     context.output.success(`Sent ${event.type} ${event.id} to ${id}`);
     await context.output.object(event, EVENTS.view);
-    context.output.note(`\nSee what it answered: service deliveries list --event ${event.id}`);
+    context.output.note(`\nSee what it answered:\n  service deliveries list --event ${event.id}`);
   });
   addExamples(ping, [`service endpoints ping ${ENDPOINTS.exampleId}`]);
 }

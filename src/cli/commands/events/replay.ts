@@ -56,5 +56,5 @@ async function runReplay(id: string, { endpoint, idempotencyKey }: Flags, contex
   output.success(`Replayed ${id} to ${count} ${count === 1 ? "endpoint" : "endpoints"}`);
   await output.object(body, REPLAY);
   if (count === 0) return output.note("\nNo enabled endpoint subscribes to it; `service listen` gets it all the same.");
-  output.note(`\nSee what came of it: service deliveries list --event ${id}`);
+  output.note(`\nSee what came of it:\n  service deliveries list --event ${id}`);
 }

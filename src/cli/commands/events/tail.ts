@@ -42,7 +42,9 @@ async function runTail(subscriptions: readonly string[], context: Context): Prom
   output.note(`Events that match ${subscriptions.join(", ")} come here; Ctrl-C ends`);
   try {
     for (;;) {
-      for (const event of await output.spinner.during("Waiting for events", newEvents.next())) {
+      const coming = output.spinner.during("", newEvents.next());
+      output.spinner.say("Waiting for events");
+      for (const event of await coming) {
         if (matchesSubscriptions(subscriptions, event.type)) await print(event);
       }
     }

@@ -1,14 +1,14 @@
 import { hostname } from "node:os";
 import { parseBaseUrl } from "../../../client/base-url.ts";
+import type { CredentialSource } from "../../../client/http.ts";
 import { ForwardHeaderError, parseForwardHeaders } from "../../../relay/forward-headers.ts";
-import type { ListenError } from "../../../relay/listen-error.ts";
+import { ListenError } from "../../../relay/listen-error.ts";
 import type { Report } from "../../../relay/report.ts";
 import { Session } from "../../../relay/session.ts";
 import { parseTarget, type Target, TargetError } from "../../../relay/target.ts";
 import { SignatureError } from "../../../webhooks/index.ts";
 import type { Context } from "../../context.ts";
-import { EXIT_CODES, type ExitCode, InterruptedError, UsageError, UserError } from "../../errors.ts";
-import { requireCredential } from "../../settings/connection.ts";
+import { EXIT_CODES, type ExitCode, InterruptedError, NotSignedInError, UsageError, UserError } from "../../errors.ts";
 import type { ListenFlags } from "./index.ts";
 import { createListenPrinter } from "./printer.ts";
 import { writeReadyFile } from "./ready-file.ts";
@@ -22,15 +22,16 @@ export async function runListen(flags: ListenFlags, context: Context): Promise<v
   const target = flags.forwardTo === undefined ? undefined : targetOf(flags.forwardTo);
   for (const warning of target?.warnings ?? []) output.warn(warning);
   const headers = usage(() => parseForwardHeaders(flags.header), ForwardHeaderError, "--header");
-  const { baseUrl } = await context.connection();
-  const credential = requireCredential(await context.connection());
+  const connection = await context.connection();
+  const { baseUrl } = connection;
+  const credential = context.credentialsOf(connection);
   const print = flags.printSecret ? () => {} : createListenPrinter(context, target?.url);
 
   const session = usage(
     () =>
       new Session({
         baseUrl: parseBaseUrl(baseUrl.value, { insecure: context.globals.insecure }),
-        authorization: () => Promise.resolve(`Bearer ${credential}`),
+        authorization: () => bearer(credential),
         device: hostname(),
         events: flags.events?.split(",").map((name) => name.trim()),
         after: flags.printSecret ? "now" : flags.since,
@@ -65,6 +66,17 @@ export async function runListen(flags: ListenFlags, context: Context): Promise<v
   const { error } = await session.ended;
   if (error !== undefined) throw explain(error);
   if (context.signal.aborted && !(context.signal.reason instanceof InterruptedError)) throw context.signal.reason;
+}
+
+/** Each connection asks anew: an access token ends long before a session does. */
+async function bearer(credential: string | CredentialSource): Promise<string> {
+  try {
+    return `Bearer ${typeof credential === "string" ? credential : await credential.current()}`;
+  } catch (error) {
+    // No later connection would get past it.
+    if (error instanceof NotSignedInError) throw new ListenError("unauthorized", error.message);
+    throw error;
+  }
 }
 
 function targetOf(text: string): Target {

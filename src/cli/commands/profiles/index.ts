@@ -36,11 +36,16 @@ export function register(program: Command, context: Context): void {
 }
 
 async function runList({ settings, output }: Context): Promise<void> {
-  const entries = Object.keys(settings.profiles)
-    .sort()
-    .map((name) => toEntry(settings, name));
-  if (entries.length === 0) output.note("No profile is stored yet: `service login` makes one.");
-  await output.list(entries, PROFILES);
+  const names = Object.keys(settings.profiles).sort();
+  if (output.quiet && !output.json) {
+    for (const name of names) output.line(name);
+    return;
+  }
+  await output.list(
+    names.map((name) => toEntry(settings, name)),
+    PROFILES,
+  );
+  if (names.length === 0) output.note("`service login` makes one.");
 }
 
 async function runUse(name: string, context: Context): Promise<void> {

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Delivery } from "../../src/contract/schemas/delivery.ts";
+import type { TestClock } from "../../src/contract/schemas/test-clock.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { type CliOptions, type CliResult, runCli } from "../support/run-cli.ts";
+import { runInTerminal } from "../support/terminal.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
+
+let platform: RunningPlatform;
+let receiver: ScriptedReceiver;
+beforeAll(async () => {
+  [platform, receiver] = await Promise.all([startPlatform(), startScriptedReceiver({ status: 500 })]);
+});
+afterAll(async () => {
+  await platform.stop();
+  await receiver.close();
+});
+
+const service = (args: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
+  runCli(args, { ...options, env: { ...platform.env, ...options.env } });
+
+async function json<Value>(...args: string[]): Promise<Value> {
+  const { exitCode, stdout, stderr } = await service([...args, "--json"]);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  return JSON.parse(stdout) as Value;
+}
+
+describe("service clock", () => {
+  it("shows the sandbox's time", async () => {
+    const clock = await json<TestClock>("clock", "show");
+    expect(clock).toEqual({ object: "test_clock", now: expect.any(String), offset_seconds: expect.any(Number) });
+    const { stdout } = await service(["clock", "show", "-q"]);
+    expect(Date.parse(stdout.trim())).toBeGreaterThanOrEqual(Date.parse(clock.now));
+  });
+
+  it.each([
+    ["30s", 30],
+    ["10m", 600],
+    ["2h", 7200],
+    ["3d", 259_200],
+  ])("moves by %s", async (text, seconds) => {
+    const before = await json<TestClock>("clock", "show");
+    const after = await json<TestClock>("clock", "advance", text);
+    expect(after).toMatchObject({ offset_seconds: before.offset_seconds + seconds, attempted: 0 });
+    expect(await json<TestClock>("clock", "show")).toMatchObject({ offset_seconds: after.offset_seconds });
+  });
+
+  it.each(["5", "5x", "-3d", "0s", "10000d", "now"])("refuses to move by %s", async (text) => {
+    const { exitCode, stdout, stderr } = await service(["clock", "advance", "--", text]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toContain("See `service clock advance --help`.");
+  });
+
+  it("is the sandbox's alone", async () => {
+    for (const args of [["show"], ["advance", "1h"]]) {
+      expect(await service(["clock", ...args, "--live"], { env: { SERVICE_API_KEY: platform.liveKey } })).toEqual({
+        exitCode: 2,
+        stdout: "",
+        stderr: "Error: Only the sandbox has a test clock\nLeave out --live.\n",
+      });
+    }
+  });
+
+  it("attempts what falls due on the way, and says what came of it", async () => {
+    const args = ["endpoints", "create", "--url", receiver.url, "--events", "customer.created"];
+    const { id } = await json<{ id: string }>(...args);
+    await json("trigger", "customer.created");
+    const attempted = async () => (await json<Delivery[]>("deliveries", "list", "--endpoint", id))[0]?.attempt_count;
+    await expect.poll(attempted, { timeout: 10_000 }).toBe(1);
+    // The first wait is 30 s, give or take a fifth.
+    const { stdout, stderr, exitCode } = await service(["clock", "advance", "40s"]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toMatch(/^now\t.+\noffset_seconds\t\d+\nattempted\t1\nsucceeded\t0\nfailed\t1\n$/);
+
+    receiver.react({ status: 500 }, { status: 200 });
+    const session = runInTerminal(["clock", "advance", "6h"], { env: platform.env });
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toContain("✓ Moved the sandbox's time by 6 h; 2 attempts: 1 succeeded, 1 failed");
+    const [delivery] = await json<Delivery[]>("deliveries", "list", "--endpoint", id);
+    expect(delivery).toMatchObject({ status: "succeeded", attempt_count: 4 });
+    expect(receiver.seen).toEqual(Array.from({ length: 4 }, () => delivery!.event));
+  });
+});

@@ -1,0 +1,278 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Attempt, Delivery } from "../../src/contract/schemas/delivery.ts";
+import type { Event } from "../../src/contract/schemas/event.ts";
+import { json as answer, startServer } from "../client/support/scripted-server.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { type CliOptions, type CliResult, runCli } from "../support/run-cli.ts";
+import { runInTerminal } from "../support/terminal.ts";
+import { type Reaction, type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
+
+let platform: RunningPlatform;
+const receivers: ScriptedReceiver[] = [];
+const endpoints: string[] = [];
+beforeAll(async () => {
+  platform = await startPlatform();
+});
+// Each test sees the deliveries to its own endpoints only.
+afterEach(async () => {
+  for (const id of endpoints.splice(0)) await service(["endpoints", "delete", id]);
+  await Promise.all(receivers.splice(0).map((receiver) => receiver.close()));
+});
+afterAll(() => platform.stop());
+
+const service = (args: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
+  runCli(args, { ...options, env: { ...platform.env, ...options.env } });
+
+async function json<Value>(...args: string[]): Promise<Value> {
+  const { exitCode, stdout, stderr } = await service([...args, "--json"]);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  return JSON.parse(stdout) as Value;
+}
+
+async function newEndpoint(...reactions: Reaction[]): Promise<{ id: string; receiver: ScriptedReceiver }> {
+  const receiver = await startScriptedReceiver(...reactions);
+  receivers.push(receiver);
+  const { id } = await json<{ id: string }>("endpoints", "create", "--url", receiver.url, "--events", "customer.*");
+  endpoints.push(id);
+  return { id, receiver };
+}
+
+/** The endpoint's one delivery, once it has been attempted so often. */
+async function delivered(endpoint: string, attempts: number): Promise<Delivery> {
+  const list = () => json<Delivery[]>("deliveries", "list", "--endpoint", endpoint);
+  await expect.poll(async () => (await list())[0]?.attempt_count, { timeout: 10_000 }).toBe(attempts);
+  return (await list())[0]!;
+}
+
+describe("service deliveries list", () => {
+  it("filters by endpoint, event and status", async () => {
+    const good = await newEndpoint({ status: 200 });
+    const bad = await newEndpoint({ status: 500 });
+    const event = await json<Event>("trigger", "customer.created");
+    const [first, second] = [await delivered(good.id, 1), await delivered(bad.id, 1)];
+    expect(first).toMatchObject({ event: event.id, event_type: "customer.created", status: "succeeded" });
+    expect(second).toMatchObject({ event: event.id, status: "pending", next_attempt: expect.any(String) });
+    const ids = async (...args: string[]) =>
+      (await json<Delivery[]>("deliveries", "list", ...args)).map(({ id }) => id).toSorted();
+    expect(await ids("--event", event.id)).toEqual([first.id, second.id].toSorted());
+    expect(await ids("--event", event.id, "--status", "pending")).toEqual([second.id]);
+    expect(await ids("--endpoint", good.id)).toEqual([first.id]);
+    expect(await ids("--endpoint", good.id, "--status", "failed")).toEqual([]);
+
+    const { stdout } = await service(["deliveries", "list", "--endpoint", good.id]);
+    const { id, created } = first;
+    expect(stdout).toBe([id, "succeeded", event.type, "1", good.id, event.id, "", created].join("\t") + "\n");
+  });
+
+  it.each([
+    [["--status", "done"], 2, "Allowed choices are pending, succeeded, failed"],
+    [["--event", "we_4Vf8aTqz0bKm2sNw9XyRcd"], 1, "event: must be the id of a"],
+  ])("refuses %j", async (args, exitCode, reason) => {
+    expect(await service(["deliveries", "list", ...args])).toMatchObject({
+      exitCode,
+      stdout: "",
+      stderr: expect.stringContaining(reason),
+    });
+  });
+});
+
+describe("service deliveries get", () => {
+  it("prints the API's own object, with its attempts", async () => {
+    const { id } = await newEndpoint({ status: 503, body: "busy" });
+    await json("trigger", "customer.created");
+    const delivery = await delivered(id, 1);
+    expect(await json("deliveries", "get", delivery.id)).toEqual({
+      ...delivery,
+      attempts: [
+        {
+          at: expect.any(String),
+          status_code: 503,
+          error: null,
+          duration_ms: expect.any(Number),
+          response_excerpt: "busy",
+        },
+      ],
+    });
+  });
+
+  it("draws the attempts on a terminal: what came back, the gaps, the planned one", async () => {
+    const page = "<html>\n<h1>Oops \u001b[31m</h1>\n</html>";
+    const { id } = await newEndpoint({ status: 500, body: page }, { status: 500, body: page }, "hang up");
+    await json("trigger", "customer.created");
+    await delivered(id, 1);
+    await json("clock", "advance", "40s");
+    await json("clock", "advance", "80s");
+    const delivery = await delivered(id, 3);
+    const session = runInTerminal(["deliveries", "get", delivery.id], { env: platform.env, columns: 60 });
+    expect(await session.ended).toBe(0);
+    const drawn = session.text().slice(session.text().indexOf("Attempts"));
+    const time = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`;
+    const lines = [
+      "Attempts",
+      String.raw`✗ 1  ${time}  500 {16}\S+ m?s`,
+      "│    <html>",
+      String.raw`│    <h1>Oops \\u001b\[31m</h1>`,
+      "│    </html>",
+      String.raw`│  [23]\d s later`,
+      String.raw`✗ 2  ${time}  500 {16}\S+ m?s`,
+      "│    the same again",
+      String.raw`│  (\d\d s|1 min( \d+ s)?) later`,
+      String.raw`✗ 3  ${time}  connection_closed  \S+ m?s`,
+      "│    the connection was closed before the reply was complete",
+      String.raw`│  [12] min( \d+ s)? later`,
+      String.raw`○ 4  ${time}  planned, in (1 min( \d+ s)?|\d+ s)`,
+      "",
+      "Attempt it now:",
+      `  service deliveries retry ${delivery.id}`,
+    ];
+    expect(drawn.replaceAll(/^.*⠋.*\n?/gm, "")).toMatch(new RegExp(`^${lines.join("\n")}\n`));
+  });
+
+  it("prints an attempt a line in a pipe", async () => {
+    const { id } = await newEndpoint({ status: 500, body: "a\tb\nc" }, { status: 204 });
+    await json("trigger", "customer.created");
+    await delivered(id, 1);
+    await json("clock", "advance", "40s");
+    const delivery = await delivered(id, 2);
+    const { stdout, stderr } = await service(["deliveries", "get", delivery.id]);
+    expect(stderr).toBe("");
+    const lines = stdout.split("\n");
+    expect(lines.slice(0, 5)).toEqual([
+      `id\t${delivery.id}`,
+      "status\tsucceeded",
+      "type\tcustomer.created",
+      `event\t${delivery.event}`,
+      `receiver\t${id}`,
+    ]);
+    expect(lines.slice(-3)).toEqual([
+      expect.stringMatching(/^attempt\t1\t[^\t]+Z\t500\t[\d.]+\t\ta\\tb\\nc$/),
+      expect.stringMatching(/^attempt\t2\t[^\t]+Z\t204\t[\d.]+\t\t$/),
+      "",
+    ]);
+    expect(await service(["deliveries", "get", delivery.id, "-q"])).toMatchObject({ stdout: `${delivery.id}\n` });
+    expect(await service(["deliveries", "get", delivery.id, "--fields", "status,attempt_count"])).toMatchObject({
+      stdout: "status\tsucceeded\nattempt_count\t2\n",
+    });
+  });
+
+  const attempt = (more: Partial<Attempt>): Attempt => ({
+    at: "2026-11-01T12:00:00Z",
+    status_code: 500,
+    error: null,
+    duration_ms: 12,
+    response_excerpt: null,
+    ...more,
+  });
+  const delivery = (more: Partial<Delivery>): Delivery => ({
+    id: "dlv_1",
+    object: "delivery",
+    event: "evt_1",
+    event_type: "order.completed",
+    endpoint: "we_1",
+    listener: null,
+    status: "pending",
+    attempt_count: 1,
+    next_attempt: null,
+    livemode: false,
+    created: "2026-11-01T12:00:00Z",
+    ...more,
+  });
+
+  async function drawn(shown: Delivery, columns: number): Promise<string> {
+    const { url } = await startServer(answer(200, shown));
+    const env = { ...platform.env, SERVICE_BASE_URL: url };
+    const session = runInTerminal(["deliveries", "get", "dlv_1", "--no-color"], { env, columns });
+    expect(await session.ended).toBe(0);
+    return session.text();
+  }
+
+  it.each([60, 80, 100, 160, 200])("keeps within %i columns", async (columns) => {
+    const excerpt = `{"error":"${"数据库 locked 🎉 ".repeat(40)}","token":"${"x".repeat(400)}"}`;
+    const error = "blocked_target: the address 10.0.0.1 of internal.example.com is private and cannot be delivered to";
+    const attempts = [
+      attempt({ response_excerpt: excerpt }),
+      attempt({ at: "2026-11-03T18:00:00Z", status_code: null, error }),
+    ];
+    const text = await drawn(delivery({ attempts, status: "failed" }), columns);
+    expect(text).toContain("│  2 days 6 h later");
+    expect(text).toMatch(/✗ 2 .* blocked_target /);
+    expect(text).toContain("■ 3  given up: no further attempt is planned");
+    expect(text).toMatch(/…\n/);
+    // Characters that are two columns wide count twice.
+    for (const line of text.split("\n")) {
+      const wide = line.match(/[\u4e00-\u9fff\u{1f300}-\u{1faff}]/gu)?.length ?? 0;
+      expect([...line].length + wide).toBeLessThanOrEqual(columns);
+    }
+  });
+
+  it("says why no attempt is planned while the endpoint is disabled", async () => {
+    expect(await drawn(delivery({ attempts: [attempt({})] }), 80)).toContain("○ 2  waits: its endpoint is disabled");
+  });
+
+  it("explains a redirect", async () => {
+    const text = await drawn(delivery({ attempts: [attempt({ status_code: 302 })], status: "failed" }), 80);
+    expect(text).toMatch(/✗ 1 .* 302 .*\n│ +a redirect counts as a failure/);
+  });
+});
+
+describe("service deliveries retry", () => {
+  it("attempts a pending delivery now", async () => {
+    const { id, receiver } = await newEndpoint({ status: 500 });
+    await json("trigger", "customer.created");
+    const { id: delivery } = await delivered(id, 1);
+    receiver.react({ status: 200 });
+    expect(await json("deliveries", "retry", delivery)).toMatchObject({ id: delivery, status: "pending" });
+    expect(await delivered(id, 2)).toMatchObject({ status: "succeeded", next_attempt: null });
+    const { exitCode, stdout, stderr } = await service(["deliveries", "retry", delivery]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toContain("409 delivery_not_retryable");
+    expect(await service(["deliveries", "retry", "dlv_x"])).toMatchObject({ exitCode: 3 });
+  });
+});
+
+describe("service trigger --wait", () => {
+  it("ends well once all deliveries succeeded", async () => {
+    const { id } = await newEndpoint({ status: 200 });
+    const { exitCode, stdout, stderr } = await service(["trigger", "customer.created", "--wait"]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toMatch(new RegExp(`\nDELIVERY\tdlv_\\w+\tsucceeded\t${id}\n$`));
+  });
+
+  it("shows what came of each on a terminal", async () => {
+    await newEndpoint({ status: 200 });
+    await newEndpoint({ status: 204 });
+    const session = runInTerminal(["trigger", "customer.created", "--wait"], { env: platform.env });
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toMatch(
+      /succeeded +dlv_\w+ +to we_\w+\nsucceeded +dlv_\w+ +to we_\w+\n✓ 2 deliveries succeeded/,
+    );
+  });
+
+  it("says so where nobody subscribes", async () => {
+    const session = runInTerminal(["trigger", "order.created", "--wait"], { env: platform.env });
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toContain("No endpoint subscribes to it");
+  });
+
+  it("fails once one has failed for good", async () => {
+    const { id } = await newEndpoint({ status: 500 });
+    const waiting = service(["trigger", "customer.created", "--wait", "--json"]);
+    await delivered(id, 1);
+    await json("clock", "advance", "4d");
+    const { exitCode, stdout, stderr } = await waiting;
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ object: "event", type: "customer.created" });
+    expect(JSON.parse(stderr)).toMatchObject({ code: "delivery_failed", title: "1 delivery failed" });
+  });
+
+  it("gives up after --timeout, naming what is pending", async () => {
+    const { id } = await newEndpoint({ status: 500 });
+    await newEndpoint({ status: 200 });
+    const { exitCode, stdout, stderr } = await service(["trigger", "customer.created", "--wait", "--timeout", "1s"]);
+    expect(exitCode).toBe(1);
+    const { id: delivery } = await delivered(id, 1);
+    expect(stdout).toContain(`DELIVERY\t${delivery}\tpending\t${id}\n`);
+    expect(stderr).toContain("Error: 1 of 2 deliveries had not ended after 1 s\n");
+    expect(stderr).toContain(`service deliveries get ${delivery}\n`);
+  });
+});

@@ -1,0 +1,274 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Delivery } from "../../src/contract/schemas/delivery.ts";
+import type { WebhookEndpoint } from "../../src/contract/schemas/webhook-endpoint.ts";
+import { json as answer, startServer } from "../client/support/scripted-server.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { type CliOptions, type CliResult, runCli } from "../support/run-cli.ts";
+import { ENTER, runInTerminal } from "../support/terminal.ts";
+
+let platform: RunningPlatform;
+let receiver: Receiver;
+let secret = "whsec_unset";
+beforeAll(async () => {
+  [platform, receiver] = await Promise.all([startPlatform(), startReceiver(() => secret)]);
+});
+afterAll(async () => {
+  await platform.stop();
+  await receiver.close();
+});
+
+const service = (args: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
+  runCli(args, { ...options, env: { ...platform.env, ...options.env } });
+
+async function json<Value>(...args: string[]): Promise<Value> {
+  const { exitCode, stdout, stderr } = await service([...args, "--json"]);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  return JSON.parse(stdout) as Value;
+}
+
+let serial = 0;
+const newEndpoint = (...args: string[]): Promise<WebhookEndpoint> =>
+  json("endpoints", "create", "--url", `${receiver.url}${++serial}`, "--events", "payment.failed", ...args);
+
+describe("service endpoints create", () => {
+  it("prints the API's own object, secret included, with --json", async () => {
+    const url = `${receiver.url}create`;
+    const events = "order.*, customer.created";
+    const args = ["--url", url, "--events", events, "--description", "Orders to the shop"];
+    expect(await json("endpoints", "create", ...args)).toEqual({
+      id: expect.stringMatching(/^we_[0-9A-Za-z]{22}$/),
+      object: "webhook_endpoint",
+      url,
+      events: ["order.*", "customer.created"],
+      description: "Orders to the shop",
+      status: "enabled",
+      livemode: false,
+      created: expect.any(String),
+      secret_created: expect.any(String),
+      secret: expect.stringMatching(/^whsec_[0-9A-Za-z_-]{43}$/),
+    });
+  });
+
+  it("prints the secret on a line of its own in a pipe", async () => {
+    const { exitCode, stdout, stderr } = await service(["endpoints", "create", "--url", receiver.url, "--events", "*"]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toMatch(/^secret\twhsec_[0-9A-Za-z_-]{43}$/m);
+  });
+
+  it("says on a terminal that the secret is shown once", async () => {
+    const args = ["endpoints", "create", "--url", receiver.url, "--events", "customer.deleted"];
+    const session = runInTerminal(args, { env: platform.env });
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toMatch(/✓ Created webhook endpoint we_/);
+    expect(session.text()).toMatch(/Secret +whsec_/);
+    expect(session.text()).toContain("The secret is shown this once");
+  });
+
+  it("warns with --quiet that nobody has seen the secret", async () => {
+    const args = ["endpoints", "create", "--url", receiver.url, "--events", "customer.deleted", "-q"];
+    const { exitCode, stdout, stderr } = await service(args);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^we_\w+\n$/);
+    expect(stderr).toContain(`service endpoints rotate-secret ${stdout.trim()}`);
+  });
+
+  it.each([
+    [["--url", "https://example.com/hooks"], 2, "--events"],
+    [["--events", "*"], 2, "--url"],
+    [["--url", "https://example.com/hooks", "--events", "order.*,,"], 2, "separated by commas"],
+    [["--url", "https://example.com/hooks", "--events", "order.complete"], 1, "order.completed"],
+    [["--url", "localhost", "--events", "*"], 1, "url: must be an absolute URL"],
+  ])("refuses %j", async (args, exitCode, reason) => {
+    expect(await service(["endpoints", "create", ...args])).toMatchObject({
+      exitCode,
+      stdout: "",
+      stderr: expect.stringContaining(reason),
+    });
+  });
+});
+
+describe("service endpoints get, update, enable, disable, delete", () => {
+  it("gets it without its secret", async () => {
+    const { secret, ...endpoint } = await newEndpoint();
+    expect(secret).toBeDefined();
+    expect(await json("endpoints", "get", endpoint.id)).toEqual(endpoint);
+  });
+
+  it("changes what is named, and nothing else", async () => {
+    const { id, url } = await newEndpoint("--description", "old");
+    expect(await json("endpoints", "update", id, "--events", "order.*", "--description", "")).toMatchObject({
+      id,
+      url,
+      events: ["order.*"],
+      description: null,
+      status: "enabled",
+    });
+    expect(await json("endpoints", "update", id, "--url", `${url}/v2`)).toMatchObject({ url: `${url}/v2` });
+    expect(await service(["endpoints", "update", id])).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("Nothing to change was given"),
+    });
+  });
+
+  it("disables and enables", async () => {
+    const { id } = await newEndpoint();
+    expect(await json("endpoints", "disable", id)).toMatchObject({ id, status: "disabled" });
+    const { exitCode, stderr } = await service(["endpoints", "ping", id]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("409 endpoint_disabled");
+    expect(await json("endpoints", "enable", id)).toMatchObject({ id, status: "enabled" });
+  });
+
+  it("deletes, without asking in the sandbox", async () => {
+    const { id } = await newEndpoint();
+    expect(await json("endpoints", "delete", id)).toEqual({ id, object: "webhook_endpoint", deleted: true });
+    expect(await service(["endpoints", "get", id])).toMatchObject({ exitCode: 3, stdout: "" });
+  });
+
+  describe("in live mode", () => {
+    const live = (): CliOptions => ({ env: { ...platform.env, SERVICE_API_KEY: platform.liveKey } });
+    const create = async (): Promise<string> => {
+      const args = ["endpoints", "create", "--live", "--url", "https://example.com/hooks", "--events", "*", "-q"];
+      const { stdout, exitCode } = await service(args, live());
+      expect(exitCode).toBe(0);
+      return stdout.trim();
+    };
+
+    it("deletes only with --yes where nobody can be asked", async () => {
+      const id = await create();
+      expect(await service(["endpoints", "delete", id, "--live"], live())).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining("--yes is required"),
+      });
+      expect(await service(["endpoints", "delete", id, "--live", "--yes", "-q"], live())).toMatchObject({
+        exitCode: 0,
+        stdout: `${id}\n`,
+      });
+    });
+
+    it("deletes once the id was typed", async () => {
+      const id = await create();
+      const wrong = runInTerminal(["endpoints", "delete", id, "--live"], live());
+      await wrong.waitFor(`Type ${id} to go on:`);
+      wrong.type(`we_other${ENTER}`);
+      expect(await wrong.ended).toBe(1);
+      const right = runInTerminal(["endpoints", "delete", id, "--live"], live());
+      await right.waitFor(`Type ${id} to go on:`);
+      right.type(id + ENTER);
+      expect(await right.ended).toBe(0);
+      expect(await service(["endpoints", "get", id, "--live"], live())).toMatchObject({ exitCode: 3 });
+    });
+
+    it("ends the old secret at once only with --yes", async () => {
+      const id = await create();
+      const args = ["endpoints", "rotate-secret", id, "--live", "--overlap", "0s", "--json"];
+      expect(await service(args, live())).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining("--yes is required"),
+      });
+      expect(await service([...args, "--yes"], live())).toMatchObject({ exitCode: 0 });
+    });
+  });
+});
+
+describe("service endpoints ping and rotate-secret", () => {
+  it("pings the endpoint alone, and it verifies", async () => {
+    const endpoint = await newEndpoint();
+    secret = endpoint.secret!;
+    const event = await json<{ id: string; type: string }>("endpoints", "ping", endpoint.id);
+    expect(event.type).toBe("webhook_endpoint.ping");
+    await receiver.until(() => receiver.ids().has(event.id));
+    const deliveries = await json<Delivery[]>("deliveries", "list", "--event", event.id);
+    expect(deliveries.map(({ endpoint }) => endpoint)).toEqual([endpoint.id]);
+  });
+
+  it("replaces the secret; during the overlap both verify", async () => {
+    const endpoint = await newEndpoint();
+    const rotated = await json<WebhookEndpoint>("endpoints", "rotate-secret", endpoint.id);
+    expect(rotated.secret).toMatch(/^whsec_/);
+    expect(rotated.secret).not.toBe(endpoint.secret);
+    for (const either of [endpoint.secret!, rotated.secret!]) {
+      secret = either;
+      const { id } = await json<{ id: string }>("endpoints", "ping", endpoint.id);
+      await receiver.until(() => receiver.ids().has(id));
+    }
+  });
+
+  it("without an overlap only the new one does", async () => {
+    const endpoint = await newEndpoint();
+    const rotated = await json<WebhookEndpoint>("endpoints", "rotate-secret", endpoint.id, "--overlap", "0s");
+    secret = endpoint.secret!;
+    const refusals = receiver.refusals.length;
+    await json("endpoints", "ping", endpoint.id);
+    await receiver.until(() => receiver.refusals.length > refusals);
+    secret = rotated.secret!;
+    const { id } = await json<{ id: string }>("endpoints", "ping", endpoint.id);
+    await receiver.until(() => receiver.ids().has(id));
+  });
+
+  it.each([
+    [["--overlap", "8d"], "at most 7 days"],
+    [["--overlap", "soon"], "It is a duration"],
+    [["-q"], "would be lost"],
+  ])("refuses %j before anything is replaced", async (args, reason) => {
+    const endpoint = await newEndpoint();
+    expect(await service(["endpoints", "rotate-secret", endpoint.id, ...args])).toMatchObject({
+      exitCode: 2,
+      stdout: "",
+      stderr: expect.stringContaining(reason),
+    });
+    secret = endpoint.secret!;
+    const { id } = await json<{ id: string }>("endpoints", "ping", endpoint.id);
+    await receiver.until(() => receiver.ids().has(id));
+  });
+});
+
+describe("service endpoints list", () => {
+  it("prints tab-separated lines in a pipe", async () => {
+    const { id, url, created, secret_created } = await newEndpoint("--description", "mine");
+    const { stdout, stderr } = await service(["endpoints", "list", "--limit", "1"]);
+    const line = [id, "enabled", url, "payment.failed", secret_created, "mine", created].join("\t");
+    expect({ stdout, stderr }).toEqual({ stdout: `${line}\n`, stderr: "" });
+  });
+
+  const DAY = 86_400_000;
+  const aged = (days: number, id: string): object => {
+    const created = `${new Date(Date.now() - days * DAY).toISOString().slice(0, 19)}Z`;
+    const rest = { url: "https://example.com/hooks", events: ["*"], description: null, status: "enabled" };
+    return { id, object: "webhook_endpoint", ...rest, livemode: false, created, secret_created: created };
+  };
+
+  async function listing(...items: object[]): Promise<string> {
+    const { url } = await startServer(answer(200, { object: "list", data: items, has_more: false, next_cursor: null }));
+    return url;
+  }
+
+  it("points out secrets older than 90 days, in words", async () => {
+    const env = { ...platform.env, SERVICE_BASE_URL: await listing(aged(89, "we_young"), aged(97, "we_old")) };
+    const session = runInTerminal(["endpoints", "list", "--no-color"], { env, columns: 120 });
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toMatch(/we_young .* 89 days ago /);
+    expect(session.text()).toMatch(/we_old .* 97 days ago, replace it/);
+    expect(session.text()).toContain("The secret of we_old is older than 90 days");
+    const piped = await runCli(["endpoints", "list"], { env });
+    expect(piped.stderr).toContain("service endpoints rotate-secret we_old");
+    expect(await runCli(["endpoints", "list", "--json"], { env })).toMatchObject({ exitCode: 0, stderr: "" });
+  });
+
+  it("says nothing of younger ones", async () => {
+    const env = { ...platform.env, SERVICE_BASE_URL: await listing(aged(89, "we_young")) };
+    expect(await runCli(["endpoints", "list"], { env })).toMatchObject({ exitCode: 0, stderr: "" });
+  });
+
+  it.each([60, 100, 160, 200])("keeps within %i columns, ids whole", async (columns) => {
+    const { id } = await newEndpoint(
+      "--description",
+      "A description that goes on for longer than any terminal is wide",
+    );
+    const session = runInTerminal(["endpoints", "list", "--limit", "3"], { env: platform.env, columns });
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toContain(id);
+    for (const line of session.text().split("\n")) expect(line.length).toBeLessThanOrEqual(columns);
+  });
+});

@@ -1,0 +1,205 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Delivery } from "../../src/contract/schemas/delivery.ts";
+import type { Event, Replay } from "../../src/contract/schemas/event.ts";
+import { makeConfigDir } from "../support/run-cli.ts";
+import { type RunningPlatform, startPlatform, startPlatformOn } from "../support/platform.ts";
+import { BIN, cliEnv, type CliOptions, type CliResult, runCli } from "../support/run-cli.ts";
+import { CTRL_C, runInTerminal } from "../support/terminal.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
+
+let platform: RunningPlatform;
+let receiver: ScriptedReceiver;
+beforeAll(async () => {
+  [platform, receiver] = await Promise.all([startPlatform(), startScriptedReceiver({ status: 200 })]);
+});
+afterAll(async () => {
+  await platform.stop();
+  await receiver.close();
+});
+
+const service = (args: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
+  runCli(args, { ...options, env: { ...platform.env, ...options.env } });
+
+async function json<Value>(...args: string[]): Promise<Value> {
+  const { exitCode, stdout, stderr } = await service([...args, "--json"]);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  return JSON.parse(stdout) as Value;
+}
+
+const tails: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of tails.splice(0)) child.kill("SIGKILL");
+});
+
+/** `service events tail` in pipes. */
+function startTail(args: readonly string[], env = platform.env) {
+  const child = spawn(process.execPath, [BIN, "events", "tail", ...args], {
+    env: cliEnv(env),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  tails.push(child);
+  const lines: string[] = [];
+  createInterface(child.stdout).on("line", (line) => lines.push(line));
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  return {
+    lines,
+    stderr: () => stderr,
+    /** Triggers until a line comes: only then it is known to have begun. */
+    async begun(type = "customer.created"): Promise<void> {
+      const asked = () => runCli(["trigger", type, "-q"], { env });
+      await expect
+        .poll(async () => ((await asked()).exitCode === 0 ? lines.length : 0), { timeout: 20_000 })
+        .not.toBe(0);
+    },
+    until: (condition: () => boolean) => expect.poll(condition, { timeout: 20_000 }).toBe(true),
+    async end(signal: NodeJS.Signals): Promise<number | null> {
+      const ended = once(child, "close");
+      child.kill(signal);
+      await ended;
+      return child.exitCode;
+    },
+  };
+}
+
+describe("service events tail", () => {
+  it("prints each new event once, oldest first, as the API's own object", async () => {
+    const tail = startTail(["--json"]);
+    await tail.begun();
+    await json("trigger", "order.completed");
+    const burst = await service(["trigger", "customer.created", "--count", "150", "--json"]);
+    const ids = burst.stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as Event).id);
+    const seen = () => tail.lines.map((line) => JSON.parse(line) as Event);
+    await tail.until(() => ids.every((id) => seen().some((event) => event.id === id)));
+    const order = seen().filter(({ type }) => type.startsWith("order."));
+    expect(order.map(({ type }) => type)).toEqual(["order.created", "order.completed"]);
+    expect(order[1]).toEqual(await json("events", "get", order[1]!.id));
+    expect(new Set(seen().map(({ id }) => id)).size).toBe(seen().length);
+    expect(tail.stderr()).toBe("");
+  });
+
+  it("leaves out what was there before it began", async () => {
+    const before = await json<Event>("trigger", "customer.created");
+    const tail = startTail(["--quiet"]);
+    await tail.begun();
+    expect(tail.lines).not.toContain(before.id);
+  });
+
+  it.each([
+    ["order.*", ["order.created", "order.completed"]],
+    ["order.completed,payment.*", ["order.completed", "payment.created"]],
+  ])("with --events %s prints these alone", async (subscriptions, expected) => {
+    const tail = startTail(["--events", subscriptions, "--fields", "type"]);
+    await tail.begun("order.completed");
+    const already = tail.lines.length;
+    for (const type of ["customer.created", "order.completed", "payment.created", "order.completed"]) {
+      await json("trigger", type);
+    }
+    await tail.until(() => tail.lines.slice(already).filter((type) => type === "order.completed").length >= 2);
+    expect(new Set(tail.lines)).toEqual(new Set(expected));
+  });
+
+  it("prints the columns of the list in a pipe", async () => {
+    const tail = startTail([]);
+    await tail.begun();
+    const id = tail.lines[0]!.split("\t")[0]!;
+    const event = await json<Event>("events", "get", id);
+    expect(tail.lines[0]).toBe([id, event.type, event.data.object["id"], event.created].join("\t"));
+  });
+
+  it.each([
+    ["SIGINT", 0],
+    ["SIGTERM", 0],
+  ] as const)("ends on %s as service listen does", async (signal, exitCode) => {
+    const tail = startTail(["--json"]);
+    await tail.begun();
+    expect(await tail.end(signal)).toBe(exitCode);
+    expect(tail.stderr()).toBe("");
+  });
+
+  it("shows events on a terminal until Ctrl-C", async () => {
+    const session = runInTerminal(["events", "tail", "--events", "order.*"], { env: platform.env });
+    await session.waitFor("Events that match order.* come here; Ctrl-C ends");
+    const event = await json<Event>("trigger", "order.completed");
+    await session.waitFor(new RegExp(`\\d\\d:\\d\\d:\\d\\d {2}order\\.completed +${event.id}`));
+    session.type(CTRL_C);
+    expect(await session.ended).toBe(0);
+  });
+
+  it("waits out a platform that is away, and misses nothing", async () => {
+    const database = `${makeConfigDir()}/tail.db`;
+    const first = await startPlatformOn(database, 0);
+    const tail = startTail(["--quiet"], first.env);
+    await tail.begun();
+    await first.kill();
+    await tail.until(() => tail.stderr().includes("Trying on; nothing is missed."));
+    const second = await startPlatformOn(database, Number(new URL(first.baseUrl).port));
+    try {
+      const { stdout } = await runCli(["trigger", "customer.created", "-q"], { env: first.env });
+      await tail.until(() => tail.lines.includes(stdout.trim()));
+    } finally {
+      await second.stop();
+    }
+  });
+
+  it.each([["ordr.*"], ["order.completd"], ["order.*,"]])("refuses --events %s", async (text) => {
+    const { exitCode, stdout, stderr } = await service(["events", "tail", "--events", text]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toContain("is no event type");
+  });
+
+  it("refuses an unknown field before anything comes", async () => {
+    expect(await service(["events", "tail", "--fields", "typ"])).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('An event has no field "typ"'),
+    });
+  });
+
+  it("fails where the key is refused", async () => {
+    const { exitCode, stderr } = await service(["events", "tail"], { env: { SERVICE_API_KEY: "sk_sandbox_wrong" } });
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain("401");
+  });
+});
+
+describe("service events replay", () => {
+  const create = async (events: string): Promise<string> => {
+    const { id } = await json<{ id: string }>("endpoints", "create", "--url", receiver.url, "--events", events);
+    return id;
+  };
+
+  it("sends an event again, to all who subscribe or to one alone", async () => {
+    const event = await json<Event>("trigger", "payment.failed");
+    const [one, two] = [await create("payment.*"), await create("order.*")];
+    const all = await json<Replay>("events", "replay", event.id);
+    expect(all).toEqual({ object: "replay", event: event.id, deliveries: [expect.stringMatching(/^dlv_/)] });
+    expect(await json<Delivery>("deliveries", "get", all.deliveries[0]!)).toMatchObject({ endpoint: one });
+    const { stdout, stderr } = await service(["events", "replay", event.id, "--endpoint", two, "-q"]);
+    expect(stderr).toBe("");
+    expect(await json<Delivery>("deliveries", "get", stdout.trim())).toMatchObject({ endpoint: two, event: event.id });
+    await expect.poll(() => receiver.seen.filter((id) => id === event.id).length, { timeout: 10_000 }).toBe(2);
+    await json("endpoints", "delete", one);
+
+    const session = runInTerminal(["events", "replay", event.id], { env: platform.env });
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toContain(`✓ Replayed ${event.id} to 0 endpoints`);
+    expect(session.text()).toContain("No enabled endpoint subscribes to it");
+  });
+
+  it("refuses what cannot be sent", async () => {
+    const event = await json<Event>("trigger", "customer.created");
+    expect(await service(["events", "replay", "evt_x"])).toMatchObject({ exitCode: 3, stdout: "" });
+    const args = ["events", "replay", event.id, "--endpoint", "we_4Vf8aTqz0bKm2sNw9XyRcd"];
+    expect(await service(args)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("endpoint:") });
+    await json("clock", "advance", "31d");
+    const { exitCode, stderr } = await service(["events", "replay", event.id]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("410 event_expired");
+  });
+});

@@ -1,0 +1,185 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync } from "node:fs";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Browser } from "../oauth/support/browser.ts";
+import { apiOf } from "../support/api.ts";
+import { startListener } from "../support/listener.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { BIN, type CliResult, cliEnv, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { type AuthProxy, startAuthProxy } from "./support/auth-proxy.ts";
+import { signedInPerson, signIn } from "./support/running-login.ts";
+import { edit, expire, readStored, tokensIn } from "./support/stored.ts";
+
+const PROCESSES = 8;
+const ROUNDS = 15;
+const TOKEN = "/oauth/token";
+
+let platform: RunningPlatform;
+let person: Browser;
+beforeAll(async () => {
+  platform = await startPlatform();
+  person = await signedInPerson(platform);
+});
+afterAll(() => platform.stop());
+
+let dir: string;
+let proxy: AuthProxy;
+beforeEach(async () => {
+  dir = makeConfigDir();
+  await signIn(platform, person, dir);
+  proxy = await startAuthProxy(platform.baseUrl);
+  edit(dir, { authUrl: proxy.url });
+});
+afterEach(() => proxy.close());
+
+const service = (...args: string[]): Promise<CliResult> => runCli(args, { env: { SERVICE_CONFIG_DIR: dir } });
+const isAlive = async (): Promise<boolean> =>
+  (await apiOf(platform.baseUrl, tokensIn(dir).access_token)("GET", "/v1/me")).status === 200;
+const QUIET = { exitCode: 0, stdout: "", stderr: "" };
+
+/** Ends the access token at the platform, of which the settings know nothing. */
+async function endAccessToken(): Promise<void> {
+  const form = new URLSearchParams({ token: tokensIn(dir).access_token, client_id: "app_service_cli" });
+  await fetch(`${platform.baseUrl}/oauth/revoke`, { method: "POST", body: form });
+}
+
+describe("a command with tokens", () => {
+  it("uses a fresh access token as it is, without loading the OAuth library", async () => {
+    const before = readStored(dir);
+    const child = spawn(process.execPath, [BIN, "customers", "list"], {
+      env: { ...cliEnv({ SERVICE_CONFIG_DIR: dir }), NODE_DEBUG: "esm" },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let loaded = "";
+    child.stderr.on("data", (text) => (loaded += String(text)));
+    expect(await once(child, "close")).toEqual([0, null]);
+    expect(loaded).not.toContain("refresh-session");
+    expect(proxy.count(TOKEN)).toBe(0);
+    expect(readStored(dir)).toEqual(before);
+  });
+
+  it("renews one that ends within a minute, and keeps the new ones", async () => {
+    const before = tokensIn(dir);
+    edit(dir, { tokens: { expires_at: new Date(Date.now() + 50_000).toISOString() } });
+    expect(await service("customers", "list")).toEqual(QUIET);
+    const after = tokensIn(dir);
+    expect(after.access_token).not.toBe(before.access_token);
+    expect(after.refresh_token).not.toBe(before.refresh_token);
+    expect(Date.parse(after.expires_at) - Date.now()).toBeGreaterThan(3_500_000);
+    expect(await service("customers", "list")).toEqual(QUIET);
+    expect(proxy.count(TOKEN)).toBe(1);
+  });
+
+  it("renews once where the platform refuses a token that looks fresh, and goes on", async () => {
+    await endAccessToken();
+    expect(await service("customers", "list")).toEqual(QUIET);
+    expect(proxy.count(TOKEN)).toBe(1);
+    expect(await isAlive()).toBe(true);
+  });
+
+  it("stops after one renewal where the new token is refused too", async () => {
+    proxy.intercept(TOKEN, (genuine) => {
+      const { access_token, ...rest } = JSON.parse(genuine.body);
+      return { ...genuine, body: JSON.stringify({ ...rest, access_token: `${access_token.slice(0, -1)}!` }) };
+    });
+    await endAccessToken();
+    const { exitCode, stderr } = await service("customers", "list");
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain("service login");
+    expect(proxy.count(TOKEN)).toBe(1);
+  });
+
+  it("says that the session has ended and how to begin another: exit 4", async () => {
+    const form = new URLSearchParams({ token: tokensIn(dir).refresh_token, client_id: "app_service_cli" });
+    await fetch(`${platform.baseUrl}/oauth/revoke`, { method: "POST", body: form });
+    expect(await service("customers", "list")).toEqual({
+      exitCode: 4,
+      stdout: "",
+      stderr: 'Error: The session of profile "default" has ended\nSign in again: service login\n',
+    });
+  });
+});
+
+describe("a renewal that fails", () => {
+  it.each([
+    ["the server is out of order", () => ({ status: 503, body: "<html>busy</html>" })],
+    ["the connection breaks", () => undefined],
+  ])("keeps the credentials where %s, and succeeds later", async (_how, answer) => {
+    const before = tokensIn(dir);
+    expire(dir);
+    proxy.intercept("/oauth/token", answer);
+    const { exitCode, stdout, stderr } = await service("customers", "list");
+    expect([1, 7]).toContain(exitCode);
+    expect(stdout).toBe("");
+    expect(stderr).toContain("Error:");
+    expect(tokensIn(dir)).toMatchObject({ refresh_token: before.refresh_token });
+    proxy.intercept(TOKEN, (genuine) => genuine);
+    expect(await service("customers", "list")).toEqual(QUIET);
+  });
+
+  it("matters to nobody while the access token still works", async () => {
+    edit(dir, { tokens: { expires_at: new Date(Date.now() + 50_000).toISOString() } });
+    proxy.intercept(TOKEN, () => ({ status: 502, body: "" }));
+    expect(await service("customers", "list")).toEqual(QUIET);
+  });
+
+  it("names the server that cannot be reached, and exits with 7", async () => {
+    expire(dir);
+    edit(dir, { authUrl: "http://127.0.0.1:9" });
+    const { exitCode, stderr } = await service("customers", "list");
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain("Nothing listens at 127.0.0.1:9");
+    expect(tokensIn(dir).type).toBe("oauth");
+  });
+});
+
+describe(`${PROCESSES} processes with one expired token, ${ROUNDS} rounds`, () => {
+  it("renew it once a round: no command fails, the session lives", { timeout: 180_000 }, async () => {
+    for (let round = 1; round <= ROUNDS; round++) {
+      expire(dir);
+      const results = await Promise.all(Array.from({ length: PROCESSES }, () => service("customers", "list")));
+      expect(results).toEqual(Array(PROCESSES).fill(QUIET));
+      expect(proxy.count(TOKEN)).toBe(round);
+    }
+    expect(await isAlive()).toBe(true);
+    expect(readdirSync(dir)).toEqual(["config.json"]);
+  });
+
+  it("lose no session where one is killed between rotation and write", { timeout: 180_000 }, async () => {
+    for (let round = 1; round <= ROUNDS; round++) {
+      expire(dir);
+      const rotated = new Promise<void>((resolve) => {
+        // The platform has rotated; its answer never arrives, and the one who waits for it holds the lock.
+        proxy.intercept(TOKEN, () => {
+          resolve();
+          return new Promise(() => {});
+        });
+      });
+      const victim = spawn(process.execPath, [BIN, "customers", "list"], { env: cliEnv({ SERVICE_CONFIG_DIR: dir }) });
+      await rotated;
+      const others = Array.from({ length: PROCESSES - 1 }, () => service("customers", "list"));
+      proxy.intercept(TOKEN, (genuine) => genuine);
+      victim.kill("SIGKILL");
+      await once(victim, "exit");
+      expect(await Promise.all(others)).toEqual(Array(PROCESSES - 1).fill(QUIET));
+      expect(await isAlive()).toBe(true);
+    }
+  });
+});
+
+describe("service listen", () => {
+  it("renews an expired token before it connects", async () => {
+    expire(dir);
+    const listener = await startListener({ SERVICE_CONFIG_DIR: dir, SERVICE_BASE_URL: platform.baseUrl }, []);
+    expect(proxy.count(TOKEN)).toBe(1);
+    expect(await listener.interrupt()).toBe(0);
+  });
+
+  it("ends with 4 where the session has ended", async () => {
+    const form = new URLSearchParams({ token: tokensIn(dir).refresh_token, client_id: "app_service_cli" });
+    await fetch(`${platform.baseUrl}/oauth/revoke`, { method: "POST", body: form });
+    expire(dir);
+    expect(await service("listen")).toMatchObject({ exitCode: 4, stderr: expect.stringContaining("has ended") });
+  });
+});

@@ -1,0 +1,77 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** What the token endpoint answers in the platform's place. */
+export interface Answer {
+  status?: number;
+  headers?: Record<string, string>;
+  body: string;
+}
+
+/** Stands before a platform's OAuth server under a name of its own, so that a test can get in between. */
+export interface AuthProxy {
+  url: string;
+  /** How often each path was asked. */
+  count(path: string): number;
+  /** The metadata that is served, changed by this from now on. */
+  rewriteMetadata(change: (metadata: Record<string, unknown>) => object | string): void;
+  /**
+   * Gets each answer of a path of the platform, which has acted already, and gives what is sent on: another answer, the
+   * same, or none at all.
+   */
+  intercept(path: string, change: (genuine: Answer, form: URLSearchParams) => Promise<Answer | undefined> | Answer | undefined): void;
+  close(): Promise<void>;
+}
+
+export async function startAuthProxy(platformUrl: string): Promise<AuthProxy> {
+  const counts = new Map<string, number>();
+  const changes = new Map<string, Parameters<AuthProxy["intercept"]>[1]>();
+  let rewrite: Parameters<AuthProxy["rewriteMetadata"]>[0] = (metadata) => metadata;
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const path = request.url!.split("?")[0]!;
+    counts.set(path, (counts.get(path) ?? 0) + 1);
+    const reply = await fetch(platformUrl + request.url!, {
+      method: request.method!,
+      redirect: "manual",
+      headers: { "content-type": request.headers["content-type"] ?? "application/json" },
+      ...(chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }),
+    });
+    const genuine: Answer = {
+      status: reply.status,
+      headers: { "content-type": reply.headers.get("content-type") ?? "" },
+      body: (await reply.text()).replaceAll(platformUrl, url),
+    };
+    const isMetadata = path === "/.well-known/oauth-authorization-server";
+    const changed = isMetadata ? rewrite(JSON.parse(genuine.body) as Record<string, unknown>) : undefined;
+    const answer = isMetadata
+      ? { ...genuine, body: typeof changed === "string" ? changed : JSON.stringify(changed) }
+      : await (changes.get(path) ?? ((same) => same))(genuine, new URLSearchParams(Buffer.concat(chunks).toString()));
+    if (answer === undefined) return void response.destroy();
+    response.writeHead(answer.status ?? 200, answer.headers ?? { "content-type": "application/json" });
+    response.end(answer.body);
+  }
+
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((listening) => {
+    server.listen(0, "127.0.0.1", listening);
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    count: (path) => counts.get(path) ?? 0,
+    rewriteMetadata: (change) => {
+      rewrite = change;
+    },
+    intercept: (path, change) => void changes.set(path, change),
+    close: () =>
+      new Promise((closed) => {
+        server.close(() => closed());
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,117 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { get } from "node:http";
+import { Browser, type Visit } from "../../oauth/support/browser.ts";
+import type { RunningPlatform } from "../../support/platform.ts";
+import { BIN, type CliResult, cliEnv } from "../../support/run-cli.ts";
+
+/** What `service login --json` says on stderr that somebody has to do. */
+export interface Announcement {
+  authorization_url?: string;
+  user_code?: string;
+  verification_uri?: string;
+  verification_uri_complete?: string;
+  expires_in?: number;
+}
+
+/** `service login --json` in a process of its own, while it waits. */
+export interface RunningLogin {
+  announcement: Announcement;
+  /** Where the browser is to come back to. */
+  redirectUri: string;
+  state: string;
+  pid: number;
+  ended: Promise<CliResult>;
+  signal(name: NodeJS.Signals): void;
+}
+
+/** Starts it and resolves once it has said what to do. */
+export async function startLogin(args: readonly string[], env: Record<string, string>): Promise<RunningLogin> {
+  const child = spawn(process.execPath, [BIN, "login", "--json", ...args], { env: cliEnv(env), stdio: "pipe" });
+  let stdout = "";
+  let stderr = "";
+  const announcement = new Promise<Announcement>((resolve, reject) => {
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+      const line = stderr.split("\n").find((line) => /^\{"(authorization_url|verification_uri)"/.test(line));
+      if (line !== undefined && stderr.includes(`${line}\n`)) resolve(JSON.parse(line) as Announcement);
+    });
+    child.once("exit", (code) => reject(new Error(`service login ended with ${code}: ${stderr}`)));
+  });
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+  child.stdin.end();
+  const ended = once(child, "close").then(([exitCode]) => ({ exitCode: exitCode as number | null, stdout, stderr }));
+  const said = await announcement;
+  const query = new URLSearchParams(said.authorization_url?.split("?")[1] ?? "");
+  return {
+    announcement: said,
+    redirectUri: query.get("redirect_uri") ?? "",
+    state: query.get("state") ?? "",
+    pid: child.pid!,
+    ended,
+    signal: (name) => child.kill(name),
+  };
+}
+
+/** The environment of a terminal with a settings folder of its own. */
+export function loginEnv(platform: RunningPlatform, configDir: string): Record<string, string> {
+  return { SERVICE_BASE_URL: platform.baseUrl, SERVICE_CONFIG_DIR: configDir };
+}
+
+/** The owner's browser, signed in by the one-time link. The link works once a platform. */
+export async function signedInPerson(platform: RunningPlatform): Promise<Browser> {
+  const person = new Browser(platform.baseUrl);
+  await person.get(platform.ready.sign_in_url!);
+  return person;
+}
+
+/** Answers the question of an authorization URL; gives the redirect, which nobody has followed yet. */
+export async function decide(person: Browser, url: string, decision: "approve" | "deny"): Promise<URL> {
+  const question = await person.get(url);
+  const { left, text, status } = await person.submit(question, { decision }, isQuestion);
+  if (left === undefined) throw new Error(`no redirect came: ${status}\n${text}`);
+  return left;
+}
+
+/** Types a device's code and answers the question. */
+export async function decideDevice(
+  person: Browser,
+  { verification_uri, user_code }: Announcement,
+  decision: "approve" | "deny",
+): Promise<Visit> {
+  const form = await person.get(verification_uri!);
+  const question = await person.submit(form, { user_code: user_code! }, ({ fields }) => "user_code" in fields);
+  return await person.submit(question, { decision }, isQuestion);
+}
+
+/** Signs a settings folder in, as a person and their browser do. */
+export async function signIn(
+  platform: RunningPlatform,
+  person: Browser,
+  configDir: string,
+  args: readonly string[] = [],
+): Promise<void> {
+  const login = await startLogin(["--no-browser", ...args], loginEnv(platform, configDir));
+  await visit(await decide(person, login.announcement.authorization_url!, "approve"));
+  const { exitCode, stderr } = await login.ended;
+  if (exitCode !== 0) throw new Error(`service login ended with ${exitCode}: ${stderr}`);
+}
+
+/** One request as a browser's navigation, with these headers besides. */
+export function visit(
+  url: URL | string,
+  { method = "GET", headers = {} }: { method?: string; headers?: Record<string, string> } = {},
+): Promise<{ status: number; headers: Record<string, unknown>; text: string }> {
+  return new Promise((resolve, reject) => {
+    const request = get(url, { method, headers, agent: false }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (part: string) => (text += part));
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+    });
+    request.on("error", reject);
+  });
+}
+
+function isQuestion({ fields }: { fields: Record<string, string> }): boolean {
+  return !("next" in fields);
+}

@@ -1,0 +1,42 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** What a receiver does with one delivery: a status with a body, or it breaks the connection. */
+export type Reaction = { status: number; body?: string } | "hang up";
+
+/** A receiver that reacts to the n-th delivery with the n-th reaction, and with the last one from then on. */
+export interface ScriptedReceiver {
+  url: string;
+  /** What came: the `Service-Event-Id` of each delivery. */
+  seen: string[];
+  react(...reactions: Reaction[]): void;
+  close(): Promise<void>;
+}
+
+export async function startScriptedReceiver(...first: Reaction[]): Promise<ScriptedReceiver> {
+  const seen: string[] = [];
+  let script = first;
+  const server: Server = createServer((request, response) => {
+    request.resume().on("end", () => {
+      seen.push(String(request.headers["service-event-id"]));
+      const reaction = script.length > 1 ? script.shift()! : script[0]!;
+      if (reaction === "hang up") response.destroy();
+      else response.writeHead(reaction.status).end(reaction.body);
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    seen,
+    react: (...reactions) => {
+      script = reactions;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

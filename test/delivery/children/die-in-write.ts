@@ -1,0 +1,39 @@
+// Makes a customer through the domain's own rules, and kills itself before the n-th statement of the transaction.
+import { createCustomer } from "../../../src/platform/domain/customers.ts";
+import type { Occasion } from "../../../src/platform/domain/occasion.ts";
+import type { Transaction } from "../../../src/platform/storage/database.ts";
+import { MIGRATIONS } from "../../../src/platform/storage/migrations/index.ts";
+import { openSqlite } from "../../../src/platform/storage/sqlite.ts";
+import { EnvironmentTime } from "../../../src/platform/environment-time.ts";
+import { systemClock, systemRandom } from "../../../src/platform/system.ts";
+
+const [file = "", environment = "", last = ""] = process.argv.slice(2);
+const database = await openSqlite({ file, migrations: MIGRATIONS });
+const time = new EnvironmentTime(systemClock, systemRandom);
+const tenant: Occasion["tenant"] = {
+  environment: Number(environment),
+  name: "sandbox",
+  livemode: false,
+  account: { id: "acct_0000000000000000000000", name: "Test", version: "2026-11-01" },
+};
+
+let statements = 0;
+function counted(tx: Transaction): Transaction {
+  const step = () => {
+    if (statements++ === Number(last)) process.kill(process.pid, "SIGKILL");
+  };
+  return {
+    get: (sql, parameters) => (step(), tx.get(sql, parameters)),
+    all: (sql, parameters) => (step(), tx.all(sql, parameters)),
+    run: (sql, parameters) => (step(), tx.run(sql, parameters)),
+    wake: (topic) => tx.wake(topic),
+  };
+}
+
+await database.write(async (tx) => {
+  const transaction = counted(tx);
+  const occasion = { tenant, requestId: "req_0000000000000000000000", ...(await time.read(transaction, tenant)) };
+  await createCustomer(transaction, occasion, { email: `${last}@example.com` });
+});
+process.stdout.write(`${statements}\n`);
+await database.close();

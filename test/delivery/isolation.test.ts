@@ -1,0 +1,222 @@
+import { createServer as createHttpServer } from "node:http";
+import { type AddressInfo, createServer, type LookupFunction, type Socket } from "node:net";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { figure, percentile } from "./support/figures.ts";
+import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
+import { LOOPBACK_SPELLINGS } from "./support/spellings.ts";
+
+const closing: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function host(settings?: Parameters<typeof hostPlatform>[0]): Promise<HostedPlatform> {
+  const platform = await hostPlatform(settings);
+  closing.push(() => platform.close());
+  return platform;
+}
+
+async function receive(script?: Parameters<typeof startScriptedReceiver>[0]): Promise<ScriptedReceiver> {
+  const receiver = await startScriptedReceiver(script);
+  closing.push(() => receiver.close());
+  return receiver;
+}
+
+const endpoint = async (platform: HostedPlatform, url: string, events = ["*"]): Promise<string> =>
+  (await platform.api("POST", "/v1/webhook_endpoints", { url, events })).body.id;
+
+let names = 0;
+async function createEvent(platform: HostedPlatform, type = "order.completed"): Promise<string> {
+  return (await platform.api("POST", "/v1/events", { type, data: { id: `ord_${names++}` } })).body.id;
+}
+
+/** Events at a steady pace; answers how long each took to the receiver, from the moment the API had answered. */
+async function latencies(platform: HostedPlatform, receiver: ScriptedReceiver, count: number): Promise<number[]> {
+  const made = new Map<string, number>();
+  for (let i = 0; i < count; i++) {
+    const id = await createEvent(platform, "customer.created");
+    made.set(id, performance.now());
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  await vi.waitFor(
+    () => {
+      const arrived = receiver.received.filter(({ event }) => made.has(event)).length;
+      if (arrived < count) throw new Error(`${arrived} of ${count}`);
+    },
+    { timeout: 20_000, interval: 5 },
+  );
+  return receiver.received.filter(({ event }) => made.has(event)).map(({ event, at }) => at - made.get(event)!);
+}
+
+describe("receivers that misbehave", () => {
+  it("are cut off after 10 s, and delay nobody else", async () => {
+    const platform = await host();
+    const healthy = await receive();
+    await endpoint(platform, healthy.url, ["customer.*"]);
+    const baseline = await latencies(platform, healthy, 200);
+
+    const hanging = await receive(() => {});
+    const dripping = await receive((_request, response) => {
+      response.writeHead(200);
+      const drip = setInterval(() => response.write("x"), 1000);
+      response.on("close", () => clearInterval(drip));
+    });
+    const sockets = new Set<Socket>();
+    const silent = createServer((socket) => {
+      sockets.add(socket.on("close", () => sockets.delete(socket)).on("error", () => {}));
+      socket.resume();
+    });
+    await new Promise<void>((resolve) => {
+      silent.listen(0, "127.0.0.1", resolve);
+    });
+    closing.push(async () => {
+      for (const socket of sockets) socket.destroy();
+      silent.close();
+    });
+    const bad = [
+      await endpoint(platform, hanging.url, ["order.*"]),
+      await endpoint(platform, dripping.url, ["order.*"]),
+      // Accepts the connection and never begins TLS.
+      await endpoint(platform, `https://127.0.0.1:${(silent.address() as AddressInfo).port}/`, ["order.*"]),
+    ];
+    for (let i = 0; i < 120; i++) await createEvent(platform);
+    await hanging.until(20);
+    const beside = await latencies(platform, healthy, 200);
+    const ended = () => platform.activities.filter((activity) => activity.event === "delivery" && bad.includes(activity.endpoint));
+    // Every one of the healthy receiver's came while the bad ones' first attempts were still under way.
+    expect(ended()).toEqual([]);
+    // At most 20 at a time: the rest waits for its turn.
+    expect(hanging.received).toHaveLength(20);
+    await expect.poll(() => ended().length, { timeout: 20_000 }).toBeGreaterThanOrEqual(60);
+    const durations: number[] = [];
+    for (const activity of ended()) {
+      if (activity.event !== "delivery") continue;
+      expect(activity).toMatchObject({ status: "pending", status_code: null, error: expect.stringMatching(/^timeout: /) });
+      durations.push(activity.duration_ms);
+    }
+    expect(Math.min(...durations)).toBeGreaterThanOrEqual(9990);
+    // Connections of attempts that are over do not pile up.
+    await expect.poll(() => sockets.size, { timeout: 5000 }).toBeLessThanOrEqual(20);
+    figure(
+      `p99 ${percentile(baseline, 0.99).toFixed(1)} ms alone, ${percentile(beside, 0.99).toFixed(1)} ms beside 3 that hang; ` +
+        `their attempts ended after ${Math.min(...durations)} to ${Math.max(...durations)} ms`,
+    );
+  }, 60_000);
+
+  it("cannot fill the memory with their replies", async () => {
+    const platform = await host();
+    const chunk = Buffer.alloc(1024 * 1024, "x");
+    let sent = 0;
+    const flood = createHttpServer((request, response) => {
+      request.resume();
+      response.writeHead(200);
+      let left = 100;
+      const send = () => {
+        while (left-- > 0) {
+          sent += chunk.length;
+          if (!response.write(chunk)) return void response.once("drain", send);
+        }
+        response.end();
+      };
+      response.on("error", () => {});
+      send();
+    });
+    await new Promise<void>((resolve) => {
+      flood.listen(0, "127.0.0.1", resolve);
+    });
+    closing.push(
+      () =>
+        new Promise((resolve) => {
+          flood.close(resolve);
+          flood.closeAllConnections();
+        }),
+    );
+    await endpoint(platform, `http://127.0.0.1:${(flood.address() as AddressInfo).port}/`);
+    await createEvent(platform);
+    await expect.poll(() => platform.activities.some(({ event }) => event === "delivery")).toBe(true);
+    const before = process.memoryUsage().rss;
+    for (let i = 0; i < 20; i++) await createEvent(platform);
+    await expect
+      .poll(() => platform.activities.filter(({ event }) => event === "delivery").length, { timeout: 20_000 })
+      .toBe(21);
+    const growth = (process.memoryUsage().rss - before) / 1024 / 1024;
+    figure(`20 replies of 100 MB: ${growth.toFixed(1)} MB more memory; ${(sent / 1024 / 1024).toFixed(0)} MB left the receiver`);
+    expect(growth).toBeLessThan(20);
+    const { data } = (await platform.api("GET", "/v1/deliveries?status=succeeded")).body;
+    expect(data).toHaveLength(20);
+    const shown = (await platform.api("GET", `/v1/deliveries/${data[0].id}`)).body;
+    expect(shown.attempts[0]).toMatchObject({ status_code: 200, response_excerpt: "x".repeat(16 * 1024) });
+  }, 30_000);
+});
+
+describe("many endpoints that hang", () => {
+  it("leave slots for one that does not", async () => {
+    const platform = await host({ deliveryLimits: { perEndpoint: 20, perProcess: 64 } });
+    const hanging = await receive(() => {});
+    const healthy = await receive();
+    for (let i = 0; i < 12; i++) await endpoint(platform, `${hanging.url}/${i}`, ["order.*"]);
+    for (let i = 0; i < 40; i++) await createEvent(platform);
+    await hanging.until(40);
+    await endpoint(platform, healthy.url, ["customer.*"]);
+    const made: string[] = [];
+    for (let i = 0; i < 30; i++) made.push(await createEvent(platform, "customer.created"));
+    await healthy.until(30);
+    expect(new Set(healthy.received.map(({ event }) => event))).toEqual(new Set(made));
+    // None of the others had ended.
+    const { data } = (await platform.api("GET", "/v1/deliveries?status=pending&limit=100")).body;
+    expect(data.every((delivery: { attempt_count: number }) => delivery.attempt_count === 0)).toBe(true);
+    expect(hanging.received.length).toBeLessThanOrEqual(64);
+  }, 30_000);
+});
+
+describe("a target that is out of bounds", () => {
+  it("is never reached by a delivery, whatever the endpoint says", async () => {
+    const trap = createHttpServer((_request, response) => response.end());
+    let hits = 0;
+    trap.on("connection", () => (hits += 1));
+    await new Promise<void>((resolve) => {
+      trap.listen(0, "::", resolve);
+    });
+    closing.push(
+      () =>
+        new Promise((resolve) => {
+          trap.close(resolve);
+          trap.closeAllConnections();
+        }),
+    );
+    const { port } = trap.address() as AddressInfo;
+    const answers: Record<string, string[]> = {
+      "loopback.example": ["127.0.0.1"],
+      "six.example": ["::1"],
+      "mixed.example": ["93.184.216.34", "127.0.0.1"],
+      "mapped.example": ["::ffff:127.0.0.1"],
+      "metadata.example": ["169.254.169.254"],
+    };
+    const lookup: LookupFunction = (hostname, _options, callback) => {
+      const found = answers[hostname] ?? ["127.0.0.1"];
+      callback(null, found.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })));
+    };
+    // Made while everything was allowed; the platform is then started without that.
+    const platform = await host({ lookup });
+    const hosts = [...LOOPBACK_SPELLINGS, ...Object.keys(answers)];
+    for (const name of hosts) {
+      await endpoint(platform, `${hosts.indexOf(name) % 2 === 0 ? "http" : "https"}://${name}:${port}/`);
+    }
+    await platform.restart({ allowPrivateTargets: false });
+    const event = await createEvent(platform);
+    const deliveries = async () => (await platform.api("GET", `/v1/deliveries?event=${event}&limit=100`)).body.data;
+    await expect
+      .poll(async () => (await deliveries()).filter((delivery: { attempt_count: number }) => delivery.attempt_count === 1).length, {
+        timeout: 20_000,
+      })
+      .toBe(hosts.length);
+    for (const { id } of await deliveries()) {
+      const { attempts } = (await platform.api("GET", `/v1/deliveries/${id}`)).body;
+      expect(attempts).toMatchObject([{ status_code: null, error: expect.stringMatching(/^blocked_target: /) }]);
+    }
+    expect(hits).toBe(0);
+    figure(`${LOOPBACK_SPELLINGS.length} spellings and ${Object.keys(answers).length} names: 0 reached`);
+  }, 30_000);
+});

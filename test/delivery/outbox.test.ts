@@ -1,0 +1,68 @@
+import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
+import { openSqlite } from "../../src/platform/storage/sqlite.ts";
+import { startChild } from "../storage/child-process.ts";
+import { hostPlatform } from "./support/hosted-platform.ts";
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "service-outbox-"));
+  await build({
+    entryPoints: [fileURLToPath(new URL("children/die-in-write.ts", import.meta.url))],
+    outdir: folder,
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20.19",
+    external: ["@photostructure/sqlite"],
+    logLevel: "warning",
+  });
+  symlinkSync(fileURLToPath(new URL("../../node_modules", import.meta.url)), join(folder, "node_modules"));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+it("killed between any two steps of a write, there is no change, event or delivery without the others", async () => {
+  const platform = await hostPlatform();
+  for (const path of ["a", "b"]) {
+    await platform.api("POST", "/v1/webhook_endpoints", { url: `http://127.0.0.1:9/${path}`, events: ["*"] });
+  }
+  const { database: file } = platform;
+  await platform.stop();
+
+  const look = async () => {
+    const database = await openSqlite({ file, migrations: MIGRATIONS });
+    const count = async (table: string) =>
+      (await database.get<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`))!.count;
+    const found = [await count("customers"), await count("events"), await count("deliveries")];
+    const environment = await database.get<{ id: number }>("SELECT id FROM environments WHERE name = 'sandbox'");
+    await database.close();
+    return { found, environment: environment!.id };
+  };
+
+  const { environment } = await look();
+  let steps = Infinity;
+  let whole = 0;
+  for (let step = 0; step <= steps; step++) {
+    const child = startChild(folder, "die-in-write", [file, String(environment), String(step)]);
+    const { signal, code, stderr } = await child.ended;
+    expect(stderr).toBe("");
+    if (signal === null) {
+      expect(code).toBe(0);
+      steps = Number(child.lines[0]);
+      whole += 1;
+    }
+    const { found } = await look();
+    expect(found, `after a kill before statement ${step}`).toEqual([whole, whole, 2 * whole]);
+  }
+  expect(whole).toBe(1);
+  // Customer, event, the look at the endpoints and two deliveries, at least.
+  expect(steps).toBeGreaterThanOrEqual(5);
+  await platform.close();
+});

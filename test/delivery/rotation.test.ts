@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { verify } from "../../src/webhooks/index.ts";
+import { figure } from "./support/figures.ts";
+import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
+
+const ENDPOINTS = 10;
+const EVENTS = 1000;
+const ROTATIONS = 6;
+
+let platform: HostedPlatform;
+let receiver: ScriptedReceiver;
+/** What the receiver takes for valid at each path: the newest secret, and the one before it. */
+const secrets = new Map<string, string[]>();
+const refused: string[] = [];
+let verified = 0;
+let doubly = 0;
+
+beforeAll(async () => {
+  platform = await hostPlatform();
+  receiver = await startScriptedReceiver(({ path, body, headers }, response) => {
+    const header = String(headers["service-signature"]);
+    try {
+      verify({ payload: body, header, secrets: secrets.get(path)! });
+      verified += 1;
+      if ((header.match(/v1=/g) ?? []).length === 2) doubly += 1;
+      response.end();
+    } catch (error) {
+      refused.push((error as Error).message);
+      response.writeHead(400).end();
+    }
+  });
+});
+afterAll(async () => {
+  await platform.close();
+  await receiver.close();
+});
+
+it("secrets rotated again and again during 10,000 deliveries leave every one verifiable", async () => {
+  const ids = new Map<string, string>();
+  for (let i = 0; i < ENDPOINTS; i++) {
+    const path = `/${i}`;
+    // A delivery may come before the reply: the receiver knows the secret from the reply only.
+    const made = await platform.api("POST", "/v1/webhook_endpoints", {
+      url: receiver.url + path,
+      events: ["order.completed"],
+    });
+    ids.set(path, made.body.id);
+    secrets.set(path, [made.body.secret]);
+  }
+  const total = ENDPOINTS * EVENTS;
+  let made = 0;
+  const createEvents = async () => {
+    while (made < EVENTS) {
+      made += 1;
+      await platform.api("POST", "/v1/events", { type: "order.completed", data: { id: `ord_${made}` } });
+    }
+  };
+  const creating = Promise.all(Array.from({ length: 8 }, createEvents));
+  let rotations = 0;
+  for (let round = 1; round <= ROTATIONS; round++) {
+    await receiver.until(Math.floor((total * round) / (ROTATIONS + 1)));
+    for (const [path, id] of ids) {
+      const { secret } = (await platform.api("POST", `/v1/webhook_endpoints/${id}/rotate_secret`)).body;
+      secrets.set(path, [secret, secrets.get(path)![0]!]);
+      rotations += 1;
+    }
+  }
+  await creating;
+  await vi.waitFor(() => expect(verified + refused.length).toBeGreaterThanOrEqual(total), { timeout: 60_000, interval: 20 });
+  figure(`${verified} of ${total} deliveries verified over ${rotations} rotations, ${doubly} of them signed twice`);
+  expect(refused).toEqual([]);
+  expect(verified).toBe(total);
+  expect(doubly).toBeGreaterThan(0);
+}, 120_000);

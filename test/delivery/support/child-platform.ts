@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { type Api, apiOf } from "../../support/api.ts";
+import { BIN, cliEnv } from "../../support/run-cli.ts";
+
+/** The built platform in a process of its own, on a file that outlives it. */
+export interface ChildPlatform {
+  baseUrl: string;
+  api: Api;
+  pid: number;
+  /** When it said that it was ready, in milliseconds of this process. */
+  readyAt: number;
+  /** Its lines of JSON of one kind. */
+  lines(event: string): Record<string, unknown>[];
+  /** Ends it by a signal; resolves with its exit code, null where the signal ended it. */
+  end(signal: "SIGTERM" | "SIGKILL"): Promise<number | null>;
+}
+
+export interface ChildPlatformOptions {
+  database: string;
+  port?: number;
+  env?: Record<string, string>;
+  /** Whether lines are kept; they are many. */
+  keepLines?: boolean;
+}
+
+/** Keys are shown at the first start on a file only. */
+const keys = new Map<string, string>();
+
+export async function startChildPlatform({
+  database,
+  port = 0,
+  env = {},
+  keepLines = false,
+}: ChildPlatformOptions): Promise<ChildPlatform> {
+  const flags = ["serve", "--json", "--port", String(port), "--database", database, "--allow-private-targets"];
+  const child: ChildProcess = spawn(process.execPath, [BIN, ...flags], {
+    env: cliEnv(env),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let complaints = "";
+  child.stderr!.setEncoding("utf8").on("data", (text: string) => (complaints += text));
+  const lines: Record<string, unknown>[] = [];
+  const reader = createInterface(child.stdout!);
+  const ready = await new Promise<Record<string, string>>((resolve, reject) => {
+    reader.once("line", (line) => resolve(JSON.parse(line) as Record<string, string>));
+    child.once("exit", (code) => reject(new Error(`the platform ended with ${code}: ${complaints}`)));
+  });
+  reader.on("line", (line) => {
+    if (keepLines) lines.push(JSON.parse(line) as Record<string, unknown>);
+  });
+  const key = ready["sandbox_key"] ?? keys.get(database)!;
+  keys.set(database, key);
+  const baseUrl = ready["base_url"]!;
+  return {
+    baseUrl,
+    api: apiOf(baseUrl, key),
+    pid: child.pid!,
+    readyAt: performance.now(),
+    lines: (event) => lines.filter((line) => line["event"] === event),
+    async end(signal) {
+      if (child.exitCode === null && child.signalCode === null) {
+        const ended = once(child, "exit");
+        child.kill(signal);
+        await ended;
+      }
+      return child.exitCode;
+    },
+  };
+}

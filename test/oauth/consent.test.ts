@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { apiOf } from "../support/api.ts";
+import { authorizationUrl, exchange, newProof, obtainCode, withPort } from "./support/authorization-server.ts";
+import { Browser, formsOf } from "./support/browser.ts";
+import { type EmbeddedPlatform, startEmbedded } from "./support/embedded-platform.ts";
+import { type OurServer, ourServer, THIRD_PARTY_REDIRECT } from "./support/our-server.ts";
+
+const PASSWORD = "correct horse battery";
+
+let platform: EmbeddedPlatform;
+let server: OurServer;
+
+beforeAll(async () => {
+  platform = await startEmbedded();
+  server = await ourServer(platform);
+});
+afterAll(() => platform.close());
+
+const ask = (overrides: Record<string, string | undefined> = {}, app: "public" | "confidential" = "public") =>
+  authorizationUrl(server, app, newProof(), overrides).href;
+
+describe("the question", () => {
+  it("says who asks for what, in which environment, and where the answer goes", async () => {
+    const { text } = await server.browser.get(ask({}, "confidential"));
+    expect(text).toContain("<bdi>Reports</bdi> wants to use Default account");
+    expect(text).toContain("Sandbox");
+    expect(text).toContain("Customers");
+    expect(text).toContain("read and change");
+    expect(text).toContain("https://app.example.com");
+    expect(text).toContain("owner@localhost");
+  });
+
+  it("warns of what reaches further than it seems", async () => {
+    const { text } = await server.browser.get(ask({ scope: "write_api_keys" }));
+    expect(text).toContain("stay valid after you take this back");
+    expect((await server.browser.get(ask({ scope: "read_api_keys" }))).text).not.toContain("stay valid");
+  });
+
+  it("runs no script and lets its form lead to the app alone", async () => {
+    const { headers, text } = await server.browser.get(ask({}, "confidential"));
+    const policy = headers.get("content-security-policy")!;
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("form-action 'self' https://app.example.com;");
+    expect(policy).not.toContain("unsafe");
+    expect(headers.get("referrer-policy")).toBe("no-referrer");
+    expect(text).not.toMatch(/<script|\bon\w+=|\bstyle="/);
+  });
+
+  it("shows an app's name as text", async () => {
+    const name = `<img src=x onerror=alert(1)> "'&\`</title>`;
+    const api = apiOf(platform.baseUrl, platform.sandboxKey);
+    const { body: app } = await api("POST", "/v1/oauth_apps", { name, redirect_uris: [THIRD_PARTY_REDIRECT] });
+    const hostile = { ...server, confidentialApp: { ...server.confidentialApp, id: app.client_id } };
+    const { text } = await server.browser.get(authorizationUrl(hostile, "confidential", newProof()).href);
+    expect(text).toContain("&#60;img src=x onerror=alert(1)&#62;");
+    expect(text).not.toContain("<img");
+  });
+
+  it("shows nothing of a hostile request as markup", async () => {
+    const { text } = await new Browser(platform.baseUrl).get(ask({ state: `"><script>alert(1)</script>` }));
+    expect(text).not.toContain("<script");
+  });
+});
+
+describe("the environment", () => {
+  const environmentOf = async (overrides: Record<string, string | undefined>) => {
+    const proof = newProof();
+    const code = await obtainCode(server, "public", proof, overrides);
+    const { body } = await exchange(server, "public", code, proof);
+    return (await apiOf(platform.baseUrl, body.access_token)("GET", "/v1/me")).body.environment;
+  };
+
+  it("is the sandbox unless live is asked for, and the page says which", async () => {
+    expect(await environmentOf({})).toBe("sandbox");
+    expect(await environmentOf({ environment: "live" })).toBe("live");
+    const { text } = await server.browser.get(ask({ environment: "live" }));
+    expect(text).toContain("Live");
+    expect(text).toContain("real data");
+  });
+
+  it("is the registered app's own", async () => {
+    const refused = await server.open(new URL(ask({ environment: "live" }, "confidential")));
+    expect(refused.redirect?.searchParams.get("error")).toBe("invalid_request");
+    const live = apiOf(platform.baseUrl, platform.liveKey);
+    const { body: app } = await live("POST", "/v1/oauth_apps", { name: "L", redirect_uris: [THIRD_PARTY_REDIRECT] });
+    const liveServer = {
+      ...server,
+      confidentialApp: { ...server.confidentialApp, id: app.client_id, secret: app.client_secret },
+    };
+    const proof = newProof();
+    const { body } = await exchange(
+      liveServer,
+      "confidential",
+      await obtainCode(liveServer, "confidential", proof),
+      proof,
+    );
+    const me = await apiOf(platform.baseUrl, body.access_token)("GET", "/v1/me");
+    expect(me.body.environment).toBe("live");
+  });
+
+  it("is one of two", async () => {
+    const outcome = await server.open(new URL(ask({ environment: "test" })));
+    expect(outcome.redirect?.searchParams.get("error")).toBe("invalid_request");
+  });
+});
+
+describe("the answer", () => {
+  it("asks for a sign-in first, and then goes on", async () => {
+    const link = await server.browser.get("/account");
+    const form = { email: "ada@example.com", new_password: PASSWORD };
+    await server.browser.submit(link, form, ({ action }) => action === "/account/details");
+    const browser = new Browser(platform.baseUrl);
+    const page = await browser.get(ask({ state: "from before" }));
+    expect(page.text).toContain("<h1>Sign in</h1>");
+    const question = await browser.submit(page, { email: "ada@example.com", password: PASSWORD });
+    expect(question.text).toContain("wants to use");
+    const { left, status } = await browser.submit(question, { decision: "approve" });
+    expect(status).toBe(303);
+    expect(left?.searchParams.get("state")).toBe("from before");
+    expect(left?.searchParams.get("code")).toMatch(/^[\w-]{43}$/);
+  });
+
+  it("73: from another session is refused", async () => {
+    const url = ask();
+    const question = await server.browser.get(url);
+    const stranger = new Browser(platform.baseUrl);
+    await stranger.get(url);
+    const refused = await stranger.submit(question, { decision: "approve" });
+    expect(refused).toMatchObject({ status: 403, left: undefined });
+    expect(refused.text).toContain("no longer valid");
+  });
+
+  it("73: without its hidden field is refused, and gives no code", async () => {
+    for (const csrf of ["", "wrong", "A".repeat(22)]) {
+      const refused = await server.browser.post(ask(), { decision: "approve", csrf });
+      expect(refused).toMatchObject({ status: 403, left: undefined });
+    }
+  });
+
+  it("73: after the back button, or by a double click, gives a code each time", async () => {
+    const question = await server.browser.get(ask());
+    const [one, two] = await Promise.all([
+      server.browser.submit(question, { decision: "approve" }),
+      server.browser.submit(question, { decision: "approve" }),
+    ]);
+    const codes = [one, two].map(({ left }) => left?.searchParams.get("code"));
+    expect(new Set(codes).size).toBe(2);
+    const denied = await server.browser.submit(question, { decision: "deny" });
+    expect(denied.left?.searchParams.get("error")).toBe("access_denied");
+  });
+
+  it("that is neither yes nor no is asked for again", async () => {
+    const question = await server.browser.get(ask());
+    expect(await server.browser.submit(question, {})).toMatchObject({ status: 400, left: undefined });
+    expect(await server.browser.submit(question, { decision: "maybe" })).toMatchObject({ status: 400 });
+  });
+
+  it("after signing out is a sign-in, not a code", async () => {
+    const url = ask();
+    const browser = server.browser.copy();
+    const question = await browser.get(url);
+    const { csrf } = formsOf(question)[0]!.fields as { csrf: string };
+    platform.advance(8 * 86_400_000);
+    const visit = await browser.post(url, { csrf, decision: "approve" });
+    expect(visit.left).toBeUndefined();
+    expect(visit.text).toContain("<h1>Sign in</h1>");
+  });
+});
+
+describe("codes", () => {
+  it("are over after 60 seconds", async () => {
+    const fresh = await startEmbedded();
+    const own = await ourServer(fresh);
+    const proof = newProof();
+    const early = await obtainCode(own, "public", proof);
+    fresh.advance(59_000);
+    expect((await exchange(own, "public", early, proof)).status).toBe(200);
+    const late = await obtainCode(own, "public", proof);
+    fresh.advance(60_000);
+    expect((await exchange(own, "public", late, proof)).body.error).toBe("invalid_grant");
+    await fresh.close();
+  });
+
+  it("go to [::1] as well", async () => {
+    const fresh = await startEmbedded();
+    const own = await ourServer(fresh);
+    const proof = newProof();
+    const redirect_uri = withPort("http://[::1]/callback", 50_100);
+    const code = await obtainCode(own, "public", proof, { redirect_uri });
+    expect((await exchange(own, "public", code, proof, { redirect_uri })).status).toBe(200);
+    await fresh.close();
+  });
+});

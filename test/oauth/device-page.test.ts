@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { post, proves } from "./support/authorization-server.ts";
+import { Browser, type Visit } from "./support/browser.ts";
+import { type EmbeddedPlatform, startEmbedded } from "./support/embedded-platform.ts";
+import { type OurServer, ourServer } from "./support/our-server.ts";
+
+let platform: EmbeddedPlatform;
+let server: OurServer;
+
+beforeAll(async () => {
+  platform = await startEmbedded();
+  server = await ourServer(platform);
+});
+afterAll(() => platform.close());
+
+interface Device {
+  device_code: string;
+  user_code: string;
+  verification_uri: string;
+  verification_uri_complete: string;
+}
+
+const begin = async (more: Record<string, string> = {}): Promise<Device> =>
+  (await post(server.endpoints.device, { scope: "read_customers", ...proves(server, "public"), ...more })).body;
+
+const poll = (device: Device) =>
+  post(server.endpoints.token, {
+    grant_type: "urn:ietf:params:oauth:grant-type:device_code",
+    device_code: device.device_code,
+    ...proves(server, "public"),
+  });
+
+const type = async (user_code: string, browser = server.browser): Promise<Visit> =>
+  browser.submit(await browser.get("/oauth/device"), { user_code });
+
+it("asks who is not signed in to sign in first", async () => {
+  const visit = await new Browser(platform.baseUrl).get((await begin()).verification_uri_complete);
+  expect(visit.text).toContain("<h1>Sign in</h1>");
+});
+
+it("fills the code in from the complete address, but asks all the same", async () => {
+  const device = await begin();
+  const page = await server.browser.get(device.verification_uri_complete);
+  expect(page.text).toContain(`value="${device.user_code}"`);
+  expect((await poll(device)).body.error).toBe("authorization_pending");
+});
+
+it("shows the code again with the question, to be compared", async () => {
+  const device = await begin({ environment: "live" });
+  const { text } = await type(device.user_code);
+  expect(text).toContain(`Your device shows <strong>${device.user_code}</strong>`);
+  expect(text).toContain("Service CLI");
+  expect(text).toContain("Live");
+});
+
+it.each([
+  ["lower case", (code: string) => code.toLowerCase()],
+  ["spaces", (code: string) => ` ${code.slice(0, 2)} ${code.slice(2)} `],
+  ["no dash", (code: string) => code.replace("-", "")],
+])("74: reads a code with %s", async (_how, spell) => {
+  expect((await type(spell((await begin()).user_code))).text).toContain("wants to use");
+});
+
+it("74: after 5 wrong codes within a minute even a right one waits", async () => {
+  const device = await begin();
+  for (const wrong of ["BCDF-GHJK", "", "AEIO-UAEI", "🎉", "BCDF-GHJKL"]) {
+    expect((await type(wrong)).status).toBe(400);
+  }
+  const refused = await type(device.user_code);
+  expect(refused.status).toBe(429);
+  expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+  const direct = await server.browser.submit(refused, { user_code: device.user_code, decision: "approve" });
+  expect(direct.status).toBe(429);
+  platform.advance(60_000);
+  expect((await type(device.user_code)).status).toBe(200);
+  platform.advance(300_000);
+});
+
+it("a guess cannot be approved without having been looked up within the limit", async () => {
+  const visits: number[] = [];
+  const page = await server.browser.get("/oauth/device");
+  for (let guess = 0; guess < 7; guess++) {
+    visits.push((await server.browser.submit(page, { user_code: "BCDFGHJK", decision: "approve" })).status);
+  }
+  expect(visits).toEqual([400, 400, 400, 400, 400, 429, 429]);
+  platform.advance(300_000);
+});
+
+it("41: a code is over after 10 minutes, for the user and for the device", async () => {
+  const device = await begin();
+  platform.advance(600_000);
+  expect((await type(device.user_code)).status).toBe(400);
+  expect((await poll(device)).body.error).toBe("expired_token");
+});
+
+it("41: each early poll makes the wait 5 seconds longer", async () => {
+  const device = await begin();
+  const error = async () => (await poll(device)).body.error as string;
+  expect(await error()).toBe("authorization_pending");
+  platform.advance(5000);
+  expect(await error()).toBe("authorization_pending");
+  expect(await error()).toBe("slow_down");
+  platform.advance(6000);
+  expect(await error()).toBe("slow_down");
+  platform.advance(15_000);
+  expect(await error()).toBe("authorization_pending");
+});
+
+it("the form of another site is refused", async () => {
+  const device = await begin();
+  const forged = await server.browser.post("/oauth/device", {
+    user_code: device.user_code,
+    decision: "approve",
+    csrf: "A".repeat(22),
+  });
+  expect(forged.status).toBe(403);
+  expect((await poll(device)).body.error).toBe("authorization_pending");
+});
+
+it("the environment is the one that was asked for", async () => {
+  const device = await begin({ environment: "live" });
+  await server.answerDevice(device.user_code, "approve");
+  const { body } = await poll(device);
+  const me = await fetch(`${platform.baseUrl}/v1/me`, { headers: { Authorization: `Bearer ${body.access_token}` } });
+  expect(await me.json()).toMatchObject({ environment: "live", scopes: ["customers:read"] });
+});
+
+it("nobody begins sign-ins without end", async () => {
+  const replies = await Promise.all(
+    Array.from({ length: 70 }, () =>
+      post(server.endpoints.device, { scope: "read_customers", ...proves(server, "public") }),
+    ),
+  );
+  const refused = replies.filter(({ status }) => status === 429);
+  expect(refused.length).toBeGreaterThan(0);
+  expect(refused[0]!.headers.get("retry-after")).toMatch(/^\d+$/);
+});

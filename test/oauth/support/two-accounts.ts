@@ -1,0 +1,71 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createIdGenerator } from "../../../src/contract/ids.ts";
+import { createFullKey } from "../../../src/platform/domain/api-keys.ts";
+import { createFirstAccount } from "../../../src/platform/domain/first-account.ts";
+import { createLinkToken } from "../../../src/platform/domain/sign-in-links.ts";
+import { loadMasterKeyFile } from "../../../src/platform/master-key.ts";
+import { insertAccount } from "../../../src/platform/storage/accounts.ts";
+import { MIGRATIONS } from "../../../src/platform/storage/migrations/index.ts";
+import { openSqlite } from "../../../src/platform/storage/sqlite.ts";
+import { insertUser } from "../../../src/platform/storage/users.ts";
+import { systemRandom } from "../../../src/platform/system.ts";
+import { createVault } from "../../../src/platform/vault.ts";
+import { type EmbeddedPlatform, startEmbedded } from "./embedded-platform.ts";
+
+/** One account of a platform that has two. */
+export interface PreparedAccount {
+  id: string;
+  sandboxKey: string;
+  liveKey: string;
+  signInUrl: string;
+}
+
+/** A platform with two accounts, each with an owner and full keys. */
+export async function startWithTwoAccounts(): Promise<{
+  platform: EmbeddedPlatform;
+  accounts: [PreparedAccount, PreparedAccount];
+}> {
+  const folder = mkdtempSync(join(tmpdir(), "service-accounts-"));
+  const file = join(folder, "platform.db");
+  const now = Date.now();
+  const newId = createIdGenerator((size) => systemRandom.bytes(size));
+  const tools = { vault: createVault(loadMasterKeyFile(`${file}.key`), systemRandom), random: systemRandom, newId };
+  const database = await openSqlite({ file, migrations: MIGRATIONS });
+  const prepared = await database.write(async (tx) => {
+    const first = (await createFirstAccount(tx, tools, now))!;
+    const id = newId("account", now);
+    const environments = await insertAccount(tx, { id, name: "Other account", version: "2026-11-01", created: now });
+    const key = (environment: "live" | "sandbox") =>
+      createFullKey(tx, tools, {
+        id: newId("api_key", now),
+        environment: environments[environment],
+        environmentName: environment,
+        name: "Key",
+        now,
+      });
+    const owner = newId("user", now);
+    const email = "owner@other.example";
+    await insertUser(tx, {
+      id: owner,
+      account_id: id,
+      email,
+      email_key: email,
+      role: "owner",
+      password: null,
+      created: now,
+    });
+    const linkToken = await createLinkToken(tx, tools, { userId: owner, invitation: false, now });
+    return [first, { id, keys: { live: await key("live"), sandbox: await key("sandbox") }, linkToken }] as const;
+  });
+  await database.close();
+  const platform = await startEmbedded({ folder });
+  const asPrepared = ({ id, keys, linkToken }: (typeof prepared)[number]): PreparedAccount => ({
+    id,
+    sandboxKey: keys.sandbox,
+    liveKey: keys.live,
+    signInUrl: `${platform.baseUrl}/sign-in/link?token=${linkToken}`,
+  });
+  return { platform, accounts: [asPrepared(prepared[0]), asPrepared(prepared[1])] };
+}

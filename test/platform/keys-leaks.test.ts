@@ -1,0 +1,218 @@
+import { createHash, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { formatCredential } from "../../src/contract/credentials.ts";
+import { obtainTokens, refreshWith } from "../oauth/support/authorization-server.ts";
+import { type EmbeddedPlatform, startEmbedded } from "../oauth/support/embedded-platform.ts";
+import { type OurServer, ourServer } from "../oauth/support/our-server.ts";
+import { type Api, type ApiReply, apiOf } from "../support/api.ts";
+
+const keyPair = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
+const pem = (key: KeyObject) => key.export({ type: "spki", format: "pem" }).toString();
+const hashOf = (token: string) => createHash("sha256").update(token).digest("hex");
+const invented = (index: number) => formatCredential("sk_live_", createHash("sha256").update(`${index}`).digest());
+
+const partner = keyPair();
+let published: { key_identifier: string; key: string; is_current: boolean }[];
+let asked = 0;
+let source: Server;
+let platform: EmbeddedPlatform;
+let server: OurServer;
+let api: Api;
+
+beforeAll(async () => {
+  published = [{ key_identifier: "first", key: pem(partner.publicKey), is_current: true }];
+  source = createServer((_request, response) => {
+    asked += 1;
+    response.end(JSON.stringify({ public_keys: published }));
+  });
+  await new Promise<void>((resolve) => source.listen(0, "127.0.0.1", resolve));
+  const leakKeys = `http://127.0.0.1:${(source.address() as AddressInfo).port}/keys`;
+  platform = await startEmbedded({ leakKeys });
+  server = await ourServer(platform);
+  api = apiOf(platform.baseUrl, platform.sandboxKey);
+});
+afterAll(async () => {
+  await platform.close();
+  source.close();
+});
+
+function report(
+  entries: unknown,
+  { key = partner.privateKey, identifier = "first", headers = {} as Record<string, string>, to = platform.baseUrl } = {},
+): Promise<ApiReply> {
+  const body = typeof entries === "string" ? entries : JSON.stringify(entries);
+  return apiOf(to, undefined)("POST", "/v1/leaked_keys/report", body, {
+    "Github-Public-Key-Identifier": identifier,
+    "Github-Public-Key-Signature": sign("sha256", Buffer.from(body), key).toString("base64"),
+    ...headers,
+  });
+}
+
+const entry = (token: string, url = "https://code.example/repo/blob/main/.env#L3") => ({
+  token,
+  type: "service_api_key",
+  url,
+  source: "content",
+});
+const newKey = async () => (await api("POST", "/v1/api_keys", {})).body as { id: string; key: string };
+
+describe("a signed report", () => {
+  it("revokes the key in the same request, and its owner sees why", async () => {
+    const { id, key } = await newKey();
+    const reply = await report([entry(key)]);
+    expect(reply).toMatchObject({ status: 200 });
+    expect(reply.body).toEqual([
+      { token_hash: hashOf(key), token_type: "service_api_key", label: "true_positive" },
+    ]);
+    const refused = await apiOf(platform.baseUrl, key)("GET", "/v1/me");
+    expect(refused).toMatchObject({ status: 401, body: { code: "revoked_credential" } });
+    expect((await api("GET", `/v1/api_keys/${id}`)).body.revoked_reason).toBe(
+      "leaked: https://code.example/repo/blob/main/.env#L3",
+    );
+  });
+
+  it("never repeats the secret", async () => {
+    const { key } = await newKey();
+    expect(JSON.stringify((await report([entry(key)])).body)).not.toContain(key);
+  });
+
+  it("tells what is not ours, and answers in order, each as often as it came", async () => {
+    const { key } = await newKey();
+    const tokens = [invented(1), key, "sk_live_nonsense", key, ""];
+    const reply = await report(tokens.map((token) => entry(token, "")));
+    expect(reply.body.map(({ label }: { label: string }) => label)).toEqual([
+      "false_positive",
+      "true_positive",
+      "false_positive",
+      "true_positive",
+      "false_positive",
+    ]);
+  });
+
+  it("keeps the first reason of a key that was revoked before", async () => {
+    const { id, key } = await newKey();
+    await api("POST", `/v1/api_keys/${id}/revoke`);
+    expect((await report([entry(key)])).body[0].label).toBe("true_positive");
+    expect((await api("GET", `/v1/api_keys/${id}`)).body.revoked_reason).toBe("revoked");
+  });
+
+  it("ends a whole grant for an access token, and for a refresh token", async () => {
+    for (const kind of ["access_token", "refresh_token"] as const) {
+      const tokens = await obtainTokens(server, "public");
+      expect((await report([entry(tokens[kind])])).body[0].label).toBe("true_positive");
+      expect(await server.works(tokens.access_token)).toBe(false);
+      expect((await refreshWith(server, "public", tokens.refresh_token)).body.error).toBe("invalid_grant");
+    }
+  });
+
+  it("takes a client secret's power away until it is rotated", async () => {
+    const { id, secret } = server.confidentialApp;
+    const { refresh_token } = await obtainTokens(server, "confidential");
+    expect((await report([entry(secret)])).body[0].label).toBe("true_positive");
+    expect((await refreshWith(server, "confidential", refresh_token)).body.error).toBe("invalid_client");
+    const rotated = await api("POST", `/v1/oauth_apps/${id}/rotate_secret`);
+    server.confidentialApp.secret = rotated.body.client_secret;
+    expect((await refreshWith(server, "confidential", refresh_token)).status).toBe(200);
+  });
+
+  it("of nothing is answered with nothing", async () => {
+    expect((await report([])).body).toEqual([]);
+  });
+
+  it("of 10,000 tokens is answered within 30 s, and the real ones are dead by then", async () => {
+    const real = await Promise.all(Array.from({ length: 200 }, newKey));
+    const entries = Array.from({ length: 10_000 }, (_, index) =>
+      entry(index % 50 === 0 ? real[index / 50]!.key : invented(index)),
+    );
+    const began = performance.now();
+    const reply = await report(entries);
+    expect(performance.now() - began).toBeLessThan(30_000);
+    const labels = reply.body.map(({ label }: { label: string }) => label) as string[];
+    expect(labels.filter((label) => label === "true_positive")).toHaveLength(200);
+    const statuses = await Promise.all(
+      real.map(async ({ key }) => (await apiOf(platform.baseUrl, key)("GET", "/v1/me")).status),
+    );
+    expect(new Set(statuses)).toEqual(new Set([401]));
+  });
+});
+
+describe("401", () => {
+  const refusedFor = async (sent: Promise<ApiReply>) => {
+    expect(await sent).toMatchObject({ status: 401, body: { code: "invalid_signature" } });
+  };
+
+  it("a report without a signature, or with two", async () => {
+    const { key } = await newKey();
+    const body = JSON.stringify([entry(key)]);
+    const send = apiOf(platform.baseUrl, undefined);
+    await refusedFor(send("POST", "/v1/leaked_keys/report", body));
+    await refusedFor(send("POST", "/v1/leaked_keys/report", body, { "Github-Public-Key-Identifier": "first" }));
+    await refusedFor(apiOf(platform.baseUrl, platform.liveKey)("POST", "/v1/leaked_keys/report", body));
+    expect((await apiOf(platform.baseUrl, key)("GET", "/v1/me")).status).toBe(200);
+  });
+
+  it("another key's signature, a changed body, garbage", async () => {
+    const { key } = await newKey();
+    await refusedFor(report([entry(key)], { key: keyPair().privateKey }));
+    const other = sign("sha256", Buffer.from("[]"), partner.privateKey).toString("base64");
+    for (const signature of [other, "", "AAAA", "not base64 at all", "A".repeat(4000)]) {
+      await refusedFor(report([entry(key)], { headers: { "Github-Public-Key-Signature": signature } }));
+    }
+    expect((await apiOf(platform.baseUrl, key)("GET", "/v1/me")).status).toBe(200);
+  });
+
+  it("an unknown key, after one look at what is published now", async () => {
+    const before = asked;
+    await refusedFor(report([], { identifier: "unknown" }));
+    expect(asked).toBe(before + 1);
+    const second = keyPair();
+    published.push({ key_identifier: "second", key: pem(second.publicKey), is_current: true });
+    expect((await report([], { identifier: "second", key: second.privateKey })).status).toBe(200);
+    expect(asked).toBe(before + 2);
+    expect((await report([], { identifier: "second", key: second.privateKey })).status).toBe(200);
+    expect(asked).toBe(before + 2);
+  });
+
+  it("unknown keys without end do not make the platform ask without end", async () => {
+    const before = asked;
+    for (let index = 0; index < 30; index++) await refusedFor(report([], { identifier: `unknown ${index}` }));
+    expect(asked - before).toBeLessThan(12);
+  });
+
+  it("any report, where no keys are configured", async () => {
+    const plain = await startEmbedded();
+    await refusedFor(report([], { to: plain.baseUrl }));
+    await plain.close();
+  });
+});
+
+it.each(["{}", "null", '[{"token":1,"type":"a"}]', '[{"type":"a"}]', "[", ""])(
+  "a signed report that is no report is 400: %s",
+  async (body) => {
+    expect((await report(body)).status).toBe(400);
+  },
+);
+
+it("503, where the keys cannot be read", async () => {
+  const broken = await startEmbedded({ leakKeys: join(tmpdir(), "there-is-no-such-file.json") });
+  expect(await report([], { to: broken.baseUrl })).toMatchObject({ status: 503, body: { code: "unavailable" } });
+  await broken.close();
+});
+
+it("the keys may lie in a file", async () => {
+  const file = join(mkdtempSync(join(tmpdir(), "service-leaks-")), "keys.json");
+  writeFileSync(file, JSON.stringify({ public_keys: published }));
+  const plain = await startEmbedded({ leakKeys: file });
+  expect(await report([], { to: plain.baseUrl })).toMatchObject({ status: 200, body: [] });
+  await plain.close();
+});
+
+it("a source that would be read over plain http is refused at start", async () => {
+  await expect(startEmbedded({ leakKeys: "http://keys.example/" })).rejects.toThrow("https URL or a file");
+});
+

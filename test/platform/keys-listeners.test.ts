@@ -1,0 +1,85 @@
+import { once } from "node:events";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { formatTimestamp } from "../../src/contract/timestamps.ts";
+import { obtainTokens, post, proves } from "../oauth/support/authorization-server.ts";
+import { type EmbeddedPlatform, startEmbedded } from "../oauth/support/embedded-platform.ts";
+import { type OurServer, ourServer } from "../oauth/support/our-server.ts";
+import { type Api, apiOf } from "../support/api.ts";
+
+let platform: EmbeddedPlatform;
+let server: OurServer;
+let api: Api;
+
+beforeAll(async () => {
+  platform = await startEmbedded();
+  server = await ourServer(platform);
+  api = apiOf(platform.baseUrl, platform.sandboxKey);
+});
+afterAll(() => platform.close());
+
+interface Listener {
+  /** The frames that came. */
+  frames: { frame: string; code?: string }[];
+  /** The close code, once the platform has closed. */
+  closed: Promise<number>;
+}
+
+async function listen(credential: string): Promise<Listener> {
+  const socket = new WebSocket(`${platform.baseUrl.replace("http", "ws")}/v1/listen`, "service.listen.v1", {
+    headers: { Authorization: `Bearer ${credential}` },
+  });
+  const frames: Listener["frames"] = [];
+  const closed = once(socket, "close").then(([code]) => code as number);
+  socket.on("message", (data: Buffer) => frames.push(JSON.parse(data.toString("utf8")) as { frame: string }));
+  await once(socket, "message");
+  return { frames, closed };
+}
+
+const lastWord = async (listener: Listener) => {
+  expect(await listener.closed).toBe(1008);
+  return listener.frames.at(-1);
+};
+
+const newKey = async (fields: object = {}) => (await api("POST", "/v1/api_keys", fields)).body;
+const listenScope = async () =>
+  obtainTokens({ ...server, scopes: ["read_listen", "read_events"] }, "public");
+
+it("a revoked key ends the sessions that it opened, and no others", async () => {
+  const key = await newKey();
+  const [one, two, other] = [await listen(key.key), await listen(key.key), await listen(platform.sandboxKey)];
+  await api("POST", `/v1/api_keys/${key.id}/revoke`);
+  expect(await lastWord(one)).toMatchObject({ frame: "bye", code: "revoked_credential" });
+  expect(await lastWord(two)).toMatchObject({ frame: "bye", code: "revoked_credential" });
+  await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+  await expect.poll(() => other.frames.at(-1)?.frame).toBe("event");
+});
+
+it("so does a key whose end comes", async () => {
+  const key = await newKey({ expires_at: formatTimestamp(Date.now() + 10 * 60_000) });
+  const listener = await listen(key.key);
+  platform.advance(10 * 60_000);
+  expect(await lastWord(listener)).toMatchObject({ frame: "bye", code: "expired_credential" });
+});
+
+it("so does an access token that expires", async () => {
+  const { access_token } = await listenScope();
+  const listener = await listen(access_token);
+  platform.advance(3_600_000);
+  expect(await lastWord(listener)).toMatchObject({ frame: "bye", code: "expired_credential" });
+});
+
+it("so does a grant that is revoked", async () => {
+  const { access_token, refresh_token } = await listenScope();
+  const listener = await listen(access_token);
+  await post(server.endpoints.revoke, { token: refresh_token, ...proves(server, "public") });
+  expect(await lastWord(listener)).toMatchObject({ frame: "bye", code: "revoked_credential" });
+});
+
+it("so does a user who is gone", async () => {
+  const { access_token } = await listenScope();
+  const listener = await listen(access_token);
+  const account = await server.browser.get("/account");
+  await server.browser.submit(account, {}, ({ action }) => action === "/account/apps/revoke");
+  expect(await lastWord(listener)).toMatchObject({ frame: "bye", code: "revoked_credential" });
+});

@@ -1,0 +1,230 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SCOPES } from "../../src/contract/scopes.ts";
+import { formatTimestamp } from "../../src/contract/timestamps.ts";
+import { obtainTokens } from "../oauth/support/authorization-server.ts";
+import { type EmbeddedPlatform, startEmbedded } from "../oauth/support/embedded-platform.ts";
+import { ourServer } from "../oauth/support/our-server.ts";
+import { type Api, apiOf } from "../support/api.ts";
+
+const HOUR = 3_600_000;
+
+let platform: EmbeddedPlatform;
+let api: Api;
+
+beforeAll(async () => {
+  platform = await startEmbedded();
+  api = apiOf(platform.baseUrl, platform.sandboxKey);
+});
+afterAll(() => platform.close());
+
+const withKey = (key: string) => apiOf(platform.baseUrl, key);
+const create = (fields: object = {}, maker = api) => maker("POST", "/v1/api_keys", fields);
+const hence = (milliseconds: number) => formatTimestamp(Date.now() + milliseconds);
+
+describe("a key", () => {
+  it("is shown once", async () => {
+    const { status, body } = await create({ name: "Reader", scopes: ["customers:read"] });
+    expect(status).toBe(201);
+    expect(body.key).toMatch(/^rk_sandbox_[0-9A-Za-z]{49}$/);
+    expect(body).toMatchObject({
+      object: "api_key",
+      name: "Reader",
+      prefix: body.key.slice(0, 12),
+      last4: body.key.slice(-4),
+      scopes: ["customers:read"],
+      ip_allowlist: [],
+      expires_at: null,
+      last_used: null,
+      revoked_at: null,
+      revoked_reason: null,
+      livemode: false,
+    });
+    const { key: _, ...shown } = body;
+    expect((await api("GET", `/v1/api_keys/${body.id}`)).body).toEqual(shown);
+    const list = await api("GET", "/v1/api_keys");
+    expect(list.body.data[0]).toEqual(shown);
+    expect(JSON.stringify(list.body)).not.toContain(body.key);
+  });
+
+  it("that is not restricted has all scopes, in its own environment", async () => {
+    const { body } = await withKey(platform.liveKey)("POST", "/v1/api_keys", {});
+    expect(body.key).toMatch(/^sk_live_/);
+    expect(body.scopes).toEqual(SCOPES);
+    const me = await withKey(body.key)("GET", "/v1/me");
+    expect(me.body).toMatchObject({ environment: "live", user: null, credential: { id: body.id, kind: "secret_key" } });
+  });
+
+  it("does what its scopes allow, and write is not read", async () => {
+    const { body } = await create({ scopes: ["customers:write"] });
+    const writer = withKey(body.key);
+    expect((await writer("POST", "/v1/customers", { email: "writer@example.com" })).status).toBe(201);
+    const refused = await writer("GET", "/v1/customers");
+    expect(refused).toMatchObject({ status: 403, body: { required_scope: "customers:read" } });
+    expect(refused.headers.get("www-authenticate")).toContain('error="insufficient_scope", scope="customers:read"');
+  });
+
+  it.each([
+    [{ scopes: [] }, "/scopes"],
+    [{ scopes: ["customers:delete"] }, "/scopes/0"],
+    [{ scopes: ["customers:read", "customers:read"] }, "/scopes"],
+    [{ ip_allowlist: ["10.0.0.0/33"] }, "/ip_allowlist/0"],
+    [{ ip_allowlist: ["10.0.0.1"] }, "/ip_allowlist/0"],
+    [{ ip_allowlist: ["example.com/8"] }, "/ip_allowlist/0"],
+    [{ expires_at: "tomorrow" }, "/expires_at"],
+    [{ expires_at: "2020-01-01T00:00:00Z" }, "/expires_at"],
+    [{ name: "" }, "/name"],
+    [{ permissions: [] }, "/permissions"],
+  ])("%j is refused", async (fields, pointer) => {
+    const { status, body } = await create(fields);
+    expect(status).toBe(400);
+    expect(body.errors[0].pointer).toBe(pointer);
+  });
+});
+
+describe("401", () => {
+  it("a revoked key, at once and for good, saying when", async () => {
+    const { body } = await create();
+    expect((await withKey(body.key)("GET", "/v1/me")).status).toBe(200);
+    const revoked = await api("POST", `/v1/api_keys/${body.id}/revoke`);
+    expect(revoked.body).toMatchObject({ revoked_reason: "revoked", revoked_at: expect.any(String) });
+    const refused = await withKey(body.key)("GET", "/v1/me");
+    expect(refused).toMatchObject({ status: 401, body: { code: "revoked_credential" } });
+    expect(refused.body.detail).toContain(revoked.body.revoked_at);
+    expect(refused.headers.get("www-authenticate")).toContain('error="invalid_token"');
+    const again = await api("POST", `/v1/api_keys/${body.id}/revoke`);
+    expect(again).toMatchObject({ status: 200, body: { revoked_at: revoked.body.revoked_at } });
+  });
+
+  it("a key whose end has come, saying when", async () => {
+    const end = hence(HOUR);
+    const { body } = await create({ expires_at: end });
+    expect(body.expires_at).toBe(end);
+    expect((await withKey(body.key)("GET", "/v1/me")).status).toBe(200);
+    platform.advance(HOUR);
+    const refused = await withKey(body.key)("GET", "/v1/me");
+    expect(refused).toMatchObject({ status: 401, body: { code: "expired_credential" } });
+    expect(refused.body.detail).toContain(end);
+  });
+
+  it("comes before 403, and 403 before what is wrong with the request", async () => {
+    const { body } = await create({ scopes: ["orders:read"], ip_allowlist: ["203.0.113.0/24"] });
+    await api("POST", `/v1/api_keys/${body.id}/revoke`);
+    const send = (key: string) => withKey(key)("POST", "/v1/customers?x=1", "{", { "Service-Version": "x" });
+    expect((await send(body.key)).status).toBe(401);
+    const bound = (await create({ ip_allowlist: ["203.0.113.0/24"] })).body;
+    expect(await send(bound.key)).toMatchObject({ status: 403, body: { code: "ip_not_allowed" } });
+    const limited = (await create({ scopes: ["orders:read"] })).body;
+    expect(await send(limited.key)).toMatchObject({ status: 403, body: { code: "insufficient_scope" } });
+    expect((await send(platform.sandboxKey)).status).toBe(400);
+  });
+});
+
+describe("a key never grants more than its maker has", () => {
+  it("in scopes", async () => {
+    const maker = (await create({ scopes: ["api_keys:write", "customers:read"] })).body;
+    const refused = await create({ scopes: ["customers:read", "customers:write"] }, withKey(maker.key));
+    expect(refused).toMatchObject({ status: 403, body: { code: "insufficient_scope" } });
+    expect(refused.body.detail).toContain("customers:write");
+    const made = await create({ scopes: ["customers:read"] }, withKey(maker.key));
+    expect(made.body.scopes).toEqual(["customers:read"]);
+  });
+
+  it("what is left out is what the maker has", async () => {
+    const limits = { ip_allowlist: ["127.0.0.0/8"], expires_at: hence(100 * HOUR) };
+    const maker = (await create({ scopes: ["api_keys:write", "customers:read"], ...limits })).body;
+    const made = await create({}, withKey(maker.key));
+    expect(made.body).toMatchObject({ scopes: ["customers:read", "api_keys:write"], ...limits });
+    expect(made.body.key).toMatch(/^rk_/);
+  });
+
+  it.each([
+    ["a wider range", { ip_allowlist: ["0.0.0.0/0"] }, "/ip_allowlist"],
+    ["another range", { ip_allowlist: ["127.0.0.0/16", "10.0.0.0/8"] }, "/ip_allowlist"],
+    ["every address", { ip_allowlist: [] }, "/ip_allowlist"],
+    ["a later end", { expires_at: "2099-01-01T00:00:00Z" }, "/expires_at"],
+    ["no end", { expires_at: null }, "/expires_at"],
+  ])("not with %s", async (_what, fields, pointer) => {
+    const maker = (await create({ ip_allowlist: ["127.0.0.0/8"], expires_at: hence(100 * HOUR) })).body;
+    const refused = await create(fields, withKey(maker.key));
+    expect(refused).toMatchObject({ status: 403, body: { code: "exceeds_maker", errors: [{ pointer }] } });
+    const narrower = await create({ ip_allowlist: ["127.0.0.0/16"], expires_at: hence(99 * HOUR) }, withKey(maker.key));
+    expect(narrower.status).toBe(201);
+  });
+
+  it("nor by rolling a key that may do more", async () => {
+    const strong = (await create()).body;
+    const weak = (await create({ scopes: ["api_keys:write"] })).body;
+    const refused = await withKey(weak.key)("POST", `/v1/api_keys/${strong.id}/roll`);
+    expect(refused).toMatchObject({ status: 403, body: { code: "insufficient_scope" } });
+    expect((await withKey(strong.key)("GET", "/v1/me")).status).toBe(200);
+  });
+
+  it("nor in another environment", async () => {
+    const { body } = await create();
+    expect((await withKey(platform.liveKey)("GET", `/v1/api_keys/${body.id}`)).status).toBe(404);
+    expect((await withKey(platform.liveKey)("POST", `/v1/api_keys/${body.id}/roll`)).status).toBe(404);
+    expect((await withKey(platform.liveKey)("POST", `/v1/api_keys/${body.id}/revoke`)).status).toBe(404);
+  });
+});
+
+describe("rolling", () => {
+  it("gives a key that may do the same, and ends the old one", async () => {
+    const limits = { scopes: ["orders:read"], ip_allowlist: ["127.0.0.0/8"], expires_at: hence(50 * HOUR) };
+    const old = (await create({ name: "Roll", ...limits })).body;
+    const rolled = await api("POST", `/v1/api_keys/${old.id}/roll`);
+    expect(rolled).toMatchObject({ status: 201, body: { name: "Roll", ...limits } });
+    expect(rolled.body.id).not.toBe(old.id);
+    expect((await withKey(rolled.body.key)("GET", "/v1/orders")).status).toBe(200);
+    expect((await withKey(old.key)("GET", "/v1/orders")).status).toBe(401);
+    expect((await api("GET", `/v1/api_keys/${old.id}`)).body.revoked_reason).toBe("rolled");
+  });
+
+  it("works once, also for 10 at once", async () => {
+    const old = (await create()).body;
+    const replies = await Promise.all(Array.from({ length: 10 }, () => api("POST", `/v1/api_keys/${old.id}/roll`)));
+    expect(replies.filter(({ status }) => status === 201)).toHaveLength(1);
+    expect(replies.filter(({ body }) => body.code === "key_not_usable")).toHaveLength(9);
+  });
+
+  it("repeats its reply for the same Idempotency-Key", async () => {
+    const old = (await create()).body;
+    const headers = { "Idempotency-Key": "roll-1" };
+    const first = await api("POST", `/v1/api_keys/${old.id}/roll`, undefined, headers);
+    const second = await api("POST", `/v1/api_keys/${old.id}/roll`, undefined, headers);
+    expect(second.body).toEqual(first.body);
+  });
+
+  it("is refused for a key whose end has come", async () => {
+    const old = (await create({ expires_at: hence(3 * HOUR) })).body;
+    platform.advance(3 * HOUR);
+    expect((await api("POST", `/v1/api_keys/${old.id}/roll`)).body.code).toBe("key_not_usable");
+  });
+});
+
+it("a user's access token makes keys within its scopes, that outlive it", async () => {
+  const server = await ourServer(platform);
+  const { access_token } = await obtainTokens({ ...server, scopes: ["write_api_keys", "read_customers"] }, "public");
+  const { body } = await create({ scopes: ["customers:read"] }, withKey(access_token));
+  expect(body).toMatchObject({ expires_at: null, scopes: ["customers:read"] });
+  const refused = await create({ scopes: ["orders:read"] }, withKey(access_token));
+  expect(refused).toMatchObject({ status: 403, body: { code: "insufficient_scope" } });
+  platform.advance(HOUR);
+  expect((await withKey(access_token)("GET", "/v1/me")).body.code).toBe("expired_credential");
+  expect((await withKey(body.key)("GET", "/v1/me")).status).toBe(200);
+});
+
+describe("last_used", () => {
+  const lastUsed = async (id: string) => (await api("GET", `/v1/api_keys/${id}`)).body.last_used as string | null;
+
+  it("is kept within a second or two, and not written again for a minute", async () => {
+    const { body } = await create();
+    await withKey(body.key)("GET", "/v1/me");
+    await expect.poll(() => lastUsed(body.id), { timeout: 10_000 }).not.toBeNull();
+    const first = await lastUsed(body.id);
+    platform.advance(30_000);
+    await withKey(body.key)("GET", "/v1/me");
+    platform.advance(31_000);
+    await withKey(body.key)("GET", "/v1/me");
+    await expect.poll(() => lastUsed(body.id), { timeout: 10_000 }).not.toBe(first);
+  });
+});

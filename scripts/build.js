@@ -18,6 +18,7 @@ const LAZY = {
   listen: "src/cli/commands/listen/run.ts",
   demo: "src/cli/commands/demo/run.ts",
   login: "src/cli/commands/login/run.ts",
+  "scan-keys": "src/cli/commands/keys/scan/run.ts",
   "refresh-session": "src/cli/session/refresh.ts",
   "revoke-sessions": "src/cli/session/revoke.ts",
   "write-settings": "src/cli/settings/write.ts",
@@ -69,6 +70,18 @@ const lateChildProcess = {
   },
 };
 
+/**
+ * conf's file writer ends the process at the first signal, to remove a temporary file that it writes in one step anyhow.
+ * Commands finish what is in flight first.
+ */
+const noExitHook = {
+  name: "no exit hook",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^when-exit$/ }, () => ({ path: "when-exit", namespace: "none" }));
+    onLoad({ filter: /.*/, namespace: "none" }, () => ({ contents: "export default () => {};" }));
+  },
+};
+
 if (process.argv.includes("--clean")) rmSync(dist, { recursive: true, force: true });
 removeStaleChunks(join(dist, "lazy"));
 
@@ -96,7 +109,7 @@ await Promise.all([
     splitting: true,
     chunkNames: "[name]-[hash]",
     external: native,
-    plugins: [linkTo(SHARED, "../cli/", ".cjs")],
+    plugins: [linkTo(SHARED, "../cli/", ".cjs"), noExitHook],
     // Bundled CommonJS dependencies call require() for Node's own modules, which an ES module lacks.
     banner: { js: `import{createRequire as $cr}from"node:module";const require=$cr(import.meta.url);` },
   }),

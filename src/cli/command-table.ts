@@ -119,6 +119,18 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "List, choose and delete profiles",
     load: () => import("./commands/profiles/index.ts"),
   },
+  {
+    name: "keys",
+    group: SESSION,
+    summary: "Make and end API keys; find leaked ones",
+    load: () => import("./commands/keys/index.ts"),
+  },
+  {
+    name: "apps",
+    group: SESSION,
+    summary: "Register OAuth apps",
+    load: () => import("./commands/apps/index.ts"),
+  },
   { name: "api", group: MORE, summary: "Call any path of the API", load: () => import("./commands/api.ts") },
   { name: "version", group: MORE, summary: "Print versions", load: () => import("./commands/version.ts") },
   {

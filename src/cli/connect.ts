@@ -5,11 +5,7 @@ import type { Context } from "./context.ts";
 import { UserError } from "./errors.ts";
 
 /** A client whose waits show a spinner and whose attempts show with --debug. */
-export function connect(
-  context: Context,
-  baseUrl: string,
-  credential: string | CredentialSource | undefined,
-): Client {
+export function connect(context: Context, baseUrl: string, credential: string | CredentialSource | undefined): Client {
   if (typeof credential === "string") assertSendable(credential);
   const { output } = context;
   const client = createClient({

@@ -5,7 +5,10 @@ import { isScope, type Scope, SCOPES } from "../contract/scopes.ts";
 
 /** Parses one value of a flag that collects scopes: `customers:read`, `read_customers`, or several with commas. */
 export function scopeNames(text: string, previous: readonly Scope[] = []): Scope[] {
-  const scopes = text.split(/[\s,+]+/).filter((name) => name !== "").map(scopeNamed);
+  const scopes = text
+    .split(/[\s,+]+/)
+    .filter((name) => name !== "")
+    .map(scopeNamed);
   return [...new Set([...previous, ...scopes])];
 }
 

@@ -28,9 +28,7 @@ export class EnvironmentTime {
 
   /** Read in the transaction that the moment is for, or the clock may be moved in between. */
   async read(queries: Queries, environment: { environment: number; livemode: boolean }): Promise<Moment> {
-    const offset = environment.livemode
-      ? 0
-      : (await findEnvironment(queries, environment.environment)).clock_offset;
+    const offset = environment.livemode ? 0 : (await findEnvironment(queries, environment.environment)).clock_offset;
     return this.moment(environment.environment, this.clock.now() + offset);
   }
 

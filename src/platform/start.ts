@@ -4,7 +4,7 @@ import type { FastifyInstance } from "fastify";
 import type { Activity } from "./activity.ts";
 import { createIdGenerator } from "../contract/ids.ts";
 import { createDeliveryEngine } from "./delivery/engine.ts";
-import type { DeliveryLimits } from "./delivery/slots.ts";
+import type { DeliveryLimits } from "./delivery/lanes.ts";
 import { createTargetGuard } from "./delivery/target-guard.ts";
 import { removeAdminFile, writeAdminFile } from "./admin/admin-file.ts";
 import { adminRoutes, signInUrl } from "./admin/routes.ts";

@@ -4,9 +4,8 @@ import { createInterface } from "node:readline";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Delivery } from "../../src/contract/schemas/delivery.ts";
 import type { Event, Replay } from "../../src/contract/schemas/event.ts";
-import { makeConfigDir } from "../support/run-cli.ts";
 import { type RunningPlatform, startPlatform, startPlatformOn } from "../support/platform.ts";
-import { BIN, cliEnv, type CliOptions, type CliResult, runCli } from "../support/run-cli.ts";
+import { BIN, cliEnv, type CliOptions, type CliResult, makeConfigDir, runCli } from "../support/run-cli.ts";
 import { CTRL_C, runInTerminal } from "../support/terminal.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 
@@ -95,14 +94,19 @@ describe("service events tail", () => {
     ["order.*", ["order.created", "order.completed"]],
     ["order.completed,payment.*", ["order.completed", "payment.created"]],
   ])("with --events %s prints these alone", async (subscriptions, expected) => {
-    const tail = startTail(["--events", subscriptions, "--fields", "type"]);
+    const tail = startTail(["--events", subscriptions, "--json"]);
     await tail.begun("order.completed");
-    const already = tail.lines.length;
-    for (const type of ["customer.created", "order.completed", "payment.created", "order.completed"]) {
-      await json("trigger", type);
-    }
-    await tail.until(() => tail.lines.slice(already).filter((type) => type === "order.completed").length >= 2);
-    expect(new Set(tail.lines)).toEqual(new Set(expected));
+    for (const type of ["customer.created", "payment.created"]) await json("trigger", type);
+    const last = await json<Event>("trigger", "order.completed");
+    const seen = () => tail.lines.map((line) => JSON.parse(line) as Event);
+    await tail.until(() => seen().some(({ id }) => id === last.id));
+    expect(new Set(seen().map(({ type }) => type))).toEqual(new Set(expected));
+  });
+
+  it("cuts each event down to --fields", async () => {
+    const tail = startTail(["--json", "--fields", "type,data.object.object"]);
+    await tail.begun();
+    expect(JSON.parse(tail.lines[0]!)).toEqual({ type: "customer.created", "data.object.object": "customer" });
   });
 
   it("prints the columns of the list in a pipe", async () => {
@@ -130,6 +134,21 @@ describe("service events tail", () => {
     await session.waitFor(new RegExp(`\\d\\d:\\d\\d:\\d\\d {2}order\\.completed +${event.id}`));
     session.type(CTRL_C);
     expect(await session.ended).toBe(0);
+    expect(session.text()).toContain(`${event.id}  ${String(event.data.object["id"])}`);
+  });
+
+  it.each([60, 80])("keeps a line within %i columns", async (columns) => {
+    const session = runInTerminal(["events", "tail"], { env: platform.env, columns });
+    await session.waitFor("Ctrl-C ends");
+    const event = await json<Event>("trigger", "order.created");
+    await session.waitFor(event.id);
+    session.type(CTRL_C);
+    expect(await session.ended).toBe(0);
+    const line = session
+      .text()
+      .split("\n")
+      .find((text) => text.includes(event.id))!;
+    expect(line.slice(line.search(/\d\d:/)).length).toBeLessThanOrEqual(columns);
   });
 
   it("waits out a platform that is away, and misses nothing", async () => {

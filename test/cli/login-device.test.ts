@@ -65,10 +65,7 @@ describe("service login --device", () => {
 
   it("asks for the scopes that --scope names, and no others", async () => {
     const dir = makeConfigDir();
-    const login = await startLogin(
-      ["--device", "--scope", "customers:read", "read_orders"],
-      loginEnv(platform, dir),
-    );
+    const login = await startLogin(["--device", "--scope", "customers:read", "read_orders"], loginEnv(platform, dir));
     await decideDevice(person, login.announcement, "approve");
     const { stdout } = await login.ended;
     expect(JSON.parse(stdout).scopes).toEqual(["customers:read", "orders:read"]);

@@ -77,9 +77,7 @@ it("killed 8 times during 10,000 deliveries, the platform loses none", async () 
   const restarted = platform.readyAt;
   const acknowledged = await events;
   const pairs = () => new Set(receiver.received.map(({ event, path }) => `${event} ${path}`));
-  const expected = [...acknowledged].flatMap((event) =>
-    Array.from({ length: ENDPOINTS }, (_, i) => `${event} /${i}`),
-  );
+  const expected = [...acknowledged].flatMap((event) => Array.from({ length: ENDPOINTS }, (_, i) => `${event} /${i}`));
   expect(acknowledged.size).toBe(EVENTS);
   await vi.waitFor(
     () => {
@@ -94,11 +92,15 @@ it("killed 8 times during 10,000 deliveries, the platform loses none", async () 
   }
   const drained = (Math.max(...firsts.values()) - restarted) / 1000;
   const duplicates = receiver.received.length - firsts.size;
-  figure(`${total} deliveries, ${KILLS} kills: 0 lost, ${duplicates} duplicates, drained ${drained.toFixed(1)} s after the last start`);
+  figure(
+    `${total} deliveries, ${KILLS} kills: 0 lost, ${duplicates} duplicates, drained ${drained.toFixed(1)} s after the last start`,
+  );
   expect(duplicates).toBeLessThanOrEqual(KILLS * CONCURRENCY);
   expect(drained).toBeLessThanOrEqual(LEASE_SECONDS + 2);
   await expect
-    .poll(async () => (await platform.api("GET", "/v1/deliveries?status=pending")).body.data.length, { timeout: 10_000 })
+    .poll(async () => (await platform.api("GET", "/v1/deliveries?status=pending")).body.data.length, {
+      timeout: 10_000,
+    })
     .toBe(0);
   expect((await platform.api("GET", "/v1/deliveries?status=failed")).body.data).toEqual([]);
 }, 120_000);
@@ -116,12 +118,16 @@ it("stopped by SIGTERM with 500 deliveries under way or waiting, it exits 0 and 
   const ended = platform.end("SIGTERM");
   answer();
   expect(await ended).toBe(0);
-  figure(`SIGTERM with ${slow.received.length} of 500 under way: exit 0 after ${Math.round(performance.now() - began)} ms`);
+  figure(
+    `SIGTERM with ${slow.received.length} of 500 under way: exit 0 after ${Math.round(performance.now() - began)} ms`,
+  );
   const before = slow.received.length;
   platform = await startChildPlatform({ database });
   await slow.until(500);
   await expect
-    .poll(async () => (await platform.api("GET", "/v1/deliveries?status=pending")).body.data.length, { timeout: 10_000 })
+    .poll(async () => (await platform.api("GET", "/v1/deliveries?status=pending")).body.data.length, {
+      timeout: 10_000,
+    })
     .toBe(0);
   const pairs = slow.received.map(({ event, path }) => `${event} ${path}`);
   expect(before).toBeLessThan(500);

@@ -343,7 +343,10 @@ describe("pending deliveries", () => {
     await platform.api("POST", "/v1/test_clock/advance", { seconds: 3 * 86_400 + 60 });
     const ended = await delivered(event, id, 2);
     expect(ended).toMatchObject({ status: "failed", next_attempt: null });
-    expect(ended.attempts[1]).toMatchObject({ status_code: null, error: expect.stringMatching(/^endpoint_disabled: /) });
+    expect(ended.attempts[1]).toMatchObject({
+      status_code: null,
+      error: expect.stringMatching(/^endpoint_disabled: /),
+    });
     await remove(id);
   });
 

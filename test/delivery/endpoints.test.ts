@@ -116,7 +116,9 @@ describe("creating an endpoint", () => {
     const url = `https://example.com/${"x".repeat(2048 - 20)}`;
     expect(url).toHaveLength(2048);
     expect((await create({ ...good, url })).body.url).toBe(url);
-    expect((await create({ ...good, url: "https://bücher.example/ä?q=ö" })).body.url).toBe("https://bücher.example/ä?q=ö");
+    expect((await create({ ...good, url: "https://bücher.example/ä?q=ö" })).body.url).toBe(
+      "https://bücher.example/ä?q=ö",
+    );
   });
 
   it("refuses unknown fields, and control characters in the description", async () => {
@@ -133,12 +135,15 @@ describe("creating an endpoint", () => {
     }
   });
 
-  it.each([...LOOPBACK_SPELLINGS, ...OTHER_BLOCKED])("refuses https://%s where targets must be public", async (host) => {
-    const reply = await create({ ...good, url: `https://${host}/` }, strict.api);
-    expect(reply.body.errors).toEqual([
-      { pointer: "/url", code: "blocked_target", detail: expect.stringContaining("--allow-private-targets") },
-    ]);
-  });
+  it.each([...LOOPBACK_SPELLINGS, ...OTHER_BLOCKED])(
+    "refuses https://%s where targets must be public",
+    async (host) => {
+      const reply = await create({ ...good, url: `https://${host}/` }, strict.api);
+      expect(reply.body.errors).toEqual([
+        { pointer: "/url", code: "blocked_target", detail: expect.stringContaining("--allow-private-targets") },
+      ]);
+    },
+  );
 
   it("refuses the platform itself, however it is spelled", async () => {
     const { port } = new URL(platform.baseUrl);

@@ -97,13 +97,19 @@ it("delivers over https to a receiver whose authority is trusted", async () => {
 it("refuses a certificate for another host", async () => {
   const { port, arrived } = await serve(trusted());
   const { delivery } = await deliverTo(`https://127.0.0.1:${port}/`);
-  expect(delivery).toMatchObject({ status: "pending", attempts: [{ status_code: null, error: expect.stringMatching(/^tls: /) }] });
+  expect(delivery).toMatchObject({
+    status: "pending",
+    attempts: [{ status_code: null, error: expect.stringMatching(/^tls: /) }],
+  });
   expect(arrived).toEqual([]);
 });
 
 it("refuses a certificate that nobody vouches for", async () => {
   const { port, arrived } = await serve(SELF_SIGNED);
   const { delivery } = await deliverTo(`https://localhost:${port}/`);
-  expect(delivery).toMatchObject({ status: "pending", attempts: [{ status_code: null, error: expect.stringMatching(/^tls: /) }] });
+  expect(delivery).toMatchObject({
+    status: "pending",
+    attempts: [{ status_code: null, error: expect.stringMatching(/^tls: /) }],
+  });
   expect(arrived).toEqual([]);
 });

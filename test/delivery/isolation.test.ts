@@ -75,16 +75,17 @@ describe("receivers that misbehave", () => {
       for (const socket of sockets) socket.destroy();
       silent.close();
     });
-    const bad = [
+    const bad = new Set([
       await endpoint(platform, hanging.url, ["order.*"]),
       await endpoint(platform, dripping.url, ["order.*"]),
       // Accepts the connection and never begins TLS.
       await endpoint(platform, `https://127.0.0.1:${(silent.address() as AddressInfo).port}/`, ["order.*"]),
-    ];
+    ]);
     for (let i = 0; i < 120; i++) await createEvent(platform);
     await hanging.until(20);
     const beside = await latencies(platform, healthy, 200);
-    const ended = () => platform.activities.filter((activity) => activity.event === "delivery" && bad.includes(activity.endpoint));
+    const ended = () =>
+      platform.activities.filter((activity) => activity.event === "delivery" && bad.has(activity.endpoint));
     // Every one of the healthy receiver's came while the bad ones' first attempts were still under way.
     expect(ended()).toEqual([]);
     // At most 20 at a time: the rest waits for its turn.
@@ -93,7 +94,11 @@ describe("receivers that misbehave", () => {
     const durations: number[] = [];
     for (const activity of ended()) {
       if (activity.event !== "delivery") continue;
-      expect(activity).toMatchObject({ status: "pending", status_code: null, error: expect.stringMatching(/^timeout: /) });
+      expect(activity).toMatchObject({
+        status: "pending",
+        status_code: null,
+        error: expect.stringMatching(/^timeout: /),
+      });
       durations.push(activity.duration_ms);
     }
     expect(Math.min(...durations)).toBeGreaterThanOrEqual(9990);
@@ -142,7 +147,9 @@ describe("receivers that misbehave", () => {
       .poll(() => platform.activities.filter(({ event }) => event === "delivery").length, { timeout: 20_000 })
       .toBe(21);
     const growth = (process.memoryUsage().rss - before) / 1024 / 1024;
-    figure(`20 replies of 100 MB: ${growth.toFixed(1)} MB more memory; ${(sent / 1024 / 1024).toFixed(0)} MB left the receiver`);
+    figure(
+      `20 replies of 100 MB: ${growth.toFixed(1)} MB more memory; ${(sent / 1024 / 1024).toFixed(0)} MB left the receiver`,
+    );
     expect(growth).toBeLessThan(20);
     const { data } = (await platform.api("GET", "/v1/deliveries?status=succeeded")).body;
     expect(data).toHaveLength(20);
@@ -196,7 +203,10 @@ describe("a target that is out of bounds", () => {
     };
     const lookup: LookupFunction = (hostname, _options, callback) => {
       const found = answers[hostname] ?? ["127.0.0.1"];
-      callback(null, found.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })));
+      callback(
+        null,
+        found.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
+      );
     };
     // Made while everything was allowed; the platform is then started without that.
     const platform = await host({ lookup });
@@ -208,9 +218,13 @@ describe("a target that is out of bounds", () => {
     const event = await createEvent(platform);
     const deliveries = async () => (await platform.api("GET", `/v1/deliveries?event=${event}&limit=100`)).body.data;
     await expect
-      .poll(async () => (await deliveries()).filter((delivery: { attempt_count: number }) => delivery.attempt_count === 1).length, {
-        timeout: 20_000,
-      })
+      .poll(
+        async () =>
+          (await deliveries()).filter((delivery: { attempt_count: number }) => delivery.attempt_count === 1).length,
+        {
+          timeout: 20_000,
+        },
+      )
       .toBe(hosts.length);
     for (const { id } of await deliveries()) {
       const { attempts } = (await platform.api("GET", `/v1/deliveries/${id}`)).body;

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,7 +7,6 @@ import { build } from "esbuild";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
 import { openSqlite } from "../../src/platform/storage/sqlite.ts";
-import { startChild } from "../storage/child-process.ts";
 import { hostPlatform } from "./support/hosted-platform.ts";
 
 let folder: string;
@@ -50,12 +50,17 @@ it("killed between any two steps of a write, there is no change, event or delive
   let steps = Infinity;
   let whole = 0;
   for (let step = 0; step <= steps; step++) {
-    const child = startChild(folder, "die-in-write", [file, String(environment), String(step)]);
-    const { signal, code, stderr } = await child.ended;
-    expect(stderr).toBe("");
+    const program = join(folder, "die-in-write.mjs");
+    const { signal, status, stdout, stderr } = spawnSync(process.execPath, [
+      program,
+      file,
+      String(environment),
+      String(step),
+    ]);
+    expect(stderr.toString()).toBe("");
     if (signal === null) {
-      expect(code).toBe(0);
-      steps = Number(child.lines[0]);
+      expect(status).toBe(0);
+      steps = Number(stdout);
       whole += 1;
     }
     const { found } = await look();

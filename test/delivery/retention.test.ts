@@ -142,7 +142,9 @@ describe("a disabled endpoint's deliveries", () => {
     expect(await count("deliveries?status=pending")).toBe(1);
     clock.now = () => Date.now() + 3 * DAY * 1000 + 60_000;
     await sweep();
-    expect((await platform.api("GET", "/v1/deliveries")).body.data).toMatchObject([{ status: "failed", attempt_count: 2 }]);
+    expect((await platform.api("GET", "/v1/deliveries")).body.data).toMatchObject([
+      { status: "failed", attempt_count: 2 },
+    ]);
   });
 });
 

@@ -1,14 +1,18 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { verify } from "../../src/webhooks/index.ts";
+import { type ChildPlatform, startChildPlatform } from "./support/child-platform.ts";
 import { figure } from "./support/figures.ts";
-import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 
 const ENDPOINTS = 10;
 const EVENTS = 1000;
 const ROTATIONS = 6;
 
-let platform: HostedPlatform;
+let folder: string;
+let platform: ChildPlatform;
 let receiver: ScriptedReceiver;
 /** What the receiver takes for valid at each path: the newest secret, and the one before it. */
 const secrets = new Map<string, string[]>();
@@ -17,7 +21,8 @@ let verified = 0;
 let doubly = 0;
 
 beforeAll(async () => {
-  platform = await hostPlatform();
+  folder = mkdtempSync(join(tmpdir(), "service-rotation-"));
+  platform = await startChildPlatform({ database: join(folder, "platform.db") });
   receiver = await startScriptedReceiver(({ path, body, headers }, response) => {
     const header = String(headers["service-signature"]);
     try {
@@ -32,15 +37,15 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await platform.close();
+  await platform.end("SIGTERM");
   await receiver.close();
+  rmSync(folder, { recursive: true, force: true });
 });
 
 it("secrets rotated again and again during 10,000 deliveries leave every one verifiable", async () => {
   const ids = new Map<string, string>();
   for (let i = 0; i < ENDPOINTS; i++) {
     const path = `/${i}`;
-    // A delivery may come before the reply: the receiver knows the secret from the reply only.
     const made = await platform.api("POST", "/v1/webhook_endpoints", {
       url: receiver.url + path,
       events: ["order.completed"],
@@ -67,7 +72,10 @@ it("secrets rotated again and again during 10,000 deliveries leave every one ver
     }
   }
   await creating;
-  await vi.waitFor(() => expect(verified + refused.length).toBeGreaterThanOrEqual(total), { timeout: 60_000, interval: 20 });
+  await vi.waitFor(() => expect(verified + refused.length).toBeGreaterThanOrEqual(total), {
+    timeout: 60_000,
+    interval: 20,
+  });
   figure(`${verified} of ${total} deliveries verified over ${rotations} rotations, ${doubly} of them signed twice`);
   expect(refused).toEqual([]);
   expect(verified).toBe(total);

@@ -46,7 +46,9 @@ describe("the retry schedule", () => {
   });
 
   it("waits about 30 s first, then twice as long each time, up to 6 h", () => {
-    const waits = Array.from({ length: 14 }, (_, n) => nextAttemptAt({ attempts: n + 1, firstAttempt: 0, endedAt: 0 }, 0.5));
+    const waits = Array.from({ length: 14 }, (_, n) =>
+      nextAttemptAt({ attempts: n + 1, firstAttempt: 0, endedAt: 0 }, 0.5),
+    );
     expect(waits.map((wait) => wait! / SECOND)).toEqual([
       30, 60, 120, 240, 480, 960, 1920, 3840, 7680, 15_360, 21_600, 21_600, 21_600, 21_600,
     ]);
@@ -115,7 +117,8 @@ describe("Retry-After", () => {
   );
 
   it("counts on 429 and 503 alone", () => {
-    for (const status of [200, 301, 400, 404, 500, 502, 504]) expect(readRetryAfter(status, "120", now)).toBeUndefined();
+    for (const status of [200, 301, 400, 404, 500, 502, 504])
+      expect(readRetryAfter(status, "120", now)).toBeUndefined();
     expect(readRetryAfter(503, undefined, now)).toBeUndefined();
   });
 });

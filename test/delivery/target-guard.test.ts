@@ -37,7 +37,11 @@ function resolver(...answers: Answers[]): LookupFunction & { asked: number } {
     lookup.asked += 1;
     process.nextTick(() => {
       if (answer instanceof Error) callback(answer, []);
-      else callback(null, answer.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })));
+      else
+        callback(
+          null,
+          answer.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
+        );
     });
   };
   lookup.asked = 0;

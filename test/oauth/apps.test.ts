@@ -36,7 +36,10 @@ describe("an app", () => {
 
   it("is changed, listed and deleted", async () => {
     const app = await create();
-    const changed = await api("PATCH", `/v1/oauth_apps/${app.id}`, { name: "Other", redirect_uris: ["https://b.example/"] });
+    const changed = await api("PATCH", `/v1/oauth_apps/${app.id}`, {
+      name: "Other",
+      redirect_uris: ["https://b.example/"],
+    });
     expect(changed.body).toMatchObject({ name: "Other", redirect_uris: ["https://b.example/"] });
     expect((await api("GET", "/v1/oauth_apps?limit=1")).body.data[0].id).toBe(app.id);
     expect((await api("DELETE", `/v1/oauth_apps/${app.id}`)).body).toMatchObject({ deleted: true });
@@ -103,12 +106,13 @@ describe("redirect addresses", () => {
     expect(reply.body.errors[0].detail).toContain(why);
   });
 
-  it.each([[[]], [Array.from({ length: 21 }, (_, index) => `https://a${index}.example/`)], [["https://a.example/", "https://a.example/"]]])(
-    "are one to 20 different ones",
-    async (redirect_uris) => {
-      expect((await api("POST", "/v1/oauth_apps", { name: "A", redirect_uris })).status).toBe(400);
-    },
-  );
+  it.each([
+    [[]],
+    [Array.from({ length: 21 }, (_, index) => `https://a${index}.example/`)],
+    [["https://a.example/", "https://a.example/"]],
+  ])("are one to 20 different ones", async (redirect_uris) => {
+    expect((await api("POST", "/v1/oauth_apps", { name: "A", redirect_uris })).status).toBe(400);
+  });
 });
 
 it("the command's own app is not to be seen or changed", async () => {

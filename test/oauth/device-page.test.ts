@@ -48,7 +48,7 @@ it("fills the code in from the complete address, but asks all the same", async (
 it("shows the code again with the question, to be compared", async () => {
   const device = await begin({ environment: "live" });
   const { text } = await type(device.user_code);
-  expect(text).toContain(`Your device shows <strong>${device.user_code}</strong>`);
+  expect(text).toMatch(new RegExp(`Your device shows</dt>\\s*<dd class="code">${device.user_code}</dd>`));
   expect(text).toContain("Service CLI");
   expect(text).toContain("Live");
 });

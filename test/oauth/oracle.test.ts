@@ -9,7 +9,8 @@ import type { AuthorizationServer } from "./support/authorization-server.ts";
 /** Where oidc-provider does not do what ours does, and why that is no fault of the check. */
 const DIFFERENCES: Record<string, string> = {
   "31: a challenge of 44 characters is refused": "it takes any length from 43 to 128, though S256 gives 43 only",
-  "37: the question stands in no frame and is kept nowhere": "its own pages are for development; a product brings its own",
+  "37: the question stands in no frame and is kept nowhere":
+    "its own pages are for development; a product brings its own",
   "42: iss comes with an error": "the error is an unknown scope, which it leaves out instead of refusing",
   "71: 200 unknown scopes are refused": "it leaves unknown scopes out",
   "71: a request without scopes is refused": "it grants nothing at all then, which RFC 6749 3.3 lets a server choose",

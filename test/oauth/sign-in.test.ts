@@ -119,7 +119,9 @@ describe("the session", () => {
     async (path) => {
       const browser = await signedIn();
       for (const csrf of ["", "x", "A".repeat(22)]) {
-        expect((await browser.post(path, { csrf, email: "evil@example.com", new_password: PASSWORD })).status).toBe(403);
+        expect((await browser.post(path, { csrf, email: "evil@example.com", new_password: PASSWORD })).status).toBe(
+          403,
+        );
       }
       const other = await signedIn();
       const { csrf } = formsOf(await other.get("/account"))[0]!.fields as { csrf: string };

@@ -43,7 +43,12 @@ afterAll(async () => {
 
 function report(
   entries: unknown,
-  { key = partner.privateKey, identifier = "first", headers = {} as Record<string, string>, to = platform.baseUrl } = {},
+  {
+    key = partner.privateKey,
+    identifier = "first",
+    headers = {},
+    to = platform.baseUrl,
+  }: { key?: KeyObject; identifier?: string; headers?: Record<string, string>; to?: string } = {},
 ): Promise<ApiReply> {
   const body = typeof entries === "string" ? entries : JSON.stringify(entries);
   return apiOf(to, undefined)("POST", "/v1/leaked_keys/report", body, {
@@ -66,9 +71,7 @@ describe("a signed report", () => {
     const { id, key } = await newKey();
     const reply = await report([entry(key)]);
     expect(reply).toMatchObject({ status: 200 });
-    expect(reply.body).toEqual([
-      { token_hash: hashOf(key), token_type: "service_api_key", label: "true_positive" },
-    ]);
+    expect(reply.body).toEqual([{ token_hash: hashOf(key), token_type: "service_api_key", label: "true_positive" }]);
     const refused = await apiOf(platform.baseUrl, key)("GET", "/v1/me");
     expect(refused).toMatchObject({ status: 401, body: { code: "revoked_credential" } });
     expect((await api("GET", `/v1/api_keys/${id}`)).body.revoked_reason).toBe(
@@ -215,4 +218,3 @@ it("the keys may lie in a file", async () => {
 it("a source that would be read over plain http is refused at start", async () => {
   await expect(startEmbedded({ leakKeys: "http://keys.example/" })).rejects.toThrow("https URL or a file");
 });
-

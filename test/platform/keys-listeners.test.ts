@@ -42,8 +42,7 @@ const lastWord = async (listener: Listener) => {
 };
 
 const newKey = async (fields: object = {}) => (await api("POST", "/v1/api_keys", fields)).body;
-const listenScope = async () =>
-  obtainTokens({ ...server, scopes: ["read_listen", "read_events"] }, "public");
+const listenScope = async () => obtainTokens({ ...server, scopes: ["read_listen", "read_events"] }, "public");
 
 it("a revoked key ends the sessions that it opened, and no others", async () => {
   const key = await newKey();
@@ -76,7 +75,7 @@ it("so does a grant that is revoked", async () => {
   expect(await lastWord(listener)).toMatchObject({ frame: "bye", code: "revoked_credential" });
 });
 
-it("so does a user who is gone", async () => {
+it("so does access that the user took back", async () => {
   const { access_token } = await listenScope();
   const listener = await listen(access_token);
   const account = await server.browser.get("/account");

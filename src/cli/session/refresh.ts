@@ -46,11 +46,7 @@ export async function refreshSession(
   }
 }
 
-async function refreshLocked(
-  context: Context,
-  name: SessionName,
-  refused: string | undefined,
-): Promise<StoredTokens> {
+async function refreshLocked(context: Context, name: SessionName, refused: string | undefined): Promise<StoredTokens> {
   const { profile, stored } = storedSession(context, name);
   const isWanted = refused === undefined ? isDue(stored, context.now()) : stored.access_token === refused;
   if (!isWanted) return stored;

@@ -1,4 +1,4 @@
-import { revokeGrant } from "../../client/oauth/tokens.ts";
+import { revokeToken } from "../../client/oauth/tokens.ts";
 import type { Context } from "../context.ts";
 import type { Profile } from "../settings/profiles.ts";
 import { openAuthorizationServer } from "./authorization-server.ts";
@@ -8,11 +8,21 @@ import { openAuthorizationServer } from "./authorization-server.ts";
  * is no reason to keep credentials. Import this module lazily.
  */
 export async function revokeSessions(context: Context, { auth_url, credentials }: Profile): Promise<boolean> {
-  const sessions = Object.values(credentials).filter((credential) => credential.type === "oauth");
-  if (sessions.length === 0) return true;
+  const tokens = Object.values(credentials).flatMap((stored) =>
+    stored.type === "oauth" ? [stored.refresh_token] : [],
+  );
+  return tokens.length === 0 || (await revokeAll(context, auth_url, tokens));
+}
+
+/** Tells the platform to end a token that was found somewhere; false where it could not be told. */
+export function revokeFoundToken(context: Context, authUrl: string, token: string): Promise<boolean> {
+  return revokeAll(context, authUrl, [token]);
+}
+
+async function revokeAll(context: Context, authUrl: string, tokens: readonly string[]): Promise<boolean> {
   try {
-    const server = await openAuthorizationServer(context, auth_url);
-    await Promise.all(sessions.map(({ refresh_token }) => revokeGrant(server, refresh_token)));
+    const server = await openAuthorizationServer(context, authUrl);
+    await Promise.all(tokens.map((token) => revokeToken(server, token)));
     return true;
   } catch (error) {
     context.signal.throwIfAborted();

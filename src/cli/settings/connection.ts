@@ -105,10 +105,13 @@ function storedCredential(
   const stored = profile?.credentials?.[environment];
   if (profile === undefined || stored === undefined) return undefined;
   if (originOf(baseUrl.value) !== originOf(profile.base_url)) {
-    throw new UserError(`The credential of ${fromProfile} is for ${profile.base_url} and is not sent to ${baseUrl.value}`, {
-      hint: `Give a key for ${baseUrl.value} with SERVICE_API_KEY or --api-key-stdin, or sign in there: service login --profile NAME --base-url ${baseUrl.value}`,
-      code: "other_origin",
-    });
+    throw new UserError(
+      `The credential of ${fromProfile} is for ${profile.base_url} and is not sent to ${baseUrl.value}`,
+      {
+        hint: `Give a key for ${baseUrl.value} with SERVICE_API_KEY or --api-key-stdin, or sign in there: service login --profile NAME --base-url ${baseUrl.value}`,
+        code: "other_origin",
+      },
+    );
   }
   if (!isCredential(stored)) {
     throw new UserError(`The ${environment} credential of ${fromProfile} is damaged`, {

@@ -15,7 +15,11 @@ const PATIENCE_MILLISECONDS = 60_000;
  * loses the lock at once, or after 15 s where its process number tells nothing (another machine or container on a
  * shared folder). Rejects with the file system's error where the lock cannot be written, and after a minute of waiting.
  */
-export async function withLock<Result>(file: string, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+export async function withLock<Result>(
+  file: string,
+  work: () => Promise<Result>,
+  signal?: AbortSignal,
+): Promise<Result> {
   const owner = `${process.pid} ${hostname()} ${randomUUID()}`;
   await acquire(file, owner, signal);
   const heartbeat = setInterval(() => touch(file), HEARTBEAT_MILLISECONDS);

@@ -21,7 +21,7 @@ export function fetchThrough(options: AuthorizationServerOptions, timeLimit: num
         method,
         url,
         headers: { ...headers, "User-Agent": userAgent },
-        body: body === undefined || body === null ? undefined : String(body),
+        body: body instanceof URLSearchParams ? body.toString() : undefined,
         timeLimit,
         signal,
       });

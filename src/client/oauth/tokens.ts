@@ -32,10 +32,10 @@ export async function refreshTokens(server: AuthorizationServer, refreshToken: s
   }
 }
 
-/** Ends a grant at the server (RFC 7009): its refresh token and every access token. */
-export async function revokeGrant(server: AuthorizationServer, refreshToken: string): Promise<void> {
+/** Ends a token at the server (RFC 7009); a refresh token ends with its whole grant. */
+export async function revokeToken(server: AuthorizationServer, token: string): Promise<void> {
   try {
-    await openid.tokenRevocation(server.config, refreshToken, { token_type_hint: "refresh_token" });
+    await openid.tokenRevocation(server.config, token);
   } catch (error) {
     throw authorizationErrorOf(error, server.issuer, server.signal);
   }

@@ -29,7 +29,10 @@ export const Delivery = Type.Object(
     status: Type.Enum([...DELIVERY_STATUSES]),
     attempt_count: Type.Integer(),
     next_attempt: nullable(
-      Type.String({ format: "timestamp", description: "null once the delivery has ended, and while its endpoint is disabled" }),
+      Type.String({
+        format: "timestamp",
+        description: "null once the delivery has ended, and while its endpoint is disabled",
+      }),
     ),
     livemode: Type.Boolean(),
     created: Timestamp,

@@ -21,6 +21,8 @@ export interface Claim {
   abandoned: Finished[];
   /** True where as many were found as were asked for: more may be due. */
   full: boolean;
+  /** When the last of them was due, in real time. */
+  lastDue: number;
 }
 
 export interface Claimant {
@@ -43,7 +45,7 @@ export async function claimDue(
   return claimAt(tx, claimant, target, realNow + target.clock_offset, limit);
 }
 
-const NOTHING: Claim = { jobs: [], abandoned: [], full: false };
+const NOTHING: Claim = { jobs: [], abandoned: [], full: false, lastDue: 0 };
 
 /** Claims an endpoint's deliveries that are due at a time of its environment. */
 export async function claimAt(
@@ -61,7 +63,8 @@ export async function claimAt(
     urlText: target.url,
     secrets: opener.secretsOf(target, now),
   };
-  const claim: Claim = { jobs: [], abandoned: [], full: rows.length === limit };
+  const lastDue = rows.at(-1)!.next_attempt - target.clock_offset;
+  const claim: Claim = { jobs: [], abandoned: [], full: rows.length === limit, lastDue };
   for (const delivery of rows) {
     if (hasEnded(delivery, now)) claim.abandoned.push(abandon(delivery, target.id, lease.token, now, ENDED));
     else claim.jobs.push({ delivery, token: lease.token, destination, at: now });
@@ -86,7 +89,7 @@ async function abandonDeleted(
   const rows = await leaseDue(tx, dialect, request, lease);
   const at = realNow + offset;
   const abandoned = rows.map((delivery) => abandon(delivery, endpoint.id, lease.token, at, DELETED));
-  return { jobs: [], abandoned, full: rows.length === limit };
+  return { jobs: [], abandoned, full: rows.length === limit, lastDue: realNow };
 }
 
 /** Ends deliveries that waited for disabled endpoints until their retries were over; at most `limit` of them. */

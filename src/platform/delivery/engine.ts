@@ -2,7 +2,7 @@ import type { Services } from "../services.ts";
 import { Courier } from "./courier.ts";
 import { DeliveryWorker } from "./worker.ts";
 import { SecretOpener } from "./secret-opener.ts";
-import type { DeliveryLimits } from "./slots.ts";
+import type { DeliveryLimits } from "./lanes.ts";
 import type { TargetGuard } from "./target-guard.ts";
 import { type AdvanceResult, TestClockAdvancer } from "./test-clock.ts";
 import { createWaitingEnder } from "./waiting-ender.ts";
@@ -13,7 +13,7 @@ export interface DeliveryEngine {
   /** Begins nothing more; resolves when the attempts under way have ended, within their time limit, and are recorded. */
   stop(): Promise<void>;
   /** Moves a sandbox's time by so many seconds and attempts what falls due on the way. Throws ApiError. */
-  advance(environment: number, seconds: number): Promise<AdvanceResult>;
+  advance: (environment: number, seconds: number) => Promise<AdvanceResult>;
 }
 
 export function createDeliveryEngine(services: Services, guard: TargetGuard, limits: DeliveryLimits): DeliveryEngine {

@@ -11,6 +11,6 @@ export function readRetryAfter(status: number, header: string | undefined, now: 
   if (/^\d{1,12}$/.test(text)) return Number(text) * 1000;
   // All three date forms of HTTP begin with the name of a day; Date.parse alone would take far more for a date.
   if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(text)) return undefined;
-  const date = Date.parse(/GMT$/.test(text) ? text : `${text} GMT`);
+  const date = Date.parse(text.endsWith("GMT") ? text : `${text} GMT`);
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }

@@ -4,7 +4,7 @@ import { buildConnector } from "undici";
 /** What deliveries may reach, in one place (decisions 5). */
 export interface TargetGuard {
   /** Why a URL's host can never be delivered to, or undefined; a name is judged by its addresses, at every connection. */
-  refusalOf(url: URL): string | undefined;
+  readonly refusalOf: (url: URL) => string | undefined;
   /** Opens the connections of deliveries: to addresses that were judged, and to no others. */
   readonly connector: buildConnector.connector;
 }

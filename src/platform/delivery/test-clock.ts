@@ -10,7 +10,7 @@ import { claimAt, claimEnded, LEASE_MILLISECONDS } from "./claim.ts";
 import type { Courier, Finished, Job } from "./courier.ts";
 import { recordFinished, reportFinished } from "./record.ts";
 import type { SecretOpener } from "./secret-opener.ts";
-import type { DeliveryLimits } from "./slots.ts";
+import type { DeliveryLimits } from "./lanes.ts";
 
 /** The hold is renewed at every step; a step lasts as long as an attempt. */
 const HOLD_MILLISECONDS = 2 * LEASE_MILLISECONDS;
@@ -75,7 +75,12 @@ export class TestClockAdvancer {
         return offset;
       });
       offset = after;
-      return { object: "test_clock", now: formatTimestamp(clock.now() + after), offset_seconds: after / 1000, ...tally };
+      return {
+        object: "test_clock",
+        now: formatTimestamp(clock.now() + after),
+        offset_seconds: after / 1000,
+        ...tally,
+      };
     } finally {
       await database.write(async (tx) => {
         await moveClock(tx, environment, offset, 0);

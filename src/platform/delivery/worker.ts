@@ -6,24 +6,13 @@ import { claimDue, LEASE_MILLISECONDS } from "./claim.ts";
 import type { Courier, Finished, Job } from "./courier.ts";
 import { recordFinished, reportFinished } from "./record.ts";
 import type { SecretOpener } from "./secret-opener.ts";
-import { type DeliveryLimits, slotsFor } from "./slots.ts";
+import { type DeliveryLimits, Lanes } from "./lanes.ts";
 
 /** The queue is looked at this often, whatever wakes come: they may get lost between processes. */
 const POLL_MILLISECONDS = 250;
 /** Turns follow each other no sooner, so that they gather work to share a commit, unless half of all attempts have ended. */
 const TURN_MILLISECONDS = 5;
 const RELEASE_MOST = 500;
-
-/** What this process knows of one endpoint's queue. */
-interface Lane {
-  environment: number;
-  /** True while deliveries are believed to be due. */
-  ready: boolean;
-  /** Attempts under way. */
-  open: number;
-  /** The turn in which deliveries were last claimed for it. */
-  servedIn: number;
-}
 
 /**
  * Attempts what is due. In turns: one transaction records the attempts that ended and claims as many deliveries as there
@@ -36,7 +25,7 @@ export class DeliveryWorker {
   private readonly limits: DeliveryLimits;
   /** Begins every lease token of this process. */
   private readonly owner: string;
-  private readonly lanes = new Map<string, Lane>();
+  private readonly lanes: Lanes;
   private finished: Finished[] = [];
   /** Claimed and not yet recorded. */
   private unsettled = 0;
@@ -59,6 +48,7 @@ export class DeliveryWorker {
     this.courier = courier;
     this.opener = opener;
     this.limits = limits;
+    this.lanes = new Lanes(limits);
     this.owner = Buffer.from(services.random.bytes(12)).toString("base64url");
   }
 
@@ -101,10 +91,7 @@ export class DeliveryWorker {
 
   private canClaim(): boolean {
     if (this.stopped !== undefined) return false;
-    if (this.stale) return true;
-    const free = this.limits.perProcess - this.unsettled;
-    for (const lane of this.lanes.values()) if (lane.ready && slotsFor(this.limits, free, lane.open) > 0) return true;
-    return false;
+    return this.stale || this.lanes.canClaim(this.limits.perProcess - this.unsettled);
   }
 
   private idleMilliseconds(): number {
@@ -153,21 +140,20 @@ export class DeliveryWorker {
     const finished = this.finished;
     this.finished = [];
     const token = `${this.owner}.${(this.claims += 1)}`;
-    try {
-      const { disabled, abandoned, jobs } = await database.write(async (tx) => {
-        const disabled = await recordFinished(tx, finished);
-        if (this.lapsed) await releaseLapsed(tx, clock.now(), this.owner, RELEASE_MOST);
-        return { disabled, ...(await this.claim(tx, token, finished.length)) };
-      });
-      this.unsettled -= finished.length;
-      this.lapsed = false;
-      reportFinished(report, finished, disabled);
-      reportFinished(report, abandoned, []);
-      if (jobs.length > 0) await this.begin(jobs, token);
-    } catch (error) {
+    const unit = async (tx: Transaction) => {
+      const disabled = await recordFinished(tx, finished);
+      if (this.lapsed) await releaseLapsed(tx, clock.now(), this.owner, RELEASE_MOST);
+      return { disabled, ...(await this.claim(tx, token, finished.length)) };
+    };
+    const { disabled, abandoned, jobs } = await database.write(unit).catch((error: unknown) => {
       this.finished.unshift(...finished);
       throw error;
-    }
+    });
+    this.unsettled -= finished.length;
+    this.lapsed = false;
+    reportFinished(report, finished, disabled);
+    reportFinished(report, abandoned, []);
+    if (jobs.length > 0) await this.begin(jobs, token);
   }
 
   /** Learns which endpoints have deliveries that are due. */
@@ -176,22 +162,14 @@ export class DeliveryWorker {
     this.stale = false;
     this.nextDue = Infinity;
     const now = clock.now();
-    for (const lane of this.lanes.values()) lane.ready = false;
+    const ready: { endpointId: string; environment: number; due: number }[] = [];
     for (const head of await queueHeads(database)) {
       if (head.endpoint_status === "disabled" || head.clock_held_until > now) continue;
       const due = head.endpoint_status === null ? now : head.due - head.clock_offset;
-      if (due > now) {
-        this.nextDue = Math.min(this.nextDue, due);
-        continue;
-      }
-      const lane = this.lanes.get(head.endpoint_id);
-      if (lane === undefined) {
-        this.lanes.set(head.endpoint_id, { environment: head.environment, ready: true, open: 0, servedIn: 0 });
-      } else {
-        lane.ready = true;
-      }
+      if (due > now) this.nextDue = Math.min(this.nextDue, due);
+      else ready.push({ endpointId: head.endpoint_id, environment: head.environment, due });
     }
-    for (const [id, lane] of this.lanes) if (!lane.ready && lane.open === 0) this.lanes.delete(id);
+    this.lanes.update(ready);
     this.lapsed = await hasLapsedLease(database, now, this.owner);
   }
 
@@ -206,23 +184,18 @@ export class DeliveryWorker {
       opener: this.opener,
       lease: { token, until: now + LEASE_MILLISECONDS },
     };
-    for (const [id, lane] of this.readyLanes()) {
+    for (const lane of this.lanes.ready()) {
       const free = this.limits.perProcess - this.unsettled + settled - jobs.length;
-      const slots = slotsFor(this.limits, free, lane.open);
+      const slots = this.lanes.slotsFor(lane, free);
       if (slots === 0) continue;
-      const claim = await claimDue(tx, claimant, { environment: lane.environment, id }, now, slots);
+      const claim = await claimDue(tx, claimant, { environment: lane.environment, id: lane.endpointId }, now, slots);
       lane.ready = claim.full;
       jobs.push(...claim.jobs);
       abandoned.push(...claim.abandoned);
-      lane.servedIn = this.claims;
+      lane.due = claim.lastDue;
     }
     await recordFinished(tx, abandoned);
     return { jobs, abandoned };
-  }
-
-  /** Whoever waits longest comes first. Few endpoints at a time with many deliveries each cost far less than the reverse. */
-  private readyLanes(): [string, Lane][] {
-    return [...this.lanes].filter(([, { ready }]) => ready).sort(([, a], [, b]) => a.servedIn - b.servedIn);
   }
 
   private async begin(jobs: readonly Job[], token: string): Promise<void> {
@@ -232,11 +205,10 @@ export class DeliveryWorker {
     }
     this.unsettled += jobs.length;
     for (const job of jobs) {
-      const lane = this.lanes.get(job.destination.endpointId);
-      if (lane !== undefined) lane.open += 1;
+      const end = this.lanes.begin(job.destination.endpointId);
       this.onWire += 1;
       this.courier.attempt(job, (finished) => {
-        if (lane !== undefined) lane.open -= 1;
+        end();
         this.onWire -= 1;
         this.finished.push(finished);
         this.plan();

@@ -24,7 +24,10 @@ export function checkEndpointUrl(text: string, rules: EndpointUrlRules): FieldEr
   }
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^[a-z]+:\/\//i.test(text)) {
-    return wrong("invalid_format", "must be an absolute URL such as https://example.com/webhooks, with a port up to 65535");
+    return wrong(
+      "invalid_format",
+      "must be an absolute URL such as https://example.com/webhooks, with a port up to 65535",
+    );
   }
   if (url.protocol !== "https:" && !(url.protocol === "http:" && rules.allowHttp)) {
     const help =

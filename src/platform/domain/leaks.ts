@@ -58,7 +58,10 @@ async function findEndings(
   const endings = new Map<string, Ending>();
   const digestsOf = (...kinds: CredentialKind[]) =>
     reported.filter(({ kind }) => kinds.includes(kind)).map(({ digest }) => digest);
-  for (const { id, digest, clock_offset } of await findKeysByDigests(queries, digestsOf("secret_key", "restricted_key"))) {
+  for (const { id, digest, clock_offset } of await findKeysByDigests(
+    queries,
+    digestsOf("secret_key", "restricted_key"),
+  )) {
     endings.set(nameOf(digest), (tx, now, reason) => revokeApiKey(tx, id, now + clock_offset, reason));
   }
   const grants = [

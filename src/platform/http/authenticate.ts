@@ -41,7 +41,10 @@ export function createAuthenticate({ database, vault, now, usage }: Authenticate
   const proveToken = async (secret: string) => {
     const token = await findTokenByDigest(database, vault.digest(secret));
     if (token === undefined) {
-      throw refused("invalid_credential", "No such access token is known here: it has expired, or is another platform's.");
+      throw refused(
+        "invalid_credential",
+        "No such access token is known here: it has expired, or is another platform's.",
+      );
     }
     assertTokenUsable(token, now());
     return callerOfToken(token);
@@ -74,7 +77,10 @@ function assertAddress({ ipAllowlist, credential }: Caller, peer: string | undef
   if (ipAllowlist.length === 0) return;
   const address = parseAddress(peer ?? "");
   if (address !== undefined && rangesOf(ipAllowlist).some((range) => holds(range, address))) return;
-  throw new ApiError("ip_not_allowed", `The key ${credential.id} may not be used from ${peer ?? "an unknown address"}.`);
+  throw new ApiError(
+    "ip_not_allowed",
+    `The key ${credential.id} may not be used from ${peer ?? "an unknown address"}.`,
+  );
 }
 
 function bearerOf(request: IncomingMessage): string {

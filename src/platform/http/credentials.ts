@@ -32,10 +32,16 @@ export function assertKeyUsable(key: KeyOwner, now: number): void {
 export function assertTokenUsable(token: TokenOwner, now: number): void {
   const revokedAt = token.revoked_at ?? token.grant_revoked_at;
   if (revokedAt !== null) {
-    throw refused("revoked_credential", `The access token was revoked at ${formatTimestamp(revokedAt)}: sign in again.`);
+    throw refused(
+      "revoked_credential",
+      `The access token was revoked at ${formatTimestamp(revokedAt)}: sign in again.`,
+    );
   }
   if (token.expires_at <= now) {
-    throw refused("expired_credential", `The access token expired at ${formatTimestamp(token.expires_at)}: refresh it.`);
+    throw refused(
+      "expired_credential",
+      `The access token expired at ${formatTimestamp(token.expires_at)}: refresh it.`,
+    );
   }
 }
 

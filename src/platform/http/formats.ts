@@ -19,7 +19,10 @@ const FORMATS: Record<string, { accepts: (value: string) => boolean; expected: s
     accepts: (value) => parseTimestamp(value) !== undefined,
     expected: "a UTC time of the form YYYY-MM-DDTHH:MM:SSZ",
   },
-  cidr: { accepts: (value) => parseRange(value) !== undefined, expected: "an address range in CIDR form, such as 203.0.113.0/24" },
+  cidr: {
+    accepts: (value) => parseRange(value) !== undefined,
+    expected: "an address range in CIDR form, such as 203.0.113.0/24",
+  },
   "redirect-uri": {
     accepts: (value) => problemOfRedirectUri(value) === undefined,
     expected: "an https URL, or http to this machine, such as https://app.example.com/callback",

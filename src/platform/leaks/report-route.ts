@@ -36,10 +36,8 @@ export function leakReportRoute(scope: FastifyInstance, services: Services, keys
   const check = compileCheck(Report);
   const leakTools = { database: services.database, vault: services.vault, now: services.clock.now };
   scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser(
-    "application/json",
-    { parseAs: "buffer", bodyLimit: MOST_BYTES },
-    (_request, body, done) => done(null, body),
+  scope.addContentTypeParser("application/json", { parseAs: "buffer", bodyLimit: MOST_BYTES }, (_request, body, done) =>
+    done(null, body),
   );
 
   scope.post(LEAK_REPORT_PATH, async (request): Promise<Feedback[]> => {

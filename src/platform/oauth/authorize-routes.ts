@@ -47,7 +47,10 @@ export function authorizeRoutes(scope: FastifyInstance, services: Services, visi
     } catch (error) {
       if (!(error instanceof RefusedRequest)) throw error;
       const { redirectUri, state, code, message } = error;
-      return seeOther(reply, answerUri(redirectUri, services.baseUrl, { error: code, error_description: message, state }));
+      return seeOther(
+        reply,
+        answerUri(redirectUri, services.baseUrl, { error: code, error_description: message, state }),
+      );
     }
   };
 

@@ -46,5 +46,7 @@ function isAskedRight(row: OAuthCodeRow, client: ClientRow, form: Parameters, ve
   const redirectUri = form.get("redirect_uri") ?? null;
   if (row.app_id !== client.id || row.redirect_uri !== redirectUri) return false;
   const challenge = createHash("sha256").update(verifier).digest("base64url");
-  return challenge.length === row.challenge.length && timingSafeEqual(Buffer.from(challenge), Buffer.from(row.challenge));
+  return (
+    challenge.length === row.challenge.length && timingSafeEqual(Buffer.from(challenge), Buffer.from(row.challenge))
+  );
 }

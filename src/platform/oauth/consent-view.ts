@@ -13,8 +13,8 @@ export interface ConsentView {
   environment: Environment;
   /** Where the form goes; without it to the page's own address. */
   action?: string;
-  /** Further hidden fields. */
-  fields?: Record<string, string>;
+  /** The code that is answered, where the app waits on another device. */
+  userCode?: string;
   /** The way back to this page after signing in as somebody else. */
   here: string;
   /** What happens after the answer. */
@@ -48,17 +48,24 @@ export function consentPage(visitor: SignedIn, view: ConsentView): Page {
   const { client, scopes, environment } = view;
   const { user } = visitor;
   const warnings = scopes.flatMap((scope) => WARNINGS[scope] ?? []);
-  const hidden = Object.entries(view.fields ?? {}).map(
-    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
-  );
   return {
     title: `Allow ${client.name}?`,
     ...(view.formTargets === undefined ? {} : { formTargets: view.formTargets }),
     body: html`<h1><bdi>${client.name}</bdi> wants to use ${user.account_name}</h1>
       <dl>
+        ${
+          view.userCode !== undefined &&
+          html`<div>
+            <dt>Your device shows</dt>
+            <dd class="code">${view.userCode}</dd>
+          </div>`
+        }
         <div>
           <dt>Environment</dt>
-          <dd>${environmentBadge(environment)} <span class="soft">${environment === "live" ? "real data" : "test data"}</span></dd>
+          <dd>
+            ${environmentBadge(environment)}
+            <span class="soft">${environment === "live" ? "real data" : "test data"}</span>
+          </dd>
         </div>
         <div>
           <dt>Registered by</dt>
@@ -75,9 +82,10 @@ export function consentPage(visitor: SignedIn, view: ConsentView): Page {
           ([resource, actions]) => html`<li><span>${resource}</span><span class="soft">${actions}</span></li>`,
         )}
       </ul>
-      ${warnings.map((warning) => html`<p class="warning">${warning}</p>`)}
-      <form method="post"${view.action !== undefined && html` action="${view.action}"`}>
-        ${csrfField(visitor)}${hidden}
+      ${warnings.length > 0 && html`<div class="notice bad">${warnings.map((text) => html`<p>${text}</p>`)}</div>`}
+      <form method="post" ${view.action !== undefined && html` action="${view.action}"`}>
+        ${csrfField(visitor)}
+        ${view.userCode !== undefined && html`<input type="hidden" name="user_code" value="${view.userCode}" />`}
         <div class="choice">
           <button class="primary" name="decision" value="approve">Allow</button>
           <button name="decision" value="deny">Deny</button>
@@ -87,7 +95,7 @@ export function consentPage(visitor: SignedIn, view: ConsentView): Page {
         <p class="soft">${view.outcome} You can take this back at any time on your account page.</p>
         <div class="top">
           <span class="soft">Not ${user.email}?</span>
-          ${buttonForm(visitor, "/sign-out", "Use another account", { next: view.here })}
+          ${buttonForm(visitor, "/sign-out", "Use another account", { fields: { next: view.here }, plain: true })}
         </div>
       </section>`,
   };

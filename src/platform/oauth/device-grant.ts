@@ -3,7 +3,13 @@ import { OAUTH_PATHS } from "../../contract/oauth.ts";
 import type { Parameters } from "../pages/parameters.ts";
 import type { Services } from "../services.ts";
 import { findEnvironmentNumber } from "../storage/accounts.ts";
-import { type DeviceCodeRow, findDeviceCode, insertDeviceCode, notePoll, useDeviceCode } from "../storage/device-codes.ts";
+import {
+  type DeviceCodeRow,
+  findDeviceCode,
+  insertDeviceCode,
+  notePoll,
+  useDeviceCode,
+} from "../storage/device-codes.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";
 import { findUser } from "../storage/users.ts";
 import { environmentFor } from "./clients.ts";

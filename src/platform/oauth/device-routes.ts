@@ -66,10 +66,9 @@ export function deviceRoutes(scope: FastifyInstance, services: Services, visitor
           scopes: JSON.parse(row.scopes) as Scope[],
           environment: row.environment,
           action: OAUTH_PATHS.device,
-          fields: { user_code: code },
+          userCode: showUserCode(code),
           here: `${OAUTH_PATHS.device}?user_code=${showUserCode(code)}`,
-          outcome: html`Your device shows <strong>${showUserCode(code)}</strong>. Deny if it does not, or if somebody sent
-            you this code.`,
+          outcome: html`Deny if your device shows another code, or if somebody sent you this one.`,
         }),
       );
     }

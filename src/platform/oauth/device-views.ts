@@ -15,11 +15,22 @@ export function codePage(visitor: SignedIn, form: { code: string; problem?: stri
         ${csrfField(visitor)}
         <label>
           Code
-          <input class="code" name="user_code" required value="${form.code}" placeholder="XXXX-XXXX" autocomplete="off" autocapitalize="characters" spellcheck="false" />
+          <input
+            class="code"
+            name="user_code"
+            required
+            value="${form.code}"
+            placeholder="XXXX-XXXX"
+            autocomplete="off"
+            autocapitalize="characters"
+            spellcheck="false"
+          />
         </label>
         <button class="primary whole">Continue</button>
       </form>
-      <section><p class="soft">Signed in as ${visitor.user.email}. Never type a code that somebody sent you.</p></section>`,
+      <section>
+        <p class="soft">Signed in as ${visitor.user.email}. Never type a code that somebody sent you.</p>
+      </section>`,
   };
 }
 

@@ -44,7 +44,12 @@ export async function beginGrant(tx: Transaction, id: string, allowed: Allowed, 
 export async function issueTokens(
   tx: Transaction,
   { vault, random, newId }: Services,
-  { grantId, scopes, parent, now }: { grantId: string; scopes: readonly Scope[]; parent: Uint8Array | null; now: number },
+  {
+    grantId,
+    scopes,
+    parent,
+    now,
+  }: { grantId: string; scopes: readonly Scope[]; parent: Uint8Array | null; now: number },
 ): Promise<TokenReply> {
   const access = formatCredential("at_", random.bytes(32));
   const refresh = formatCredential("rt_", random.bytes(32));

@@ -52,8 +52,11 @@ export function seeOther(reply: FastifyReply, location: string): FastifyReply {
 }
 
 export function errorPage({ title, message }: PageError): Page {
-  return { title, body: html`<h1>${title}</h1>
-    <p>${message}</p>` };
+  return {
+    title,
+    body: html`<h1>${title}</h1>
+      <p>${message}</p>`,
+  };
 }
 
 function render({ title, body, wide }: Page): string {

@@ -39,15 +39,18 @@ section { border-top: 1px solid var(--line); margin-top: 28px; padding-top: 24px
 form { margin: 20px 0 0; }
 label { display: block; font-size: 14px; font-weight: 550; margin: 0 0 16px; }
 label .soft { font-weight: 400; }
+input:not([type=hidden])[readonly] { background: transparent; color: var(--soft); }
 input:not([type=hidden]) {
-  display: block; width: 100%; margin-top: 6px; padding: 10px 12px; font: inherit; color: inherit;
+  display: block; width: 100%; margin-top: 6px; padding: 10px 12px; font: inherit; font-size: 16px; font-weight: 400;
+  color: inherit;
   background: var(--field); border: 1px solid var(--line); border-radius: 8px;
 }
-input.code {
+dd.code { font: 600 17px/1.3 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; letter-spacing: .08em; }
+input:not([type=hidden]).code {
   font: 600 24px/1.3 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; letter-spacing: .12em;
   text-align: center; text-transform: uppercase;
 }
-input.link { font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+input:not([type=hidden]).link { font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 button {
   font: inherit; font-weight: 600; padding: 10px 18px; border-radius: 8px; cursor: pointer; min-height: 44px;
   border: 1px solid var(--line); background: transparent; color: inherit;
@@ -66,11 +69,13 @@ button.small { min-height: 36px; padding: 5px 12px; font-size: 14px; font-weight
 }
 .badge.sandbox { color: var(--sandbox); background: var(--sandbox-soft); }
 .badge.live { color: var(--live); background: var(--live-soft); }
-.notice { padding: 10px 14px; border-radius: 8px; font-size: 14px; margin: 0 0 20px; }
+.notice { padding: 10px 14px; border-radius: 8px; font-size: 14px; margin: 12px 0 20px; }
+.notice p { margin: 0; }
+.notice p + p { margin-top: 6px; }
 .notice.bad { color: var(--live); background: var(--live-soft); }
 .notice.good { color: var(--good); background: var(--good-soft); }
 dl { margin: 20px 0; font-size: 14px; border: 1px solid var(--line); border-radius: 10px; }
-dl div { display: flex; justify-content: space-between; gap: 16px; padding: 10px 14px; }
+dl div { display: flex; justify-content: space-between; align-items: baseline; gap: 16px; padding: 10px 14px; }
 dl div + div { border-top: 1px solid var(--line); }
 dt { color: var(--soft); flex: none; }
 dd { margin: 0; text-align: right; font-weight: 500; }
@@ -78,7 +83,6 @@ ul { list-style: none; margin: 8px 0 0; padding: 0; }
 ul.scopes li { padding: 8px 0; border-bottom: 1px solid var(--line); display: flex; justify-content: space-between; gap: 16px; }
 ul.scopes li:last-child { border-bottom: 0; }
 ul.scopes .soft { text-align: right; }
-.warning { color: var(--live); font-size: 14px; margin: 0 0 8px; }
 ul.rows li { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: 8px 16px; padding: 12px 0; }
 ul.rows li + li { border-top: 1px solid var(--line); }
 ul.rows form { margin: 0; }

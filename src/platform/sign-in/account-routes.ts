@@ -34,7 +34,11 @@ export function accountRoutes(
     const { user } = visitor;
     const users = await usersOfAccount(database, user.account_id);
     const grants = await liveGrantsOfUser(database, user.user_id, clock.now());
-    return sendPage(reply, status, accountPage(visitor, { users, grants, asksPassword: asksPassword(visitor), ...more }));
+    return sendPage(
+      reply,
+      status,
+      accountPage(visitor, { users, grants, asksPassword: asksPassword(visitor), ...more }),
+    );
   };
 
   /** Runs for a signed-in browser whose form is its own. */

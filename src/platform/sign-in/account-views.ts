@@ -29,8 +29,10 @@ export function accountPage(visitor: SignedIn, view: AccountView): Page {
         ${buttonForm(visitor, "/sign-out", "Sign out")}
       </div>
       <p class="soft">Signed in as ${user.email}</p>
-      ${view.notice !== undefined &&
-      html`<p class="notice ${view.notice.good ? "good" : "bad"}" role="status">${view.notice.text}</p>`}
+      ${
+        view.notice !== undefined &&
+        html`<p class="notice ${view.notice.good ? "good" : "bad"}" role="status">${view.notice.text}</p>`
+      }
       ${details(visitor, view)} ${people(visitor, view)} ${apps(visitor, view)}`,
   };
 }
@@ -40,25 +42,44 @@ function details(visitor: SignedIn, { asksPassword, email }: AccountView): Html 
   return html`<section>
     <h2>${first ? "Set a password" : "Sign-in details"}</h2>
     <p class="soft">
-      ${first
-        ? "Until one is set, you can sign in by one-time links only."
-        : "A new password signs you out everywhere else. Leave it empty to keep yours."}
+      ${
+        first
+          ? "Until one is set, you can sign in by one-time links only."
+          : "A new password signs you out everywhere else. Leave it empty to keep yours."
+      }
     </p>
     <form method="post" action="/account/details">
       ${csrfField(visitor)}
       <label>
         Email
-        <input name="email" type="text" inputmode="email" autocomplete="username" autocapitalize="none" spellcheck="false" required value="${email ?? visitor.user.email}" />
+        <input
+          name="email"
+          type="text"
+          inputmode="email"
+          autocomplete="username"
+          autocapitalize="none"
+          spellcheck="false"
+          required
+          value="${email ?? visitor.user.email}"
+        />
       </label>
       <label>
         New password <span class="soft">at least 10 characters</span>
-        <input name="new_password" type="password" autocomplete="new-password" minlength="10" ${first && html`required`} />
+        <input
+          name="new_password"
+          type="password"
+          autocomplete="new-password"
+          minlength="10"
+          ${first && html`required`}
+        />
       </label>
-      ${asksPassword &&
-      html`<label>
-        Current password
-        <input name="current_password" type="password" autocomplete="current-password" required />
-      </label>`}
+      ${
+        asksPassword &&
+        html`<label>
+          Current password
+          <input name="current_password" type="password" autocomplete="current-password" required />
+        </label>`
+      }
       <button class="primary">Save</button>
     </form>
   </section>`;
@@ -73,24 +94,36 @@ function people(visitor: SignedIn, { users, invitation }: AccountView): Html {
         ({ id, email, role, password }) =>
           html`<li>
             <span>${email} <span class="soft">${role}${password === null && " · has no password yet"}</span></span>
-            ${isOwner && role === "member" && buttonForm(visitor, "/account/people/remove", "Remove", { user: id })}
+            ${isOwner && role === "member" && buttonForm(visitor, "/account/people/remove", "Remove", { fields: { user: id } })}
           </li>`,
       )}
     </ul>
-    ${invitation !== undefined &&
-    html`<p class="notice good" role="status">
-        Send this link to ${invitation.email}. It works once, for three days, and is not shown again.
-      </p>
-      <label>Invitation link <input class="link" readonly value="${invitation.url}" /></label>`}
-    ${isOwner &&
-    html`<form method="post" action="/account/people">
-      ${csrfField(visitor)}
-      <label>
-        Invite by email
-        <input name="email" type="text" inputmode="email" autocomplete="off" autocapitalize="none" spellcheck="false" required />
-      </label>
-      <button>Make an invitation</button>
-    </form>`}
+    ${
+      invitation !== undefined &&
+      html`<p class="notice good" role="status">
+          Send this link to ${invitation.email}. It works once, for three days, and is not shown again.
+        </p>
+        <label>Invitation link <input class="link" readonly value="${invitation.url}" /></label>`
+    }
+    ${
+      isOwner &&
+      html`<form method="post" action="/account/people">
+        ${csrfField(visitor)}
+        <label>
+          Invite by email
+          <input
+            name="email"
+            type="text"
+            inputmode="email"
+            autocomplete="off"
+            autocapitalize="none"
+            spellcheck="false"
+            required
+          />
+        </label>
+        <button>Make an invitation</button>
+      </form>`
+    }
   </section>`;
 }
 
@@ -108,7 +141,7 @@ function apps(visitor: SignedIn, { grants }: AccountView): Html {
                 ${(JSON.parse(scopes) as string[]).join(", ")} · since ${formatTimestamp(created).slice(0, 10)}
               </span>
             </span>
-            ${buttonForm(visitor, "/account/apps/revoke", "Take back", { grant: id })}
+            ${buttonForm(visitor, "/account/apps/revoke", "Take back", { fields: { grant: id } })}
           </li>`,
       )}
     </ul>

@@ -7,17 +7,25 @@ export function csrfField({ csrf }: Visitor): Html {
   return html`<input type="hidden" name="csrf" value="${csrf}" />`;
 }
 
-/** A form that is one button. */
-export function buttonForm(visitor: Visitor, action: string, label: string, fields: Record<string, string> = {}): Html {
+/** A form that is one button, or looks like a link where `plain`. */
+export function buttonForm(
+  visitor: Visitor,
+  action: string,
+  label: string,
+  { fields = {}, plain = false }: { fields?: Record<string, string>; plain?: boolean } = {},
+): Html {
   const hidden = Object.entries(fields).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
   );
   return html`<form method="post" action="${action}">
-    ${csrfField(visitor)}${hidden}<button class="small">${label}</button>
+    ${csrfField(visitor)}${hidden}<button class="${plain ? "plain soft" : "small"}">${label}</button>
   </form>`;
 }
 
-export function signInPage(visitor: Visitor, form: { next: string; email?: string; problem?: string | undefined }): Page {
+export function signInPage(
+  visitor: Visitor,
+  form: { next: string; email?: string; problem?: string | undefined },
+): Page {
   return {
     title: "Sign in",
     body: html`<h1>Sign in</h1>
@@ -26,7 +34,16 @@ export function signInPage(visitor: Visitor, form: { next: string; email?: strin
         ${csrfField(visitor)}<input type="hidden" name="next" value="${form.next}" />
         <label
           >Email
-          <input name="email" type="text" inputmode="email" autocomplete="username" autocapitalize="none" spellcheck="false" required value="${form.email ?? ""}" />
+          <input
+            name="email"
+            type="text"
+            inputmode="email"
+            autocomplete="username"
+            autocapitalize="none"
+            spellcheck="false"
+            required
+            value="${form.email ?? ""}"
+          />
         </label>
         <label>Password <input name="password" type="password" autocomplete="current-password" required /></label>
         <button class="primary whole">Sign in</button>
@@ -48,11 +65,11 @@ export function invitationPage(
   return {
     title: "Accept the invitation",
     body: html`<h1>Join ${invitation.account}</h1>
-      <p>You were invited as <strong>${invitation.email}</strong>. Choose a password to sign in with.</p>
+      <p class="soft">You were invited. Choose a password to sign in with.</p>
       ${invitation.problem !== undefined && html`<p class="notice bad" role="alert">${invitation.problem}</p>`}
       <form method="post" action="/invitation">
         ${csrfField(visitor)}<input type="hidden" name="token" value="${invitation.token}" />
-        <input type="hidden" name="email" autocomplete="username" value="${invitation.email}" />
+        <label>Email <input name="email" autocomplete="username" readonly value="${invitation.email}" /></label>
         <label>
           Password <span class="soft">at least 10 characters</span>
           <input name="password" type="password" autocomplete="new-password" required minlength="10" />

@@ -33,16 +33,7 @@ export async function insertDeviceCode(
   const inserted = await tx.run(
     `INSERT INTO device_codes (digest, user_code, app_id, environment, scopes, status, interval_ms, created, expires_at)
      VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8) ON CONFLICT DO NOTHING`,
-    [
-      row.digest,
-      row.user_code,
-      row.app_id,
-      row.environment,
-      row.scopes,
-      row.interval_ms,
-      row.created,
-      row.expires_at,
-    ],
+    [row.digest, row.user_code, row.app_id, row.environment, row.scopes, row.interval_ms, row.created, row.expires_at],
   );
   return inserted === 1;
 }

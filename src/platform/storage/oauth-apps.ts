@@ -84,9 +84,6 @@ export async function deleteOAuthApp(tx: Transaction, environment: number, id: s
 /** Those of many digests that are client secrets. */
 export function findClientSecrets(queries: Queries, digests: readonly Uint8Array[]) {
   return inBatches(digests, (places, batch) =>
-    queries.all<{ digest: Uint8Array }>(
-      `SELECT secret AS digest FROM oauth_apps WHERE secret IN (${places})`,
-      batch,
-    ),
+    queries.all<{ digest: Uint8Array }>(`SELECT secret AS digest FROM oauth_apps WHERE secret IN (${places})`, batch),
   );
 }

@@ -62,5 +62,7 @@ export async function replaceHash(tx: Transaction, id: string, from: string, to:
 
 /** Removes a member of the account with all sessions and grants; owners stay. */
 export async function deleteMember(tx: Transaction, accountId: string, id: string): Promise<boolean> {
-  return (await tx.run("DELETE FROM users WHERE id = $2 AND account_id = $1 AND role = 'member'", [accountId, id])) === 1;
+  return (
+    (await tx.run("DELETE FROM users WHERE id = $2 AND account_id = $1 AND role = 'member'", [accountId, id])) === 1
+  );
 }

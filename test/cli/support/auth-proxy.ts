@@ -19,7 +19,10 @@ export interface AuthProxy {
    * Gets each answer of a path of the platform, which has acted already, and gives what is sent on: another answer, the
    * same, or none at all.
    */
-  intercept(path: string, change: (genuine: Answer, form: URLSearchParams) => Promise<Answer | undefined> | Answer | undefined): void;
+  intercept(
+    path: string,
+    change: (genuine: Answer, form: URLSearchParams) => Promise<Answer | undefined> | Answer | undefined,
+  ): void;
   close(): Promise<void>;
 }
 

@@ -38,7 +38,14 @@ export async function startScriptedReceiver(
     request.on("end", () => {
       const { method = "", url: path = "", headers } = request;
       const event = String(headers["service-event-id"]);
-      const entry = { method, path, headers, body: Buffer.concat(chunks).toString("utf8"), event, at: performance.now() };
+      const entry = {
+        method,
+        path,
+        headers,
+        body: Buffer.concat(chunks).toString("utf8"),
+        event,
+        at: performance.now(),
+      };
       received.push(entry);
       script(entry, response);
     });

@@ -19,7 +19,7 @@ const APPS = {
 };
 
 /** oidc-provider as the checks see it: another implementation of the same documents, in a process of its own. */
-export async function startOracle(): Promise<{ server: AuthorizationServer; stop(): void }> {
+export async function startOracle(): Promise<{ server: AuthorizationServer; stop: () => void }> {
   const folder = await install();
   const program = fileURLToPath(new URL("serve.ts", import.meta.url));
   const node = join(folder, "node_modules/node/bin/node");

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import type { Clock } from "../../../src/platform/ports.ts";
 import { type Platform, type PlatformSettings, startPlatform } from "../../../src/platform/start.ts";
 import { systemClock } from "../../../src/platform/system.ts";
@@ -29,10 +30,13 @@ export async function startEmbedded(
   const folder = settings.folder ?? mkdtempSync(join(tmpdir(), "service-oauth-"));
   const database = join(folder, "platform.db");
   let ahead = 0;
-  const clock: Clock = { now: () => Date.now() + ahead, after: (delay, callback) => systemClock.after(delay, callback) };
+  const clock: Clock = {
+    now: () => Date.now() + ahead,
+    after: (delay, callback) => systemClock.after(delay, callback),
+  };
   const logged: string[] = [];
   const line = (fields: Record<string, unknown>, message: string) => {
-    logged.push(`${message} ${String(fields["err"] ?? "")}`);
+    logged.push(JSON.stringify({ message, ...fields, err: inspect(fields["err"]) }));
   };
   const platform: Platform = await startPlatform({
     host: "127.0.0.1",

@@ -11,6 +11,7 @@ import { textOf } from "../../terminal/view.ts";
 import { NewEvents } from "./new-events.ts";
 import { EVENTS } from "./view.ts";
 
+const GAP = "  ";
 const TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
 
 export function registerTail(events: Command, context: Context): void {
@@ -65,8 +66,12 @@ function parseSubscriptions(text: string): string[] {
   );
 }
 
-function eventLine(event: Event, { output: { styles } }: Context): string {
-  const time = styles.dim(clockTime(Date.parse(event.created)));
+/** The object's id is left out where the line would not fit. */
+function eventLine(event: Event, { output: { styles, width } }: Context): string {
+  const time = clockTime(Date.parse(event.created));
+  const type = printable(event.type).padEnd(TYPE_WIDTH);
+  const id = printable(event.id);
   const subject = printable(textOf(event.data.object["id"]));
-  return `${time}  ${styles.strong(printable(event.type).padEnd(TYPE_WIDTH))}  ${printable(event.id)}  ${styles.dim(subject)}`.trimEnd();
+  const whole = [time, type, id, subject].join(GAP).length <= width;
+  return [styles.dim(time), styles.strong(type), id, ...(whole ? [styles.dim(subject)] : [])].join(GAP);
 }

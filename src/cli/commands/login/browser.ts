@@ -50,7 +50,8 @@ async function listen(context: Context, port = 0): Promise<Loopback> {
     return await openLoopback({
       path: CLI_REDIRECT_PATH,
       port,
-      onRefusal: (reason) => context.output.note(`A request to the callback address was refused: ${reason}. Waiting on.`),
+      onRefusal: (reason) =>
+        context.output.note(`A request to the callback address was refused: ${reason}. Waiting on.`),
     });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -65,13 +66,18 @@ async function listen(context: Context, port = 0): Promise<Loopback> {
 
 async function show(context: Context, server: AuthorizationServer, url: URL, open: boolean): Promise<void> {
   assertSameOrigin(url.href, "authorization_endpoint", server.issuer);
-  const { accent } = context.output.noteStyles;
+  const address = context.output.noteStyles.accent(url.href);
   announce(context, {
     record: { authorization_url: url.href },
-    lines: [open ? "Your browser opens to sign you in. If it does not, open this:" : "Open this to sign in:", `  ${accent(url.href)}`],
+    lines: [
+      open ? "Your browser opens to sign you in. If it does not, open this:" : "Open this to sign in:",
+      `  ${address}`,
+    ],
   });
   if (!open || (await context.openBrowser(url.href))) return;
-  context.output.warn("No browser could be opened. Open the address above, or sign in by a code: service login --device");
+  context.output.warn(
+    "No browser could be opened. Open the address above, or sign in by a code: service login --device",
+  );
 }
 
 /** The browser waits for its page until all is done, and sees the same outcome as the terminal. */

@@ -30,7 +30,7 @@ export async function signInByDevice(
 }
 
 function show(context: Context, device: DeviceAuthorization, why: string | undefined): void {
-  const { accent, strong, dim } = context.output.noteStyles;
+  const { noteStyles: styles } = context.output;
   const { userCode, verificationUri, verificationUriComplete, expiresIn } = device;
   announce(context, {
     record: {
@@ -40,12 +40,12 @@ function show(context: Context, device: DeviceAuthorization, why: string | undef
       expires_in: expiresIn,
     },
     lines: [
-      ...(why === undefined ? [] : [dim(`Signing in by a code, ${why}; --browser uses one on this machine.`)]),
+      ...(why === undefined ? [] : [styles.dim(`Signing in by a code, ${why}; --browser uses one on this machine.`)]),
       "On any device, open",
-      `  ${accent(verificationUri)}`,
+      `  ${styles.accent(verificationUri)}`,
       "and type",
-      `  ${strong(userCode)}`,
-      dim(`The code ends in ${formatSpan(expiresIn)}.`),
+      `  ${styles.strong(userCode)}`,
+      styles.dim(`The code ends in ${formatSpan(expiresIn)}.`),
     ],
   });
 }

@@ -29,8 +29,16 @@ export function register(program: Command, context: Context): void {
     .option("--no-browser", "Print the URL and wait; open nothing")
     .option("--auth-url <url>", "Address of the OAuth server (default: the base URL)")
     .option("--scope <scopes...>", "Ask for these scopes only, such as customers:read", scopeNames)
-    .option("--timeout <duration>", "Give up after this long (default: 5m, with --device until the code ends)", duration(1, 3600))
-    .option("--callback-port <port>", "Take the browser's answer on this port (default: a free one)", wholeNumber(1, 65_535))
+    .option(
+      "--timeout <duration>",
+      "Give up after this long (default: 5m, with --device until the code ends)",
+      duration(1, 3600),
+    )
+    .option(
+      "--callback-port <port>",
+      "Take the browser's answer on this port (default: a free one)",
+      wholeNumber(1, 65_535),
+    )
     .action(async (flags: LoginFlags) => {
       if (context.globals.apiKeyStdin) return await loginWithApiKey(flags, context);
       const { runLogin } = await import("./run.ts");

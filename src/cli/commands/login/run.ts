@@ -1,7 +1,7 @@
 import { AuthorizationError } from "../../../client/errors.ts";
 import type { Wish } from "../../../client/oauth/authorization.ts";
 import type { AuthorizationServer } from "../../../client/oauth/authorization-server.ts";
-import { revokeGrant, type TokenSet } from "../../../client/oauth/tokens.ts";
+import { revokeToken, type TokenSet } from "../../../client/oauth/tokens.ts";
 import type { Identity } from "../../../contract/schemas/identity.ts";
 import { SCOPES } from "../../../contract/scopes.ts";
 import type { Context } from "../../context.ts";
@@ -56,14 +56,16 @@ async function keep(context: Context, server: AuthorizationServer, place: Place,
     const client = await context.clientFor(place.baseUrl.value, tokens.accessToken);
     const { body: identity } = await client.request<Identity>({ method: "GET", path: "/v1/me" });
     if (identity.environment !== place.environment) {
-      throw new UserError(`The platform signed in to the ${identity.environment} environment, not ${place.environment}`);
+      throw new UserError(
+        `The platform signed in to the ${identity.environment} environment, not ${place.environment}`,
+      );
     }
     await storeSignIn(context, place, identity, storedTokens(tokens, context.now()));
     // Nobody could use the session before this one any more.
-    if (replaced?.type === "oauth") await revokeGrant(server, replaced.refresh_token).catch(() => {});
+    if (replaced?.type === "oauth") await revokeToken(server, replaced.refresh_token).catch(() => {});
     return identity;
   } catch (error) {
-    await revokeGrant(server, tokens.refreshToken).catch(() => {});
+    await revokeToken(server, tokens.refreshToken).catch(() => {});
     throw error;
   }
 }

@@ -3,11 +3,7 @@ import { UserError } from "../../errors.ts";
 import { formatSpan } from "../../terminal/time.ts";
 
 /** Waits for a person, but not for ever. Rejects with UserError `timed_out`, or with the reason of Ctrl-C at once. */
-export async function withinTime<Result>(
-  context: Context,
-  seconds: number,
-  wait: Promise<Result>,
-): Promise<Result> {
+export async function withinTime<Result>(context: Context, seconds: number, wait: Promise<Result>): Promise<Result> {
   const { signal } = context;
   let end = (): void => {};
   const limit = new Promise<never>((_resolve, reject) => {

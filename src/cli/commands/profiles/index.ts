@@ -10,7 +10,9 @@ import { toEntry, PROFILES } from "./view.ts";
 export function register(program: Command, context: Context): void {
   const profiles = program
     .command("profiles")
-    .description("A profile is one platform and account. `--profile NAME` or SERVICE_PROFILE chooses one for a command.");
+    .description(
+      "A profile is one platform and account. `--profile NAME` or SERVICE_PROFILE chooses one for a command.",
+    );
   addExamples(profiles, [
     "service login --profile shop --base-url https://api.example.com",
     "service profiles list",
@@ -52,7 +54,8 @@ async function runUse(name: string, context: Context): Promise<void> {
   requireProfile(context.settings, name);
   const settings = await context.updateSettings((settings) => ({ ...settings, current_profile: name }));
   context.output.success(`Profile ${name} is the current one now`);
-  if (context.env["SERVICE_PROFILE"]) context.output.warn("SERVICE_PROFILE is set, and goes before the current profile.");
+  if (context.env["SERVICE_PROFILE"])
+    context.output.warn("SERVICE_PROFILE is set, and goes before the current profile.");
   await context.output.object(toEntry(settings, name), PROFILES);
 }
 

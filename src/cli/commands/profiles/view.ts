@@ -29,11 +29,15 @@ export function toEntry(settings: Settings, name: string): ProfileEntry {
 
 const KINDS = { api_key: "API key", oauth: "browser sign-in" } as const;
 
-const NAME: Column<ProfileEntry> = { label: "Name", text: ({ name }) => name, style: (text, { accent }) => accent(text) };
+const NAME: Column<ProfileEntry> = {
+  label: "Name",
+  text: ({ name }) => name,
+  style: (text, styles) => styles.accent(text),
+};
 const CURRENT: Column<ProfileEntry> = {
   label: "Current",
   text: ({ current }, { terminal }) => (current ? (terminal ? "✓" : "yes") : terminal ? "" : "no"),
-  style: (text, { good }) => good(text),
+  style: (text, styles) => styles.good(text),
 };
 const BASE_URL: Column<ProfileEntry> = { label: "Base URL", text: ({ base_url }) => base_url, shrinks: true };
 const ACCOUNT: Column<ProfileEntry> = { label: "Account", text: ({ account }) => account?.name ?? "", shrinks: true };
@@ -48,12 +52,5 @@ export const PROFILES: ResourceView<ProfileEntry> = {
   plural: "profiles",
   fields: ["name", "current", "base_url", "auth_url", "account", "credentials"],
   columns: [NAME, CURRENT, ACCOUNT, SIGNED_IN, { ...BASE_URL, optional: true }],
-  details: [
-    NAME,
-    CURRENT,
-    ACCOUNT,
-    SIGNED_IN,
-    BASE_URL,
-    { label: "Auth URL", text: ({ auth_url }) => auth_url },
-  ],
+  details: [NAME, CURRENT, ACCOUNT, SIGNED_IN, BASE_URL, { label: "Auth URL", text: ({ auth_url }) => auth_url }],
 };

@@ -4,9 +4,14 @@ import { UserError, UsageError } from "../../errors.ts";
 /** Live mode asks before it destroys: the id has to be typed. Without anybody to ask, `--yes` is required. */
 export async function confirmDestruction(
   context: Context,
-  { id, consequence, yes }: { id: string; consequence: string; yes: boolean | undefined },
+  {
+    id,
+    consequence,
+    yes,
+    live = context.globals.live,
+  }: { id: string; consequence: string; yes: boolean | undefined; live?: boolean },
 ): Promise<void> {
-  if (!context.globals.live || yes === true) return;
+  if (!live || yes === true) return;
   if (!context.interactive) {
     throw new UsageError(`${consequence} in live mode, and nobody can be asked: --yes is required`, {
       code: "confirmation_required",

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { Context } from "../../context.ts";
+import { addExamples } from "../../help-layout.ts";
 
 export interface ServeOptions {
   port: number;
@@ -33,22 +34,16 @@ Examples:
       const { runServe } = await import("./run.ts");
       await runServe(options, context);
     });
-  serve
+  const link = serve
     .command("link")
-    .description("Print a new one-time sign-in link of the platform that runs")
-    .addHelpText(
-      "after",
-      `
-The link signs the owner in, once, within 15 minutes. --database names the database of the platform.
-
-Examples:
-  $ service serve link
-  $ service serve link --database ./platform.db`,
-    )
+    .description("Print a new link that signs the owner in, once, within 15 minutes; the platform must be running.")
+    .summary("Print a new one-time sign-in link")
+    .option("--database <file>", "The platform's database (default: platform.db under the XDG data folder)")
     .action(async () => {
       const { runLink } = await import("./link.ts");
-      await runLink(serve.opts<ServeOptions>(), context);
+      await runLink(link.optsWithGlobals<ServeOptions>(), context);
     });
+  addExamples(link, ["service serve link", "service serve link --database ./platform.db"]);
 }
 
 function parsePort(text: string): number {

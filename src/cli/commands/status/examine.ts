@@ -102,7 +102,7 @@ async function tryCredential(
   } catch (error) {
     const isRefused = error instanceof NotSignedInError || (error instanceof ApiError && error.status === 401);
     if (!isRefused && !(error instanceof ApiError) && !(error instanceof NetworkError)) throw error;
-    return { identity: undefined, credential: stateOf(isRefused ? "refused" : "unknown", credential, error as Error) };
+    return { identity: undefined, credential: stateOf(isRefused ? "refused" : "unknown", credential, error) };
   }
 }
 

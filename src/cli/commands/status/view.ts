@@ -6,7 +6,9 @@ import type { Status } from "./examine.ts";
 const PLATFORM: Column<Status> = {
   label: "Platform",
   text: ({ platform }) =>
-    platform.reachable ? `${platform.base_url} answers in ${platform.latency_ms} ms` : `${platform.base_url}: ${platform.problem}`,
+    platform.reachable
+      ? `${platform.base_url} answers in ${platform.latency_ms} ms`
+      : `${platform.base_url}: ${platform.problem}`,
   style: (text, styles, { platform }) => judge(text, styles, platform.reachable),
 };
 
@@ -52,7 +54,8 @@ const CREDENTIAL: Column<Status> = {
     if (state === "unknown") return problem === null ? `${of}, not tried` : `${of}: ${problem}`;
     return expires_at === null ? `${of} works` : `${of} works; renews itself, next ${relativeTime(expires_at, now)}`;
   },
-  style: (text, styles, { credential: { state } }) => (state === "unknown" ? text : judge(text, styles, state === "works")),
+  style: (text, styles, { credential: { state } }) =>
+    state === "unknown" ? text : judge(text, styles, state === "works"),
 };
 
 export const STATUS: ResourceView<Status> = {

@@ -1,0 +1,41 @@
+import type { Command } from "commander";
+import type { OAuthApp, OAuthAppCreate } from "../../../contract/schemas/oauth-app.ts";
+import type { Context } from "../../context.ts";
+import { addExamples } from "../../help-layout.ts";
+import { addIdempotencyKey } from "../resource/idempotency-key.ts";
+import { refuseQuiet, showSecret } from "../resource/show-secret.ts";
+import { APPS, NEW_SECRET } from "./view.ts";
+
+interface Flags {
+  name: string;
+  redirectUri: string[];
+  public?: true;
+  idempotencyKey?: string;
+}
+
+export function registerCreate(apps: Command, context: Context): void {
+  const create = apps
+    .command("create")
+    .description("Register an OAuth app; its client secret is shown once")
+    .requiredOption("--name <text>", "What users see when it asks for access")
+    .requiredOption(
+      "--redirect-uri <uris...>",
+      "Where users come back to; compared exactly, but for the port of 127.0.0.1",
+    )
+    .option("--public", "It cannot keep a secret, as on phones and in browsers: PKCE alone protects it");
+  addIdempotencyKey(create).action((flags: Flags) => runCreate(flags, context));
+  addExamples(create, [
+    "service apps create --name Reports --redirect-uri https://reports.example.com/oauth/callback",
+    "service apps create --name Desktop --redirect-uri http://127.0.0.1/callback --public",
+  ]);
+}
+
+async function runCreate(flags: Flags, context: Context): Promise<void> {
+  const { name, redirectUri, idempotencyKey } = flags;
+  if (flags.public !== true) refuseQuiet(context, NEW_SECRET);
+  const body: OAuthAppCreate = { name, redirect_uris: redirectUri, ...(flags.public === true ? { public: true } : {}) };
+  const client = await context.client();
+  const { body: created } = await client.request<OAuthApp>({ method: "POST", path: APPS.path, body, idempotencyKey });
+  context.output.success(`Created OAuth app ${created.id}`);
+  await showSecret(context, created, APPS.view, NEW_SECRET);
+}

@@ -1,0 +1,27 @@
+import type { Command } from "commander";
+import { apiPath } from "../../../client/path.ts";
+import type { OAuthApp } from "../../../contract/schemas/oauth-app.ts";
+import type { Context } from "../../context.ts";
+import { addExamples } from "../../help-layout.ts";
+import { objectId } from "../../options.ts";
+import { confirmDestruction } from "../resource/confirm-destruction.ts";
+import { refuseQuiet, showSecret } from "../resource/show-secret.ts";
+import { APPS, NEW_SECRET } from "./view.ts";
+
+export function registerRotateSecret(apps: Command, context: Context): void {
+  const rotate = apps
+    .command("rotate-secret")
+    .description("Give an OAuth app a new client secret; the old one ends at once")
+    .argument("<id>", "Id of the app", objectId)
+    .option("--yes", "Do not ask in live mode")
+    .action(async (id: string, { yes }: { yes?: true }) => {
+      refuseQuiet(context, NEW_SECRET);
+      await confirmDestruction(context, { id, consequence: `The client secret of ${id} will end at once`, yes });
+      const client = await context.client();
+      const path = APPS.path + apiPath`/${id}/rotate_secret`;
+      const { body: app } = await client.request<OAuthApp>({ method: "POST", path, body: {} });
+      context.output.success(`Rotated the client secret of OAuth app ${id}`);
+      await showSecret(context, app, APPS.view, NEW_SECRET);
+    });
+  addExamples(rotate, [`service apps rotate-secret ${APPS.exampleId}`]);
+}

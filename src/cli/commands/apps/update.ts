@@ -1,0 +1,42 @@
+import type { Command } from "commander";
+import { apiPath } from "../../../client/path.ts";
+import type { OAuthApp, OAuthAppUpdate } from "../../../contract/schemas/oauth-app.ts";
+import type { Context } from "../../context.ts";
+import { UsageError } from "../../errors.ts";
+import { addExamples } from "../../help-layout.ts";
+import { objectId } from "../../options.ts";
+import { APPS } from "./view.ts";
+
+interface Flags {
+  name?: string;
+  redirectUri?: string[];
+}
+
+export function registerUpdate(apps: Command, context: Context): void {
+  const update = apps
+    .command("update")
+    .description("Change an OAuth app; what is not named stays as it is")
+    .argument("<id>", "Id of the app", objectId)
+    .option("--name <text>", "New name")
+    .option("--redirect-uri <uris...>", "All of its addresses from now on")
+    .action((id: string, flags: Flags) => runUpdate(id, flags, context));
+  addExamples(update, [
+    `service apps update ${APPS.exampleId} --name 'Monthly reports'`,
+    `service apps update ${APPS.exampleId} --redirect-uri https://a.example.com/cb https://b.example.com/cb`,
+  ]);
+}
+
+async function runUpdate(id: string, { name, redirectUri }: Flags, context: Context): Promise<void> {
+  const body: OAuthAppUpdate = {
+    ...(name === undefined ? {} : { name }),
+    ...(redirectUri === undefined ? {} : { redirect_uris: redirectUri }),
+  };
+  if (Object.keys(body).length === 0) {
+    throw new UsageError("Nothing to change was given", { hint: "Name at least one of --name, --redirect-uri." });
+  }
+  const client = await context.client();
+  const path = APPS.path + apiPath`/${id}`;
+  const { body: updated } = await client.request<OAuthApp>({ method: "PATCH", path, body });
+  context.output.success(`Updated OAuth app ${id}`);
+  await context.output.object(updated, APPS.view);
+}

@@ -1,0 +1,33 @@
+import type { OAuthApp } from "../../../contract/schemas/oauth-app.ts";
+import type { Column } from "../../terminal/view.ts";
+import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "../resource/columns.ts";
+import type { Resource } from "../resource/resource.ts";
+import type { Secret } from "../resource/show-secret.ts";
+
+const NAME: Column<OAuthApp> = { label: "Name", text: ({ name }) => name, shrinks: true };
+const CLIENT_ID: Column<OAuthApp> = { label: "Client id", text: ({ client_id }) => client_id };
+const REDIRECTS: Column<OAuthApp> = {
+  label: "Redirects to",
+  text: ({ redirect_uris }) => redirect_uris.join(" "),
+  shrinks: true,
+};
+const KIND: Column<OAuthApp> = {
+  label: "Kind",
+  text: (app) => (app.public ? "public, without a secret" : "confidential"),
+};
+
+/** Shown once, where it is made. */
+export const NEW_SECRET: Secret<OAuthApp> = { label: "client secret", member: "client_secret" };
+
+export const APPS: Resource<OAuthApp> = {
+  path: "/v1/oauth_apps",
+  command: "apps",
+  exampleId: "app_4Vf8aTqz0bKm2sNw9XyRcd",
+  view: {
+    noun: "OAuth app",
+    plural: "OAuth apps",
+    fields: ["id", "object", "name", "client_id", "redirect_uris", "public", "created", "livemode", "client_secret"],
+    columns: [ID, NAME, REDIRECTS, { ...KIND, optional: true }, CREATED],
+    details: [ID, NAME, CLIENT_ID, REDIRECTS, KIND, ENVIRONMENT, CREATED_AT],
+  },
+};

@@ -1,0 +1,162 @@
+import { ApiError, NetworkError } from "../../../../client/errors.ts";
+import type { Client } from "../../../../client/http.ts";
+import { listItems } from "../../../../client/pages.ts";
+import { apiPath } from "../../../../client/path.ts";
+import type { Environment } from "../../../../contract/environments.ts";
+import type { ApiKey } from "../../../../contract/schemas/api-key.ts";
+import type { Identity } from "../../../../contract/schemas/identity.ts";
+import type { Context } from "../../../context.ts";
+import { UserError } from "../../../errors.ts";
+import { type Connection, resolveConnection, resolvePlace } from "../../../settings/connection.ts";
+import { confirmDestruction } from "../../resource/confirm-destruction.ts";
+import { type Finding, masked, type Match } from "./finding.ts";
+import type { ScanFlags } from "./index.ts";
+
+/** What became of a credential. */
+export interface Outcome {
+  ended: boolean;
+  words: string;
+}
+
+const REVOKED: Outcome = { ended: true, words: "revoked" };
+
+function notRevoked({ message }: Error): Outcome {
+  return { ended: false, words: `not revoked: ${message}` };
+}
+
+/** Ends each credential once, however often it was found. Live ones are asked about first. */
+export async function revokeAll(
+  context: Context,
+  findings: readonly Finding[],
+  { yes }: ScanFlags,
+): Promise<ReadonlyMap<string, Outcome>> {
+  const distinct = new Map(findings.map((finding) => [finding.secret, finding]));
+  const isLive = [...distinct.values()].some(({ environment }) => environment === "live");
+  if (isLive) {
+    const consequence = `${distinct.size} credentials, live ones among them, will end at once`;
+    await confirmDestruction(context, { id: "revoke", consequence, yes, live: true });
+  }
+  const outcomes = new Map<string, Outcome>();
+  const bar = context.output.progress(distinct.size, "Revoking");
+  for (const [secret, match] of distinct) {
+    outcomes.set(secret, await revokeOne(context, match));
+    bar.advance();
+  }
+  bar.end();
+  return outcomes;
+}
+
+async function revokeOne(context: Context, match: Match): Promise<Outcome> {
+  switch (match.kind) {
+    case "secret_key":
+    case "restricted_key":
+      return await revokeKey(context, match, match.environment ?? "sandbox");
+    case "access_token":
+    case "refresh_token":
+      return await revokeToken(context, match);
+    case "client_secret":
+      return { ended: false, words: "still works: rotate it with `service apps rotate-secret`" };
+  }
+}
+
+/** Whoever holds a key may end it: it proves itself. Where it may not do that, the profile's credential does. */
+async function revokeKey(context: Context, { secret }: Match, environment: Environment): Promise<Outcome> {
+  const { baseUrl } = placeOf(context, environment);
+  try {
+    const own = await context.clientFor(baseUrl.value, secret);
+    const id = await idOf(own);
+    if (id !== undefined && (await end(own, id))) return REVOKED;
+    return await revokeByProfile(context, environment, { id, secret });
+  } catch (error) {
+    if (!(error instanceof ApiError) && !(error instanceof NetworkError)) throw error;
+    if (!(error instanceof ApiError) || error.status !== 401) return notRevoked(error);
+    return error.code === "invalid_credential"
+      ? { ended: false, words: `not known at ${baseUrl.value}` }
+      : { ended: true, words: "had ended already" };
+  }
+}
+
+async function revokeByProfile(
+  context: Context,
+  environment: Environment,
+  { id, secret }: { id: string | undefined; secret: string },
+): Promise<Outcome> {
+  try {
+    const client = await profileClient(context, environment);
+    const found = client === undefined ? undefined : (id ?? (await findLike(client, secret)));
+    if (client !== undefined && found !== undefined && (await end(client, found))) return REVOKED;
+    return { ended: false, words: "still works: neither it nor the profile may revoke it" };
+  } catch (error) {
+    if (error instanceof ApiError || error instanceof NetworkError || error instanceof UserError)
+      return notRevoked(error);
+    throw error;
+  }
+}
+
+/** Which key it is; undefined where it may not be used from here. */
+async function idOf(client: Client): Promise<string | undefined> {
+  try {
+    const { body } = await client.request<Identity>({ method: "GET", path: "/v1/me" });
+    return body.credential.id;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return undefined;
+    throw error;
+  }
+}
+
+/** False where the credential may not. */
+async function end(client: Client, id: string): Promise<boolean> {
+  try {
+    await client.request<ApiKey>({ method: "POST", path: apiPath`/v1/api_keys/${id}/revoke`, body: {} });
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && (error.status === 403 || error.status === 404)) return false;
+    throw error;
+  }
+}
+
+/** The one active key with that beginning and end. */
+async function findLike(client: Client, secret: string): Promise<string | undefined> {
+  for await (const { id, prefix, last4, revoked_at } of listItems<ApiKey>(client, "/v1/api_keys")) {
+    if (revoked_at === null && `${prefix}…${last4}` === masked(secret)) return id;
+  }
+  return undefined;
+}
+
+/** The platform answers the same for a token that it does not know, so that it is tried afterwards. */
+async function revokeToken(context: Context, { secret, kind }: Match): Promise<Outcome> {
+  const { authUrl, baseUrl } = placeOf(context, "sandbox");
+  const { revokeFoundToken } = await import("../../../session/revoke.ts");
+  if (!(await revokeFoundToken(context, authUrl.value, secret))) {
+    return { ended: false, words: `not revoked: ${authUrl.value} could not be told` };
+  }
+  if (kind === "refresh_token") return { ended: true, words: "revoked, where it was this program's" };
+  const client = await context.clientFor(baseUrl.value, secret);
+  try {
+    await client.request({ method: "GET", path: "/v1/me" });
+    return { ended: false, words: "still works: it is another app's" };
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) return { ended: true, words: "works no more" };
+    if (error instanceof ApiError || error instanceof NetworkError) return notRevoked(error);
+    throw error;
+  }
+}
+
+function placeOf({ globals, env, settings }: Context, environment: Environment) {
+  return resolvePlace({ flags: { ...globals, live: environment === "live" }, env, settings });
+}
+
+/** The profile's own credential for an environment, where there is one. */
+async function profileClient(context: Context, environment: Environment): Promise<Client | undefined> {
+  const { globals, env, settings } = context;
+  let connection: Connection;
+  try {
+    const flags = { ...globals, live: environment === "live" };
+    connection = resolveConnection({ flags, env, settings, keyFromStdin: undefined });
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
+  if (connection.credential === undefined) return undefined;
+  return await context.clientFor(connection.baseUrl.value, context.credentialsOf(connection));
+}

@@ -1,0 +1,75 @@
+import { relative, resolve } from "node:path";
+import type { Context } from "../../../context.ts";
+import { EXIT_CODES, SilentExit, UsageError } from "../../../errors.ts";
+import { printable } from "../../../terminal/printable.ts";
+import type { Finding } from "./finding.ts";
+import { scanHistory, scanStaged } from "./git.ts";
+import type { ScanFlags } from "./index.ts";
+import { type Outcome, revokeAll } from "./revoke.ts";
+import { scanTree } from "./tree.ts";
+import { FINDINGS, toEntry } from "./view.ts";
+
+/** Import this module lazily. */
+export async function runScan(given: string, flags: ScanFlags, context: Context): Promise<void> {
+  if (flags.staged === true && flags.history === true)
+    throw new UsageError("--staged and --history exclude each other");
+  const path = relative(context.cwd, resolve(context.cwd, given)) || ".";
+  const { output } = context;
+  const counts = { files: 0 };
+  const findings = await output.spinner.during("Looking", collect(context, path, flags, counts));
+  const outcomes =
+    flags.revoke === true && findings.length > 0
+      ? await revokeAll(context, findings, flags)
+      : new Map<string, Outcome>();
+  if (findings.length === 0) {
+    if (output.json) await output.document([]);
+    return output.success(`No keys found${counts.files > 0 ? ` in ${counts.files} files` : ""}`);
+  }
+  await output.list(
+    findings.map((finding) => toEntry(finding, outcomes.get(finding.secret))),
+    FINDINGS,
+  );
+  const distinct = new Set(findings.map(({ secret }) => secret)).size;
+  output.warn(conclusion(distinct, findings.length, flags, outcomes));
+  throw new SilentExit(EXIT_CODES.failed);
+}
+
+async function collect(
+  context: Context,
+  path: string,
+  { staged, history }: ScanFlags,
+  counts: { files: number },
+): Promise<Finding[]> {
+  const { signal, output } = context;
+  const source =
+    staged === true
+      ? scanStaged(path, signal)
+      : history === true
+        ? scanHistory(path, signal)
+        : scanTree(path, {
+            onFile: () => counts.files++,
+            onUnreadable: (file, reason) => output.warn(`${printable(file)} cannot be read (${reason})`),
+          });
+  const findings: Finding[] = [];
+  for await (const finding of source) {
+    signal.throwIfAborted();
+    findings.push(finding);
+  }
+  return findings;
+}
+
+function conclusion(
+  distinct: number,
+  places: number,
+  { staged, revoke }: ScanFlags,
+  outcomes: ReadonlyMap<string, Outcome>,
+): string {
+  const found = `${distinct} ${distinct === 1 ? "credential" : "credentials"} in ${places} ${places === 1 ? "place" : "places"}.`;
+  if (revoke === true) {
+    const alive = [...outcomes.values()].filter(({ ended }) => !ended).length;
+    return alive === 0 ? `${found} None of them works any more.` : `${found} ${alive} could not be ended.`;
+  }
+  return staged === true
+    ? `${found} Take it out before you commit: then it never has to be revoked.`
+    : `${found} Removing it is not enough: whoever read it has it. End it with --revoke.`;
+}

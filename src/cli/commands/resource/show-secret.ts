@@ -1,0 +1,34 @@
+import type { Context } from "../../context.ts";
+import { UsageError } from "../../errors.ts";
+import type { Column, ResourceView } from "../../terminal/view.ts";
+
+/** A member of an object that the platform shows once. */
+export interface Secret<Item> {
+  /** For people: `API key`. */
+  label: string;
+  /** In the JSON: `key`. */
+  member: keyof Item & string;
+}
+
+/** Refuses, before anything is made, to make what would be lost. */
+export function refuseQuiet<Item>({ output }: Context, { label, member }: Secret<Item>): void {
+  if (!output.quiet || output.json) return;
+  throw new UsageError(`--quiet prints ids only: the new ${label} would be lost`, {
+    hint: `To print it alone: --json --jq .${member}`,
+  });
+}
+
+/** Prints an object together with its secret, which is never to be had again. */
+export async function showSecret<Item extends object>(
+  { output }: Context,
+  item: Item,
+  view: ResourceView<Item>,
+  { label, member }: Secret<Item>,
+): Promise<void> {
+  const secret = item[member];
+  if (typeof secret !== "string") return await output.object(item, view);
+  const name = label.charAt(0).toUpperCase() + label.slice(1);
+  const shown: Column<Item> = { label: name, text: () => secret, style: (text, styles) => styles.strong(text) };
+  await output.object(item, { ...view, details: [...view.details, shown] });
+  output.note(`\nThe ${label} is shown this once: store it now.`);
+}

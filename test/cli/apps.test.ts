@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { runCli } from "../support/run-cli.ts";
+import { runInTerminal } from "../support/terminal.ts";
+
+let platform: RunningPlatform;
+beforeAll(async () => {
+  platform = await startPlatform();
+});
+afterAll(() => platform.stop());
+
+const REDIRECT = "https://reports.example.com/oauth/callback";
+const service = (...args: string[]) => runCli(args, { env: platform.env });
+
+async function json(...args: string[]): Promise<Record<string, string>> {
+  const { exitCode, stdout, stderr } = await service(...args, "--json");
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  return JSON.parse(stdout) as Record<string, string>;
+}
+
+const create = (...flags: string[]) =>
+  json("apps", "create", "--name", "Reports", "--redirect-uri", REDIRECT, ...flags);
+
+/** What the token endpoint says of a client that proves itself so; a wrong secret is invalid_client. */
+async function errorFor({ client_id = "" }: Record<string, string>, secret: string | undefined): Promise<unknown> {
+  const form = { grant_type: "authorization_code", code: "x", client_id, ...(secret && { client_secret: secret }) };
+  const reply = await fetch(`${platform.authUrl}/oauth/token`, { method: "POST", body: new URLSearchParams(form) });
+  return ((await reply.json()) as { error: unknown }).error;
+}
+
+describe("service apps", () => {
+  it("registers one, whose secret it shows once", async () => {
+    const app = await create();
+    expect(app).toMatchObject({ object: "oauth_app", name: "Reports", redirect_uris: [REDIRECT], public: false });
+    expect(await errorFor(app, app["client_secret"])).not.toBe("invalid_client");
+    expect((await service("apps", "get", app["id"]!, "--json")).stdout).not.toContain(app["client_secret"]);
+  });
+
+  it("registers a public one, which has none", async () => {
+    expect(await create("--public")).toMatchObject({ public: true, client_secret: null });
+  });
+
+  it("lists, changes and deletes", async () => {
+    const { id } = await create();
+    await json(
+      "apps",
+      "update",
+      id!,
+      "--name",
+      "Monthly",
+      "--redirect-uri",
+      "https://a.example.com",
+      "https://b.example.com",
+    );
+    const { stdout } = await service("apps", "list");
+    expect(stdout).toContain(`${id}\tMonthly\thttps://a.example.com https://b.example.com\t`);
+    expect(await json("apps", "delete", id!)).toMatchObject({ deleted: true });
+    expect((await service("apps", "get", id!)).exitCode).toBe(3);
+  });
+
+  it("rotates the secret: the old one ends at once", async () => {
+    const app = await create();
+    const terminal = runInTerminal(["apps", "rotate-secret", app["id"]!], { env: platform.env });
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.text()).toContain("The client secret is shown this once: store it now.");
+    const [fresh] = /cs_\w{49}/.exec(terminal.text())!;
+    expect(await errorFor(app, app["client_secret"])).toBe("invalid_client");
+    expect(await errorFor(app, fresh)).not.toBe("invalid_client");
+  });
+
+  it.each([
+    [["create", "--redirect-uri", REDIRECT], "--name"],
+    [["create", "--name", "Reports"], "--redirect-uri"],
+    [["create", "--name", "Reports", "--redirect-uri", REDIRECT, "--quiet"], "--json --jq .client_secret"],
+    [["update", "app_0000000000000000000000"], "Nothing to change was given"],
+  ])("apps %j is wrong usage, in words", async (args, words) => {
+    const { exitCode, stderr } = await service("apps", ...args);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(words);
+  });
+
+  it("says which redirect address cannot be", async () => {
+    const { exitCode, stderr } = await service(
+      "apps",
+      "create",
+      "--name",
+      "X",
+      "--redirect-uri",
+      "http://example.com/cb",
+    );
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("redirect_uris");
+  });
+});

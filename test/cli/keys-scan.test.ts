@@ -1,0 +1,234 @@
+import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type CredentialPrefix, formatCredential } from "../../src/contract/credentials.ts";
+import { apiOf } from "../support/api.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { BIN, type CliResult, runCli } from "../support/run-cli.ts";
+
+const newKey = (prefix: CredentialPrefix = "sk_sandbox_") => formatCredential(prefix, randomBytes(32));
+const masked = (key: string) => `${key.slice(0, 12)}…${key.slice(-4)}`;
+
+let cwd: string;
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), "service-scan-"));
+});
+
+function write(path: string, content: string | Buffer): void {
+  mkdirSync(dirname(join(cwd, path)), { recursive: true });
+  writeFileSync(join(cwd, path), content);
+}
+
+function git(...args: string[]): string {
+  const identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "init.defaultBranch=main"];
+  return execFileSync("git", [...identity, ...args], { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+}
+
+const scan = (...args: string[]) => runCli(["keys", "scan", ...args], { cwd });
+
+/** The places that were found, without what is said of them. */
+const places = ({ stdout }: CliResult) =>
+  stdout
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => line.split("\t")[0]);
+
+describe("service keys scan", () => {
+  it("finds every kind of credential by its checksum, and prints where, masked: exit 1", async () => {
+    const keys = [...(["sk_live_", "rk_sandbox_", "at_", "rt_", "cs_"] as const)].map((prefix) => newKey(prefix));
+    write("config/.env", `A=1\nKEY=${keys[0]}\n`);
+    write("b.json", JSON.stringify(keys.slice(1)));
+    const result = await scan();
+    expect(result.exitCode).toBe(1);
+    expect(places(result)).toEqual(["b.json:1", "b.json:1", "b.json:1", "b.json:1", "config/.env:2"]);
+    for (const key of keys) {
+      expect(result.stdout).toContain(masked(key));
+      expect(result.stdout + result.stderr).not.toContain(key);
+    }
+    expect(result.stdout).toContain(`config/.env:2\t${masked(keys[0]!)}\tlive secret key\t\n`);
+    expect(result.stderr).toContain("5 credentials in 5 places.");
+  });
+
+  it("is content with what only looks like one: exit 0", async () => {
+    const key = newKey();
+    write(
+      "a.txt",
+      [key.slice(0, -1), `${key.slice(0, -1)}${key.endsWith("a") ? "b" : "a"}`, "sk_sandbox_", ""].join("\n"),
+    );
+    expect(await scan()).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+    expect(await scan("--json")).toEqual({ exitCode: 0, stdout: "[]\n", stderr: "" });
+  });
+
+  it("finds a real one inside of what only looks like one", async () => {
+    const key = newKey();
+    write("a.txt", `at_${"x".repeat(47)}${key}${newKey()}`);
+    expect(places(await scan())).toEqual(["a.txt:1", "a.txt:1"]);
+  });
+
+  it("counts lines, and finds keys across the pieces in which a large file is read", async () => {
+    const key = newKey();
+    const lines = Array.from({ length: 6000 }, (_, i) => (i % 97 === 0 ? key : "x".repeat(61)));
+    write("large.txt", lines.join("\n"));
+    const expected = lines.flatMap((line, i) => (line === key ? [`large.txt:${i + 1}`] : []));
+    expect(places(await scan())).toEqual(expected);
+  });
+
+  it("skips large binary files, links and .git; looks into small binary files and large text", async () => {
+    const key = newKey();
+    const megabyte = Buffer.alloc(1024 * 1024 + 1, "x");
+    write("small.bin", Buffer.concat([Buffer.from([0, 1, 2]), Buffer.from(key)]));
+    write("large.bin", Buffer.concat([Buffer.from([0]), megabyte, Buffer.from(key)]));
+    write("large.txt", Buffer.concat([megabyte, Buffer.from(`\n${key}`)]));
+    write(".git/config", key);
+    symlinkSync(join(cwd, "large.txt"), join(cwd, "link.txt"));
+    expect(places(await scan())).toEqual(["large.txt:2", "small.bin:1"]);
+  });
+
+  it("takes one file, and says so where there is none", async () => {
+    write("a.txt", newKey());
+    write("b.txt", newKey());
+    expect(places(await scan("b.txt"))).toEqual(["b.txt:1"]);
+    expect(await scan("c.txt")).toMatchObject({ exitCode: 1, stderr: "Error: c.txt does not exist\n" });
+  });
+
+  it("prints JSON without the secret", async () => {
+    const key = newKey();
+    write("a.txt", key);
+    const { stdout } = await scan("--json");
+    expect(JSON.parse(stdout)).toEqual([
+      {
+        path: "a.txt",
+        line: 1,
+        commit: null,
+        kind: "secret_key",
+        environment: "sandbox",
+        credential: masked(key),
+        outcome: null,
+      },
+    ]);
+  });
+});
+
+describe("service keys scan --staged", () => {
+  beforeEach(() => git("init", "-q"));
+
+  it("looks at what will be committed, and at nothing else", async () => {
+    write("staged.txt", `one\ntwo\n${newKey()}\n`);
+    git("add", ".");
+    write("staged.txt", "nothing any more");
+    write("unstaged.txt", newKey());
+    expect(places(await scan("--staged"))).toEqual(["staged.txt:3"]);
+  });
+
+  it("lets a key go that is being removed", async () => {
+    write("a.txt", newKey());
+    git("add", ".");
+    git("commit", "-qm", "with a key");
+    git("rm", "-q", "a.txt");
+    expect(await scan("--staged")).toMatchObject({ exitCode: 0, stdout: "" });
+  });
+
+  it("stops a commit as a pre-commit hook", () => {
+    write(".git/hooks/pre-commit", `#!/bin/sh\nexec '${process.execPath}' '${BIN}' keys scan --staged\n`);
+    execFileSync("chmod", ["+x", join(cwd, ".git/hooks/pre-commit")]);
+    write("a.txt", newKey());
+    git("add", ".");
+    expect(() => git("commit", "-qm", "with a key")).toThrow("Take it out before you commit");
+    write("a.txt", "harmless");
+    git("add", ".");
+    git("commit", "-qm", "without");
+    expect(git("log", "--oneline")).toContain("without");
+  });
+});
+
+describe("service keys scan --history", () => {
+  it("finds keys on every branch, in messages, in merges, and ones that were removed long ago", async () => {
+    git("init", "-q");
+    write("ümlaut.txt", `a\n${newKey()}\n`);
+    git("add", ".");
+    git("commit", "-qm", "added");
+    git("rm", "-q", "ümlaut.txt");
+    git("commit", "-qm", `removed\n\nit was ${newKey()}`);
+    git("switch", "-qc", "other");
+    write("b.txt", `++ ${newKey()}`);
+    git("add", ".");
+    git("commit", "-qm", "on a branch");
+    git("switch", "-q", "main");
+    write("c.txt", "c");
+    git("add", ".");
+    git("commit", "-qm", "on main");
+    git("merge", "-q", "--no-commit", "--no-ff", "other");
+    write("c.txt", `c\n${newKey()}\n`);
+    git("add", ".");
+    git("commit", "-qm", "merged");
+    git("switch", "-qc", "empty");
+    const found = places(await scan("--history")).map((place) => place!.replace(/^[0-9a-f]+ /, ""));
+    expect(found.sort((one, other) => (one < other ? -1 : 1))).toEqual([
+      "(commit message):3",
+      "b.txt:1",
+      "c.txt:2",
+      "ümlaut.txt:2",
+    ]);
+  });
+
+  it("says so where there is no repository", async () => {
+    const { exitCode, stderr } = await scan("--history");
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^Error: git could not look into \.: not a git repository/);
+  });
+});
+
+describe("service keys scan --revoke", () => {
+  let platform: RunningPlatform;
+  beforeAll(async () => {
+    platform = await startPlatform();
+  });
+  afterAll(() => platform.stop());
+
+  const made = async (body: object, key = platform.sandboxKey) =>
+    (await apiOf(platform.baseUrl, key)("POST", "/v1/api_keys", body)).body.key as string;
+  const statusOf = async (key: string) => (await apiOf(platform.baseUrl, key)("GET", "/v1/me")).status;
+  const revoke = (...args: string[]) => runCli(["keys", "scan", "--revoke", ...args], { cwd, env: platform.env });
+
+  it("ends full keys by themselves, and restricted ones by the profile's", async () => {
+    const keys = [
+      await made({}),
+      await made({ scopes: ["customers:read"] }),
+      await made({ ip_allowlist: ["192.0.2.1/32"] }),
+    ];
+    write("keys.txt", keys.join("\n"));
+    const { exitCode, stdout, stderr } = await revoke();
+    expect(exitCode).toBe(1);
+    expect(stdout.match(/\trevoked\n/g)).toHaveLength(3);
+    expect(stderr).toContain("None of them works any more.");
+    expect(await Promise.all(keys.map(statusOf))).toEqual([401, 401, 401]);
+  });
+
+  it("tells ended keys from those of another platform", async () => {
+    const ended = await made({});
+    await revokeBy(ended);
+    write("keys.txt", `${ended}\n${newKey()}`);
+    const { stdout, stderr } = await revoke();
+    expect(stdout).toContain("\thad ended already\n");
+    expect(stdout).toContain(`\tnot known at ${platform.baseUrl}\n`);
+    expect(stderr).toContain("1 could not be ended.");
+  });
+
+  it("needs --yes for live keys where nobody can be asked", async () => {
+    const key = await made({}, platform.liveKey);
+    write("keys.txt", key);
+    expect(await revoke()).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("--yes is required") });
+    expect(await statusOf(key)).toBe(200);
+    expect(await revoke("--yes")).toMatchObject({ exitCode: 1 });
+    expect(await statusOf(key)).toBe(401);
+  });
+
+  async function revokeBy(key: string): Promise<void> {
+    const api = apiOf(platform.baseUrl, key);
+    const { body } = await api("GET", "/v1/me");
+    await api("POST", `/v1/api_keys/${body.credential.id}/revoke`, {});
+  }
+});

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseCredential } from "../../src/contract/credentials.ts";
+import { apiOf } from "../support/api.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { runCli } from "../support/run-cli.ts";
+import { ENTER, runInTerminal } from "../support/terminal.ts";
+
+let platform: RunningPlatform;
+beforeAll(async () => {
+  platform = await startPlatform();
+});
+afterAll(() => platform.stop());
+
+const service = (...args: string[]) => runCli(args, { env: platform.env });
+const live = (args: string[]) => ({
+  env: { ...platform.env, SERVICE_API_KEY: platform.liveKey },
+  args: [...args, "--live"],
+});
+
+async function json(...args: string[]): Promise<Record<string, unknown>> {
+  const { exitCode, stdout, stderr } = await service(...args, "--json");
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+const statusWith = async (key: unknown) => (await apiOf(platform.baseUrl, String(key))("GET", "/v1/customers")).status;
+
+describe("service keys create", () => {
+  it("makes a key with the scopes, addresses and end that were asked for, and shows it", async () => {
+    const before = Date.now();
+    const flags = ["--scope", "customers:read", "orders:read", "--ip-allow", "127.0.0.0/8", "--expires-in", "90d"];
+    const created = await json("keys", "create", "--name", "reports", ...flags);
+    expect(created).toMatchObject({
+      object: "api_key",
+      name: "reports",
+      scopes: ["customers:read", "orders:read"],
+      ip_allowlist: ["127.0.0.0/8"],
+      livemode: false,
+    });
+    const days = (Date.parse(String(created["expires_at"])) - before) / 86_400_000;
+    expect(Math.round(days)).toBe(90);
+    expect(parseCredential(String(created["key"]))).toMatchObject({ kind: "restricted_key", environment: "sandbox" });
+    expect(await statusWith(created["key"])).toBe(200);
+  });
+
+  it("makes a full one without --scope, and a live one with --live", async () => {
+    const { args, env } = live(["keys", "create", "--json"]);
+    const { stdout } = await runCli(args, { env });
+    expect(JSON.parse(stdout)).toMatchObject({ livemode: true, key: expect.stringMatching(/^sk_live_/) });
+  });
+
+  it("says on a terminal that the key is shown once; no later command shows it", async () => {
+    const terminal = runInTerminal(["keys", "create", "--name", "once"], { env: platform.env });
+    expect(await terminal.ended).toBe(0);
+    const [key] = /sk_sandbox_\w{49}/.exec(terminal.text())!;
+    expect(terminal.text()).toContain("The secret key is shown this once: store it now.");
+    const [id] = /key_\w{22}/.exec(terminal.text())!;
+    for (const args of [
+      ["keys", "get", id],
+      ["keys", "list"],
+      ["keys", "get", id, "--json"],
+    ]) {
+      expect((await service(...args)).stdout).not.toContain(key);
+    }
+  });
+
+  it.each([
+    [["--scope", "customer:read"], "Did you mean customers:read?"],
+    [["--expires-in", "soon"], "It is a duration such as 30s, 10m, 2h or 3d."],
+    [["--ip-allow", "10.0.0.0/33"], "ip_allowlist"],
+    [["--quiet"], "--json --jq .key"],
+  ])("refuses %j in words", async (flags, words) => {
+    const { exitCode, stdout, stderr } = await service("keys", "create", ...flags);
+    expect(exitCode).toBeGreaterThan(0);
+    expect(stdout).toBe("");
+    expect(stderr).toContain(words);
+  });
+
+  it("cannot make one that may do more than its maker", async () => {
+    const { key } = await json("keys", "create", "--scope", "api_keys:write");
+    const { exitCode, stderr } = await runCli(["keys", "create", "--scope", "customers:read"], {
+      env: { ...platform.env, SERVICE_API_KEY: String(key) },
+    });
+    expect(exitCode).toBe(5);
+    expect(stderr).toContain("exceeds_maker");
+  });
+});
+
+describe("service keys revoke and roll", () => {
+  it("end the old key at once; rolling shows a new one that may do the same", async () => {
+    const first = await json("keys", "create", "--name", "worker", "--scope", "customers:read");
+    const second = await json("keys", "roll", String(first["id"]));
+    expect(second).toMatchObject({ name: "worker", scopes: ["customers:read"] });
+    expect([await statusWith(first["key"]), await statusWith(second["key"])]).toEqual([401, 200]);
+    expect(await json("keys", "revoke", String(second["id"]))).toMatchObject({ revoked_reason: "revoked" });
+    expect(await statusWith(second["key"])).toBe(401);
+    expect((await service("keys", "get", String(second["id"]))).stdout).toContain("state\trevoked\n");
+  });
+
+  it("ask in live mode, and need --yes where nobody can be asked", async () => {
+    const created = live(["keys", "create", "--json"]);
+    const { id } = JSON.parse((await runCli(created.args, created)).stdout) as { id: string };
+    const { args, env } = live(["keys", "revoke", id]);
+    expect(await runCli(args, { env })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("--yes is required"),
+    });
+    const terminal = runInTerminal(args, { env });
+    await terminal.waitFor(`Type ${id} to go on`);
+    terminal.type(`${id}${ENTER}`);
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.text()).toContain(`Revoked API key ${id}`);
+  });
+
+  it("say 404 for a key that is not there", async () => {
+    expect((await service("keys", "revoke", "key_0000000000000000000000")).exitCode).toBe(3);
+  });
+});
+
+it("service keys list shows what is needed to tell keys apart", async () => {
+  const { id, key } = await json("keys", "create", "--name", "listed", "--scope", "events:read");
+  const { stdout } = await service("keys", "list");
+  const line = stdout.split("\n").find((text) => text.startsWith(`${String(id)}\t`));
+  expect(line).toContain(`\tlisted\t${String(key).slice(0, 12)}…${String(key).slice(-4)}\tactive\tevents:read\t`);
+});

@@ -1,0 +1,59 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type RunningPlatform, startPlatformOn } from "../support/platform.ts";
+import { runCli } from "../support/run-cli.ts";
+import { Browser } from "./support/browser.ts";
+
+let database: string;
+let platform: RunningPlatform;
+
+beforeAll(async () => {
+  database = join(mkdtempSync(join(tmpdir(), "service-link-")), "platform.db");
+  platform = await startPlatformOn(database, 0);
+});
+afterAll(() => platform.stop());
+
+const landsAt = async (url: string) => new URL((await new Browser(url).get(url)).url).pathname;
+
+it("the ready line of a new database has a sign-in link that works", async () => {
+  expect(await landsAt(platform.ready.sign_in_url!)).toBe("/account");
+});
+
+it("service serve link makes another, as text and as JSON", async () => {
+  const { exitCode, stdout } = await runCli(["serve", "link", "--database", database]);
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/sign-in\/link\?token=[\w-]{43}\n$/);
+  expect(await landsAt(stdout.trim())).toBe("/account");
+  const json = JSON.parse((await runCli(["serve", "link", "--database", database, "--json"])).stdout);
+  expect(json).toMatchObject({ email: "owner@localhost", expires_at: expect.any(String) });
+  expect(await landsAt(json.sign_in_url)).toBe("/account");
+});
+
+it("service serve link says what to do where nothing is served", async () => {
+  const nowhere = await runCli(["serve", "link", "--database", `${database}.other`]);
+  expect(nowhere).toMatchObject({ exitCode: 1, stdout: "" });
+  expect(nowhere.stderr).toContain("service serve");
+  await platform.stop();
+  const ended = await runCli(["serve", "link", "--database", database]);
+  expect(ended).toMatchObject({ exitCode: 1, stdout: "" });
+  platform = await startPlatformOn(database, 0);
+  expect(platform.ready.sign_in_url).toBeUndefined();
+  expect((await runCli(["serve", "link", "--database", database])).exitCode).toBe(0);
+});
+
+it("a killed platform leaves no link behind that another process could answer", async () => {
+  await platform.kill();
+  const dead = await runCli(["serve", "link", "--database", database, "--json"]);
+  expect(dead.exitCode).toBe(1);
+  expect(JSON.parse(dead.stderr)).toMatchObject({ code: "not_serving" });
+  platform = await startPlatformOn(database, 0);
+});
+
+it("--leak-keys is refused where it could be tampered with on its way", async () => {
+  const flags = ["serve", "--ephemeral", "--port", "0", "--leak-keys", "http://keys.example/"];
+  const refused = await runCli(flags);
+  expect(refused.exitCode).toBe(2);
+  expect(refused.stderr).toContain("https");
+});

@@ -7,7 +7,7 @@ const ROUNDS = 15;
 function time(args, env) {
   const start = process.hrtime.bigint();
   const { status, stderr } = spawnSync(process.execPath, args, { env: { PATH: process.env.PATH, HOME: "/", ...env } });
-  if (status !== 0) throw new Error(`${args.join(" ")}: ${stderr}`);
+  if (status !== 0) throw new Error(`${args.join(" ")}: ${String(stderr)}`);
   return Number(process.hrtime.bigint() - start) / 1e6;
 }
 

@@ -23,7 +23,7 @@ export function formatHelp(command: Command, helper: Help, styles: Styles): stri
   const width = Math.min(helper.helpWidth ?? 80, LONGEST_LINE);
   const isRoot = command.parent === null;
   const sections = [
-    helper.commandDescription(command) + "\n",
+    `${paragraphs(helper.commandDescription(command), width)}\n`,
     section(
       "Examples",
       (EXAMPLES.get(command) ?? []).map((example) => `  ${styles.accent("$")} ${example}`),
@@ -71,6 +71,13 @@ export function formatHelp(command: Command, helper: Help, styles: Styles): stri
       wrapWords(description, room).map((line, i) => `  ${(i === 0 ? term : "").padEnd(termWidth)}  ${line}`.trimEnd()),
     );
   }
+}
+
+function paragraphs(text: string, width: number): string {
+  return text
+    .split("\n")
+    .flatMap((paragraph) => wrapWords(paragraph, width))
+    .join("\n");
 }
 
 function commandGroups(command: Command, helper: Help): [title: string, commands: Command[]][] {

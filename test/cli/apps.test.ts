@@ -49,11 +49,11 @@ describe("service apps", () => {
       "--name",
       "Monthly",
       "--redirect-uri",
-      "https://a.example.com",
-      "https://b.example.com",
+      "https://a.example.com/cb",
+      "https://b.example.com/cb",
     );
     const { stdout } = await service("apps", "list");
-    expect(stdout).toContain(`${id}\tMonthly\thttps://a.example.com https://b.example.com\t`);
+    expect(stdout).toContain(`${id}\tMonthly\thttps://a.example.com/cb https://b.example.com/cb\t`);
     expect(await json("apps", "delete", id!)).toMatchObject({ deleted: true });
     expect((await service("apps", "get", id!)).exitCode).toBe(3);
   });

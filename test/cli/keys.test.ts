@@ -82,7 +82,7 @@ describe("service keys create", () => {
       env: { ...platform.env, SERVICE_API_KEY: String(key) },
     });
     expect(exitCode).toBe(5);
-    expect(stderr).toContain("exceeds_maker");
+    expect(stderr).toContain("lacks: customers:read");
   });
 });
 

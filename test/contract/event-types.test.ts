@@ -18,7 +18,7 @@ describe("subscriptions", () => {
     expect(typesOfSubscription(subscription)).toEqual(types);
     for (const type of EVENT_TYPES) {
       if (typesOfSubscription(subscription).length === 0) continue;
-      expect(matchesSubscriptions([subscription], type)).toBe((types as string[]).includes(type));
+      expect(matchesSubscriptions([subscription], type)).toBe(types.includes(type));
     }
   });
 

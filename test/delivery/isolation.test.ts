@@ -55,7 +55,7 @@ describe("receivers that misbehave", () => {
     const platform = await host();
     const healthy = await receive();
     await endpoint(platform, healthy.url, ["customer.*"]);
-    const baseline = await latencies(platform, healthy, 200);
+    const baseline = await latencies(platform, healthy, 100);
 
     const hanging = await receive(() => {});
     const dripping = await receive((_request, response) => {
@@ -81,9 +81,9 @@ describe("receivers that misbehave", () => {
       // Accepts the connection and never begins TLS.
       await endpoint(platform, `https://127.0.0.1:${(silent.address() as AddressInfo).port}/`, ["order.*"]),
     ]);
-    for (let i = 0; i < 120; i++) await createEvent(platform);
+    for (let i = 0; i < 40; i++) await createEvent(platform);
     await hanging.until(20);
-    const beside = await latencies(platform, healthy, 200);
+    const beside = await latencies(platform, healthy, 100);
     const ended = () =>
       platform.activities.filter((activity) => activity.event === "delivery" && bad.has(activity.endpoint));
     // Every one of the healthy receiver's came while the bad ones' first attempts were still under way.

@@ -49,8 +49,15 @@ export const CALLBACK_PAGE_HEADERS = {
 const CHECK_MARK = `<svg class="sign good" viewBox="0 0 28 28" aria-hidden="true"><path d="M5 15l6 6L23 8"/></svg>`;
 const CROSS = `<svg class="sign bad" viewBox="0 0 28 28" aria-hidden="true"><path d="M7 7l14 14M21 7L7 21"/></svg>`;
 
-/** Shown once the tokens are stored. `facts` are lines such as account and environment; `commands` what to try next. */
-export function successPage(facts: readonly (readonly [string, string])[], commands: readonly string[]): string {
+export interface SuccessPage {
+  /** Lines such as account and environment. */
+  facts: readonly (readonly [name: string, value: string])[];
+  /** What to try next. */
+  commands: readonly string[];
+}
+
+/** Shown once the tokens are stored. */
+export function successPage({ facts, commands }: SuccessPage): string {
   const rows = facts.map(([name, value]) => `<div><dt>${escape(name)}</dt><dd>${escape(value)}</dd></div>`);
   const next = commands.map((command) => `<code>${escape(command)}</code>`);
   return page(

@@ -42,7 +42,7 @@ export async function claimDue(
   const target = await findTarget(tx, endpoint.environment, endpoint.id);
   if (target === undefined) return abandonDeleted(tx, claimant, endpoint, realNow, limit);
   if (target.status === "disabled" || target.clock_held_until > realNow) return NOTHING;
-  return claimAt(tx, claimant, target, realNow + target.clock_offset, limit);
+  return claimAt(tx, claimant, target, realNow, realNow + target.clock_offset, limit);
 }
 
 const NOTHING: Claim = { jobs: [], abandoned: [], full: false, lastDue: 0 };
@@ -52,6 +52,7 @@ export async function claimAt(
   tx: Transaction,
   { dialect, opener, lease }: Claimant,
   target: DeliveryTarget,
+  realNow: number,
   now: number,
   limit: number,
 ): Promise<Claim> {
@@ -67,7 +68,10 @@ export async function claimAt(
   const claim: Claim = { jobs: [], abandoned: [], full: rows.length === limit, lastDue };
   for (const delivery of rows) {
     if (hasEnded(delivery, now)) claim.abandoned.push(abandon(delivery, target.id, lease.token, now, ENDED));
-    else claim.jobs.push({ delivery, token: lease.token, destination, at: now });
+    else {
+      const { token } = lease;
+      claim.jobs.push({ delivery, token, destination, claimedAt: realNow, clockOffset: target.clock_offset });
+    }
   }
   return claim;
 }

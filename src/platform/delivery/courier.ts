@@ -22,8 +22,10 @@ export interface Job {
   delivery: QueuedDelivery;
   token: string;
   destination: Destination;
-  /** When the attempt begins, in the environment's time. */
-  at: number;
+  /** In real time. */
+  claimedAt: number;
+  /** The environment's time is real time and this. */
+  clockOffset: number;
 }
 
 /** A delivery whose attempt is over, to be recorded. */
@@ -58,8 +60,11 @@ export class Courier {
     });
   }
 
-  /** Makes one attempt; `ended` is called once, at the latest when its time limit passes. */
-  attempt(job: Job, ended: (finished: Finished) => void): void {
+  /**
+   * Makes one attempt that begins at a time of the environment; `ended` is called once, at the latest when the time
+   * limit passes.
+   */
+  attempt(job: Job, at: number, ended: (finished: Finished) => void): void {
     const { delivery, destination } = job;
     const payload = Buffer.from(delivery.body);
     const timestamp = Math.floor(this.clock.now() / 1000);
@@ -73,7 +78,7 @@ export class Courier {
     const { origin, pathname, search } = destination.url;
     this.agent.dispatch(
       { origin, path: pathname + search, method: "POST", headers, body: payload },
-      new Attempt(this.clock, (reply) => ended(judge(job, reply, this.random.fraction()))),
+      new Attempt(this.clock, (reply) => ended(judge(job, at, reply, this.random.fraction()))),
     );
   }
 
@@ -84,8 +89,7 @@ export class Courier {
 }
 
 /** What a reply means for its delivery (decisions 5). */
-function judge(job: Job, reply: Reply, fraction: number): Finished {
-  const { delivery, token, destination, at } = job;
+function judge({ delivery, token, destination }: Job, at: number, reply: Reply, fraction: number): Finished {
   const { statusCode, error, durationMs, excerpt, retryAfter } = reply;
   const succeeded = statusCode !== null && statusCode >= 200 && statusCode < 300;
   const gone = statusCode === GONE;

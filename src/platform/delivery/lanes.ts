@@ -1,3 +1,5 @@
+import type { Job } from "./courier.ts";
+
 /** How many attempts may be under way at once. */
 export interface DeliveryLimits {
   perEndpoint: number;
@@ -14,10 +16,17 @@ export interface Lane {
   due: number;
   /** Attempts under way. */
   open: number;
+  /** Attempts that have ended since the last claim: how fast the endpoint is. */
+  ended: number;
+  /** Claimed and not begun, the next one first. */
+  readonly ahead: Job[];
 }
 
-/** An endpoint that has attempts under way is given this many slots or none: claiming costs as much for one. */
-const CLAIM_LEAST = 4;
+/**
+ * Endpoints together get this many more than they have slots for, at most: a few large claims cost far less than many
+ * small ones. Where there are many endpoints, their slots alone make large claims.
+ */
+const AHEAD_MOST = 64;
 
 /** The endpoints that deliveries wait for, and who may begin how many attempts. */
 export class Lanes {
@@ -33,10 +42,25 @@ export class Lanes {
     for (const lane of this.lanes.values()) lane.ready = false;
     for (const { endpointId, environment, due: since } of due) {
       const lane = this.lanes.get(endpointId);
-      if (lane === undefined) this.lanes.set(endpointId, { endpointId, environment, ready: true, due: since, open: 0 });
-      else Object.assign(lane, { ready: true, due: since });
+      if (lane !== undefined) Object.assign(lane, { ready: true, due: since });
+      else {
+        this.lanes.set(endpointId, { endpointId, environment, ready: true, due: since, open: 0, ended: 0, ahead: [] });
+      }
     }
-    for (const [id, lane] of this.lanes) if (!lane.ready && lane.open === 0) this.lanes.delete(id);
+    for (const [id, { ready, open, ahead }] of this.lanes) {
+      if (!ready && open === 0 && ahead.length === 0) this.lanes.delete(id);
+    }
+  }
+
+  all(): Iterable<Lane> {
+    return this.lanes.values();
+  }
+
+  /** The lane of an endpoint for which something was claimed. */
+  of(endpointId: string): Lane {
+    const lane = this.lanes.get(endpointId);
+    if (lane === undefined) throw new Error(`Nothing was claimed for ${endpointId}.`);
+    return lane;
   }
 
   /** Endpoints that are not being served come first; of these, and of the rest, whoever waits longest. */
@@ -46,7 +70,7 @@ export class Lanes {
   }
 
   canClaim(free: number): boolean {
-    for (const lane of this.lanes.values()) if (lane.ready && this.slotsFor(lane, free) > 0) return true;
+    for (const lane of this.lanes.values()) if (lane.ready && this.wantedBy(lane, free) > 0) return true;
     return false;
   }
 
@@ -56,17 +80,13 @@ export class Lanes {
    */
   slotsFor(lane: Lane, free: number): number {
     const share = Math.ceil((free - 2 * lane.open) / 3);
-    const slots = Math.min(this.limits.perEndpoint - lane.open, share, free);
-    return slots < CLAIM_LEAST && lane.open > 0 ? 0 : Math.max(0, slots);
+    return Math.max(0, Math.min(this.limits.perEndpoint - lane.open, share, free));
   }
 
-  /** Counts an attempt as begun; call what it answers when the attempt has ended. */
-  begin(endpointId: string): () => void {
-    const lane = this.lanes.get(endpointId);
-    if (lane === undefined) throw new Error(`Nothing was claimed for ${endpointId}.`);
-    lane.open += 1;
-    return () => {
-      lane.open -= 1;
-    };
+  /** How many deliveries to claim for an endpoint: for its slots, and for those that will soon be free. */
+  wantedBy(lane: Lane, free: number): number {
+    const wanted = this.slotsFor(lane, free) + Math.min(lane.ended, Math.floor(AHEAD_MOST / this.lanes.size));
+    // What is there lasts for a while.
+    return lane.ahead.length * 2 >= wanted ? 0 : wanted - lane.ahead.length;
   }
 }

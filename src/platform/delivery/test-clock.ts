@@ -122,25 +122,26 @@ export class TestClockAdvancer {
       const token = `${this.owner}.${(this.steps += 1)}`;
       const step = await database.write(async (tx) => {
         const disabled = await recordFinished(tx, finished);
-        if (this.stopping) return { disabled, jobs: undefined, ended: [] };
+        if (this.stopping) return { disabled, at: end, jobs: undefined, ended: [] };
         const time = await this.nextTime(tx, environment, end);
         await moveClock(tx, environment, offsetAt(time ?? end), clock.now() + HOLD_MILLISECONDS);
         const lease = { token, until: clock.now() + LEASE_MILLISECONDS };
         if (time === undefined) {
           const ended = await claimEnded(tx, lease, environment, end, END_MOST);
           await recordFinished(tx, ended);
-          return { disabled, jobs: undefined, ended };
+          return { disabled, at: end, jobs: undefined, ended };
         }
-        const { jobs, abandoned } = await this.claim(tx, environment, Math.max(begin, time), lease);
+        const at = Math.max(begin, time);
+        const { jobs, abandoned } = await this.claim(tx, environment, at, lease);
         await recordFinished(tx, abandoned);
-        return { disabled, jobs, ended: abandoned };
+        return { disabled, at, jobs, ended: abandoned };
       });
       reportFinished(report, finished, step.disabled);
       reportFinished(report, step.ended, []);
       count(tally, finished);
       this.assertGoing();
       if (step.jobs === undefined && step.ended.length < END_MOST) return tally;
-      finished = await this.attemptAll(step.jobs ?? []);
+      finished = await this.attemptAll(step.jobs ?? [], step.at);
     }
   }
 
@@ -163,15 +164,15 @@ export class TestClockAdvancer {
       if (limit === 0) break;
       const target = await findTarget(tx, environment, id);
       if (target === undefined) continue;
-      const claim = await claimAt(tx, claimant, target, time, limit);
+      const claim = await claimAt(tx, claimant, target, this.services.clock.now(), time, limit);
       jobs.push(...claim.jobs);
       abandoned.push(...claim.abandoned);
     }
     return { jobs, abandoned };
   }
 
-  private attemptAll(jobs: readonly Job[]): Promise<Finished[]> {
-    const attempt = (job: Job) => new Promise<Finished>((resolve) => this.courier.attempt(job, resolve));
+  private attemptAll(jobs: readonly Job[], at: number): Promise<Finished[]> {
+    const attempt = (job: Job) => new Promise<Finished>((resolve) => this.courier.attempt(job, at, resolve));
     return Promise.all(jobs.map(attempt));
   }
 }

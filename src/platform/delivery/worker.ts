@@ -4,13 +4,14 @@ import { giveBack, hasLapsedLease, queueHeads, releaseAll, releaseLapsed } from 
 import { letGoOfClocks } from "../storage/environments.ts";
 import { claimDue, LEASE_MILLISECONDS } from "./claim.ts";
 import type { Courier, Finished, Job } from "./courier.ts";
+import { type DeliveryLimits, Lanes } from "./lanes.ts";
 import { recordFinished, reportFinished } from "./record.ts";
 import type { SecretOpener } from "./secret-opener.ts";
-import { type DeliveryLimits, Lanes } from "./lanes.ts";
+import { UnderWay } from "./under-way.ts";
 
 /** The queue is looked at this often, whatever wakes come: they may get lost between processes. */
 const POLL_MILLISECONDS = 250;
-/** Turns follow each other no sooner, so that they gather work to share a commit, unless half of all attempts have ended. */
+/** Turns follow each other no sooner, so that work gathers to share a commit, unless nothing else would go on. */
 const TURN_MILLISECONDS = 5;
 const RELEASE_MOST = 500;
 
@@ -20,20 +21,17 @@ const RELEASE_MOST = 500;
  */
 export class DeliveryWorker {
   private readonly services: Services;
-  private readonly courier: Courier;
   private readonly opener: SecretOpener;
-  private readonly limits: DeliveryLimits;
+  private readonly lanes: Lanes;
+  private readonly underWay: UnderWay;
   /** Begins every lease token of this process. */
   private readonly owner: string;
-  private readonly lanes: Lanes;
-  private finished: Finished[] = [];
-  /** Claimed and not yet recorded. */
-  private unsettled = 0;
-  private onWire = 0;
   private claims = 0;
   /** The queue may have changed. */
   private stale = true;
   private lapsed = false;
+  /** Leased and never begun: to be given back. */
+  private unbegun: Job[] = [];
   /** When the next delivery is due that was not yet so, in real time. */
   private nextDue = Infinity;
   private turning = false;
@@ -45,10 +43,9 @@ export class DeliveryWorker {
 
   constructor(services: Services, courier: Courier, opener: SecretOpener, limits: DeliveryLimits) {
     this.services = services;
-    this.courier = courier;
     this.opener = opener;
-    this.limits = limits;
     this.lanes = new Lanes(limits);
+    this.underWay = new UnderWay(courier, this.lanes, services.clock, limits.perProcess, () => this.plan());
     this.owner = Buffer.from(services.random.bytes(12)).toString("base64url");
   }
 
@@ -71,27 +68,30 @@ export class DeliveryWorker {
   /** Claims nothing more; resolves when the attempts under way have ended and are recorded. */
   async stop(): Promise<void> {
     this.unsubscribe();
+    this.underWay.stop();
     await new Promise<void>((resolve) => {
       this.stopped = resolve;
       this.plan();
     });
     this.cancelTimer?.();
+    const leased = [...this.unbegun, ...this.underWay.takeStale()].map(toLease);
+    if (leased.length > 0) await this.services.database.write((tx) => giveBack(tx, leased));
   }
 
   /** Sees to it that the next turn comes: now, soon, or when the queue is to be looked at again. */
   private plan(): void {
     if (this.turning) return;
-    if (this.stopped !== undefined && this.onWire === 0 && this.finished.length === 0) return this.stopped();
-    if (this.finished.length === 0 && !this.canClaim()) return this.setTimer(this.idleMilliseconds(), false);
+    if (this.stopped !== undefined && this.underWay.idle) return this.stopped();
+    if (!this.underWay.hasFinished && !this.canClaim()) return this.setTimer(this.idleMilliseconds(), false);
     const wait = this.lastTurn + TURN_MILLISECONDS - this.services.clock.now();
     // A clock that was set back must not hold everything up.
-    if (wait <= 0 || wait > TURN_MILLISECONDS || this.finished.length * 2 >= this.unsettled) return this.turn();
+    if (wait <= 0 || wait > TURN_MILLISECONDS || this.underWay.hungry) return this.turn();
     this.setTimer(wait, true);
   }
 
   private canClaim(): boolean {
     if (this.stopped !== undefined) return false;
-    return this.stale || this.lanes.canClaim(this.limits.perProcess - this.unsettled);
+    return this.stale || this.lanes.canClaim(this.underWay.free);
   }
 
   private idleMilliseconds(): number {
@@ -126,8 +126,9 @@ export class DeliveryWorker {
           this.services.log.error({ err: error }, "deliveries could not be claimed or recorded");
         }
         this.turning = false;
+        this.stale = true;
         // What could not be recorded is attempted again after the next start.
-        if (this.stopped !== undefined && this.onWire === 0) this.stopped();
+        if (this.stopped !== undefined) this.stopped();
         else this.setTimer(POLL_MILLISECONDS, false);
       },
     );
@@ -135,25 +136,29 @@ export class DeliveryWorker {
 
   private async takeTurn(): Promise<void> {
     const { database, report, clock } = this.services;
+    const { underWay } = this;
     if (this.stale && this.stopped === undefined) await this.look();
-    if (this.finished.length === 0 && !this.lapsed && !this.canClaim()) return;
-    const finished = this.finished;
-    this.finished = [];
-    const token = `${this.owner}.${(this.claims += 1)}`;
+    this.unbegun.push(...underWay.takeStale());
+    const { unbegun } = this;
+    if (!underWay.hasFinished && unbegun.length === 0 && !this.lapsed && !this.canClaim()) return;
+    const { free } = underWay;
+    const finished = underWay.take();
     const unit = async (tx: Transaction) => {
       const disabled = await recordFinished(tx, finished);
+      await giveBack(tx, unbegun.map(toLease));
       if (this.lapsed) await releaseLapsed(tx, clock.now(), this.owner, RELEASE_MOST);
-      return { disabled, ...(await this.claim(tx, token, finished.length)) };
+      return { disabled, ...(await this.claim(tx, free)) };
     };
     const { disabled, abandoned, jobs } = await database.write(unit).catch((error: unknown) => {
-      this.finished.unshift(...finished);
+      underWay.putBack(finished);
       throw error;
     });
-    this.unsettled -= finished.length;
     this.lapsed = false;
+    this.unbegun = [];
     reportFinished(report, finished, disabled);
     reportFinished(report, abandoned, []);
-    if (jobs.length > 0) await this.begin(jobs, token);
+    underWay.settle(finished.length);
+    underWay.add(jobs);
   }
 
   /** Learns which endpoints have deliveries that are due. */
@@ -173,46 +178,31 @@ export class DeliveryWorker {
     this.lapsed = await hasLapsedLease(database, now, this.owner);
   }
 
-  private async claim(tx: Transaction, token: string, settled: number) {
+  private async claim(tx: Transaction, free: number): Promise<{ jobs: Job[]; abandoned: Finished[] }> {
     const { database, clock } = this.services;
     const jobs: Job[] = [];
     const abandoned: Finished[] = [];
     if (this.stopped !== undefined) return { jobs, abandoned };
     const now = clock.now();
+    const token = `${this.owner}.${(this.claims += 1)}`;
     const claimant = {
       dialect: database.dialect,
       opener: this.opener,
       lease: { token, until: now + LEASE_MILLISECONDS },
     };
     for (const lane of this.lanes.ready()) {
-      const free = this.limits.perProcess - this.unsettled + settled - jobs.length;
-      const slots = this.lanes.slotsFor(lane, free);
-      if (slots === 0) continue;
-      const claim = await claimDue(tx, claimant, { environment: lane.environment, id: lane.endpointId }, now, slots);
-      lane.ready = claim.full;
+      const wanted = this.lanes.wantedBy(lane, Math.max(0, free - jobs.length));
+      if (wanted === 0) continue;
+      const claim = await claimDue(tx, claimant, { environment: lane.environment, id: lane.endpointId }, now, wanted);
       jobs.push(...claim.jobs);
       abandoned.push(...claim.abandoned);
-      lane.due = claim.lastDue;
+      Object.assign(lane, { ready: claim.full, due: claim.lastDue, ended: 0 });
     }
     await recordFinished(tx, abandoned);
     return { jobs, abandoned };
   }
+}
 
-  private async begin(jobs: readonly Job[], token: string): Promise<void> {
-    if (this.stopped !== undefined) {
-      await this.services.database.write((tx) => giveBack(tx, token));
-      return;
-    }
-    this.unsettled += jobs.length;
-    for (const job of jobs) {
-      const end = this.lanes.begin(job.destination.endpointId);
-      this.onWire += 1;
-      this.courier.attempt(job, (finished) => {
-        end();
-        this.onWire -= 1;
-        this.finished.push(finished);
-        this.plan();
-      });
-    }
-  }
+function toLease({ delivery, token }: Job): { id: string; token: string } {
+  return { id: delivery.id, token };
 }

@@ -3,7 +3,8 @@ export const HOME = "/account";
 
 /** The page of ours to go on to; anything that leads elsewhere, or is none, leads home. */
 export function localPath(path: string | undefined): string {
-  if (path === undefined || !/^\/(?![/\\])/.test(path)) return HOME;
   const base = "http://local.invalid";
-  return URL.canParse(path, base) && new URL(path, base).origin === base ? path : HOME;
+  // Browsers read //host and /\host as another site.
+  const isLocal = path?.startsWith("/") && URL.canParse(path, base) && new URL(path, base).origin === base;
+  return path !== undefined && isLocal ? path : HOME;
 }

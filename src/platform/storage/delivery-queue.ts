@@ -172,12 +172,13 @@ function rowsOfPlaces(rows: number, columns: number): string {
 }
 
 /** Gives back what was leased and not begun. */
-export async function giveBack(tx: Transaction, token: string): Promise<void> {
-  await tx.run(
-    `UPDATE deliveries SET lease_until = NULL, lease_token = NULL
-     WHERE lease_until IS NOT NULL AND lease_token = $1`,
-    [token],
-  );
+export async function giveBack(tx: Transaction, leased: readonly { id: string; token: string }[]): Promise<void> {
+  for (const { id, token } of leased) {
+    await tx.run("UPDATE deliveries SET lease_until = NULL, lease_token = NULL WHERE id = $1 AND lease_token = $2", [
+      id,
+      token,
+    ]);
+  }
 }
 
 const LAPSED = "lease_until IS NOT NULL AND lease_until < $1 AND substr(lease_token, 1, length($2)) <> $2";

@@ -168,6 +168,17 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
+    name: "35: once the successor was used, its parent ends the family, however early",
+    async run(server) {
+      const first = await obtainTokens(server, "public");
+      const { body: second } = await refreshWith(server, "public", first.refresh_token);
+      const { body: third } = await refreshWith(server, "public", second.refresh_token);
+      expect((await refreshWith(server, "public", first.refresh_token)).body.error).toBe("invalid_grant");
+      expect((await refreshWith(server, "public", third.refresh_token)).body.error).toBe("invalid_grant");
+      expect(await server.works(third.access_token)).toBe(false);
+    },
+  },
+  {
     name: "39: a refresh cannot ask for more",
     async run(server) {
       const proof = newProof();

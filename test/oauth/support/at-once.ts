@@ -6,15 +6,25 @@ import type { JsonReply } from "./authorization-server.ts";
  * Posts the same form so many times at the same moment, over connections that the server has accepted and used before:
  * all requests lie ready when it looks for the first one.
  */
-export async function postAtOnce(url: string, fields: Record<string, string>, times: number): Promise<JsonReply[]> {
+export function postAtOnce(url: string, fields: Record<string, string>, times: number): Promise<JsonReply[]> {
   const { host, pathname } = new URL(url);
   const body = new URLSearchParams(fields).toString();
   const post =
     `POST ${pathname} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/x-www-form-urlencoded\r\n` +
     `Content-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`;
+  return sendAtOnce(url, post, times);
+}
+
+/** The same for GET. */
+export function getAtOnce(url: string, times: number): Promise<JsonReply[]> {
+  const { host, pathname, search } = new URL(url);
+  return sendAtOnce(url, `GET ${pathname}${search} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`, times);
+}
+
+async function sendAtOnce(url: string, request: string, times: number): Promise<JsonReply[]> {
   const sockets = await Promise.all(Array.from({ length: times }, () => openUsed(url)));
   const replies = sockets.map(readReply);
-  for (const socket of sockets) socket.write(post);
+  for (const socket of sockets) socket.write(request);
   return Promise.all(replies);
 }
 
@@ -32,10 +42,10 @@ async function readReply(socket: Socket): Promise<JsonReply> {
   for await (const chunk of socket) chunks.push(chunk as Buffer);
   const text = Buffer.concat(chunks).toString("utf8");
   const body = text.slice(text.indexOf("\r\n\r\n"));
-  const json = body.slice(body.indexOf("{"), body.lastIndexOf("}") + 1);
+  const isJson = /^content-type: application\/json/im.test(text);
   return {
     status: Number(text.slice(9, 12)),
     headers: new Headers(),
-    body: json === "" ? undefined : JSON.parse(json),
+    body: isJson ? JSON.parse(body.slice(body.indexOf("{"), body.lastIndexOf("}") + 1)) : undefined,
   };
 }

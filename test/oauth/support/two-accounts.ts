@@ -22,8 +22,8 @@ export interface PreparedAccount {
   signInUrl: string;
 }
 
-/** A platform with two accounts, each with an owner and full keys. */
-export async function startWithTwoAccounts(): Promise<{
+/** A platform with two accounts, each with an owner and full keys; the second owner's password has the given hash. */
+export async function startWithTwoAccounts({ password = null }: { password?: string | null } = {}): Promise<{
   platform: EmbeddedPlatform;
   accounts: [PreparedAccount, PreparedAccount];
 }> {
@@ -53,7 +53,7 @@ export async function startWithTwoAccounts(): Promise<{
       email,
       email_key: email,
       role: "owner",
-      password: null,
+      password,
       created: now,
     });
     const linkToken = await createLinkToken(tx, tools, { userId: owner, invitation: false, now });

@@ -57,7 +57,15 @@ export const KEYS: Resource<ApiKey> = {
       "created",
       "key",
     ],
-    columns: [ID, NAME, KEY, STATE, { ...SCOPE_COUNT, optional: true }, { ...LAST_USED, optional: true }, CREATED],
+    columns: [
+      ID,
+      NAME,
+      { ...KEY, optional: true },
+      STATE,
+      { ...SCOPE_COUNT, optional: true },
+      { ...LAST_USED, optional: true },
+      CREATED,
+    ],
     details: [ID, NAME, KEY, STATE, SCOPES, ADDRESSES, EXPIRES, LAST_USED, REVOKED, ENVIRONMENT, CREATED_AT],
   },
 };

@@ -5,7 +5,7 @@ import {
   type Wish,
 } from "../../../client/oauth/authorization.ts";
 import { assertSameOrigin, type AuthorizationServer } from "../../../client/oauth/authorization-server.ts";
-import { failurePage, successPage } from "../../../client/oauth/callback-pages.ts";
+import { failurePage, type SuccessPage, successPage } from "../../../client/oauth/callback-pages.ts";
 import { type Callback, type Loopback, openLoopback } from "../../../client/oauth/loopback.ts";
 import type { TokenSet } from "../../../client/oauth/tokens.ts";
 import { CLI_REDIRECT_PATH } from "../../../contract/oauth.ts";
@@ -23,7 +23,7 @@ export interface BrowserSignIn {
   open: boolean;
   wish: Wish;
   /** Stores the tokens; what it answers stands on the page that the browser shows. */
-  keep: (tokens: TokenSet) => Promise<readonly (readonly [string, string])[]>;
+  keep: (tokens: TokenSet) => Promise<SuccessPage>;
 }
 
 /** Signs in through a browser on this machine, which comes back to a port of this process (RFC 8252). */
@@ -70,7 +70,7 @@ async function show(context: Context, server: AuthorizationServer, url: URL, ope
   announce(context, {
     record: { authorization_url: url.href },
     lines: [
-      open ? "Your browser opens to sign you in. If it does not, open this:" : "Open this to sign in:",
+      open ? "Opening your browser to sign in. If nothing opens, use this:" : "Open this to sign in:",
       `  ${address}`,
     ],
   });
@@ -86,8 +86,8 @@ async function finish(
   { authorization, callback, keep }: { authorization: Authorization; callback: Callback; keep: BrowserSignIn["keep"] },
 ): Promise<void> {
   try {
-    const facts = await keep(await finishAuthorization(server, authorization, callback.url));
-    await callback.answer(200, successPage(facts, ["service whoami", "service listen --forward-to localhost:3000"]));
+    const page = await keep(await finishAuthorization(server, authorization, callback.url));
+    await callback.answer(200, successPage(page));
   } catch (error) {
     const denied = callback.url.searchParams.get("error") === "access_denied";
     const [title, reason] = denied

@@ -1,6 +1,7 @@
 import { AuthorizationError } from "../../../client/errors.ts";
 import type { Wish } from "../../../client/oauth/authorization.ts";
 import type { AuthorizationServer } from "../../../client/oauth/authorization-server.ts";
+import type { SuccessPage } from "../../../client/oauth/callback-pages.ts";
 import { revokeToken, type TokenSet } from "../../../client/oauth/tokens.ts";
 import type { Identity } from "../../../contract/schemas/identity.ts";
 import { SCOPES } from "../../../contract/scopes.ts";
@@ -40,7 +41,7 @@ export async function runLogin(flags: LoginFlags, context: Context): Promise<voi
       wish,
       keep: async (tokens) => {
         signedIn = await keep(context, server, place, tokens);
-        return factsOf(signedIn, place);
+        return successPageOf(signedIn, place, context.settings.current_profile);
       },
     });
     if (signedIn !== undefined) await showSignIn(context, place, signedIn);
@@ -70,13 +71,23 @@ async function keep(context: Context, server: AuthorizationServer, place: Place,
   }
 }
 
-function factsOf({ account, user, environment }: Identity, { profile }: Place): [string, string][] {
-  return [
-    ["Account", account.name],
-    ...(user === null ? [] : [["You", user.email] as [string, string]]),
-    ["Environment", environment],
-    ["Profile", profile.value],
-  ];
+function successPageOf(
+  { account, user, environment }: Identity,
+  { profile: { value: profile } }: Place,
+  currentProfile: string,
+): SuccessPage {
+  const flags = `${profile === currentProfile ? "" : ` --profile ${profile}`}${environment === "live" ? " --live" : ""}`;
+  // Listening works in the sandbox only.
+  const next = environment === "live" ? "customers list" : "listen --forward-to localhost:3000";
+  return {
+    facts: [
+      ["Account", account.name],
+      ...(user === null ? [] : [["You", user.email] as const]),
+      ["Environment", environment],
+      ["Profile", profile],
+    ],
+    commands: [`service whoami${flags}`, `service ${next}${flags}`],
+  };
 }
 
 const WORDS: Readonly<Record<string, { message: string; hint: string }>> = {

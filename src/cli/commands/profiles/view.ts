@@ -27,7 +27,7 @@ export function toEntry(settings: Settings, name: string): ProfileEntry {
   };
 }
 
-const KINDS = { api_key: "API key", oauth: "browser sign-in" } as const;
+const KINDS = { api_key: "key", oauth: "browser" } as const;
 
 const NAME: Column<ProfileEntry> = {
   label: "Name",

@@ -13,5 +13,5 @@ export interface Resource<Item extends object> {
 
 /** `an order`, `a customer`. */
 export function withArticle(noun: string): string {
-  return `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
+  return `${/^[aeiou]/i.test(noun) ? "an" : "a"} ${noun}`;
 }

@@ -1,0 +1,197 @@
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Browser } from "../oauth/support/browser.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { type CliResult, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { type Answer, type AuthProxy, startAuthProxy } from "./support/auth-proxy.ts";
+import { decide, loginEnv, signedInPerson, signIn, startLogin, visit } from "./support/running-login.ts";
+
+const TOKEN = "/oauth/token";
+const JSON_TYPE = { "content-type": "application/json" };
+
+let platform: RunningPlatform;
+let person: Browser;
+beforeAll(async () => {
+  platform = await startPlatform();
+  person = await signedInPerson(platform);
+});
+afterAll(() => platform.stop());
+
+let dir: string;
+let proxy: AuthProxy;
+beforeEach(async () => {
+  dir = makeConfigDir();
+  proxy = await startAuthProxy(platform.baseUrl);
+});
+afterEach(() => proxy.close());
+
+const env = () => ({ ...loginEnv(platform, dir), SERVICE_AUTH_URL: proxy.url });
+const login = (...args: string[]) => runCli(["login", "--json", ...args], { env: env() });
+const problemOf = ({ stderr }: CliResult) => JSON.parse(stderr.trim().split("\n").at(-1)!) as Record<string, unknown>;
+
+/** Signs in through the proxy, as far as it goes; gives what the browser saw and how the command ended. */
+async function signInThroughProxy(): Promise<{ page: Awaited<ReturnType<typeof visit>>; result: CliResult }> {
+  const running = await startLogin(["--no-browser"], env());
+  const url = running.announcement.authorization_url!.replace(proxy.url, platform.baseUrl);
+  const answer = await decide(person, url, "approve");
+  answer.searchParams.set("iss", proxy.url);
+  const page = await visit(answer);
+  return { page, result: await running.ended };
+}
+
+/** What the genuine answer becomes. */
+const changed = (change: Record<string, unknown>) => (genuine: Answer) => ({
+  ...genuine,
+  body: JSON.stringify({ ...JSON.parse(genuine.body), ...change }),
+});
+
+describe("a token endpoint", () => {
+  it("that is honest is believed", async () => {
+    const { page, result } = await signInThroughProxy();
+    expect([page.status, result.exitCode]).toEqual([200, 0]);
+  });
+
+  it.each<[string, (genuine: Answer) => Answer | undefined]>([
+    ["a web page", () => ({ body: "<!doctype html><h1>Welcome</h1>", headers: { "content-type": "text/html" } })],
+    ["a redirect", () => ({ status: 302, headers: { location: "https://attacker.example/" }, body: "" })],
+    ["502", () => ({ status: 502, body: "Bad Gateway" })],
+    ["JSON that is cut off", ({ body }) => ({ headers: JSON_TYPE, body: body.slice(0, -20) })],
+    ["null", () => ({ headers: JSON_TYPE, body: "null" })],
+    ["a list", () => ({ headers: JSON_TYPE, body: "[]" })],
+    ["nothing", () => undefined],
+    ["no access token", changed({ access_token: undefined })],
+    ["an access token for two headers", changed({ access_token: "a\r\nX-Injected: 1" })],
+    ["no refresh token", changed({ refresh_token: undefined })],
+    ["no token type", changed({ token_type: undefined })],
+    ["another token type", changed({ token_type: "mac" })],
+    ["an end in words", changed({ expires_in: "soon" })],
+    ["an end in the past", changed({ expires_in: -5 })],
+    ["no end", changed({ expires_in: undefined })],
+    ["a token that does not work", changed({ access_token: "at_nonsense" })],
+  ])("that answers %s signs nobody in, and is said so on both sides", async (_what, answer) => {
+    proxy.intercept(TOKEN, answer);
+    const { page, result } = await signInThroughProxy();
+    expect(page).toMatchObject({ status: 400, text: expect.stringContaining("Signing in failed") });
+    expect([1, 4, 7]).toContain(result.exitCode);
+    expect(result.stdout).toBe("");
+    expect(problemOf(result)["title"]).toMatch(/\w/);
+    expect(existsSync(join(dir, "config.json"))).toBe(false);
+  });
+});
+
+describe("metadata", () => {
+  it.each<[string, (metadata: Record<string, unknown>) => object | string, string]>([
+    [
+      "of another server",
+      (metadata) => ({ ...metadata, issuer: "https://id.example.com" }),
+      "--auth-url https://id.example.com",
+    ],
+    [
+      "whose browser address lies elsewhere",
+      (metadata) => ({ ...metadata, authorization_endpoint: "https://attacker.example/" }),
+      "authorization_endpoint",
+    ],
+    [
+      "whose browser address is no web page",
+      (metadata) => ({ ...metadata, authorization_endpoint: "file:///etc/passwd" }),
+      "authorization_endpoint",
+    ],
+    [
+      "whose token address lies elsewhere",
+      (metadata) => ({ ...metadata, token_endpoint: "https://attacker.example/" }),
+      "token_endpoint",
+    ],
+    ["without a token address", (metadata) => ({ ...metadata, token_endpoint: undefined }), "token_endpoint"],
+    ["that is no JSON", () => "<html>", "not acceptable"],
+    ["that is null", () => "null", "not acceptable"],
+  ])("%s is refused before anything is sent", async (_what, rewrite, words) => {
+    proxy.rewriteMetadata(rewrite);
+    const result = await login("--no-browser");
+    expect(result).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(JSON.stringify(problemOf(result))).toContain(words);
+    expect(proxy.count(TOKEN)).toBe(0);
+  });
+
+  it("is asked of no host over plain http but this machine", async () => {
+    const { exitCode, stderr } = await runCli(["login", "--auth-url", "http://id.example.com"], { env: env() });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("Plain http to id.example.com");
+  });
+});
+
+describe("a device authorization", () => {
+  const DEVICE = "/oauth/device_authorization";
+  const refusal = (error: string) => () => ({ status: 400, headers: JSON_TYPE, body: JSON.stringify({ error }) });
+
+  it("is never polled faster than the server wants, and 5 s slower after slow_down", async () => {
+    proxy.intercept(DEVICE, changed({ interval: 1 }));
+    const polls: number[] = [];
+    const answers = ["authorization_pending", "slow_down", "access_denied"];
+    proxy.intercept(TOKEN, () => refusal(answers[polls.push(performance.now()) - 1]!)());
+    const result = await login("--device");
+    expect(problemOf(result)).toMatchObject({ code: "access_denied" });
+    expect(polls).toHaveLength(3);
+    expect(polls[1]! - polls[0]!).toBeGreaterThan(950);
+    expect(polls[2]! - polls[1]!).toBeGreaterThan(5950);
+  });
+
+  it("goes on after a moment without network", async () => {
+    proxy.intercept(DEVICE, changed({ interval: 1 }));
+    let polls = 0;
+    proxy.intercept(TOKEN, () => (++polls === 1 ? undefined : refusal("access_denied")()));
+    expect(problemOf(await login("--device"))).toMatchObject({ code: "access_denied" });
+    expect(polls).toBe(2);
+  });
+
+  it("stops when the code ends", async () => {
+    proxy.intercept(DEVICE, changed({ interval: 1, expires_in: 2 }));
+    const result = await login("--device");
+    expect(result.exitCode).toBe(1);
+    expect(problemOf(result)).toMatchObject({ code: "expired_token" });
+    expect(proxy.count(TOKEN)).toBeLessThanOrEqual(2);
+  });
+
+  it.each([
+    ["sends people to another host", { verification_uri: "https://attacker.example/device" }],
+    ["gives a code that would redraw the terminal", { user_code: "\u001b[2J" }],
+    ["never ends", { expires_in: -1 }],
+  ])("that %s is refused", async (_what, change) => {
+    proxy.intercept(DEVICE, changed(change));
+    const result = await login("--device");
+    expect(result.exitCode).toBe(1);
+    expect(result.stderr).not.toContain("\u001b");
+    expect(result.stderr).not.toContain("Open");
+    expect(proxy.count(TOKEN)).toBe(0);
+  });
+});
+
+describe("a settings file", () => {
+  it("that is a symbolic link is not written through", async () => {
+    mkdirSync(join(dir, "elsewhere"));
+    const target = join(dir, "elsewhere", "config.json");
+    writeFileSync(target, JSON.stringify({ version: 1, profiles: {} }));
+    symlinkSync(target, join(dir, "config.json"));
+    const { page, result } = await signInThroughProxy();
+    expect(page.status).toBe(400);
+    expect(problemOf(result)).toMatchObject({ code: "settings_file" });
+    expect(readFileSync(target, "utf8")).not.toContain("refresh_token");
+  });
+
+  it("that is damaged is kept, and named before anybody signs in", async () => {
+    writeFileSync(join(dir, "config.json"), '{"version": 1, "prof');
+    const result = await login("--no-browser");
+    expect(problemOf(result)).toMatchObject({ code: "settings_file", detail: expect.stringContaining("mv ") });
+    expect(readFileSync(join(dir, "config.json"), "utf8")).toBe('{"version": 1, "prof');
+  });
+});
+
+it("tokens are never sent to another origin than they were made for", async () => {
+  await signIn(platform, person, dir);
+  const { exitCode, stderr } = await runCli(["customers", "list", "--base-url", proxy.url], {
+    env: { SERVICE_CONFIG_DIR: dir },
+  });
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain(`is for ${platform.baseUrl} and is not sent to ${proxy.url}`);
+  expect(proxy.count("/v1/customers")).toBe(0);
+});

@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Browser } from "../oauth/support/browser.ts";
+import { apiOf } from "../support/api.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { type CliResult, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { loginEnv, signedInPerson, signIn } from "./support/running-login.ts";
+import { edit, readStored, tokensIn } from "./support/stored.ts";
+
+let platform: RunningPlatform;
+let person: Browser;
+beforeAll(async () => {
+  platform = await startPlatform();
+  person = await signedInPerson(platform);
+});
+afterAll(() => platform.stop());
+
+let dir: string;
+beforeEach(() => {
+  dir = makeConfigDir();
+});
+
+const service = (args: readonly string[], env: Record<string, string> = {}, input?: string): Promise<CliResult> =>
+  runCli(args, { env: { SERVICE_CONFIG_DIR: dir, ...env }, ...(input === undefined ? {} : { input }) });
+const statusOf = async (token: string) => (await apiOf(platform.baseUrl, token)("GET", "/v1/me")).status;
+const loginWithKey = (...args: string[]) =>
+  service(["login", "--api-key-stdin", "--base-url", platform.baseUrl, ...args], {}, platform.sandboxKey);
+
+describe("service logout", () => {
+  it("ends the session at the platform, then forgets it", async () => {
+    await signIn(platform, person, dir);
+    const { access_token } = tokensIn(dir);
+    expect(await service(["logout", "--json"])).toEqual({
+      exitCode: 0,
+      stdout: `${JSON.stringify({ signed_out: ["default"], platform_not_told: [] })}\n`,
+      stderr: "",
+    });
+    expect(await statusOf(access_token)).toBe(401);
+    expect(JSON.stringify(readStored(dir))).not.toContain("at_");
+    expect((await service(["whoami"])).exitCode).toBe(4);
+  });
+
+  it("forgets it without the platform too, and says that it was not told", async () => {
+    await signIn(platform, person, dir);
+    edit(dir, { authUrl: "http://127.0.0.1:9" });
+    const { exitCode, stderr } = await service(["logout"]);
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain("http://127.0.0.1:9 could not be told that the session of profile default is over");
+    expect(JSON.stringify(readStored(dir))).not.toContain("rt_");
+  });
+
+  it("does so for every profile and both environments with --all", async () => {
+    await signIn(platform, person, dir);
+    await signIn(platform, person, dir, ["--live"]);
+    await signIn(platform, person, dir, ["--profile", "second"]);
+    const tokens = Object.values(readStored(dir).profiles).flatMap(({ credentials }) =>
+      Object.values(credentials).map(({ access_token }) => access_token),
+    );
+    expect(await Promise.all(tokens.map(statusOf))).toEqual([200, 200, 200]);
+    await service(["logout", "--all"]);
+    expect(await Promise.all(tokens.map(statusOf))).toEqual([401, 401, 401]);
+  });
+});
+
+describe("service login", () => {
+  it("ends the session that it replaces", async () => {
+    await signIn(platform, person, dir);
+    const { access_token: before } = tokensIn(dir);
+    await signIn(platform, person, dir);
+    expect([await statusOf(before), await statusOf(tokensIn(dir).access_token)]).toEqual([401, 200]);
+  });
+});
+
+describe("service whoami", () => {
+  it("says where everything came from", async () => {
+    await signIn(platform, person, dir, ["--profile", "shop"]);
+    const ask = async (env: Record<string, string>, ...args: string[]) =>
+      (JSON.parse((await service(["whoami", "--json", ...args], env)).stdout) as { cli: object }).cli;
+    expect(await ask({}, "--profile", "shop")).toEqual({
+      profile: "shop",
+      profile_source: "--profile",
+      base_url: platform.baseUrl,
+      base_url_source: "profile shop",
+      credential_source: "profile shop",
+      credential_type: "oauth",
+    });
+    expect(await ask({ ...loginEnv(platform, dir), SERVICE_API_KEY: platform.sandboxKey })).toMatchObject({
+      profile_source: "current profile",
+      base_url_source: "SERVICE_BASE_URL",
+      credential_source: "SERVICE_API_KEY",
+      credential_type: "api_key",
+    });
+    expect((await service(["whoami", "--profile", "shop"])).stdout).toContain(
+      "signed_in_by\tthe browser, profile shop\n",
+    );
+  });
+});
+
+describe("service profiles", () => {
+  it("lists them with their accounts and credentials, and no secret", async () => {
+    expect(await service(["profiles", "list", "--json"])).toMatchObject({ exitCode: 0, stdout: "[]\n" });
+    await loginWithKey();
+    await signIn(platform, person, dir, ["--profile", "shop"]);
+    const { stdout } = await service(["profiles", "list", "--json"]);
+    expect(JSON.parse(stdout)).toEqual([
+      {
+        name: "default",
+        current: true,
+        base_url: platform.baseUrl,
+        auth_url: platform.baseUrl,
+        account: { id: platform.ready.account, name: "Default account" },
+        credentials: [{ environment: "sandbox", type: "api_key" }],
+      },
+      expect.objectContaining({
+        name: "shop",
+        current: false,
+        credentials: [{ environment: "sandbox", type: "oauth" }],
+      }),
+    ]);
+    expect((await service(["profiles", "list"])).stdout).toBe(
+      `default\tyes\tDefault account\tsandbox (key)\t${platform.baseUrl}\n` +
+        `shop\tno\tDefault account\tsandbox (browser)\t${platform.baseUrl}\n`,
+    );
+    expect((await service(["profiles", "list", "--quiet"])).stdout).toBe("default\nshop\n");
+  });
+
+  it("uses another one from now on", async () => {
+    await loginWithKey("--profile", "shop");
+    expect((await service(["whoami"])).exitCode).toBe(4);
+    expect((await service(["profiles", "use", "shop"])).exitCode).toBe(0);
+    expect((await service(["whoami"])).stdout).toContain("profile\tshop (from current profile)\n");
+  });
+
+  it("deletes one after it has ended its session; the default is the current one then", async () => {
+    await signIn(platform, person, dir);
+    await signIn(platform, person, dir, ["--profile", "shop"]);
+    await service(["profiles", "use", "shop"]);
+    const token = readStored(dir).profiles["shop"]!.credentials["sandbox"]!.access_token;
+    expect(await service(["profiles", "delete", "shop", "--json"])).toMatchObject({
+      exitCode: 0,
+      stdout: '{"name":"shop","deleted":true}\n',
+    });
+    expect(await statusOf(token)).toBe(401);
+    expect(Object.keys(readStored(dir).profiles)).toEqual(["default"]);
+    expect((await service(["whoami"])).stdout).toContain("profile\tdefault (from current profile)\n");
+  });
+
+  it.each(["use", "delete"])("%s says which ones there are where the name is wrong", async (verb) => {
+    await loginWithKey("--profile", "shop");
+    const { exitCode, stderr } = await service(["profiles", verb, "shpo"]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toBe('Error: There is no profile "shpo"\nProfiles: shop.\n');
+  });
+});

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Browser } from "../oauth/support/browser.ts";
+import { startServer } from "../client/support/scripted-server.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { makeConfigDir, runCli } from "../support/run-cli.ts";
+import { loginEnv, signedInPerson, signIn } from "./support/running-login.ts";
+
+let platform: RunningPlatform;
+let person: Browser;
+beforeAll(async () => {
+  platform = await startPlatform();
+  person = await signedInPerson(platform);
+});
+afterAll(() => platform.stop());
+
+async function status(env: Record<string, string>, ...args: string[]) {
+  const { exitCode, stdout, stderr } = await runCli(["status", "--json", ...args], { env });
+  return { exitCode, stderr, status: JSON.parse(stdout) as Record<string, Record<string, unknown>> };
+}
+
+describe("service status", () => {
+  it("shows that all is well, with a session of the browser", async () => {
+    const dir = makeConfigDir();
+    await signIn(platform, person, dir);
+    const { exitCode, stderr, status: all } = await status({ SERVICE_CONFIG_DIR: dir });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(all).toMatchObject({
+      platform: { base_url: platform.baseUrl, base_url_source: "profile default", reachable: true, problem: null },
+      auth: { auth_url: platform.baseUrl },
+      versions: { api: "2026-11-01", supported: ["2026-11-01"] },
+      clock_ahead_seconds: 0,
+      profile: { name: "default", source: "current profile" },
+      environment: "sandbox",
+      credential: { state: "works", type: "oauth", source: "profile default", problem: null },
+      account: { id: platform.ready.account },
+    });
+    expect(all["platform"]!["latency_ms"]).toBeGreaterThan(0);
+    expect(Date.parse(String(all["credential"]!["expires_at"]))).toBeGreaterThan(Date.now());
+    const { stdout } = await runCli(["status"], { env: { SERVICE_CONFIG_DIR: dir } });
+    expect(stdout).toContain("credential\tBrowser sign-in from profile default works; renews itself, next ");
+  });
+
+  it("exits with 4 where nobody is signed in, and where the key is refused", async () => {
+    const env = loginEnv(platform, makeConfigDir());
+    expect(await status(env)).toMatchObject({ exitCode: 4, status: { credential: { state: "missing" } } });
+    const refused = { ...env, SERVICE_API_KEY: platform.sandboxKey.slice(0, -2) };
+    expect(await status(refused)).toMatchObject({
+      exitCode: 4,
+      status: { credential: { state: "refused", source: "SERVICE_API_KEY" } },
+    });
+  });
+
+  it("exits with 7 where the platform is not reached, and says why", async () => {
+    const { exitCode, status: all } = await status({ ...platform.env, SERVICE_BASE_URL: "http://127.0.0.1:9" });
+    expect(exitCode).toBe(7);
+    expect(all).toMatchObject({
+      platform: {
+        reachable: false,
+        latency_ms: null,
+        problem: expect.stringContaining("Nothing listens at 127.0.0.1:9"),
+      },
+      credential: { state: "unknown" },
+    });
+  });
+
+  it.each([
+    ["behind", 3600, -3600],
+    ["ahead of", -3600, 3600],
+  ])("notices a clock that is an hour %s the platform's", async (words, offset, ahead) => {
+    const server = await startServer((_request, response) => {
+      response.writeHead(200, {
+        "Content-Type": "application/json",
+        Date: new Date(Date.now() + offset * 1000).toUTCString(),
+      });
+      response.end("{}");
+    });
+    const { status: all } = await status({ SERVICE_BASE_URL: server.url });
+    expect(Math.abs(Number(all["clock_ahead_seconds"]) - ahead)).toBeLessThanOrEqual(1);
+    const { stdout } = await runCli(["status"], { env: { SERVICE_BASE_URL: server.url } });
+    expect(stdout).toMatch(new RegExp(`clock\t(1 h|59 min 5\\d s) ${words} the platform's\n`));
+  });
+});

@@ -49,6 +49,8 @@ export async function startService(args = []) {
     "--database",
     join(folder, "platform.db"),
     "--allow-private-targets",
+    "--rate-limit",
+    "0",
   ];
   return startNode([BIN, ...flags, ...args]);
 }

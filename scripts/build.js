@@ -33,8 +33,17 @@ const LAZY = {
 /** What every command needs but `--version`. */
 const CORE = { program: "src/cli/program.ts", "report-failure": "src/cli/report-failure.ts" };
 
+/** One file a command: only that of the command which is named is read. */
+const COMMANDS = Object.fromEntries(
+  [
+    ...readFileSync(join(root, "src/cli/command-table.ts"), "utf8").matchAll(
+      /import\("\.\/(commands\/([a-z-]+)[^"]*)"\)/g,
+    ),
+  ].map(([, path, name]) => [`command-${name}`, `src/cli/${path}`]),
+);
+
 /** Error classes are thrown on one side and recognised on the other: both load the one copy. */
-const SHARED = { "cli-errors": "src/cli/errors.ts", "client-errors": "src/client/errors.ts" };
+const SHARED = { "cli-errors": "src/cli/errors.ts", "client-errors": "src/client/errors.ts", commander: "commander" };
 
 const options = {
   absWorkingDir: root,
@@ -82,11 +91,27 @@ const noExitHook = {
   },
 };
 
+/** A command's module is required: Node would start its loader of ES modules for an import, which takes longer. */
+const requireCommands = {
+  name: "require commands",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^\.\/commands\// }, ({ path, kind, resolveDir }) => {
+      const found = relative(root, join(resolveDir, path));
+      const name = Object.keys(COMMANDS).find((candidate) => COMMANDS[candidate] === found);
+      return kind === "dynamic-import" && name !== undefined ? { path: name, namespace: "command" } : undefined;
+    });
+    onLoad({ filter: /.*/, namespace: "command" }, ({ path }) => ({
+      contents: `module.exports = require("./${path}.cjs");`,
+    }));
+    onResolve({ filter: /.*/, namespace: "command" }, ({ path }) => ({ path, external: true }));
+  },
+};
+
 if (process.argv.includes("--clean")) rmSync(dist, { recursive: true, force: true });
 removeStaleChunks(join(dist, "lazy"));
 
 await Promise.all([
-  build({ ...command, entryPoints: SHARED, ...commonJs }),
+  build({ ...command, entryPoints: SHARED, ...commonJs, plugins: [lateChildProcess] }),
   build({
     ...command,
     entryPoints: { main: "src/cli/main.ts" },
@@ -96,10 +121,10 @@ await Promise.all([
   }),
   build({
     ...command,
-    entryPoints: CORE,
+    entryPoints: { ...CORE, ...COMMANDS },
     ...commonJs,
     external: native,
-    plugins: [linkTo(SHARED, "./", ".cjs"), linkTo(LAZY, "../lazy/", ".js"), lateChildProcess],
+    plugins: [linkTo(SHARED, "./", ".cjs"), linkTo(LAZY, "../lazy/", ".js"), requireCommands],
   }),
   build({
     ...command,

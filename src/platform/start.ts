@@ -14,6 +14,7 @@ import { createAuthenticate } from "./http/authenticate.ts";
 import { createApp } from "./http/app.ts";
 import { registerHealth } from "./http/health.ts";
 import { KeyUsage } from "./key-usage.ts";
+import { RateLimit, type RateLimits } from "./http/rate-limit.ts";
 import { createListenServer } from "./listen/server.ts";
 import { leakReportRoute } from "./leaks/report-route.ts";
 import { SigningKeys } from "./leaks/signing-keys.ts";
@@ -49,6 +50,8 @@ export interface PlatformSettings {
   /** Lets deliveries reach private addresses, and sandbox endpoints be http: for work on one machine. */
   allowPrivateTargets?: boolean;
   deliveryLimits?: DeliveryLimits;
+  /** How often a credential may call; without it as often as it likes. */
+  rateLimits?: RateLimits | undefined;
   /** Resolves the names of endpoints' hosts. */
   lookup?: LookupFunction;
   /** URL or file of the public keys that leak reports are signed with; without it none is taken. */
@@ -103,6 +106,7 @@ export async function startPlatform(settings: PlatformSettings): Promise<Platfor
       },
       targets: { allowPrivate: settings.allowPrivateTargets ?? false, refusalOf: guard.refusalOf },
       baseUrl: "",
+      rateLimit: settings.rateLimits === undefined ? undefined : new RateLimit(clock.now, settings.rateLimits),
     };
     const usage = new KeyUsage(database, clock, settings.log);
     const authenticate = createAuthenticate({ database, vault, now: clock.now, usage });

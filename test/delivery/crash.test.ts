@@ -137,6 +137,25 @@ it("stopped by SIGTERM with 500 deliveries under way or waiting, it exits 0 and 
   await slow.close();
 }, 60_000);
 
+it("stopped while receivers hang, it still exits 0 once their attempts have had their time", async () => {
+  const hanging = await startScriptedReceiver(() => {});
+  for (let i = 0; i < 3; i++) {
+    await platform.api("POST", "/v1/webhook_endpoints", { url: `${hanging.url}/${i}`, events: ["*"] });
+  }
+  await createEvents(() => platform.api, 30);
+  await hanging.until(60);
+  const began = performance.now();
+  expect(await platform.end("SIGTERM")).toBe(0);
+  figure(`SIGTERM with 60 attempts that hang: exit 0 after ${Math.round(performance.now() - began)} ms`);
+  // What was cut off counts as attempted; what was not begun waits.
+  platform = await startChildPlatform({ database });
+  const { data } = (await platform.api("GET", "/v1/deliveries?limit=100&status=pending")).body;
+  expect(data).toHaveLength(90);
+  const counts = data.map((delivery: { attempt_count: number }) => delivery.attempt_count);
+  expect(counts.filter((count: number) => count === 1)).toHaveLength(60);
+  await hanging.close();
+}, 60_000);
+
 it("with the disk full, it answers 503, lives on, and recovers", async () => {
   await platform.end("SIGTERM");
   // Without a listener the signal of the limit that stands in for a full disk would end the process.

@@ -35,14 +35,17 @@ export interface RunningPlatform {
   kill(): Promise<void>;
 }
 
+/** Tests call more often than a rate limit lets a credential. */
+const UNLIMITED = ["--rate-limit", "0"];
+
 /** Starts `service serve` on a database file that outlives it; an empty one only shows its keys at the first start. */
 export function startPlatformOn(database: string, port: number): Promise<RunningPlatform> {
-  return launch(["--database", database, "--port", String(port)]);
+  return launch(["--database", database, "--port", String(port), ...UNLIMITED]);
 }
 
 /** Starts `service serve --ephemeral` on a free port and resolves once it accepts requests. */
 export function startPlatform(args: readonly string[] = []): Promise<RunningPlatform> {
-  return launch(["--ephemeral", "--port", "0", ...args]);
+  return launch(["--ephemeral", "--port", "0", ...(args.includes("--rate-limit") ? [] : UNLIMITED), ...args]);
 }
 
 async function launch(flags: readonly string[]): Promise<RunningPlatform> {

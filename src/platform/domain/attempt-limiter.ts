@@ -35,6 +35,11 @@ export class AttemptLimiter {
     this.keep(name, Math.min(this.burst, this.attemptsOf(name) + 1));
   }
 
+  /** How many are left, fractions included. */
+  left(name: string): number {
+    return this.attemptsOf(name);
+  }
+
   private attemptsOf(name: string): number {
     const bucket = this.buckets.get(name);
     if (bucket === undefined) return this.burst;

@@ -65,6 +65,7 @@ export function createApp(services: Services, authenticate: Authenticate, advanc
   });
   app.addHook("onRequest", (request, reply, done) => {
     void reply.header(HEADERS.requestId, request.id).header(HEADERS.version, LATEST_VERSION);
+    if (services.rateLimit !== undefined) void reply.header(HEADERS.rateLimitPolicy, services.rateLimit.policy);
     void reply.header("Cache-Control", "no-store").header("X-Content-Type-Options", "nosniff");
     done(refuseRequest(request.raw));
   });

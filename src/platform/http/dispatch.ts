@@ -29,8 +29,8 @@ declare module "fastify" {
 }
 
 /**
- * Makes a route of every operation. The order of refusals is the contract's: 401, 403, version, then the request's own
- * mistakes (platform specification 5.4).
+ * Makes a route of every operation. The order of refusals is the contract's: 401, 403, 429, version, then the request's
+ * own mistakes (platform specification 5.4).
  */
 export function registerOperations(
   app: FastifyInstance,
@@ -40,16 +40,22 @@ export function registerOperations(
 ): void {
   const inFlight = new InFlight();
   app.decorateRequest("caller", null);
+  const prove = (request: FastifyRequest) =>
+    authenticate(request.raw).catch((error: unknown) => {
+      if (error instanceof ApiError && error.status === 401) services.rateLimit?.countRefusal(request.raw);
+      throw error;
+    });
   for (const operation of operations) {
     const readQuery = compileQuery(operation.query);
     const checkBody = operation.body === undefined ? undefined : compileCheck(operation.body);
     app.route({
       method: operation.method,
       url: operation.path.replace("{id}", ":id"),
-      onRequest: async (request) => {
-        request.caller = await authenticate(request.raw);
+      onRequest: async (request, reply) => {
+        request.caller = await prove(request);
         if (operation.scope !== null) assertScope(request.caller, operation.scope);
         if (operation.sandboxOnly === true && request.caller.tenant.livemode) throw sandboxOnly(operation);
+        services.rateLimit?.take(request.caller.credential.id, reply);
       },
       handler: async (request, reply) => {
         const caller = request.caller!;

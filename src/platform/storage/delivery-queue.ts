@@ -204,15 +204,18 @@ export async function releaseAll(tx: Transaction): Promise<void> {
 
 /** True while someone holds a lease on one of the environment's deliveries. */
 export async function hasLeased(queries: Queries, environment: number): Promise<boolean> {
-  const sql = "SELECT id FROM deliveries WHERE lease_until IS NOT NULL AND environment = $1 LIMIT 1";
-  return (await queries.get(sql, [environment])) !== undefined;
+  // Leases are few; by the environment they would be looked for among all of its deliveries.
+  const leased = await queries.all<{ environment: number }>(
+    "SELECT environment FROM deliveries WHERE lease_until IS NOT NULL AND lease_until > 0",
+  );
+  return leased.some((row) => row.environment === environment);
 }
 
 /** How many deliveries wait or are under way. */
 export async function countPending(queries: Queries): Promise<number> {
-  const row = await queries.get<{ waiting: number; leased: number }>(
-    `SELECT (SELECT COUNT(*) FROM deliveries WHERE ${WAITING}) AS waiting,
-            (SELECT COUNT(*) FROM deliveries WHERE lease_until IS NOT NULL) AS leased`,
+  const row = await queries.get<{ count: number }>(
+    `SELECT SUM((SELECT COUNT(*) FROM deliveries d WHERE d.environment = v.id AND d.status = 'pending')) AS count
+     FROM environments v`,
   );
-  return (row?.waiting ?? 0) + (row?.leased ?? 0);
+  return row?.count ?? 0;
 }

@@ -82,7 +82,7 @@ export async function endOfLog(queries: Queries, environment: number): Promise<L
   );
   const replay = await queries.get<{ number: number; id: string; after_seq: number }>(
     `SELECT number, id, after_seq FROM replays WHERE environment = $1
-     ORDER BY after_seq DESC, number DESC LIMIT 1`,
+     ORDER BY number DESC LIMIT 1`,
     [environment],
   );
   const seq = event?.seq ?? 0;
@@ -107,7 +107,7 @@ export async function placeInLog(queries: Queries, environment: number, id: stri
 async function lastReplayBefore(queries: Queries, environment: number, seq: number): Promise<number> {
   const row = await queries.get<{ number: number }>(
     `SELECT number FROM replays WHERE environment = $1 AND after_seq < $2
-     ORDER BY after_seq DESC, number DESC LIMIT 1`,
+     ORDER BY number DESC LIMIT 1`,
     [environment, seq],
   );
   return row?.number ?? 0;

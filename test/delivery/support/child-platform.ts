@@ -34,7 +34,17 @@ export async function startChildPlatform({
   env = {},
   keepLines = false,
 }: ChildPlatformOptions): Promise<ChildPlatform> {
-  const flags = ["serve", "--json", "--port", String(port), "--database", database, "--allow-private-targets"];
+  const flags = [
+    "serve",
+    "--json",
+    "--port",
+    String(port),
+    "--database",
+    database,
+    "--allow-private-targets",
+    "--rate-limit",
+    "0",
+  ];
   const child: ChildProcess = spawn(process.execPath, [BIN, ...flags], {
     env: cliEnv(env),
     stdio: ["ignore", "pipe", "pipe"],

@@ -9,6 +9,9 @@ export interface ServeOptions {
   allowPrivateTargets: boolean;
   ephemeral: boolean;
   leakKeys?: string;
+  /** Requests a second; 0 sets no limit. */
+  rateLimit: number;
+  rateBurst?: number;
 }
 
 /** `service serve`: the platform in this process. */
@@ -21,6 +24,8 @@ export function register(program: Command, context: Context): void {
     .option("--database <file>", "SQLite file (default: platform.db under the XDG data folder)")
     .option("--allow-private-targets", "Let webhooks reach private addresses, and sandbox endpoints be http", false)
     .option("--ephemeral", "Use a temporary database that is gone at exit", false)
+    .option("--rate-limit <number>", "Requests a second that a credential may make; 0 sets no limit", parseRate, 100)
+    .option("--rate-burst <number>", "Requests that it may make at once (default: twice the rate)", parseRate)
     .option("--leak-keys <url|file>", "Public keys of the code host that reports leaked keys")
     .addHelpText(
       "after",
@@ -44,6 +49,12 @@ Examples:
       await runLink(link.optsWithGlobals<ServeOptions>(), context);
     });
   addExamples(link, ["service serve link", "service serve link --database ./platform.db"]);
+}
+
+function parseRate(text: string): number {
+  const rate = Number(text);
+  if (/^\d{1,6}(\.\d{1,3})?$/.test(text)) return rate;
+  throw new InvalidArgumentError("A rate is a number such as 100, or 0.5 for one in two seconds.");
 }
 
 function parsePort(text: string): number {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SigningKeysError } from "../../../platform/leaks/signing-keys.ts";
 import { MasterKeyError } from "../../../platform/master-key.ts";
-import { type Platform, startPlatform } from "../../../platform/start.ts";
+import { type Platform, type PlatformSettings, startPlatform } from "../../../platform/start.ts";
 import { StorageOpenError } from "../../../platform/storage/database.ts";
 import type { Context } from "../../context.ts";
 import { InterruptedError, UsageError, UserError } from "../../errors.ts";
@@ -42,10 +42,16 @@ async function start(options: ServeOptions, context: Context, database: string, 
       report: reporter.activity,
       allowPrivateTargets: options.allowPrivateTargets,
       leakKeys: options.leakKeys,
+      rateLimits: rateLimitsOf(options),
     });
   } catch (error) {
     throw explain(error, options);
   }
+}
+
+function rateLimitsOf({ rateLimit, rateBurst }: ServeOptions): PlatformSettings["rateLimits"] {
+  if (rateLimit === 0) return undefined;
+  return { perSecond: rateLimit, burst: Math.max(1, Math.ceil(rateBurst ?? 2 * rateLimit)) };
 }
 
 function refusePublicHost(options: ServeOptions, context: Context): void {

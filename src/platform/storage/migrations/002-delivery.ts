@@ -34,7 +34,7 @@ export const delivery: Migration = {
        number ${sequence}, environment INTEGER NOT NULL REFERENCES environments (id), id ${id} NOT NULL,
        event_id ${id} NOT NULL, event_type TEXT NOT NULL, after_seq ${integer} NOT NULL)`,
     `CREATE UNIQUE INDEX replays_by_id ON replays (environment, id)`,
-    `CREATE INDEX replays_by_place ON replays (environment, after_seq, number)`,
+    `CREATE INDEX replays_by_number ON replays (environment, number)`,
 
     `CREATE INDEX idempotency_keys_by_age ON idempotency_keys (environment, created)`,
   ],

@@ -1,0 +1,59 @@
+import type { IncomingMessage } from "node:http";
+import type { FastifyReply } from "fastify";
+import { parseCredential } from "../../contract/credentials.ts";
+import { HEADERS } from "../../contract/headers.ts";
+import { ApiError } from "../domain/api-error.ts";
+import { addressName, AttemptLimiter } from "../domain/attempt-limiter.ts";
+
+/** How often one credential may call (decisions 9). */
+export interface RateLimits {
+  /** Requests a second, in the long run. */
+  perSecond: number;
+  /** Requests at once. */
+  burst: number;
+}
+
+/** Refused credentials from one address: enough for every mistake, too few for guessing. */
+const REFUSALS = { burst: 100, refillSeconds: 1 };
+
+/** A token bucket for each credential, and one for the refused credentials of each address. */
+export class RateLimit {
+  /** The policy in force, as the IETF's draft 10 writes it. */
+  readonly policy: string;
+  private readonly limits: RateLimits;
+  private readonly requests: AttemptLimiter;
+  private readonly refusals: AttemptLimiter;
+
+  constructor(now: () => number, limits: RateLimits) {
+    this.limits = limits;
+    this.policy = `"default";q=${limits.burst};w=${Math.ceil(limits.burst / limits.perSecond)}`;
+    this.requests = new AttemptLimiter(now, { burst: limits.burst, refillSeconds: 1 / limits.perSecond });
+    this.refusals = new AttemptLimiter(now, REFUSALS);
+  }
+
+  /** Counts a request whose credential is proven and suffices. Throws ApiError `rate_limited`. */
+  take(credentialId: string, reply: FastifyReply): void {
+    const wait = this.requests.take(credentialId);
+    const left = Math.floor(this.requests.left(credentialId));
+    const refill = Math.ceil((this.limits.burst - left) / this.limits.perSecond);
+    void reply.header(HEADERS.rateLimit, `"default";r=${left};t=${refill}`);
+    if (wait > 0) throw tooMany("This credential called too often", wait);
+  }
+
+  /**
+   * Counts a refused credential. What is missing or malformed stays a 401 however often it comes (platform
+   * specification 1); only well-formed ones could be guesses. Throws ApiError `rate_limited`.
+   */
+  countRefusal(request: IncomingMessage): void {
+    const credential = request.headers.authorization?.split(" ").at(-1) ?? "";
+    if (parseCredential(credential) === undefined) return;
+    const wait = this.refusals.take(addressName(request.socket.remoteAddress));
+    if (wait > 0) throw tooMany("Too many refused credentials came from this address", wait);
+  }
+}
+
+function tooMany(why: string, seconds: number): ApiError {
+  return new ApiError("rate_limited", `${why}: try again in ${seconds} s.`, {
+    headers: { "Retry-After": String(seconds) },
+  });
+}

@@ -1,0 +1,115 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Database, Transaction } from "../../src/platform/storage/database.ts";
+import { listDeliveries, removableDeliveries } from "../../src/platform/storage/deliveries.ts";
+import * as queue from "../../src/platform/storage/delivery-queue.ts";
+import { deleteReplays, endOfLog, lastReplayBelow, placeInLog, readLog } from "../../src/platform/storage/event-log.ts";
+import { removableEvents } from "../../src/platform/storage/events.ts";
+import { deleteIdempotencyKeys } from "../../src/platform/storage/idempotency-keys.ts";
+import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
+import { openSqlite } from "../../src/platform/storage/sqlite.ts";
+import { disabledWithWaiting, findTarget } from "../../src/platform/storage/webhook-endpoints.ts";
+
+let folder: string;
+let database: Database;
+/** How the database would carry out what was asked. */
+let plan: string[];
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "service-plans-"));
+  database = await openSqlite({ file: join(folder, "platform.db"), migrations: MIGRATIONS });
+});
+afterAll(async () => {
+  await database.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function explain(sql: string, parameters: Parameters<Database["all"]>[1] = []): Promise<void> {
+  const rows = await database.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, parameters);
+  plan.push(...rows.map(({ detail }) => detail));
+}
+
+/** Asks for the plan instead of running the statement. */
+const explained: Transaction = {
+  get: async (sql, parameters) => {
+    await explain(sql, parameters);
+    return undefined;
+  },
+  all: async (sql, parameters) => {
+    await explain(sql, parameters);
+    return [];
+  },
+  run: async (sql, parameters) => {
+    await explain(sql, parameters);
+    return 1;
+  },
+  wake: () => {},
+};
+
+const lease = { token: "t", until: 1 };
+const page = { environment: 1, before: "dlv_x", limit: 20 };
+const outcome = {
+  id: "dlv",
+  token: "t",
+  status: "pending",
+  next_attempt: 1,
+  at: 1,
+  status_code: null,
+  error: null,
+  duration_ms: 1,
+  response_excerpt: null,
+} as const;
+const list = (filters: { endpointId?: string; eventId?: string; status?: "failed" }) =>
+  listDeliveries(explained, page, { endpointId: undefined, eventId: undefined, status: undefined, ...filters });
+
+const statements: [string, () => Promise<unknown>][] = [
+  ["finding the endpoints that deliveries wait for", () => queue.queueHeads(explained)],
+  ["finding an endpoint's first delivery", () => queue.firstDue(explained, "we")],
+  ["claiming", () => queue.leaseDue(explained, "sqlite", { endpointId: "we", dueAt: 1, limit: 5 }, lease)],
+  ["ending what waited", () => queue.leaseEnded(explained, { environment: 1, id: "we" }, "dlv", 1, 5, lease)],
+  ["recording", () => queue.recordOutcomes(explained, [outcome])],
+  ["finding lapsed leases", () => queue.hasLapsedLease(explained, 1, "o")],
+  ["releasing lapsed leases", () => queue.releaseLapsed(explained, 1, "o", 5)],
+  ["releasing every lease", () => queue.releaseAll(explained)],
+  ["finding leases of an environment", () => queue.hasLeased(explained, 1)],
+  ["counting the queue", () => queue.countPending(explained)],
+  ["listing deliveries", () => list({})],
+  ["listing an endpoint's deliveries", () => list({ endpointId: "we" })],
+  ["listing failed deliveries", () => list({ status: "failed" })],
+  ["listing an endpoint's failed deliveries", () => list({ endpointId: "we", status: "failed" })],
+  ["listing an event's deliveries", () => list({ eventId: "evt" })],
+  ["listing an event's deliveries to an endpoint", () => list({ eventId: "evt", endpointId: "we", status: "failed" })],
+  ["finding old deliveries", () => removableDeliveries(explained, 1, "dlv", 1, 5)],
+  ["finding old events", () => removableEvents(explained, 1, "evt", 5)],
+  ["reading the log", () => readLog(explained, 1, { seq: 1, replay: 0 }, ["order.created", "order.completed"], 10)],
+  ["finding the end of the log", () => endOfLog(explained, 1)],
+  ["finding a place in the log", () => placeInLog(explained, 1, "evt")],
+  ["finding a replay", () => lastReplayBelow(explained, 1, "evt")],
+  ["removing old replays", () => deleteReplays(explained, 1, "evt", 5)],
+  ["finding disabled endpoints", () => disabledWithWaiting(explained, 1, "dlv")],
+  ["removing old keys", () => deleteIdempotencyKeys(explained, 1, 1, 5)],
+  ["finding a target", () => findTarget(explained, 1, "we")],
+];
+
+it.each(statements)("%s reads no table from end to end, and sorts no more than a page", async (_name, ask) => {
+  plan = [];
+  await ask();
+  expect(plan.length).toBeGreaterThan(0);
+  const scans = plan.filter((step) =>
+    /^SCAN (deliveries|events|attempts|replays|idempotency_keys|[dehrw])\b/.test(step),
+  );
+  expect(scans).toEqual([]);
+  // Where a list is merged from several indexes, each yields a page at most.
+  const sorts = plan.filter((step, index) => step.includes("TEMP B-TREE") && !plan[index - 1]!.startsWith("SCAN "));
+  expect(sorts).toEqual([]);
+});
+
+it("finding leases looks at leases alone", async () => {
+  for (const ask of [() => queue.hasLeased(explained, 1), () => queue.hasLapsedLease(explained, 1, "o")]) {
+    plan = [];
+    await ask();
+    expect(plan).toEqual([expect.stringContaining("deliveries_leased")]);
+  }
+});

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { formatCredential } from "../../src/contract/credentials.ts";
+import { apiOf } from "../support/api.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { runCli } from "../support/run-cli.ts";
+
+// One token in more than ten minutes: what a test has used up does not come back while it runs.
+const BURST = 5;
+let platform: RunningPlatform;
+
+beforeAll(async () => {
+  platform = await startPlatform(["--rate-limit", "0.001", "--rate-burst", String(BURST)]);
+});
+afterAll(() => platform.stop());
+
+const call = (key: string | undefined, path = "/v1/me") => apiOf(platform.baseUrl, key)("GET", path);
+
+describe("a credential that calls too often", () => {
+  it("gets 429 and is told when to come back; another credential is not touched", async () => {
+    for (let left = BURST - 1; left >= 0; left--) {
+      const reply = await call(platform.sandboxKey);
+      expect(reply.status).toBe(200);
+      expect(reply.headers.get("ratelimit-policy")).toBe(`"default";q=${BURST};w=5000`);
+      expect(reply.headers.get("ratelimit")).toMatch(new RegExp(`^"default";r=${left};t=\\d+$`));
+    }
+    const refused = await call(platform.sandboxKey);
+    expect(refused).toMatchObject({ status: 429, body: { code: "rate_limited" } });
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(900);
+    expect(refused.headers.get("ratelimit")).toMatch(/r=0/);
+    expect((await call(platform.liveKey)).status).toBe(200);
+  });
+
+  it("still gets 401 and 403 before 429", async () => {
+    expect((await call(undefined)).status).toBe(401);
+    expect((await call(`${platform.sandboxKey}x`)).status).toBe(401);
+    const sandboxOnly = await apiOf(platform.baseUrl, platform.liveKey)("POST", "/v1/events", {});
+    expect(sandboxOnly.status).toBe(403);
+  });
+
+  it("ends the command with 6, and the wait in words", async () => {
+    const { exitCode, stdout, stderr } = await runCli(["customers", "list"], { env: platform.env });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 6, stdout: "" });
+    expect(stderr).toContain("too often");
+  });
+});
+
+describe("refused credentials from one address", () => {
+  it("are 401 a hundred times, then 429; missing and malformed ones stay 401", async () => {
+    const guess = formatCredential("sk_sandbox_", Buffer.alloc(32, 3));
+    const statuses = new Map<number, number>();
+    for (let i = 0; i < 130; i++) {
+      const { status } = await call(guess);
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+    expect(statuses.get(401)).toBeGreaterThanOrEqual(100);
+    expect(statuses.get(429)).toBeGreaterThan(0);
+    expect((await call(undefined)).status).toBe(401);
+    expect((await call("hello")).status).toBe(401);
+  });
+});

@@ -42,8 +42,13 @@ const COMMANDS = Object.fromEntries(
   ].map(([, path, name]) => [`command-${name}`, `src/cli/${path}`]),
 );
 
-/** Error classes are thrown on one side and recognised on the other: both load the one copy. */
-const SHARED = { "cli-errors": "src/cli/errors.ts", "client-errors": "src/client/errors.ts", commander: "commander" };
+/** What must be there once: error classes, thrown in one file and recognised in another, and what keeps state. */
+const SHARED = {
+  "cli-errors": "src/cli/errors.ts",
+  "client-errors": "src/client/errors.ts",
+  commander: "commander",
+  "help-layout": "src/cli/help-layout.ts",
+};
 
 const options = {
   absWorkingDir: root,
@@ -111,7 +116,7 @@ if (process.argv.includes("--clean")) rmSync(dist, { recursive: true, force: tru
 removeStaleChunks(join(dist, "lazy"));
 
 await Promise.all([
-  build({ ...command, entryPoints: SHARED, ...commonJs, plugins: [lateChildProcess] }),
+  build({ ...command, entryPoints: SHARED, ...commonJs, plugins: [linkTo(SHARED, "./", ".cjs"), lateChildProcess] }),
   build({
     ...command,
     entryPoints: { main: "src/cli/main.ts" },

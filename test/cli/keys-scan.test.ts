@@ -68,12 +68,13 @@ describe("service keys scan", () => {
     expect(places(await scan())).toEqual(["a.txt:1", "a.txt:1"]);
   });
 
-  it("counts lines, and finds keys across the pieces in which a large file is read", async () => {
-    const key = newKey();
-    const lines = Array.from({ length: 6000 }, (_, i) => (i % 97 === 0 ? key : "x".repeat(61)));
-    write("large.txt", lines.join("\n"));
-    const expected = lines.flatMap((line, i) => (line === key ? [`large.txt:${i + 1}`] : []));
-    expect(places(await scan())).toEqual(expected);
+  it("counts lines, and finds keys across the pieces of 64 KiB in which a file is read", async () => {
+    const keys = [newKey(), newKey(), newKey()] as const;
+    const upToFirst = "x\n".repeat(32_753);
+    const upToSecond = `y${"x\n".repeat(32_737)}`;
+    write("large.txt", `${upToFirst}${keys[0]}\n${upToSecond}${keys[1]}\n\n${keys[2]}`);
+    expect([upToFirst.length, upToFirst.length + 61 + upToSecond.length]).toEqual([65_536 - 30, 131_072 - 30]);
+    expect(places(await scan())).toEqual(["large.txt:32754", "large.txt:65492", "large.txt:65494"]);
   });
 
   it("skips large binary files, links and .git; looks into small binary files and large text", async () => {

@@ -190,17 +190,24 @@ describe("advancing", () => {
     await slow.close();
   });
 
-  it("waits for attempts that are under way, and makes none of them twice", async () => {
+  it("waits for attempts that are under way, and goes on from what becomes of them", async () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => (release = resolve));
-    const slow = await startScriptedReceiver((_request, response) => void held.then(() => response.end()));
+    const slow = await startScriptedReceiver((_request, response) => {
+      void held.then(() => response.writeHead(500).end());
+    });
     await platform.api("POST", "/v1/webhook_endpoints", { url: slow.url, events: ["*"] });
     await createCustomers(3);
     await slow.until(3);
-    const advancing = advance(DAY);
-    release();
-    expect((await advancing).body.attempted).toBe(0);
+    const advancing = advance(60);
+    const second = await advance(60);
+    expect([second.status, second.body.code]).toEqual([409, "test_clock_advancing"]);
     expect(slow.received).toHaveLength(3);
+    release();
+    expect((await advancing).body).toMatchObject({ attempted: 3, failed: 3, offset_seconds: 60 });
+    const attempts = [...(await attemptsOf()).values()];
+    expect(attempts.map((list) => list.length)).toEqual([2, 2, 2]);
+    expect(slow.received).toHaveLength(6);
     await slow.close();
   });
 

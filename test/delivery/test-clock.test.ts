@@ -199,12 +199,13 @@ describe("advancing", () => {
     await platform.api("POST", "/v1/webhook_endpoints", { url: slow.url, events: ["*"] });
     await createCustomers(3);
     await slow.until(3);
-    const advancing = advance(60);
-    const second = await advance(60);
-    expect([second.status, second.body.code]).toEqual([409, "test_clock_advancing"]);
+    const both = [advance(60), advance(60)];
+    const refused = await Promise.race(both);
+    expect([refused.status, refused.body.code]).toEqual([409, "test_clock_advancing"]);
     expect(slow.received).toHaveLength(3);
     release();
-    expect((await advancing).body).toMatchObject({ attempted: 3, failed: 3, offset_seconds: 60 });
+    const done = (await Promise.all(both)).find(({ status }) => status === 200);
+    expect(done!.body).toMatchObject({ attempted: 3, failed: 3, offset_seconds: 60 });
     const attempts = [...(await attemptsOf()).values()];
     expect(attempts.map((list) => list.length)).toEqual([2, 2, 2]);
     expect(slow.received).toHaveLength(6);

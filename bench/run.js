@@ -1,6 +1,6 @@
 // `npm run bench [part …]`: every performance claim as a ratio against a baseline of the same run.
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { benchApi } from "./api.js";
@@ -37,6 +37,10 @@ if (chosen.length === 0) {
   const machine = `${cpus().length} cores (${cpus()[0].model}), Node ${process.version}, ${process.platform}`;
   const notes =
     "Medians; each ratio is of rounds that alternate with their baseline. Machines drift: trust the ratios.";
+  const limits = readFileSync(join(ROOT, "bench/limits.md"), "utf8");
   const date = new Date().toISOString().slice(0, 10);
-  writeFileSync(join(ROOT, "bench/RESULTS.md"), `# Results\n\n${date}, ${commit}, ${machine}. ${notes}\n\n${table}\n`);
+  writeFileSync(
+    join(ROOT, "bench/RESULTS.md"),
+    `# Results\n\n${date}, ${commit}, ${machine}. ${notes}\n\n${table}\n\n${limits}`,
+  );
 }

@@ -89,8 +89,8 @@ function humanReporter(context: Context): Reporter {
         output.line(`  ${styles.strong("Sign in in a browser")}, once, within 15 minutes:`);
         output.line(`  ${firstAccount.signInUrl}`);
         output.line("");
-        output.line("  Sign in with one of them in another terminal:");
-        output.line(`  $ service login --api-key-stdin --base-url ${baseUrl}`);
+        output.line("  Sign in from another terminal:");
+        output.line(`  $ service login --base-url ${baseUrl}`);
       }
       output.line(dim("  Ctrl-C stops it"));
       output.line("");

@@ -12,7 +12,7 @@ import { recordFinished, reportFinished } from "./record.ts";
 import type { SecretOpener } from "./secret-opener.ts";
 import type { DeliveryLimits } from "./lanes.ts";
 
-/** The hold is renewed at every step; a step lasts as long as an attempt. */
+/** Renewed at every step, which lasts as long as an attempt; the first comes when every lease of others has ended. */
 const HOLD_MILLISECONDS = 2 * LEASE_MILLISECONDS;
 const LOOK_AGAIN_MILLISECONDS = 10;
 const END_MOST = 250;
@@ -78,7 +78,7 @@ export class TestClockAdvancer {
       return {
         object: "test_clock",
         now: formatTimestamp(clock.now() + after),
-        offset_seconds: after / 1000,
+        offset_seconds: Math.floor(after / 1000),
         ...tally,
       };
     } finally {
@@ -91,17 +91,13 @@ export class TestClockAdvancer {
 
   /** Attempts that began before the clock was held belong to the time before. */
   private async untilNobodyElseAttempts(environment: number): Promise<void> {
-    while (await hasLeased(this.services.database, environment)) await this.pause(environment);
-  }
-
-  private async pause(environment: number): Promise<void> {
-    const { clock, database } = this.services;
-    this.assertGoing();
-    await new Promise<void>((resolve) => {
-      clock.after(LOOK_AGAIN_MILLISECONDS, resolve);
-    });
-    const { clock_offset: offset } = await findEnvironment(database, environment);
-    await database.write((tx) => moveClock(tx, environment, offset, clock.now() + HOLD_MILLISECONDS));
+    const { database, clock } = this.services;
+    while (await hasLeased(database, environment)) {
+      this.assertGoing();
+      await new Promise<void>((resolve) => {
+        clock.after(LOOK_AGAIN_MILLISECONDS, resolve);
+      });
+    }
   }
 
   private assertGoing(): void {

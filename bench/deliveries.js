@@ -1,6 +1,6 @@
 // Webhook deliveries: a queue of events through the built platform to a receiver in another process, every attempt
 // durable; against undici posting the same signed bytes to the same receiver. `node bench/run.js deliveries`.
-import { median, startNode, startService, stop } from "./measure.js";
+import { api, median, startNode, startService, stop } from "./measure.js";
 
 const ENDPOINTS = 8;
 const EVENTS = 1_250;
@@ -10,18 +10,6 @@ const ROUNDS = 3;
 const SINGLE_EVENTS = 5_000;
 /** A queue a hundred times as long must drain at the same rate; its endpoints are as many as one environment may have. */
 const LONG = { endpoints: 100, events: Number(process.env.BENCH_LONG_EVENTS ?? 1_000) };
-
-function api({ ready }) {
-  return async (method, path, body) => {
-    const reply = await fetch(ready.base_url + path, {
-      method,
-      headers: { authorization: `Bearer ${ready.sandbox_key}`, "content-type": "application/json" },
-      body: body === undefined ? undefined : JSON.stringify(body),
-    });
-    if (!reply.ok) throw new Error(await reply.text());
-    return reply.json();
-  };
-}
 
 function order(receiver, order) {
   receiver.child.stdin.write(`${JSON.stringify(order)}\n`);

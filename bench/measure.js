@@ -55,6 +55,19 @@ export async function startService(args = []) {
   return startNode([BIN, ...flags, ...args]);
 }
 
+/** Calls a running platform's API with its sandbox key; throws what it refuses. */
+export function api({ ready }) {
+  return async (method, path, body) => {
+    const reply = await fetch(ready.base_url + path, {
+      method,
+      headers: { authorization: `Bearer ${ready.sandbox_key}`, "content-type": "application/json" },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    if (!reply.ok) throw new Error(await reply.text());
+    return reply.json();
+  };
+}
+
 /** Ends a process and waits for it. */
 export async function stop({ child }) {
   if (child.exitCode !== null || child.signalCode !== null) return;

@@ -3,25 +3,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
-import { BIN, median, startNode, startService, stop } from "./measure.js";
+import { api, BIN, median, startNode, startService, stop } from "./measure.js";
 
 const EVENTS = 10_000;
 const BYTES = 1024;
 const ROUNDS = 3;
 const LATENCY_EVENTS = 600;
 const LATENCY_RATE = 200;
-
-function api({ ready }) {
-  return async (method, path, body) => {
-    const reply = await fetch(ready.base_url + path, {
-      method,
-      headers: { authorization: `Bearer ${ready.sandbox_key}`, "content-type": "application/json" },
-      body: body === undefined ? undefined : JSON.stringify(body),
-    });
-    if (!reply.ok) throw new Error(await reply.text());
-    return reply.json();
-  };
-}
 
 /** Makes events whose bodies have 1 KiB. */
 async function storeEvents(call, count) {

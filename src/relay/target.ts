@@ -112,7 +112,6 @@ function checkPort(port: string): string {
 
 function buildUrl(text: string, given: string): URL {
   // The URL parser would drop tabs and line ends, and turn backslashes round, without a word.
-  // oxlint-disable-next-line no-control-regex
   if (!/[\s\\\u0000-\u001f\u007f]/.test(text) && URL.canParse(text)) return new URL(text);
   throw new TargetError("invalid_url", `"${given.slice(0, 80)}" is no address to forward to: write it ${EXAMPLE}`);
 }

@@ -2,8 +2,7 @@
 export interface ApiReply {
   status: number;
   headers: Headers;
-  // The tests look into replies of every shape.
-  // oxlint-disable-next-line typescript/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any -- the tests look into replies of every shape
   body: any;
 }
 

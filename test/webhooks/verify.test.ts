@@ -77,7 +77,7 @@ describe("bad options", () => {
     ["a blank secret", { secrets: " \n" }, "empty_secret"],
     ["an empty secret among others", { secrets: [SECRET, ""] }, "empty_secret"],
     ["an unset secret among others", { secrets: [SECRET, undefined] }, "invalid_secret"],
-    ["a hole in the list", { secrets: [SECRET, , SECRET] }, "invalid_secret"], // oxlint-disable-line no-sparse-arrays
+    ["a hole in the list", { secrets: [SECRET, , SECRET] }, "invalid_secret"], // oxlint-disable-line no-sparse-arrays -- a hole is the case
     ["a number for secrets", { secrets: 5 }, "invalid_secret"],
     ["a Buffer for a secret", { secrets: [Buffer.from(SECRET)] }, "invalid_secret"],
     ["a tolerance that is no number", { tolerance: Number.NaN }, "invalid_tolerance"],

@@ -83,8 +83,7 @@ export function authorizationUrl(
 export interface JsonReply {
   status: number;
   headers: Headers;
-  // The checks look into replies of every shape.
-  // oxlint-disable-next-line typescript/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any -- answers of every shape
   body: any;
 }
 

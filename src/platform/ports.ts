@@ -2,6 +2,8 @@
 export interface Clock {
   /** Unix time in milliseconds. */
   now: () => number;
+  /** Milliseconds from any fixed moment, for durations: goes on evenly when the machine's time is set. */
+  elapsed: () => number;
   /** Calls back once after a delay in milliseconds; the returned function cancels it. Never keeps the process alive. */
   after: (milliseconds: number, callback: () => void) => () => void;
 }

@@ -4,6 +4,7 @@ import type { Clock, Random } from "./ports.ts";
 /** The machine's own clock. */
 export const systemClock: Clock = {
   now: Date.now,
+  elapsed: () => performance.now(),
   after(milliseconds, callback) {
     const timer = setTimeout(callback, milliseconds);
     timer.unref();

@@ -35,7 +35,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   constructor(clock: Clock, ended: (reply: Reply) => void) {
     this.clock = clock;
     this.ended = ended;
-    this.startedAt = clock.now();
+    this.startedAt = clock.elapsed();
     this.cancelDeadline = clock.after(LIMITS.deliverySeconds * 1000, () => this.expire());
   }
 
@@ -80,7 +80,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     if (this.over) return;
     this.over = true;
     this.cancelDeadline();
-    const durationMs = this.clock.now() - this.startedAt;
+    const durationMs = Math.round(this.clock.elapsed() - this.startedAt);
     // The timer may come late; the limit holds all the same.
     const late = durationMs > LIMITS.deliverySeconds * 1000 ? describeTimeout(LIMITS.deliverySeconds) : null;
     const failure = error ?? late;

@@ -44,7 +44,7 @@ export class ListenSession {
     this.settings = settings;
     this.recorder = recorder;
     this.position = settings.position;
-    this.heardAt = services.clock.now();
+    this.heardAt = services.clock.elapsed();
   }
 
   /** Sends the opening frames and then events as they come. */
@@ -75,13 +75,13 @@ export class ListenSession {
   }
 
   private heard(): void {
-    this.heardAt = this.services.clock.now();
+    this.heardAt = this.services.clock.elapsed();
   }
 
   private beat(): void {
     const cancel = this.services.clock.after(LIMITS.heartbeatSeconds * 1000, () => {
       this.stops.splice(this.stops.indexOf(cancel), 1);
-      if (this.services.clock.now() - this.heardAt >= LIMITS.silenceSeconds * 1000) {
+      if (this.services.clock.elapsed() - this.heardAt >= LIMITS.silenceSeconds * 1000) {
         this.socket.terminate();
         return;
       }

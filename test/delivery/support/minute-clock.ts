@@ -12,6 +12,7 @@ export function createMinuteClock(): MinuteClock {
   let waiting: (() => void)[] = [];
   return {
     now: systemClock.now,
+    elapsed: systemClock.elapsed,
     after(milliseconds, callback) {
       if (milliseconds < 60_000) return systemClock.after(milliseconds, callback);
       waiting.push(callback);

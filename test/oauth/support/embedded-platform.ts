@@ -32,6 +32,7 @@ export async function startEmbedded(
   let ahead = 0;
   const clock: Clock = {
     now: () => Date.now() + ahead,
+    elapsed: systemClock.elapsed,
     after: (delay, callback) => systemClock.after(delay, callback),
   };
   const logged: string[] = [];

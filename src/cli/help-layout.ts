@@ -15,6 +15,11 @@ export function addExamples(command: Command, examples: readonly Example[]): Com
   return command;
 }
 
+/** A command's examples, in order. */
+export function examplesOf(command: Command): readonly Example[] {
+  return EXAMPLES.get(command) ?? [];
+}
+
 /**
  * Lays out the help of one command: what it does, examples, usage, commands by group, flags. Commander's own order
  * starts with usage, and people copy examples.
@@ -26,7 +31,7 @@ export function formatHelp(command: Command, helper: Help, styles: Styles): stri
     `${paragraphs(helper.commandDescription(command), width)}\n`,
     section(
       "Examples",
-      (EXAMPLES.get(command) ?? []).map((example) => `  ${styles.accent("$")} ${example}`),
+      examplesOf(command).map((example) => `  ${styles.accent("$")} ${example}`),
     ),
     section("Usage", [`  ${helper.commandUsage(command)}`]),
     section(

@@ -1,0 +1,11 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+
+const script = fileURLToPath(new URL("../../scripts/try-install.js", import.meta.url));
+
+it("the packed package, installed without scripts in an empty folder, does the main job", async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [script, "--ignore-scripts"]);
+  expect(stdout).toContain("installed, served, delivered, verified");
+}, 120_000);

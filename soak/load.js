@@ -1,0 +1,61 @@
+// API load of a soak run: writes as a careful client makes them, and a list of everything that was acknowledged.
+
+/**
+ * Makes customers and completed orders at a rate until told to stop. Every write repeats its Idempotency-Key until there
+ * is an answer. Returns a promise for the keys (`type id`) of all events that acknowledged writes must have caused.
+ */
+export function startLoad({ baseUrl, key, perSecond, workers = 4 }) {
+  const expected = new Set();
+  let running = true;
+  let made = 0;
+  const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+  async function write(path, body, idempotencyKey) {
+    for (;;) {
+      const reply = await fetch(baseUrl + path, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${key}`,
+          "content-type": "application/json",
+          "idempotency-key": idempotencyKey,
+        },
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(20_000),
+      }).catch(() => undefined);
+      const answer = await reply?.json().catch(() => undefined);
+      if (reply?.ok && answer !== undefined) return answer;
+      if (answer !== undefined && reply.status !== 503 && answer.code !== "idempotency_in_flight") {
+        throw new Error(`${path}: ${reply.status} ${JSON.stringify(answer)}`);
+      }
+      await pause(50);
+    }
+  }
+
+  async function work() {
+    while (running) {
+      const round = made++;
+      const began = performance.now();
+      const customer = await write("/v1/customers", { email: `soak-${round}@example.com` }, `customer-${round}`);
+      expected.add(`customer.created ${customer.id}`);
+      const order = await write(
+        "/v1/orders",
+        { amount: round, currency: "EUR", customer: customer.id },
+        `order-${round}`,
+      );
+      expected.add(`order.created ${order.id}`);
+      await write(`/v1/orders/${order.id}/complete`, {}, `complete-${round}`);
+      expected.add(`order.completed ${order.id}`);
+      const wait = (3000 * workers) / perSecond - (performance.now() - began);
+      if (wait > 0) await pause(wait);
+    }
+  }
+
+  const all = Promise.all(Array.from({ length: workers }, work));
+  return {
+    expected,
+    async stop() {
+      running = false;
+      await all;
+    },
+  };
+}

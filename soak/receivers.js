@@ -1,0 +1,60 @@
+// Receivers of a soak run: what they verified is the measure of everything.
+import { createServer } from "node:http";
+import { verify } from "../dist/webhooks/index.js";
+
+/**
+ * Answers deliveries as its mood says, and remembers which verified ones it accepted: `type id` of the object.
+ * A delivery counts when it is verified and answered with 2xx; anything else must come again.
+ */
+export async function startReceiver({ secrets, mood = () => "accept" }) {
+  const accepted = new Map();
+  const refused = [];
+  const server = createServer((request, response) => {
+    const chunks = [];
+    request.on("data", (chunk) => chunks.push(chunk));
+    request.on("error", () => {});
+    request.on("end", () => {
+      let event;
+      try {
+        event = verify({
+          payload: Buffer.concat(chunks),
+          header: request.headers["service-signature"],
+          secrets: secrets(),
+        });
+      } catch (error) {
+        refused.push(error.code);
+        response.writeHead(400).end();
+        return;
+      }
+      answer(event, request, response);
+    });
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${server.address().port}/`,
+    accepted,
+    refused,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+
+  function answer(event, request, response) {
+    switch (mood()) {
+      case "fail":
+        return void response.writeHead(500).end("out of order");
+      case "busy":
+        return void response.writeHead(429, { "Retry-After": "45" }).end();
+      case "reset":
+        return void request.socket.destroy();
+      case "hang":
+        return;
+      default: {
+        const key = `${event.type} ${event.data.object.id}`;
+        accepted.set(key, (accepted.get(key) ?? 0) + 1);
+        response.writeHead(204).end();
+      }
+    }
+  }
+}

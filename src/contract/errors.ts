@@ -44,23 +44,6 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** One invalid field of a request: a JSON pointer into the body, or `?name` for a query parameter. */
-export interface FieldError {
-  pointer: string;
-  code: string;
-  detail: string;
-}
-
-/** An error reply: `application/problem+json` (RFC 9457). Members beyond the named ones depend on the code. */
-export interface Problem {
-  type: string;
-  title: string;
-  status: number;
-  detail: string;
-  code: ErrorCode;
-  request_id: string;
-  errors?: FieldError[];
-  [member: string]: unknown;
-}
+export type { FieldError, Problem } from "./schemas/problem.ts";
 
 export const PROBLEM_MEDIA_TYPE = "application/problem+json";

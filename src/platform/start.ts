@@ -3,6 +3,7 @@ import type { AddressInfo, LookupFunction } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { Activity } from "./activity.ts";
 import { createIdGenerator } from "../contract/ids.ts";
+import { registerDocs } from "./docs/routes.ts";
 import { createDeliveryEngine } from "./delivery/engine.ts";
 import type { DeliveryLimits } from "./delivery/lanes.ts";
 import { createTargetGuard } from "./delivery/target-guard.ts";
@@ -115,6 +116,7 @@ export async function startPlatform(settings: PlatformSettings): Promise<Platfor
     const app = createApp(services, authenticate, engine.advance);
     registerHealth(app, services, metrics);
     registerWeb(app, services);
+    registerDocs(app, services);
     app.register(async (scope) => leakReportRoute(scope, services, leakKeys));
     const adminToken = Buffer.from(random.bytes(32)).toString("base64url");
     adminRoutes(app, services, adminToken);

@@ -1,5 +1,8 @@
-import { connect } from "node:net";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { answerBrokenRequest } from "../../src/platform/http/problem.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { sendRaw } from "../support/raw-http.ts";
@@ -59,6 +62,31 @@ describe("what the HTTP parser refuses is answered as a problem", () => {
     expect(reply.status).toBe(status);
     expect(reply.headers["content-type"]).toMatch(/^application\/problem\+json/);
     expect(JSON.parse(reply.body)).toMatchObject({ status, code, request_id: reply.headers["request-id"] });
+    expect(reply.headers["service-version"]).toMatch(/^\d{4}-\d{2}-\d{2}$/);
+  });
+
+  it("a request that never ends", async () => {
+    const server = createServer({ requestTimeout: 100, connectionsCheckingInterval: 20 }, () => {});
+    server.on("clientError", (error, socket) =>
+      answerBrokenRequest(
+        error as NodeJS.ErrnoException,
+        socket as Socket,
+        "req_06Fv3Tt0q1Yd8mWc5KxLrB",
+        "http://api.test",
+      ),
+    );
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = server.address() as AddressInfo;
+    const reply = await sendRaw(`http://127.0.0.1:${port}`, "POST /v1/customers HTTP/1.1\r\nHost: x\r\n");
+    server.close();
+    expect(reply.status).toBe(408);
+    expect(reply.headers["content-type"]).toBe("application/problem+json");
+    expect(JSON.parse(reply.body)).toMatchObject({
+      type: "http://api.test/problems/request_timeout",
+      status: 408,
+      code: "request_timeout",
+      request_id: "req_06Fv3Tt0q1Yd8mWc5KxLrB",
+    });
   });
 
   it("names http:// to a client that speaks TLS", async () => {

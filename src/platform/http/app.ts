@@ -150,11 +150,13 @@ function nothingHere(routes: readonly Route[], method: string, url: string): Api
       headers: { Allow: allow },
     });
   }
-  const [guess] = nearest(path, [...new Set(routes.map((route) => route.path.replace(":id", "{id}")))]);
+  const [guess] = nearest(path, [...new Set(routes.map((route) => route.path.replace(PATH_PARAMETER, "{$1}")))]);
   const help = guess === undefined ? "" : ` Did you mean ${guess}?`;
   return new ApiError("not_found", `No operation has the path ${path.slice(0, 200)}.${help}`);
 }
 
+const PATH_PARAMETER = /:(\w+)/;
+
 function pathPattern(path: string): RegExp {
-  return new RegExp(`^${path.replace(":id", "[^/]+")}$`);
+  return new RegExp(`^${path.replace(PATH_PARAMETER, "[^/]+")}$`);
 }

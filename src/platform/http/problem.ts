@@ -2,13 +2,17 @@ import type { Socket } from "node:net";
 import type { FastifyError } from "fastify";
 import { ERRORS, type ErrorCode, type Problem, PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
 import { HEADERS } from "../../contract/headers.ts";
+import { LATEST_VERSION } from "../../contract/versions.ts";
 import { ApiError } from "../domain/api-error.ts";
 import { StorageUnavailableError } from "../storage/database.ts";
+
+/** Where the pages are that the `type` of problem documents leads to. */
+export const PROBLEMS_PATH = "/problems";
 
 /** The problem document of an error reply (decisions 8). */
 export function toProblem(error: ApiError, requestId: string, baseUrl: string): Problem {
   return {
-    type: `${baseUrl}/problems/${error.code}`,
+    type: `${baseUrl}${PROBLEMS_PATH}/${error.code}`,
     title: ERRORS[error.code].title,
     status: error.status,
     detail: error.message,
@@ -61,7 +65,7 @@ export function answerBrokenRequest(error: BrokenRequest, socket: Socket, reques
   const body = JSON.stringify(problem);
   socket.end(
     `HTTP/1.1 ${problem.status} ${problem.title}\r\nContent-Type: ${PROBLEM_MEDIA_TYPE}\r\n` +
-      `${HEADERS.requestId}: ${requestId}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+      `${HEADERS.requestId}: ${requestId}\r\n${HEADERS.version}: ${LATEST_VERSION}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
 }
 

@@ -14,6 +14,7 @@ import {
 } from "../../contract/listen.ts";
 import { nearest } from "../../contract/nearest.ts";
 import { PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
+import { LATEST_VERSION } from "../../contract/versions.ts";
 import { ApiError, invalidFields } from "../domain/api-error.ts";
 import { assertScope, type Authenticate } from "../http/authenticate.ts";
 import type { Caller } from "../http/caller.ts";
@@ -160,7 +161,12 @@ function refuse(services: Services, stream: Duplex, error: unknown): void {
   const requestId = services.newId("request", services.clock.now());
   const problem = toProblem(shown, requestId, services.baseUrl);
   const body = JSON.stringify(problem);
-  const headers = { ...shown.headers, [HEADERS.requestId]: requestId, "Content-Type": PROBLEM_MEDIA_TYPE };
+  const headers = {
+    ...shown.headers,
+    [HEADERS.requestId]: requestId,
+    [HEADERS.version]: LATEST_VERSION,
+    "Content-Type": PROBLEM_MEDIA_TYPE,
+  };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   stream.end(
     `HTTP/1.1 ${problem.status} ${problem.title}\r\n${lines.join("")}` +

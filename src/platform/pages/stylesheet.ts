@@ -34,6 +34,11 @@ h2 { font-size: 16px; font-weight: 650; margin: 0 0 4px; }
 p { margin: 0 0 16px; }
 a { color: var(--accent); }
 code { font: 14px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+pre {
+  margin: 12px 0 0; padding: 14px 16px; overflow-x: auto; overflow-wrap: normal;
+  background: var(--page); border: 1px solid var(--line); border-radius: 10px;
+}
+pre, pre code { font-size: 13px; line-height: 1.55; }
 .soft { color: var(--soft); font-size: 14px; }
 section { border-top: 1px solid var(--line); margin-top: 28px; padding-top: 24px; }
 form { margin: 20px 0 0; }

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { ERRORS, type ErrorCode } from "../../src/contract/errors.ts";
+import { apiOf } from "../support/api.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+
+const CODES = Object.keys(ERRORS) as ErrorCode[];
+
+let platform: RunningPlatform;
+
+beforeAll(async () => {
+  platform = await startPlatform();
+});
+afterAll(() => platform.stop());
+
+const open = (path: string) => fetch(new URL(path, platform.baseUrl));
+
+it.each(CODES)("%s has a page with its meaning, cause, remedy and an example", async (code) => {
+  const reply = await open(`/problems/${code}`);
+  const text = await reply.text();
+  expect(reply.status).toBe(200);
+  expect(reply.headers.get("content-type")).toBe("text/html; charset=utf-8");
+  for (const part of [ERRORS[code].title, "Why it happens", "What to do", "application/problem+json"]) {
+    expect(text).toContain(part);
+  }
+  const example = /<pre[^>]*><code>([^<]*)/.exec(text)![1]!.replaceAll(/&#(\d+);/g, (_, n) => String.fromCharCode(n));
+  expect(JSON.parse(example.slice(example.indexOf("{")))).toMatchObject({
+    type: `${platform.baseUrl}/problems/${code}`,
+    status: ERRORS[code].status,
+    code,
+    detail: expect.stringMatching(/\S/),
+  });
+});
+
+it("leads from a refusal to its page", async () => {
+  const refusal = await apiOf(platform.baseUrl, undefined)("GET", "/v1/customers");
+  const page = await fetch(refusal.body.type);
+  expect(page.status).toBe(200);
+  expect(await page.text()).toContain(refusal.body.title);
+});
+
+it("lists every code", async () => {
+  const text = await (await open("/problems")).text();
+  for (const code of CODES) expect(text).toContain(`href="/problems/${code}"`);
+});
+
+it("answers 404 for what is no code, and repeats nothing of it", async () => {
+  for (const name of ["nonsense", "toString", "__proto__", "%3Cscript%3E"]) {
+    const reply = await open(`/problems/${name}`);
+    expect(reply.status).toBe(404);
+    expect(await reply.text()).not.toContain(decodeURIComponent(name));
+  }
+});
+
+it("runs no script and loads nothing", async () => {
+  const policy = (await open("/problems/not_found")).headers.get("content-security-policy");
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).not.toContain("script-src");
+});

@@ -120,6 +120,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/profiles/index.ts"),
   },
   {
+    name: "config",
+    group: SESSION,
+    summary: "Show and change settings",
+    load: () => import("./commands/config/index.ts"),
+  },
+  {
     name: "keys",
     group: SESSION,
     summary: "Make and end API keys; find leaked ones",
@@ -132,6 +138,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/apps/index.ts"),
   },
   { name: "api", group: MORE, summary: "Call any path of the API", load: () => import("./commands/api.ts") },
+  {
+    name: "open",
+    group: MORE,
+    summary: "Open the dashboard, the events or the API's documentation",
+    load: () => import("./commands/open.ts"),
+  },
   { name: "version", group: MORE, summary: "Print versions", load: () => import("./commands/version.ts") },
   {
     name: "help",

@@ -33,6 +33,8 @@ export interface Settings {
   version: typeof SETTINGS_VERSION;
   current_profile: string;
   profiles: Record<string, Profile>;
+  /** False where nobody wants to hear of newer versions. */
+  update_notices?: boolean;
 }
 
 export const SETTINGS_VERSION = 1;

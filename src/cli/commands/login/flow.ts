@@ -1,3 +1,4 @@
+import { whyNoBrowser } from "../../browser-availability.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import type { LoginFlags } from "./index.ts";
@@ -17,13 +18,4 @@ export function chooseFlow({ device, browser, callbackPort }: LoginFlags, contex
   if (browser !== undefined) return { kind: "browser", open: browser };
   const why = callbackPort === undefined ? whyNoBrowser(context) : undefined;
   return why === undefined ? { kind: "browser", open: true } : { kind: "device", why };
-}
-
-function whyNoBrowser({ env, platform, stderr }: Context): string | undefined {
-  if (env["SSH_CONNECTION"] || env["SSH_TTY"] || env["SSH_CLIENT"]) return "over SSH";
-  if (env["CI"]) return "in CI";
-  if (platform === "linux" && !env["DISPLAY"] && !env["WAYLAND_DISPLAY"] && !env["WSL_DISTRO_NAME"]) {
-    return "without a display";
-  }
-  return stderr.isTTY ? undefined : "without a terminal";
 }

@@ -1,0 +1,132 @@
+import { join } from "node:path";
+import { Argument, type Command } from "commander";
+import { nearest } from "../../../contract/nearest.ts";
+import type { Context } from "../../context.ts";
+import { UsageError } from "../../errors.ts";
+import { addExamples } from "../../help-layout.ts";
+import { SETTINGS_FILE } from "../../settings/directory.ts";
+import type { ResourceView } from "../../terminal/view.ts";
+import { CONFIG_KEYS, type ConfigKey } from "./keys.ts";
+
+/** What `--json` prints of a setting. */
+interface Entry {
+  key: string;
+  value: string | boolean;
+  source: string;
+  meaning: string;
+}
+
+const VIEW: ResourceView<Entry> = {
+  noun: "setting",
+  plural: "settings",
+  fields: ["key", "value", "source", "meaning"],
+  columns: [
+    { label: "Setting", text: ({ key }) => key, style: (text, styles) => styles.accent(text) },
+    { label: "Value", text: ({ value }) => String(value), shrinks: true },
+    { label: "From", text: ({ source }) => source },
+    {
+      label: "Meaning",
+      text: ({ meaning }) => meaning,
+      style: (text, styles) => styles.dim(text),
+      shrinks: true,
+      optional: true,
+    },
+  ],
+  details: [],
+};
+
+/** `service config`. */
+export function register(program: Command, context: Context): void {
+  const config = program
+    .command("config")
+    .description(
+      "Show and change settings. A flag goes before the environment, that before what is stored, that before the default. Credentials are no settings: `service login` and `logout` keep them.",
+    );
+  addExamples(config, [
+    "service config list",
+    "service config set base_url https://api.example.com --profile shop",
+    "service config unset base_url",
+  ]);
+  const list = config
+    .command("list")
+    .description("List every setting with its value and where that comes from")
+    .action(() => runList(context));
+  addExamples(list, ["service config list", "service config list --json --jq '.[] | select(.source != \"default\")'"]);
+  const get = config
+    .command("get")
+    .description("Print the value of a setting")
+    .addArgument(keyArgument())
+    .action((key: string) => runGet(key, context));
+  addExamples(get, ["service config get base_url"]);
+  const set = config
+    .command("set")
+    .description("Store a setting")
+    .addArgument(keyArgument())
+    .argument("<value>", "Its new value")
+    .action((key: string, value: string) => runStore(key, value, context));
+  addExamples(set, ["service config set base_url https://api.example.com", "service config set update_notices false"]);
+  const unset = config
+    .command("unset")
+    .description("Go back to the default of a setting")
+    .addArgument(keyArgument())
+    .action((key: string) => runStore(key, undefined, context));
+  addExamples(unset, ["service config unset base_url"]);
+  const path = config
+    .command("path")
+    .description("Print where the settings are stored")
+    .action(() => runPath(context));
+  addExamples(path, ["service config path"]);
+}
+
+function keyArgument(): Argument {
+  return new Argument("<key>", `One of ${Object.keys(CONFIG_KEYS).join(", ")}`);
+}
+
+async function runList(context: Context): Promise<void> {
+  const entries = Object.keys(CONFIG_KEYS).map((key) => entryOf(key, context));
+  await context.output.list(entries, VIEW);
+}
+
+async function runGet(key: string, context: Context): Promise<void> {
+  const entry = entryOf(key, context);
+  if (context.output.json) return await context.output.document(entry);
+  context.output.line(String(entry.value));
+}
+
+/** Stores a value, or forgets it. */
+async function runStore(key: string, text: string | undefined, context: Context): Promise<void> {
+  const { output } = context;
+  const setting = keyNamed(key);
+  // Checked before the file is locked and written.
+  setting.store(text, context.settings, context);
+  await context.updateSettings((settings) => setting.store(text, settings, context));
+  const entry = entryOf(key, context);
+  output.success(
+    text === undefined ? `${key} is ${String(entry.value)} again` : `Set ${key} to ${String(entry.value)}`,
+  );
+  if (text !== undefined && (entry.source.startsWith("SERVICE_") || entry.source.startsWith("--"))) {
+    output.warn(`${entry.source} is set, and goes before what was stored.`);
+  }
+  if (output.json) return await output.document(entry);
+  if (!output.quiet && !output.terminal) output.line(`${key}\t${String(entry.value)}`);
+}
+
+async function runPath({ output, settingsDirectory }: Context): Promise<void> {
+  const path = join(settingsDirectory, SETTINGS_FILE);
+  if (output.json) return await output.document({ path });
+  output.line(path);
+}
+
+function entryOf(key: string, context: Context): Entry {
+  const setting = keyNamed(key);
+  return { key, ...setting.effective(context), meaning: setting.meaning };
+}
+
+function keyNamed(name: string): ConfigKey {
+  const key = Object.hasOwn(CONFIG_KEYS, name) ? CONFIG_KEYS[name] : undefined;
+  if (key !== undefined) return key;
+  const [guess] = nearest(name.replaceAll("-", "_"), Object.keys(CONFIG_KEYS));
+  throw new UsageError(`There is no setting "${name}"`, {
+    hint: guess === undefined ? `Settings: ${Object.keys(CONFIG_KEYS).join(", ")}.` : `Did you mean ${guess}?`,
+  });
+}

@@ -1,0 +1,108 @@
+import { parseBaseUrl } from "../../../client/base-url.ts";
+import type { Context } from "../../context.ts";
+import { UsageError, UserError } from "../../errors.ts";
+import { DEFAULT_BASE_URL, resolvePlace } from "../../settings/connection.ts";
+import { DEFAULT_PROFILE, type Profile, profileNamed, type Settings, withProfile } from "../../settings/profiles.ts";
+import { updateNotices } from "../../settings/update-notices.ts";
+
+/** The value in effect, and what it comes from: `--base-url`, `SERVICE_BASE_URL`, `profile shop`, `default`. */
+interface Effective {
+  value: string | boolean;
+  source: string;
+}
+
+/** A setting that `service config` shows and changes. None of them is a secret. */
+export interface ConfigKey {
+  meaning: string;
+  /** For completion. */
+  values?: readonly string[];
+  effective(context: Context): Effective;
+  /** Puts a value into the settings, or the default where there is none. Throws UserError for one that cannot be. */
+  store(text: string | undefined, settings: Settings, context: Context): Settings;
+}
+
+/** Every setting, in the order in which they are listed. */
+export const CONFIG_KEYS: Readonly<Record<string, ConfigKey>> = {
+  profile: {
+    meaning: "Profile that commands use",
+    effective: (context) => fromPlace(context, "profile"),
+    store(text = DEFAULT_PROFILE, settings) {
+      if (text !== DEFAULT_PROFILE && profileNamed(settings, text) === undefined) {
+        const names = Object.keys(settings.profiles);
+        throw new UserError(`There is no profile "${text}"`, {
+          hint: names.length === 0 ? "None is stored yet: service login" : `Profiles: ${names.join(", ")}.`,
+          code: "no_profile",
+        });
+      }
+      return { ...settings, current_profile: text };
+    },
+  },
+  base_url: {
+    meaning: "Address of the platform's API, for the profile",
+    effective: (context) => fromPlace(context, "baseUrl"),
+    store: (text = DEFAULT_BASE_URL, settings, context) =>
+      changeProfile(settings, context, (profile) => {
+        const base_url = address(text, context);
+        // Usually one server is both.
+        return profile.auth_url === profile.base_url ? { base_url, auth_url: base_url } : { base_url };
+      }),
+  },
+  auth_url: {
+    meaning: "Address of its OAuth server, for the profile",
+    effective: (context) => fromPlace(context, "authUrl"),
+    store: (text, settings, context) =>
+      changeProfile(settings, context, ({ base_url }) => ({
+        auth_url: text === undefined ? base_url : address(text, context),
+      })),
+  },
+  update_notices: {
+    meaning: "Say once a day when there is a newer version",
+    values: ["true", "false"],
+    effective: ({ env, settings }) => updateNotices(env, settings),
+    store(text, settings) {
+      const { update_notices: _, ...rest } = settings;
+      return text === undefined ? rest : { ...rest, update_notices: parseBoolean(text) };
+    },
+  },
+};
+
+function fromPlace({ globals, env, settings }: Context, member: "profile" | "baseUrl" | "authUrl"): Effective {
+  const { value, name } = resolvePlace({ flags: globals, env, settings })[member];
+  return { value, source: name };
+}
+
+function address(text: string, { globals: { insecure } }: Context): string {
+  return parseBaseUrl(text, { insecure }).href.replace(/\/$/, "");
+}
+
+function parseBoolean(text: string): boolean {
+  if (text === "true" || text === "false") return text === "true";
+  throw new UsageError(`"${text}" is neither true nor false`);
+}
+
+/** Stored credentials go to the addresses that they were stored with: those stay as long as the credentials do. */
+function changeProfile(
+  settings: Settings,
+  { globals, env }: Context,
+  change: (profile: Profile) => Partial<Pick<Profile, "base_url" | "auth_url">>,
+): Settings {
+  const name = resolvePlace({ flags: globals, env, settings }).profile.value;
+  const before: Profile = profileNamed(settings, name) ?? {
+    base_url: DEFAULT_BASE_URL,
+    auth_url: DEFAULT_BASE_URL,
+    credentials: {},
+  };
+  const after = { ...before, ...change(before) };
+  const isSame = after.base_url === before.base_url && after.auth_url === before.auth_url;
+  if (!isSame && Object.keys(before.credentials).length > 0) {
+    const flag = name === DEFAULT_PROFILE ? "" : ` --profile ${name}`;
+    throw new UserError(
+      `Profile "${name}" is signed in to ${before.base_url}, and its credentials are for there alone`,
+      {
+        hint: `Keep both: service login --profile NAME --base-url ${after.base_url}. Or give it up first: service logout${flag}`,
+        code: "profile_in_use",
+      },
+    );
+  }
+  return withProfile(settings, name, after);
+}

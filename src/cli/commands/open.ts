@@ -1,0 +1,41 @@
+import { Argument, type Command } from "commander";
+import { parseBaseUrl, urlOf } from "../../client/base-url.ts";
+import { whyNoBrowser } from "../browser-availability.ts";
+import type { Context } from "../context.ts";
+import { addExamples } from "../help-layout.ts";
+import { resolvePlace } from "../settings/connection.ts";
+
+/** Path and fragment of each page below the base URL. */
+const PAGES = {
+  dashboard: { path: "/dashboard", hash: "" },
+  events: { path: "/dashboard", hash: "#/events" },
+  docs: { path: "/docs", hash: "" },
+} as const;
+
+type Page = keyof typeof PAGES;
+
+/** `service open`. */
+export function register(program: Command, context: Context): void {
+  const open = program
+    .command("open")
+    .description("Print the URL of a page of the platform, and open it in the browser where there is one.")
+    .addArgument(new Argument("[page]", "What to open").choices(Object.keys(PAGES)).default("dashboard"))
+    .option("--no-browser", "Print the URL; open nothing")
+    .action((page: Page, flags: { browser: boolean }) => runOpen(page, flags, context));
+  addExamples(open, ["service open", "service open events", "service open docs --no-browser"]);
+}
+
+async function runOpen(page: Page, { browser }: { browser: boolean }, context: Context): Promise<void> {
+  const { output, globals, env, settings } = context;
+  const { baseUrl } = resolvePlace({ flags: globals, env, settings });
+  const url = urlOf(parseBaseUrl(baseUrl.value, globals), PAGES[page].path);
+  url.hash = PAGES[page].hash;
+  const reason = browser ? whyNoBrowser(context) : undefined;
+  // The URL first: it is of use whatever becomes of the browser.
+  if (!output.json) output.line(url.href);
+  const opened = browser && reason === undefined && (await context.openBrowser(url.href));
+  if (output.json) return await output.document({ page, url: url.href, opened });
+  if (opened) output.note("Opened in your browser.");
+  else if (browser)
+    output.note(`No browser was opened${reason === undefined ? "" : ` ${reason}`}: open the URL yourself.`);
+}

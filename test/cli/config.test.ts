@@ -1,0 +1,119 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type CliResult, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { runInTerminal } from "../support/terminal.ts";
+
+interface Entry {
+  key: string;
+  value: string | boolean;
+  source: string;
+}
+
+/** A person with a settings folder of their own. */
+function person(env: Record<string, string> = {}): (...args: string[]) => Promise<CliResult> {
+  const folder = makeConfigDir();
+  return (...args) => runCli(args, { env: { SERVICE_CONFIG_DIR: folder, ...env } });
+}
+
+async function sourceOf(run: ReturnType<typeof person>, key: string, ...flags: string[]): Promise<[unknown, string]> {
+  const { stdout } = await run("config", "list", "--json", ...flags);
+  const { value, source } = (JSON.parse(stdout) as Entry[]).find((entry) => entry.key === key)!;
+  return [value, source];
+}
+
+describe("service config", () => {
+  it("takes each setting from the flag, the environment, the profile, the default, in that order", async () => {
+    const run = person();
+    expect(await sourceOf(run, "base_url")).toEqual(["http://127.0.0.1:4010", "default"]);
+    await run("config", "set", "base_url", "https://one.example");
+    expect(await sourceOf(run, "base_url")).toEqual(["https://one.example", "profile default"]);
+    expect(await sourceOf(run, "auth_url")).toEqual(["https://one.example", "profile default"]);
+    expect(await sourceOf(run, "base_url", "--base-url", "https://two.example")).toEqual([
+      "https://two.example",
+      "--base-url",
+    ]);
+    const other = person({ SERVICE_BASE_URL: "https://three.example" });
+    await other("config", "set", "base_url", "https://one.example");
+    expect(await sourceOf(other, "base_url")).toEqual(["https://three.example", "SERVICE_BASE_URL"]);
+  });
+
+  it("prints one value, a tab-separated list, and a table on a terminal", async () => {
+    const run = person();
+    expect(await run("config", "get", "base_url")).toEqual({
+      exitCode: 0,
+      stdout: "http://127.0.0.1:4010\n",
+      stderr: "",
+    });
+    expect((await run("config", "list")).stdout.split("\n")[1]).toMatch(
+      /^base_url\thttp:\/\/127\.0\.0\.1:4010\tdefault\t/,
+    );
+    const session = runInTerminal(["config", "list"]);
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toMatch(/^SETTING +VALUE +FROM/);
+  });
+
+  it("goes back to the default", async () => {
+    const run = person();
+    await run("config", "set", "update_notices", "false");
+    expect(await sourceOf(run, "update_notices")).toEqual([false, "settings file"]);
+    expect((await run("config", "unset", "update_notices")).exitCode).toBe(0);
+    expect(await sourceOf(run, "update_notices")).toEqual([true, "default"]);
+    await run("config", "set", "auth_url", "https://sign-in.example");
+    await run("config", "set", "base_url", "https://api.example");
+    expect(await sourceOf(run, "auth_url")).toEqual(["https://sign-in.example", "profile default"]);
+    await run("config", "unset", "auth_url");
+    expect(await sourceOf(run, "auth_url")).toEqual(["https://api.example", "profile default"]);
+  });
+
+  it("says where the file lies", async () => {
+    const folder = makeConfigDir();
+    const { stdout } = await runCli(["config", "path"], { env: { SERVICE_CONFIG_DIR: folder } });
+    expect(stdout).toBe(`${join(folder, "config.json")}\n`);
+  });
+
+  it.each([
+    [["set", "base_url", "http://example.com"], "clear text"],
+    [["set", "base_url", "nonsense"], "is not a URL"],
+    [["set", "update_notices", "maybe"], "neither true nor false"],
+    [["get", "base-ur"], "Did you mean base_url?"],
+    [["get", "api_key"], 'There is no setting "api_key"'],
+    [["get", "constructor"], 'There is no setting "constructor"'],
+  ])("refuses %j", async (args, reason) => {
+    const { exitCode, stdout, stderr } = await person()("config", ...args);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toContain(reason);
+  });
+
+  it("refuses a profile that does not exist", async () => {
+    const { exitCode, stderr } = await person()("config", "set", "profile", "shop");
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('There is no profile "shop"');
+  });
+
+  it("does not move credentials to another address", async () => {
+    const folder = makeConfigDir();
+    const address = "https://one.example";
+    const credentials = { sandbox: { type: "api_key", api_key: "sk_sandbox_x" } };
+    const profiles = { default: { base_url: address, auth_url: address, credentials } };
+    writeFileSync(join(folder, "config.json"), JSON.stringify({ version: 1, profiles }), { mode: 0o600 });
+    for (const key of ["base_url", "auth_url"]) {
+      const { exitCode, stdout, stderr } = await runCli(["config", "set", key, "https://two.example"], {
+        env: { SERVICE_CONFIG_DIR: folder },
+      });
+      expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+      expect(stderr).toContain("its credentials are for there alone");
+    }
+    expect(readFileSync(join(folder, "config.json"), "utf8")).not.toContain("two.example");
+  });
+
+  it("warns where a variable goes before what was stored", async () => {
+    const { stderr } = await person({ SERVICE_BASE_URL: "https://three.example" })(
+      "config",
+      "set",
+      "base_url",
+      "https://one.example",
+    );
+    expect(stderr).toBe("Warning: SERVICE_BASE_URL is set, and goes before what was stored.\n");
+  });
+});

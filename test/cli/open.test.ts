@@ -1,0 +1,51 @@
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { makeConfigDir, runCli } from "../support/run-cli.ts";
+import { runInTerminal } from "../support/terminal.ts";
+
+describe("service open", () => {
+  it.each([
+    [[], "http://127.0.0.1:4010/dashboard"],
+    [["dashboard"], "http://127.0.0.1:4010/dashboard"],
+    [["events"], "http://127.0.0.1:4010/dashboard#/events"],
+    [["docs", "--base-url", "https://example.com/platform"], "https://example.com/platform/docs"],
+  ])("%j prints the URL", async (args, url) => {
+    expect(await runCli(["open", ...args])).toEqual({ exitCode: 0, stdout: `${url}\n`, stderr: "" });
+  });
+
+  it("says with --json whether a browser opened", async () => {
+    expect(JSON.parse((await runCli(["open", "docs", "--json"])).stdout)).toEqual({
+      page: "docs",
+      url: "http://127.0.0.1:4010/docs",
+      opened: false,
+    });
+  });
+
+  it("knows its pages", async () => {
+    const { exitCode, stderr } = await runCli(["open", "dashbord"]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("dashboard, events, docs");
+  });
+
+  it("prints the URL on a terminal too, and says why nothing opened", async () => {
+    const session = runInTerminal(["open"], { env: { SSH_TTY: "/dev/pts/1" } });
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toBe(
+      "http://127.0.0.1:4010/dashboard\nNo browser was opened over SSH: open the URL yourself.\n",
+    );
+  });
+
+  it("hands the URL to the browser of a desktop", async () => {
+    const folder = makeConfigDir();
+    const opener = join(folder, "xdg-open");
+    writeFileSync(opener, `#!/bin/sh\nprintf '%s' "$1" > "${folder}/opened"\n`);
+    chmodSync(opener, 0o700);
+    const session = runInTerminal(["open", "events"], {
+      env: { DISPLAY: ":0", PATH: `${folder}:${process.env["PATH"]}` },
+    });
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toContain("Opened in your browser.");
+    expect(readFileSync(join(folder, "opened"), "utf8")).toBe("http://127.0.0.1:4010/dashboard#/events");
+  });
+});

@@ -6,6 +6,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    globalSetup: ["test/support/temporary-root.ts"],
     pool: "forks",
     maxWorkers: 2,
     reporters: ["default", new ClosingLine()],

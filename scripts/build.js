@@ -7,6 +7,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync 
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { thirdPartyLicenses } from "./third-party-licenses.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = join(root, "dist");
@@ -57,6 +58,7 @@ const options = {
   target: "node20.19",
   legalComments: "none",
   logLevel: "warning",
+  metafile: true,
 };
 const command = {
   ...options,
@@ -115,7 +117,7 @@ const requireCommands = {
 if (process.argv.includes("--clean")) rmSync(dist, { recursive: true, force: true });
 removeStaleChunks(join(dist, "lazy"));
 
-await Promise.all([
+const builds = await Promise.all([
   build({ ...command, entryPoints: SHARED, ...commonJs, plugins: [linkTo(SHARED, "./", ".cjs"), lateChildProcess] }),
   build({
     ...command,
@@ -152,6 +154,7 @@ execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "--project", 
   stdio: "inherit",
 });
 writeDeclarations(join(dist, "webhooks"));
+writeFileSync(join(dist, "third-party-licenses.txt"), thirdPartyLicenses(root, builds));
 
 /** Leaves imports of the listed modules to run time, as files of their own beside this one. */
 function linkTo(modules, folder, extension) {

@@ -33,8 +33,8 @@ export function makeConfigDir(): string {
  * unless the test names one.
  */
 export function cliEnv(env: CliOptions["env"] = {}): Record<string, string> {
-  const { PATH, NODE_V8_COVERAGE } = inherited;
-  const whole = { PATH, NODE_V8_COVERAGE, HOME: tmpdir(), SERVICE_CONFIG_DIR: makeConfigDir(), ...env };
+  const { PATH, NODE_V8_COVERAGE, TMPDIR } = inherited;
+  const whole = { PATH, NODE_V8_COVERAGE, TMPDIR, HOME: tmpdir(), SERVICE_CONFIG_DIR: makeConfigDir(), ...env };
   return Object.fromEntries(Object.entries(whole).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 

@@ -25,7 +25,7 @@ process.stdout.write(
     "Made from the program by `npm run docs`. Flags and JSON are a contract; the wording of human output is not.",
     COMMANDS.map(({ name, summary }) => `- [\`${name}\`](#service-${name}): ${summary}`).join("\n"),
     "## Flags that every command takes",
-    flagTable(program.options),
+    flagTable(program.options.filter(({ hidden }) => !hidden)),
     ...sections,
     ...Object.entries(TOPICS).map(([topic, text]) => `## Topic: ${topic}\n\n\`\`\`text\n${text.trim()}\n\`\`\``),
   ].join("\n\n")}\n`,

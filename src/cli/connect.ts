@@ -2,7 +2,9 @@ import { parseBaseUrl } from "../client/base-url.ts";
 import { type Client, createClient, type CredentialSource } from "../client/http.ts";
 import type { ProxySettings } from "../client/proxy-settings.ts";
 import type { Context } from "./context.ts";
-import { UserError } from "./errors.ts";
+import { showRequest } from "./dry-run.ts";
+import { EXIT_CODES, SilentExit, UserError } from "./errors.ts";
+import type { Output } from "./terminal/output.ts";
 
 /** A client whose waits show a spinner and whose attempts show with --debug. */
 export function connect(context: Context, baseUrl: string, credential: string | CredentialSource | undefined): Client {
@@ -25,9 +27,25 @@ export function connect(context: Context, baseUrl: string, credential: string | 
         }
       : {}),
   });
+  if (context.globals.dryRun) return dryRunClient(client, output);
   return {
     baseUrl: client.baseUrl,
     request: (request) => output.spinner.during(`Waiting for ${client.baseUrl.host}`, client.request(request)),
+  };
+}
+
+/** Reads as ever, and ends the command at the first request that would change something. */
+function dryRunClient(client: Client, output: Output): Client {
+  let shown: Promise<void> | undefined;
+  return {
+    baseUrl: client.baseUrl,
+    async request(call) {
+      if (call.method === "GET") return await client.request(call);
+      // Work that goes on side by side shows its first request only.
+      shown ??= showRequest(output, client.baseUrl, call);
+      await shown;
+      throw new SilentExit(EXIT_CODES.ok);
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { dryRunOption } from "./dry-run.ts";
 
 /** Flags that every command takes, before or after its name. */
 export interface GlobalOptions {
@@ -14,6 +15,7 @@ export interface GlobalOptions {
   debug: boolean;
   quiet: boolean;
   insecure: boolean;
+  dryRun: boolean;
 }
 
 /** Declares the global flags on the root command. */
@@ -30,7 +32,8 @@ export function addGlobalOptions(command: Command): Command {
     .addOption(new Option("--no-input", "Never ask; fail naming the flag that answers"))
     .addOption(new Option("--debug", "Show requests and stack traces on stderr"))
     .addOption(new Option("-q, --quiet", "Print ids only, and no notes"))
-    .addOption(new Option("--insecure", "Allow plain http to hosts other than this machine"));
+    .addOption(new Option("--insecure", "Allow plain http to hosts other than this machine"))
+    .addOption(dryRunOption().hideHelp());
 }
 
 /** The parsed flags, each one present. */
@@ -49,6 +52,7 @@ export function readGlobalOptions(command: Command): GlobalOptions {
     debug: flags.debug ?? false,
     quiet: flags.quiet ?? false,
     insecure: flags.insecure ?? false,
+    dryRun: flags.dryRun ?? false,
   };
 }
 

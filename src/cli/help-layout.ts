@@ -6,6 +6,7 @@ import { wrapWords } from "./terminal/wrap.ts";
 export type Example = string;
 
 const EXAMPLES = new WeakMap<Command, readonly Example[]>();
+const FIELDS = new WeakMap<Command, readonly string[]>();
 const NARROWEST_DESCRIPTION = 28;
 const LONGEST_LINE = 100;
 
@@ -18,6 +19,17 @@ export function addExamples(command: Command, examples: readonly Example[]): Com
 /** A command's examples, in order. */
 export function examplesOf(command: Command): readonly Example[] {
   return EXAMPLES.get(command) ?? [];
+}
+
+/** Tells what `--fields` takes for a command; help and completion show it. */
+export function addFields(command: Command, fields: readonly string[]): Command {
+  FIELDS.set(command, fields);
+  return command;
+}
+
+/** What `--fields` takes for a command. */
+export function fieldsOf(command: Command): readonly string[] {
+  return FIELDS.get(command) ?? [];
 }
 
 /**
@@ -53,6 +65,12 @@ export function formatHelp(command: Command, helper: Help, styles: Styles): stri
         alignShortFlag(helper.optionTerm(option)),
         descriptionOf(option, helper),
       ]),
+    ),
+    section(
+      "Fields",
+      fieldsOf(command).length === 0
+        ? []
+        : wrapWords(fieldsOf(command).join(", "), width - 2).map((line) => `  ${line}`),
     ),
     footer(command, isRoot),
   ];

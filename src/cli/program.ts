@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { COMMANDS } from "./command-table.ts";
 import { Context, processSurroundings, type Surroundings } from "./context.ts";
+import { refuseDryRun } from "./dry-run.ts";
 import { addGlobalOptions, readGlobalOptions } from "./global-options.ts";
 import { addExamples, formatHelp } from "./help-layout.ts";
 import { refuseRepeatedOptions } from "./options.ts";
@@ -45,6 +46,7 @@ async function declare(program: Command, context: Context, operands: readonly st
     .helpOption("-h, --help", "Show help")
     .helpCommand(false)
     .configureHelp({ formatHelp: (command, helper) => formatHelp(command, helper, context.output.styles) });
+  if (context.globals.dryRun) program.hook("preAction", (_program, action) => refuseDryRun(action));
   addExamples(program, EXAMPLES);
   const named = new Set(operands.slice(0, operands[0] === "help" ? 2 : 1));
   for (const entry of COMMANDS) {

@@ -3,6 +3,7 @@ import type { ApiRequest, Client, Method } from "../../client/http.ts";
 import type { Page } from "../../client/pages.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
+import { addDryRun } from "../dry-run.ts";
 import { addExamples } from "../help-layout.ts";
 import { type Pair, pairsOption } from "../options.ts";
 import { assign } from "../assignments.ts";
@@ -36,7 +37,7 @@ export function register(program: Command, context: Context): void {
     .option("--idempotency-key <key>", "Make repeating a POST safe: one key, one effect")
     .option("--yes", "Do not ask before a DELETE in live mode")
     .action((method: Method, path: string, flags: Flags) => runApi(method, path, flags, context));
-  addExamples(api, [
+  addExamples(addDryRun(api), [
     "service api GET /v1/customers -f limit=5",
     "service api POST /v1/orders -f amount=1999 -f currency=EUR -f metadata.source=api",
     "service api POST /v1/customers --input customer.json",
@@ -46,6 +47,7 @@ export function register(program: Command, context: Context): void {
 
 async function runApi(method: Method, path: string, flags: Flags, context: Context): Promise<void> {
   if (flags.paginate && method !== "GET") throw new UsageError("--paginate works with GET only");
+  if (method === "GET" && context.globals.dryRun) throw new UsageError("--dry-run: GET changes nothing");
   if (method === "DELETE") {
     const id = path.split("/").at(-1) ?? path;
     await confirmDestruction(context, { id, consequence: `DELETE ${path} will be sent`, yes: flags.yes });

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { apiPath } from "../../../client/path.ts";
 import type { OAuthApp } from "../../../contract/schemas/oauth-app.ts";
 import type { Context } from "../../context.ts";
+import { addDryRun } from "../../dry-run.ts";
 import { addExamples } from "../../help-layout.ts";
 import { objectId } from "../../options.ts";
 import { confirmDestruction } from "../resource/confirm-destruction.ts";
@@ -23,5 +24,5 @@ export function registerRotateSecret(apps: Command, context: Context): void {
       context.output.success(`Rotated the client secret of OAuth app ${id}`);
       await showSecret(context, app, APPS.view, NEW_SECRET);
     });
-  addExamples(rotate, [`service apps rotate-secret ${APPS.exampleId}`]);
+  addExamples(addDryRun(rotate), [`service apps rotate-secret ${APPS.exampleId}`]);
 }

@@ -3,6 +3,7 @@ import { apiPath } from "../../../client/path.ts";
 import type { OAuthApp, OAuthAppUpdate } from "../../../contract/schemas/oauth-app.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
+import { addDryRun } from "../../dry-run.ts";
 import { addExamples } from "../../help-layout.ts";
 import { objectId } from "../../options.ts";
 import { APPS } from "./view.ts";
@@ -20,7 +21,7 @@ export function registerUpdate(apps: Command, context: Context): void {
     .option("--name <text>", "New name")
     .option("--redirect-uri <uris...>", "All of its addresses from now on")
     .action((id: string, flags: Flags) => runUpdate(id, flags, context));
-  addExamples(update, [
+  addExamples(addDryRun(update), [
     `service apps update ${APPS.exampleId} --name 'Monthly reports'`,
     `service apps update ${APPS.exampleId} --redirect-uri https://a.example.com/cb https://b.example.com/cb`,
   ]);

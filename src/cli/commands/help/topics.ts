@@ -48,6 +48,7 @@ In a pipe           Lists: one line an item, values separated by tabs, no header
 --fields a,b        Only these fields, in JSON and in tables; dots reach inside: metadata.plan
 --jq EXPRESSION     Filters the JSON, without jq being installed; strings come out raw
 -q, --quiet         Ids only, and no notes
+-n, --dry-run       What would be sent, of commands that change something: method, URL and body; nothing is
 
   service customers list --json --jq '.[] | select(.metadata.plan == "pro") | .email'
   id=$(service orders create --amount 1999 --currency EUR --quiet)

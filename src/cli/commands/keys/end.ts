@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { apiPath } from "../../../client/path.ts";
 import type { ApiKey } from "../../../contract/schemas/api-key.ts";
 import type { Context } from "../../context.ts";
+import { addDryRun } from "../../dry-run.ts";
 import { addExamples } from "../../help-layout.ts";
 import { objectId } from "../../options.ts";
 import { confirmDestruction } from "../resource/confirm-destruction.ts";
@@ -19,7 +20,7 @@ export function registerRevoke(keys: Command, context: Context): void {
       context.output.success(`Revoked API key ${id}`);
       await context.output.object(revoked, KEYS.view);
     });
-  addExamples(revoke, [`service keys revoke ${KEYS.exampleId}`]);
+  addExamples(addDryRun(revoke), [`service keys revoke ${KEYS.exampleId}`]);
 }
 
 export function registerRoll(keys: Command, context: Context): void {
@@ -34,7 +35,7 @@ export function registerRoll(keys: Command, context: Context): void {
       context.output.success(`Revoked API key ${id}, and created ${rolled.id} in its place`);
       await showSecret(context, rolled, KEYS.view, NEW_KEY);
     });
-  addExamples(roll, [
+  addExamples(addDryRun(roll), [
     `service keys roll ${KEYS.exampleId}`,
     `service keys roll ${KEYS.exampleId} --json --jq .key > key.txt`,
   ]);

@@ -1,7 +1,7 @@
 import type { Command, Option } from "commander";
 import { apiPath } from "../../../client/path.ts";
 import type { Context } from "../../context.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { objectId } from "../../options.ts";
 import { addIdempotencyKey } from "./idempotency-key.ts";
 import type { Resource } from "./resource.ts";
@@ -36,5 +36,5 @@ export function registerAction<Item extends object, Flags extends object>(
     context.output.success(`${past} ${view.noun} ${id}`);
     await context.output.object(changed, view);
   });
-  addExamples(action, [`service ${command} ${verb} ${exampleId}`]);
+  addExamples(addFields(action, view.fields), [`service ${command} ${verb} ${exampleId}`]);
 }

@@ -11,7 +11,7 @@ export async function confirmDestruction(
     live = context.globals.live,
   }: { id: string; consequence: string; yes: boolean | undefined; live?: boolean },
 ): Promise<void> {
-  if (!live || yes === true) return;
+  if (!live || yes === true || context.globals.dryRun) return;
   if (!context.interactive) {
     throw new UsageError(`${consequence} in live mode, and nobody can be asked: --yes is required`, {
       code: "confirmation_required",

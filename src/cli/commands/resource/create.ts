@@ -1,6 +1,6 @@
 import type { Command, Option } from "commander";
 import type { Context } from "../../context.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { objectOfPairs, type Pair, pairsOption } from "../../options.ts";
 import { addIdempotencyKey } from "./idempotency-key.ts";
 import { type Resource, withArticle } from "./resource.ts";
@@ -24,5 +24,5 @@ export function registerCreate<Item extends { id: string }>(
       await context.output.object(created, view);
     },
   );
-  addExamples(create, examples);
+  addExamples(addFields(create, view.fields), examples);
 }

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { apiPath } from "../../../client/path.ts";
 import type { Context } from "../../context.ts";
+import { addDryRun } from "../../dry-run.ts";
 import { addExamples } from "../../help-layout.ts";
 import { objectId } from "../../options.ts";
 import type { ResourceView } from "../../terminal/view.ts";
@@ -40,5 +41,5 @@ export function registerDelete<Item extends object>(group: Command, context: Con
       context.output.success(`Deleted ${view.noun} ${id}`);
       await context.output.object(body, DELETED);
     });
-  addExamples(remove, [`service ${command} delete ${exampleId}`]);
+  addExamples(addDryRun(remove), [`service ${command} delete ${exampleId}`]);
 }

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { apiPath } from "../../../client/path.ts";
 import type { Context } from "../../context.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { objectId } from "../../options.ts";
 import { type Resource, withArticle } from "./resource.ts";
 
@@ -17,5 +17,8 @@ export function registerGet<Item extends object>(group: Command, context: Contex
       const { body } = await client.request<Item>({ method: "GET", path: path + apiPath`/${id}` });
       await context.output.object(body, view);
     });
-  addExamples(get, [`service ${command} get ${exampleId}`, `service ${command} get ${exampleId} --json`]);
+  addExamples(addFields(get, view.fields), [
+    `service ${command} get ${exampleId}`,
+    `service ${command} get ${exampleId} --json`,
+  ]);
 }

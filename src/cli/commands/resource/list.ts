@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import type { QueryValue } from "../../../client/base-url.ts";
 import { listItems } from "../../../client/pages.ts";
 import type { Context } from "../../context.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { pointInTime, wholeNumber } from "../../options.ts";
 import type { Resource } from "./resource.ts";
 
@@ -38,7 +38,7 @@ export function registerList<Item extends object>(
       await context.output.list(keeping(items, listed), resource.view);
       review(listed);
     });
-  addExamples(list, examples);
+  addExamples(addFields(list, resource.view.fields), examples);
 }
 
 async function* keeping<Item>(items: AsyncIterable<Item>, kept: Item[]): AsyncGenerator<Item, void, undefined> {

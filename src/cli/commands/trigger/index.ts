@@ -4,6 +4,7 @@ import { LIMITS } from "../../../contract/limits.ts";
 import { nearest } from "../../../contract/nearest.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
+import { addDryRun } from "../../dry-run.ts";
 import { addExamples } from "../../help-layout.ts";
 import { duration, pairsOption, wholeNumber } from "../../options.ts";
 import type { TriggerFlags } from "./run.ts";
@@ -29,7 +30,7 @@ export function register(program: Command, context: Context): void {
     )
     .addOption(new Option("--list", "List the event types and the calls behind each"))
     .action((type: string | undefined, flags: TriggerFlags & { list?: true }) => dispatch(type, flags, context));
-  addExamples(trigger, [
+  addExamples(addDryRun(trigger), [
     "service trigger order.completed",
     "service trigger order.completed --override amount=5000 currency=USD",
     "service trigger payment.failed --override failure_code=insufficient_funds",

@@ -1,40 +1,40 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
 import { SCOPES } from "../scopes.ts";
-import { closed, listOf, listQuery, nullable, Timestamp } from "./fields.ts";
+import { closed, idOf, listOf, listQuery, Livemode, nullable, Timestamp } from "./fields.ts";
 
 /** Platform specification 2, API key; decisions 3. `key` stands in the reply to creation and rolling only. */
 export const ApiKey = Type.Object(
   {
-    id: Type.String(),
+    id: idOf("api_key"),
     object: Type.Literal("api_key"),
-    name: nullable(Type.String()),
-    prefix: Type.String(),
-    last4: Type.String(),
-    scopes: Type.Array(Type.String()),
-    ip_allowlist: Type.Array(Type.String()),
+    name: nullable(Type.String({ examples: ["reporting"] })),
+    prefix: Type.String({ description: "How the key begins", examples: ["rk_sandbox_a"] }),
+    last4: Type.String({ description: "How the key ends", examples: ["9fQ2"] }),
+    scopes: Type.Array(Type.Enum([...SCOPES])),
+    ip_allowlist: Type.Array(Type.String({ format: "cidr" })),
     expires_at: nullable(Timestamp),
     last_used: nullable(Timestamp),
     revoked_at: nullable(Timestamp),
     revoked_reason: nullable(
       Type.String({ description: "`revoked`, `rolled`, or `leaked: ` and the public place where it was found" }),
     ),
-    livemode: Type.Boolean(),
+    livemode: Livemode,
     created: Timestamp,
-    key: Type.Optional(Type.String()),
+    key: Type.Optional(Type.String({ description: "The key itself; shown at creation and rolling only" })),
   },
-  { $id: "ApiKey" },
+  { $id: "ApiKey", description: "A credential of one environment" },
 );
 export type ApiKey = Static<typeof ApiKey>;
 
 export const ApiKeyCreate = closed(
   {
-    name: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: LIMITS.nameLength }))),
+    name: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: LIMITS.nameLength, examples: ["reporting"] }))),
     scopes: Type.Optional(Type.Array(Type.Enum([...SCOPES]), { minItems: 1, uniqueItems: true })),
     ip_allowlist: Type.Optional(Type.Array(Type.String({ format: "cidr" }), { maxItems: 100 })),
     expires_at: Type.Optional(nullable(Timestamp)),
   },
-  { $id: "ApiKeyCreate" },
+  { $id: "ApiKeyCreate", description: "A key to be created; without scopes it may do what its maker may" },
 );
 export type ApiKeyCreate = Static<typeof ApiKeyCreate>;
 

@@ -1,11 +1,13 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
 import {
-  CREATED_FILTERS,
   closed,
+  CREATED_FILTERS,
   deleted,
+  idOf,
   listOf,
   listQuery,
+  Livemode,
   Metadata,
   MetadataInput,
   MetadataPatch,
@@ -16,21 +18,21 @@ import {
 /** Platform specification 2, Customer. */
 export const Customer = Type.Object(
   {
-    id: Type.String(),
+    id: idOf("customer"),
     object: Type.Literal("customer"),
-    email: Type.String(),
-    name: nullable(Type.String()),
-    phone: nullable(Type.String()),
+    email: Type.String({ format: "email", description: "Unique within the account, without regard to case" }),
+    name: nullable(Type.String({ examples: ["Ada Lovelace"] })),
+    phone: nullable(Type.String({ format: "phone", description: "E.164" })),
     metadata: Metadata,
-    livemode: Type.Boolean(),
+    livemode: Livemode,
     created: Timestamp,
   },
-  { $id: "Customer" },
+  { $id: "Customer", description: "A customer of the account" },
 );
 export type Customer = Static<typeof Customer>;
 
 const Email = Type.String({ format: "email", maxLength: LIMITS.emailLength });
-const Name = Type.String({ minLength: 1, maxLength: LIMITS.nameLength });
+const Name = Type.String({ minLength: 1, maxLength: LIMITS.nameLength, examples: ["Ada Lovelace"] });
 const Phone = Type.String({ format: "phone", description: "E.164, for example +442071838750" });
 
 export const CustomerCreate = closed(
@@ -40,7 +42,7 @@ export const CustomerCreate = closed(
     phone: Type.Optional(nullable(Phone)),
     metadata: Type.Optional(MetadataInput),
   },
-  { $id: "CustomerCreate" },
+  { $id: "CustomerCreate", description: "A customer to be created" },
 );
 export type CustomerCreate = Static<typeof CustomerCreate>;
 
@@ -51,11 +53,14 @@ export const CustomerUpdate = closed(
     phone: Type.Optional(nullable(Phone)),
     metadata: Type.Optional(MetadataPatch),
   },
-  { $id: "CustomerUpdate" },
+  { $id: "CustomerUpdate", description: "The fields to change; those left out stay" },
 );
 export type CustomerUpdate = Static<typeof CustomerUpdate>;
 
-export const CustomerListQuery = listQuery({ email: Type.Optional(Type.String()), ...CREATED_FILTERS });
+export const CustomerListQuery = listQuery({
+  email: Type.Optional(Type.String({ description: "Exactly this address, without regard to case" })),
+  ...CREATED_FILTERS,
+});
 export type CustomerListQuery = Static<typeof CustomerListQuery>;
 
 export const CustomerList = listOf(Customer, "CustomerList");

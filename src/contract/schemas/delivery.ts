@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { listOf, listQuery, nullable, Timestamp } from "./fields.ts";
+import { idOf, listOf, listQuery, Livemode, nullable, Timestamp } from "./fields.ts";
 
 export const DELIVERY_STATUSES = ["pending", "succeeded", "failed"] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
@@ -8,24 +8,24 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 export const Attempt = Type.Object(
   {
     at: Timestamp,
-    status_code: nullable(Type.Integer()),
-    error: nullable(Type.String()),
+    status_code: nullable(Type.Integer({ description: "Null where no reply came", examples: [200] })),
+    error: nullable(Type.String({ description: "What went wrong; null where nothing did" })),
     duration_ms: Type.Number(),
-    response_excerpt: nullable(Type.String()),
+    response_excerpt: nullable(Type.String({ description: "The beginning of the reply's body" })),
   },
-  { $id: "Attempt" },
+  { $id: "Attempt", description: "One POST to a receiver" },
 );
 export type Attempt = Static<typeof Attempt>;
 
 /** One event on its way to one endpoint, or to one listener (`endpoint` null): decisions 3 and 5. */
 export const Delivery = Type.Object(
   {
-    id: Type.String(),
+    id: idOf("delivery"),
     object: Type.Literal("delivery"),
-    event: Type.String(),
-    event_type: Type.String(),
-    endpoint: nullable(Type.String()),
-    listener: nullable(Type.String()),
+    event: idOf("event"),
+    event_type: Type.String({ examples: ["customer.created"] }),
+    endpoint: nullable(idOf("webhook_endpoint")),
+    listener: nullable(idOf("listener")),
     status: Type.Enum([...DELIVERY_STATUSES]),
     attempt_count: Type.Integer(),
     next_attempt: nullable(
@@ -34,17 +34,17 @@ export const Delivery = Type.Object(
         description: "null once the delivery has ended, and while its endpoint is disabled",
       }),
     ),
-    livemode: Type.Boolean(),
+    livemode: Livemode,
     created: Timestamp,
     attempts: Type.Optional(Type.Array(Attempt)),
   },
-  { $id: "Delivery" },
+  { $id: "Delivery", description: "One event on its way to one endpoint, or to one listener" },
 );
 export type Delivery = Static<typeof Delivery>;
 
 export const DeliveryListQuery = listQuery({
-  endpoint: Type.Optional(Type.String({ format: "webhook_endpoint-id" })),
-  event: Type.Optional(Type.String({ format: "event-id" })),
+  endpoint: Type.Optional(idOf("webhook_endpoint", { description: "Deliveries to this endpoint" })),
+  event: Type.Optional(idOf("event", { description: "Deliveries of this event" })),
   status: Type.Optional(Type.Enum([...DELIVERY_STATUSES])),
 });
 export type DeliveryListQuery = Static<typeof DeliveryListQuery>;

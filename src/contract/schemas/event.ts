@@ -1,47 +1,56 @@
 import { type Static, Type } from "typebox";
 import { EVENT_TYPES } from "../event-types.ts";
-import { CREATED_FILTERS, closed, listOf, listQuery, nullable, Timestamp } from "./fields.ts";
+import { closed, CREATED_FILTERS, idOf, listOf, listQuery, Livemode, nullable, Timestamp } from "./fields.ts";
 
-const Snapshot = Type.Record(Type.String(), Type.Unknown());
+const Snapshot = Type.Record(Type.String(), Type.Unknown(), { examples: [{ id: "cus_06Fv3Tt0q1Yd8mWc5KxLrB" }] });
 
 /** Platform specification 6, the envelope; `data.previous` on `*.updated` (decisions 4). */
 export const Event = Type.Object(
   {
-    id: Type.String(),
+    id: idOf("event"),
     object: Type.Literal("event"),
     type: Type.Enum([...EVENT_TYPES]),
     created: Timestamp,
-    livemode: Type.Boolean(),
-    data: Type.Object({ object: Snapshot, previous: Type.Optional(Snapshot) }),
-    request: Type.Object({ id: nullable(Type.String()) }),
+    livemode: Livemode,
+    data: Type.Object({
+      object: Snapshot,
+      previous: Type.Optional(
+        Type.Record(Type.String(), Type.Unknown(), { description: "The old values of the fields that changed" }),
+      ),
+    }),
+    request: Type.Object({ id: nullable(idOf("request")) }),
   },
-  { $id: "Event" },
+  { $id: "Event", description: "What happened, with the resource as it was then" },
 );
 export type Event = Static<typeof Event>;
 
 /** Sandbox only. `data` is the envelope's `data`, or the resource itself, which then becomes `data.object`. */
 export const EventCreate = closed(
-  { type: Type.String({ format: "event-type" }), data: Type.Record(Type.String(), Type.Unknown()) },
-  { $id: "EventCreate" },
+  { type: Type.String({ format: "event-type" }), data: Snapshot },
+  { $id: "EventCreate", description: "An event to be made by hand" },
 );
 export type EventCreate = Static<typeof EventCreate>;
 
 export const EventReplay = closed(
-  { endpoint: Type.Optional(Type.String({ format: "webhook_endpoint-id" })) },
-  { $id: "EventReplay" },
+  {
+    endpoint: Type.Optional(
+      idOf("webhook_endpoint", { description: "This endpoint alone; otherwise all that subscribe" }),
+    ),
+  },
+  { $id: "EventReplay", description: "Whom to send the event to" },
 );
 export type EventReplay = Static<typeof EventReplay>;
 
 /** What a replay made: deliveries to endpoints, by their ids. Listening sessions get the event without one. */
 export const Replay = Type.Object(
-  { object: Type.Literal("replay"), event: Type.String(), deliveries: Type.Array(Type.String()) },
-  { $id: "Replay" },
+  { object: Type.Literal("replay"), event: idOf("event"), deliveries: Type.Array(idOf("delivery")) },
+  { $id: "Replay", description: "What a replay made" },
 );
 export type Replay = Static<typeof Replay>;
 
 export const EventListQuery = listQuery({
-  type: Type.Optional(Type.String({ format: "subscription" })),
-  related: Type.Optional(Type.String()),
+  type: Type.Optional(Type.String({ format: "subscription", description: "A type, or a wildcard such as `order.*`" })),
+  related: Type.Optional(Type.String({ description: "The id of the resource that the event is about" })),
   ...CREATED_FILTERS,
 });
 export type EventListQuery = Static<typeof EventListQuery>;

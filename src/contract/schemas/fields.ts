@@ -1,22 +1,31 @@
 import { type TSchema, Type } from "typebox";
+import type { IdKind } from "../ids.ts";
 import { LIMITS } from "../limits.ts";
 
 /** Fields that several resources share. Formats (`email`, `phone`, `timestamp` …) are checked by the platform. */
+const METADATA_EXAMPLE = { plan: "team" };
+
 export const Metadata = Type.Record(Type.String(), Type.String(), {
   description: `String pairs: at most ${LIMITS.metadataKeys} keys of ${LIMITS.metadataKeyLength} characters, values of ${LIMITS.metadataValueLength}`,
+  examples: [METADATA_EXAMPLE],
 });
 
 export const MetadataInput = Type.Record(
   Type.String({ pattern: `^[\\s\\S]{1,${LIMITS.metadataKeyLength}}$` }),
   Type.String({ maxLength: LIMITS.metadataValueLength }),
-  { maxProperties: LIMITS.metadataKeys, additionalProperties: false },
+  { maxProperties: LIMITS.metadataKeys, additionalProperties: false, examples: [METADATA_EXAMPLE] },
 );
 
 /** Merged into what is there; `null` or an empty string removes a key. */
 export const MetadataPatch = Type.Record(
   Type.String({ pattern: `^[\\s\\S]{1,${LIMITS.metadataKeyLength}}$` }),
   Type.Union([Type.String({ maxLength: LIMITS.metadataValueLength }), Type.Null()]),
-  { maxProperties: LIMITS.metadataKeys, additionalProperties: false },
+  {
+    maxProperties: LIMITS.metadataKeys,
+    additionalProperties: false,
+    description: "Merged into what is there; null or an empty string removes a key",
+    examples: [METADATA_EXAMPLE],
+  },
 );
 
 export const Timestamp = Type.String({ format: "timestamp", description: "YYYY-MM-DDTHH:MM:SSZ, UTC" });
@@ -24,8 +33,17 @@ export const Amount = Type.Integer({
   minimum: 0,
   maximum: Number.MAX_SAFE_INTEGER,
   description: "In the currency's minor unit",
+  examples: [4200],
 });
 export const Currency = Type.String({ format: "currency", description: "ISO 4217, three uppercase letters" });
+
+/** The id of a resource of that kind. */
+export function idOf(kind: IdKind, options: object = {}) {
+  return Type.String({ ...options, format: `${kind}-id` });
+}
+
+/** False in the sandbox. */
+export const Livemode = Type.Boolean({ description: "False in the sandbox", examples: [false] });
 
 export function nullable<Schema extends TSchema>(schema: Schema) {
   return Type.Union([schema, Type.Null()]);
@@ -39,15 +57,22 @@ export function closed<Properties extends Record<string, TSchema>>(properties: P
 /** Query of every list: page size and cursor, and the filters of the resource. */
 export function listQuery<Filters extends Record<string, TSchema>>(filters: Filters) {
   return closed({
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.pageMost, default: LIMITS.pageDefault })),
-    cursor: Type.Optional(Type.String()),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: LIMITS.pageMost,
+        default: LIMITS.pageDefault,
+        description: "How many items a page has at most",
+      }),
+    ),
+    cursor: Type.Optional(Type.String({ description: "`next_cursor` of the page before, with the same filters" })),
     ...filters,
   });
 }
 
 export const CREATED_FILTERS = {
-  created_after: Type.Optional(Timestamp),
-  created_before: Type.Optional(Timestamp),
+  created_after: Type.Optional(Type.String({ format: "timestamp", description: "Created after this second" })),
+  created_before: Type.Optional(Type.String({ format: "timestamp", description: "Created before this second" })),
 };
 
 /** A page of a list, newest first. */
@@ -57,16 +82,16 @@ export function listOf<Item extends TSchema>(item: Item, name: string) {
       object: Type.Literal("list"),
       data: Type.Array(item),
       has_more: Type.Boolean(),
-      next_cursor: nullable(Type.String()),
+      next_cursor: nullable(Type.String({ description: "Where the next page begins; null on the last one" })),
     },
-    { $id: name },
+    { $id: name, description: "A page of a list, newest first" },
   );
 }
 
 /** What DELETE answers. */
-export function deleted<Name extends string>(object: Name, schemaName: string) {
+export function deleted<Name extends IdKind>(object: Name, schemaName: string) {
   return Type.Object(
-    { id: Type.String(), object: Type.Literal(object), deleted: Type.Literal(true) },
-    { $id: schemaName },
+    { id: idOf(object), object: Type.Literal(object), deleted: Type.Literal(true) },
+    { $id: schemaName, description: "What a deletion answers" },
   );
 }

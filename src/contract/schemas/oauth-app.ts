@@ -1,25 +1,27 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
-import { closed, deleted, listOf, listQuery, nullable, Timestamp } from "./fields.ts";
+import { closed, deleted, idOf, listOf, listQuery, Livemode, nullable, Timestamp } from "./fields.ts";
 
 /** Decisions 3, OAuth app. `client_secret` stands in the reply to creation and rotation only; a public app has none. */
 export const OAuthApp = Type.Object(
   {
-    id: Type.String(),
+    id: idOf("oauth_app"),
     object: Type.Literal("oauth_app"),
-    name: Type.String(),
-    client_id: Type.String(),
-    redirect_uris: Type.Array(Type.String()),
-    public: Type.Boolean(),
+    name: Type.String({ examples: ["Reports"] }),
+    client_id: Type.String({ examples: ["app_06Fv3Tt0q1Yd8mWc5KxLrB"] }),
+    redirect_uris: Type.Array(Type.String({ format: "redirect-uri" })),
+    public: Type.Boolean({ description: "True for apps that can keep no secret", examples: [false] }),
     created: Timestamp,
-    livemode: Type.Boolean(),
-    client_secret: Type.Optional(nullable(Type.String())),
+    livemode: Livemode,
+    client_secret: Type.Optional(
+      nullable(Type.String({ description: "Shown at creation and rotation only; a public app has none" })),
+    ),
   },
-  { $id: "OAuthApp" },
+  { $id: "OAuthApp", description: "An app that acts for users" },
 );
 export type OAuthApp = Static<typeof OAuthApp>;
 
-const Name = Type.String({ minLength: 1, maxLength: LIMITS.nameLength });
+const Name = Type.String({ minLength: 1, maxLength: LIMITS.nameLength, examples: ["Reports"] });
 const RedirectUris = Type.Array(Type.String({ format: "redirect-uri", maxLength: LIMITS.endpointUrlLength }), {
   minItems: 1,
   maxItems: 20,
@@ -28,13 +30,13 @@ const RedirectUris = Type.Array(Type.String({ format: "redirect-uri", maxLength:
 
 export const OAuthAppCreate = closed(
   { name: Name, redirect_uris: RedirectUris, public: Type.Optional(Type.Boolean({ default: false })) },
-  { $id: "OAuthAppCreate" },
+  { $id: "OAuthAppCreate", description: "An app to be registered" },
 );
 export type OAuthAppCreate = Static<typeof OAuthAppCreate>;
 
 export const OAuthAppUpdate = closed(
   { name: Type.Optional(Name), redirect_uris: Type.Optional(RedirectUris) },
-  { $id: "OAuthAppUpdate" },
+  { $id: "OAuthAppUpdate", description: "The fields to change; those left out stay" },
 );
 export type OAuthAppUpdate = Static<typeof OAuthAppUpdate>;
 

@@ -1,11 +1,13 @@
 import { type Static, Type } from "typebox";
 import {
   Amount,
-  CREATED_FILTERS,
   closed,
+  CREATED_FILTERS,
   Currency,
+  idOf,
   listOf,
   listQuery,
+  Livemode,
   Metadata,
   MetadataInput,
   nullable,
@@ -18,17 +20,17 @@ export type OrderStatus = (typeof ORDER_STATUSES)[number];
 /** Platform specification 2, Order; decisions 3. */
 export const Order = Type.Object(
   {
-    id: Type.String(),
+    id: idOf("order"),
     object: Type.Literal("order"),
     amount: Amount,
     currency: Currency,
     status: Type.Enum([...ORDER_STATUSES]),
-    customer: nullable(Type.String()),
+    customer: nullable(idOf("customer")),
     metadata: Metadata,
-    livemode: Type.Boolean(),
+    livemode: Livemode,
     created: Timestamp,
   },
-  { $id: "Order" },
+  { $id: "Order", description: "An order" },
 );
 export type Order = Static<typeof Order>;
 
@@ -36,15 +38,15 @@ export const OrderCreate = closed(
   {
     amount: Amount,
     currency: Currency,
-    customer: Type.Optional(nullable(Type.String({ format: "customer-id" }))),
+    customer: Type.Optional(nullable(idOf("customer"))),
     metadata: Type.Optional(MetadataInput),
   },
-  { $id: "OrderCreate" },
+  { $id: "OrderCreate", description: "An order to be created, pending at first" },
 );
 export type OrderCreate = Static<typeof OrderCreate>;
 
 export const OrderListQuery = listQuery({
-  customer: Type.Optional(Type.String({ format: "customer-id" })),
+  customer: Type.Optional(idOf("customer", { description: "Orders of this customer" })),
   status: Type.Optional(Type.Enum([...ORDER_STATUSES])),
   ...CREATED_FILTERS,
 });

@@ -31,7 +31,7 @@ export const Problem = Type.Object(
       Type.Enum([...SCOPES], { description: "With `insufficient_scope`: what the credential lacks" }),
     ),
     supported: Type.Optional(
-      Type.Array(Type.String({ format: "version" }), {
+      Type.Array(Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$" }), {
         description: "With `unsupported_version`: the dates that may be named",
       }),
     ),

@@ -7,17 +7,17 @@ export const TestClock = Type.Object(
   {
     object: Type.Literal("test_clock"),
     now: Timestamp,
-    offset_seconds: Type.Integer(),
-    attempted: Type.Optional(Type.Integer()),
+    offset_seconds: Type.Integer({ description: "How far the time lies ahead of the real one" }),
+    attempted: Type.Optional(Type.Integer({ description: "Attempts that were made on the way" })),
     succeeded: Type.Optional(Type.Integer()),
     failed: Type.Optional(Type.Integer()),
   },
-  { $id: "TestClock" },
+  { $id: "TestClock", description: "The sandbox's time" },
 );
 export type TestClock = Static<typeof TestClock>;
 
 export const TestClockAdvance = closed(
   { seconds: Type.Integer({ minimum: 1, maximum: LIMITS.replaySeconds * 12 }) },
-  { $id: "TestClockAdvance" },
+  { $id: "TestClockAdvance", description: "How far to move the time" },
 );
 export type TestClockAdvance = Static<typeof TestClockAdvance>;

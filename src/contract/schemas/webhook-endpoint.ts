@@ -1,30 +1,35 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
-import { closed, deleted, listOf, listQuery, nullable, Timestamp } from "./fields.ts";
+import { closed, deleted, idOf, listOf, listQuery, Livemode, nullable, Timestamp } from "./fields.ts";
 
 export const ENDPOINT_STATUSES = ["enabled", "disabled"] as const;
+
+const URL_EXAMPLE = "https://example.com/webhooks";
 
 /** Platform specification 2, Webhook endpoint; decisions 3. `secret` stands in the reply to creation and rotation only. */
 export const WebhookEndpoint = Type.Object(
   {
-    id: Type.String(),
+    id: idOf("webhook_endpoint"),
     object: Type.Literal("webhook_endpoint"),
-    url: Type.String(),
-    events: Type.Array(Type.String()),
+    url: Type.String({ format: "uri", examples: [URL_EXAMPLE] }),
+    events: Type.Array(Type.String({ format: "subscription" })),
     description: nullable(Type.String()),
     status: Type.Enum([...ENDPOINT_STATUSES]),
-    livemode: Type.Boolean(),
+    livemode: Livemode,
     created: Timestamp,
     secret_created: Timestamp,
-    secret: Type.Optional(Type.String()),
+    secret: Type.Optional(
+      Type.String({ description: "What deliveries are signed with; shown at creation and rotation only" }),
+    ),
   },
-  { $id: "WebhookEndpoint" },
+  { $id: "WebhookEndpoint", description: "Where events are delivered to" },
 );
 export type WebhookEndpoint = Static<typeof WebhookEndpoint>;
 
 const Url = Type.String({
   maxLength: LIMITS.endpointUrlLength,
   description: "https, without credentials and fragment, to a public address",
+  examples: [URL_EXAMPLE],
 });
 const Subscriptions = Type.Array(Type.String({ format: "subscription" }), {
   minItems: 1,
@@ -35,7 +40,7 @@ const Description = Type.String({ maxLength: LIMITS.descriptionLength });
 
 export const WebhookEndpointCreate = closed(
   { url: Url, events: Subscriptions, description: Type.Optional(nullable(Description)) },
-  { $id: "WebhookEndpointCreate" },
+  { $id: "WebhookEndpointCreate", description: "An endpoint to be registered" },
 );
 export type WebhookEndpointCreate = Static<typeof WebhookEndpointCreate>;
 
@@ -46,7 +51,7 @@ export const WebhookEndpointUpdate = closed(
     description: Type.Optional(nullable(Description)),
     status: Type.Optional(Type.Enum([...ENDPOINT_STATUSES])),
   },
-  { $id: "WebhookEndpointUpdate" },
+  { $id: "WebhookEndpointUpdate", description: "The fields to change; those left out stay" },
 );
 export type WebhookEndpointUpdate = Static<typeof WebhookEndpointUpdate>;
 
@@ -60,7 +65,7 @@ export const SecretRotate = closed(
       }),
     ),
   },
-  { $id: "SecretRotate" },
+  { $id: "SecretRotate", description: "How long the old secret signs besides the new one" },
 );
 export type SecretRotate = Static<typeof SecretRotate>;
 

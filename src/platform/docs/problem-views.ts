@@ -1,13 +1,12 @@
 import { STATUS_CODES } from "node:http";
 import { ERROR_GUIDES } from "../../contract/error-guides/index.ts";
 import { ERRORS, type ErrorCode, PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
-import { ApiError } from "../domain/api-error.ts";
-import { PROBLEMS_PATH, toProblem } from "../http/problem.ts";
+import { exampleProblem } from "../http/example-problem.ts";
+import { PROBLEMS_PATH } from "../http/problem.ts";
 import { html, type Html } from "../pages/html.ts";
 import type { Page } from "../pages/page.ts";
 
 const CODES = Object.keys(ERRORS) as ErrorCode[];
-const EXAMPLE_REQUEST_ID = "req_06Fv3Tt0q1Yd8mWc5KxLrB";
 
 /** Every error code, by status. */
 export function problemIndexPage(): Page {
@@ -41,10 +40,8 @@ export function problemIndexPage(): Page {
 
 /** What one error code means, why it comes, and what to do. */
 export function problemPage(code: ErrorCode, baseUrl: string): Page {
-  const { meaning, cause, remedy, example } = ERROR_GUIDES[code];
+  const { meaning, cause, remedy } = ERROR_GUIDES[code];
   const { status, title } = ERRORS[code];
-  const { detail, ...members } = example;
-  const document = toProblem(new ApiError(code, detail, { members }), EXAMPLE_REQUEST_ID, baseUrl);
   return {
     title,
     wide: true,
@@ -61,7 +58,7 @@ export function problemPage(code: ErrorCode, baseUrl: string): Page {
       </section>
       <section>
         <h2>An example</h2>
-        <pre tabindex="0"><code>${exampleText(status, document)}</code></pre>
+        <pre tabindex="0"><code>${exampleText(status, exampleProblem(code, baseUrl))}</code></pre>
       </section>`,
   };
 }

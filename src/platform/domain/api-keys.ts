@@ -160,7 +160,7 @@ function toApiKey(row: ApiKeyRow, tenant: Tenant): ApiKey {
     name: row.name,
     prefix: row.prefix,
     last4: row.last4,
-    scopes: JSON.parse(row.scopes) as string[],
+    scopes: JSON.parse(row.scopes) as Scope[],
     ip_allowlist: JSON.parse(row.ip_allowlist) as string[],
     expires_at: time(row.expires_at),
     last_used: time(row.last_used),

@@ -10,6 +10,7 @@ import type { Authenticate } from "./authenticate.ts";
 import { registerOperations } from "./dispatch.ts";
 import { registerFormats } from "./formats.ts";
 import type { Operation } from "./operation.ts";
+import { serveDocument } from "./openapi/serve.ts";
 import { answerBrokenRequest, INTERNAL_ERROR, toApiError, toProblem } from "./problem.ts";
 import { customerOperations } from "./routes/customers.ts";
 import { deliveryOperations } from "./routes/deliveries.ts";
@@ -105,6 +106,7 @@ export function createApp(services: Services, authenticate: Authenticate, advanc
     ...identityOperations(),
   ];
   registerOperations(app, services, authenticate, operations);
+  serveDocument(app, services, operations);
 
   app.setErrorHandler((error, request, reply) => answerError(error, request.id, reply));
   app.setNotFoundHandler((request, reply) =>

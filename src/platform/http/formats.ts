@@ -1,6 +1,6 @@
 import { parsePhoneNumberFromString } from "libphonenumber-js/min";
 import { Format } from "typebox/format";
-import { isEventType, typesOfSubscription } from "../../contract/event-types.ts";
+import { EVENT_TYPES, isEventType, SUBSCRIPTION_WILDCARDS, typesOfSubscription } from "../../contract/event-types.ts";
 import { ID_PREFIXES, type IdKind, isId } from "../../contract/ids.ts";
 import { parseTimestamp } from "../../contract/timestamps.ts";
 import { parseRange } from "../domain/addresses.ts";
@@ -10,33 +10,65 @@ import { isCurrency } from "./currencies.ts";
 const LOCAL_PART = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 const DOMAIN_LABEL = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
-/** What each format of the contract's schemas means; the second part is what an error says is expected. */
-const FORMATS: Record<string, { accepts: (value: string) => boolean; expected: string }> = {
-  email: { accepts: isEmail, expected: "an email address such as ada@example.com" },
-  phone: { accepts: isPhone, expected: "an E.164 phone number such as +442071838750" },
-  currency: { accepts: isCurrency, expected: "an ISO 4217 currency code in uppercase, such as EUR" },
+interface FormatRule {
+  accepts: (value: string) => boolean;
+  /** What an error says is expected. */
+  expected: string;
+  /** What plain JSON Schema can say of it, for the OpenAPI document. */
+  keywords: Record<string, unknown>;
+}
+
+/** What each format of the contract's schemas means. */
+const FORMATS: Record<string, FormatRule> = {
+  email: {
+    accepts: isEmail,
+    expected: "an email address such as ada@example.com",
+    keywords: { format: "email", examples: ["ada@example.com"] },
+  },
+  phone: {
+    accepts: isPhone,
+    expected: "an E.164 phone number such as +442071838750",
+    keywords: { pattern: "^\\+[1-9]\\d{4,14}$", examples: ["+442071838750"] },
+  },
+  currency: {
+    accepts: isCurrency,
+    expected: "an ISO 4217 currency code in uppercase, such as EUR",
+    keywords: { pattern: "^[A-Z]{3}$", examples: ["EUR"] },
+  },
   timestamp: {
     accepts: (value) => parseTimestamp(value) !== undefined,
     expected: "a UTC time of the form YYYY-MM-DDTHH:MM:SSZ",
+    keywords: {
+      format: "date-time",
+      pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$",
+      examples: ["2026-11-01T12:00:00Z"],
+    },
   },
   cidr: {
     accepts: (value) => parseRange(value) !== undefined,
     expected: "an address range in CIDR form, such as 203.0.113.0/24",
+    keywords: { examples: ["203.0.113.0/24"] },
   },
   "redirect-uri": {
     accepts: (value) => problemOfRedirectUri(value) === undefined,
     expected: "an https URL, or http to this machine, such as https://app.example.com/callback",
+    keywords: { format: "uri", examples: ["https://app.example.com/callback"] },
   },
-  "event-type": { accepts: isEventType, expected: "an event type" },
+  "event-type": { accepts: isEventType, expected: "an event type", keywords: { enum: EVENT_TYPES } },
   subscription: {
     accepts: (value) => typesOfSubscription(value).length > 0,
     expected: "an event type, a wildcard such as order.*, or *",
+    keywords: { enum: [...EVENT_TYPES, ...SUBSCRIPTION_WILDCARDS] },
   },
 };
 for (const kind of Object.keys(ID_PREFIXES) as IdKind[]) {
   FORMATS[`${kind}-id`] = {
     accepts: (value) => isId(kind, value),
     expected: `the id of a ${kind.replaceAll("_", " ")} (${ID_PREFIXES[kind]}…)`,
+    keywords: {
+      pattern: `^${ID_PREFIXES[kind]}[0-9A-Za-z]{22}$`,
+      examples: [`${ID_PREFIXES[kind]}06Fv3Tt0q1Yd8mWc5KxLrB`],
+    },
   };
 }
 
@@ -48,6 +80,11 @@ export function registerFormats(): void {
 /** What a value of the format looks like, for error messages. */
 export function expectedOfFormat(name: string): string {
   return FORMATS[name]?.expected ?? `a value of the format ${name}`;
+}
+
+/** The format in the keywords of JSON Schema; undefined where it is one of theirs. */
+export function keywordsOfFormat(name: string): Record<string, unknown> | undefined {
+  return FORMATS[name]?.keywords;
 }
 
 /** True for an address that mail could be sent to. */

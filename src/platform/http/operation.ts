@@ -1,4 +1,5 @@
 import type { Static, TSchema } from "typebox";
+import type { ErrorCode } from "../../contract/errors.ts";
 import type { Scope } from "../../contract/scopes.ts";
 import type { Occasion } from "../domain/occasion.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
@@ -36,6 +37,8 @@ interface Description<Body extends TSchema, Query extends TSchema> {
   sandboxOnly?: boolean;
   body?: Body;
   query?: Query;
+  /** Error codes of its own, besides those that every operation shares. */
+  refusals?: readonly ErrorCode[];
   /** Status and schema of the successful reply. */
   reply: { status: 200 | 201; schema: TSchema };
 }

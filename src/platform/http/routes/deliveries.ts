@@ -38,6 +38,7 @@ export function deliveryOperations(vault: Vault): Operation[] {
       method: "POST",
       path: "/v1/deliveries/{id}/retry",
       scope: "deliveries:write",
+      refusals: ["delivery_not_retryable", "endpoint_disabled", "endpoint_deleted", "event_expired"],
       reply: { status: 200, schema: Delivery },
       write: ({ id }, tx, occasion) => retryDelivery(tx, occasion, id),
     }),

@@ -61,6 +61,7 @@ export function eventOperations(vault: Vault): Operation[] {
       path: "/v1/events/{id}/replay",
       scope: "events:write",
       body: EventReplay,
+      refusals: ["endpoint_disabled", "event_expired"],
       reply: { status: 201, schema: Replay },
       write: ({ id, body }, tx, occasion) => replayEvent(tx, occasion, id, body),
     }),

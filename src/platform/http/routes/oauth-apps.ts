@@ -82,6 +82,7 @@ export function oauthAppOperations(tools: SecretTools): Operation[] {
       method: "POST",
       path: "/v1/oauth_apps/{id}/rotate_secret",
       scope: "oauth_apps:write",
+      refusals: ["app_is_public"],
       reply: { status: 200, schema: OAuthApp },
       write: ({ id }, tx, occasion) => rotateClientSecret(tx, tools, occasion, id),
     }),

@@ -34,6 +34,7 @@ export function testClockOperations({ clock }: Services, advance: AdvanceClock):
       scope: "deliveries:write",
       sandboxOnly: true,
       body: TestClockAdvance,
+      refusals: ["test_clock_advancing"],
       reply: { status: 200, schema: TestClock },
       run: ({ caller, body }) => advance(caller.tenant.environment, body.seconds),
     }),

@@ -1,0 +1,64 @@
+import { OAUTH_PATHS, oauthScopeName } from "../../../contract/oauth.ts";
+import { SCOPES } from "../../../contract/scopes.ts";
+import { LATEST_VERSION } from "../../../contract/versions.ts";
+import type { Operation } from "../operation.ts";
+import { headerComponents, REQUEST_HEADERS } from "./headers.ts";
+import { INTRODUCTION } from "./introduction.ts";
+import { pathsOf } from "./paths.ts";
+import { sharedResponses } from "./responses.ts";
+import { type Json, Schemas } from "./schemas.ts";
+import { tagsOf } from "./tags.ts";
+import { DELIVERY_HEADERS, webhooksOf } from "./webhooks.ts";
+
+/** The OpenAPI 3.1 document of the operations: made from the table and the contract's schemas, nothing else. */
+export function buildDocument(operations: readonly Operation[], baseUrl: string): Json {
+  const schemas = new Schemas();
+  const paths = pathsOf({ operations, schemas, baseUrl });
+  const webhooks = webhooksOf(operations, schemas);
+  const responses = sharedResponses(schemas, baseUrl);
+  return {
+    openapi: "3.1.1",
+    info: {
+      title: "Service API",
+      version: LATEST_VERSION,
+      summary: "Customers, orders and payments, with signed webhooks",
+      description: INTRODUCTION,
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: baseUrl, description: "This platform" }],
+    tags: tagsOf(operations.map(({ path }) => path)),
+    paths,
+    webhooks,
+    components: {
+      schemas: schemas.components,
+      responses,
+      parameters: { ...REQUEST_HEADERS, ...DELIVERY_HEADERS },
+      headers: headerComponents(),
+      securitySchemes: securitySchemes(baseUrl),
+    },
+  };
+}
+
+function securitySchemes(baseUrl: string): Json {
+  return {
+    apiKey: {
+      type: "http",
+      scheme: "bearer",
+      bearerFormat: "sk_… or rk_…",
+      description:
+        "An API key. It belongs to one environment; a restricted one (`rk_…`) has the scopes it was made with.",
+    },
+    oauth: {
+      type: "oauth2",
+      description: "An access token of an app that acts for a user. PKCE with S256 is mandatory.",
+      flows: {
+        authorizationCode: {
+          authorizationUrl: baseUrl + OAUTH_PATHS.authorize,
+          tokenUrl: baseUrl + OAUTH_PATHS.token,
+          refreshUrl: baseUrl + OAUTH_PATHS.token,
+          scopes: Object.fromEntries(SCOPES.map((scope) => [oauthScopeName(scope), `The same as ${scope}`])),
+        },
+      },
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import type { TSchema } from "typebox";
+import { keywordsOfFormat } from "../formats.ts";
+
+interface Keywords {
+  type?: string;
+  const?: unknown;
+  default?: unknown;
+  enum?: unknown[];
+  examples?: unknown[];
+  format?: string;
+  anyOf?: TSchema[];
+  properties?: Record<string, TSchema>;
+  required?: string[];
+  items?: TSchema;
+  minimum?: number;
+}
+
+/** A reply that fits the schema, with all that is always there. */
+export function exampleReply(schema: TSchema): unknown {
+  const { type, properties = {}, required = [], items, anyOf, minimum = 0 } = schema as Keywords;
+  const stated = statedExample(schema);
+  if (stated !== undefined) return stated;
+  if (anyOf !== undefined) return null;
+  switch (type) {
+    case "object":
+      return Object.fromEntries(required.map((name) => [name, exampleReply(properties[name]!)]));
+    case "array":
+      return items === undefined ? [] : [exampleReply(items)];
+    case "string":
+      return "text";
+    case "boolean":
+      return false;
+    default:
+      return minimum;
+  }
+}
+
+/** A request body: what is required, and the optional fields for which an example is stated. */
+export function exampleRequest(schema: TSchema): unknown {
+  const { properties = {}, required = [] } = schema as Keywords;
+  const shown = Object.entries(properties).flatMap(([name, property]) => {
+    const isShown = required.includes(name) || statedExample(property) !== undefined;
+    return isShown ? [[name, exampleReply(property)] as const] : [];
+  });
+  return Object.fromEntries(shown);
+}
+
+/** What the schema itself gives as an example, or leaves no choice about. */
+function statedExample(schema: TSchema): unknown {
+  const { const: constant, enum: names, examples, format, anyOf, default: usual } = schema as Keywords;
+  if (anyOf !== undefined) return statedExample(anyOf[0]!);
+  if (constant !== undefined) return constant;
+  if (examples !== undefined) return examples[0];
+  if (usual !== undefined) return usual;
+  if (names !== undefined) return names[0];
+  const keywords = (format === undefined ? undefined : keywordsOfFormat(format)) as Keywords | undefined;
+  return keywords?.examples?.[0] ?? keywords?.enum?.[0];
+}

@@ -1,0 +1,86 @@
+import { HEADERS } from "../../../contract/headers.ts";
+import { LIMITS } from "../../../contract/limits.ts";
+import { LATEST_VERSION } from "../../../contract/versions.ts";
+import { keywordsOfFormat } from "../formats.ts";
+import type { Json } from "./schemas.ts";
+
+const WHOLE_SECONDS = { type: "integer", minimum: 0 };
+const DATE = { type: "string", pattern: "^\\d{4}-\\d{2}-\\d{2}$" };
+
+/** Every header that a reply may carry, by its name in the document. */
+export const REPLY_HEADERS = {
+  RequestId: {
+    name: HEADERS.requestId,
+    description: "Names the request in logs, events and problem documents",
+    required: true,
+    schema: { type: "string", ...keywordsOfFormat("request-id") },
+  },
+  ServiceVersion: {
+    name: HEADERS.version,
+    description: "The version that the reply is written in",
+    required: true,
+    schema: DATE,
+  },
+  RateLimitPolicy: {
+    name: HEADERS.rateLimitPolicy,
+    description: "How many requests (`q`) a credential has in how many seconds (`w`); absent where nothing is limited",
+    schema: { type: "string", pattern: '^"default";q=\\d+;w=\\d+$', examples: ['"default";q=200;w=2'] },
+  },
+  RateLimit: {
+    name: HEADERS.rateLimit,
+    description: "How many requests are left (`r`), and in how many seconds (`t`) all of them are back",
+    schema: { type: "string", pattern: '^"default";r=\\d+;t=\\d+$', examples: ['"default";r=199;t=1'] },
+  },
+  IdempotentReplayed: {
+    name: HEADERS.idempotentReplayed,
+    description: "`true` where this is the reply to an earlier request with the same Idempotency-Key",
+    schema: { type: "string", const: "true" },
+  },
+  RetryAfter: { name: "Retry-After", description: "Seconds to wait before the next try", schema: WHOLE_SECONDS },
+  WwwAuthenticate: {
+    name: "WWW-Authenticate",
+    description: "What a credential must be (RFC 6750)",
+    schema: { type: "string", examples: ['Bearer realm="service"'] },
+  },
+} as const;
+
+type ReplyHeader = keyof typeof REPLY_HEADERS;
+
+/** Carried by every reply. */
+const ALWAYS: readonly ReplyHeader[] = ["RequestId", "ServiceVersion", "RateLimitPolicy", "RateLimit"];
+
+/** The headers of a reply, as references. */
+export function headersOf(...further: ReplyHeader[]): Json {
+  return Object.fromEntries(
+    [...ALWAYS, ...further].map((name) => [REPLY_HEADERS[name].name, { $ref: `#/components/headers/${name}` }]),
+  );
+}
+
+export function headerComponents(): Json {
+  return Object.fromEntries(
+    Object.entries(REPLY_HEADERS).map(([key, header]) => [key, { ...header, name: undefined }]),
+  );
+}
+
+/** What a request may carry besides its own parameters. */
+export const REQUEST_HEADERS: Json = {
+  ServiceVersion: {
+    name: HEADERS.version,
+    in: "header",
+    description: "The version to speak; without it the account's pinned one",
+    schema: { ...DATE, examples: [LATEST_VERSION] },
+  },
+  IdempotencyKey: {
+    name: HEADERS.idempotencyKey,
+    in: "header",
+    description:
+      "Makes a repeated request safe: within 24 hours the first reply comes again, and nothing happens twice",
+    schema: {
+      type: "string",
+      minLength: 1,
+      maxLength: LIMITS.idempotencyKeyLength,
+      pattern: "^[\\x21-\\x7e]+$",
+      examples: ["5f0c6a9e-0d5c-4f0e-9a39-5b6c8b0f6f9e"],
+    },
+  },
+};

@@ -1,0 +1,106 @@
+import type { TSchema } from "typebox";
+import { oauthScopeName } from "../../../contract/oauth.ts";
+import type { Operation } from "../operation.ts";
+import { exampleReply, exampleRequest } from "./examples.ts";
+import { headersOf } from "./headers.ts";
+import { refusalsOf } from "./responses.ts";
+import type { Json, Schemas } from "./schemas.ts";
+import { tagOf } from "./tags.ts";
+
+export const JSON_MEDIA_TYPE = "application/json";
+
+/** What is made from an operation needs besides it. */
+interface PathTools {
+  operations: readonly Operation[];
+  schemas: Schemas;
+  baseUrl: string;
+}
+
+/** `paths` of the document: every operation of the table, in its order. */
+export function pathsOf(tools: PathTools): Json {
+  const paths: Record<string, Json> = {};
+  for (const operation of tools.operations) {
+    paths[operation.path] ??= {};
+    paths[operation.path]![operation.method.toLowerCase()] = describe(operation, tools);
+  }
+  return paths;
+}
+
+function describe(operation: Operation, tools: PathTools): Json {
+  const { name, summary, path, body } = operation;
+  return {
+    operationId: name,
+    summary,
+    description: descriptionOf(operation),
+    tags: [tagOf(path).name],
+    security: securityOf(operation),
+    parameters: parametersOf(operation, tools),
+    ...(body === undefined ? {} : { requestBody: requestBody(body, tools.schemas) }),
+    responses: {
+      [operation.reply.status]: reply(operation, tools.schemas),
+      ...refusalsOf(operation, tools.schemas, tools.baseUrl),
+    },
+  };
+}
+
+function descriptionOf({ scope, sandboxOnly }: Operation): string {
+  const needs = scope === null ? "Takes any valid credential." : `Needs the scope \`${scope}\`.`;
+  return sandboxOnly === true ? `${needs} Works in the sandbox only.` : needs;
+}
+
+function securityOf({ scope }: Operation): Json[] {
+  return [{ apiKey: scope === null ? [] : [scope] }, { oauth: scope === null ? [] : [oauthScopeName(scope)] }];
+}
+
+function parametersOf(operation: Operation, tools: PathTools): Json[] {
+  const { method, path, query } = operation;
+  return [
+    ...(path.includes("{id}") ? [idParameter(path, tools)] : []),
+    ...(query === undefined ? [] : queryParameters(query, tools.schemas)),
+    { $ref: "#/components/parameters/ServiceVersion" },
+    ...(method === "POST" ? [{ $ref: "#/components/parameters/IdempotencyKey" }] : []),
+  ];
+}
+
+/** The id in a path is that of what a GET of the path answers. */
+function idParameter(path: string, { operations, schemas }: PathTools): Json {
+  const resource = path.slice(0, path.indexOf("{id}") + "{id}".length);
+  const retrieval = operations.find((operation) => operation.method === "GET" && operation.path === resource);
+  const { properties = {} } = (retrieval?.reply.schema ?? {}) as { properties?: Record<string, TSchema> };
+  const schema = properties["id"] === undefined ? { type: "string" } : schemas.place(properties["id"]);
+  return { name: "id", in: "path", required: true, description: "The id of the resource", schema };
+}
+
+function queryParameters(query: TSchema, schemas: Schemas): Json[] {
+  const { properties, required = [] } = query as unknown as {
+    properties: Record<string, TSchema>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...schema } = schemas.place(property);
+    return {
+      name,
+      in: "query",
+      ...(required.includes(name) ? { required: true } : {}),
+      ...(description === undefined ? {} : { description }),
+      schema,
+    };
+  });
+}
+
+function requestBody(body: TSchema, schemas: Schemas): Json {
+  const { required = [] } = body as unknown as { required?: string[] };
+  return {
+    required: required.length > 0,
+    content: { [JSON_MEDIA_TYPE]: { schema: schemas.place(body), example: exampleRequest(body) } },
+  };
+}
+
+function reply({ method, reply: { schema } }: Operation, schemas: Schemas): Json {
+  const { description = "Done" } = schema as { description?: string };
+  return {
+    description,
+    headers: headersOf(...(method === "POST" ? (["IdempotentReplayed"] as const) : [])),
+    content: { [JSON_MEDIA_TYPE]: { schema: schemas.place(schema), example: exampleReply(schema) } },
+  };
+}

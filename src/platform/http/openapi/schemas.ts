@@ -1,0 +1,71 @@
+import type { TSchema } from "typebox";
+import { keywordsOfFormat } from "../formats.ts";
+
+/** A part of the document. */
+export type Json = Record<string, unknown>;
+
+/** Turns the contract's schemas into the document's: named ones become components, ours formats plain keywords. */
+export class Schemas {
+  private readonly named = new Map<string, Json>();
+
+  /** The schema as it stands in the document: a reference where it has a name. */
+  place(schema: TSchema): Json {
+    const { $id: name } = schema as { $id?: string };
+    if (name === undefined) return this.inline(schema as Json);
+    if (!this.named.has(name)) this.named.set(name, this.inline(schema as Json));
+    return { $ref: `#/components/schemas/${name}` };
+  }
+
+  /** What was placed, by name. */
+  get components(): Json {
+    return Object.fromEntries([...this.named].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  private inline(schema: Json): Json {
+    const placed: Json = {};
+    for (const [keyword, value] of Object.entries(schema)) Object.assign(placed, this.keyword(keyword, value));
+    return joinNull(joinPattern(placed));
+  }
+
+  private keyword(keyword: string, value: unknown): Json {
+    switch (keyword) {
+      case "properties":
+      case "patternProperties":
+        return { [keyword]: mapValues(value as Record<string, TSchema>, (part) => this.place(part)) };
+      case "items":
+        return { items: this.place(value as TSchema) };
+      case "anyOf":
+        return { anyOf: (value as TSchema[]).map((part) => this.place(part)) };
+      case "format":
+        return keywordsOfFormat(value as string) ?? { format: value };
+      case "$id":
+        return {};
+      default:
+        return { [keyword]: value };
+    }
+  }
+}
+
+/** One pattern for all keys is written the usual way, which tools understand better. */
+function joinPattern({ patternProperties, ...schema }: Json): Json {
+  if (patternProperties === undefined) return schema;
+  const [[pattern, value] = ["", {}]] = Object.entries(patternProperties as Json);
+  const takesAll = pattern === "^.*$";
+  return { ...schema, ...(takesAll ? {} : { propertyNames: { pattern } }), additionalProperties: value };
+}
+
+/** `anyOf: [X, null]` of a plain X is X with two types. */
+function joinNull({ anyOf, ...schema }: Json): Json {
+  if (anyOf === undefined) return schema;
+  const [first, second, ...others] = anyOf as Json[];
+  const isPlain = typeof first?.["type"] === "string" && !("enum" in first) && !("const" in first);
+  if (!isPlain || second?.["type"] !== "null" || others.length > 0) return { ...schema, anyOf };
+  return { ...schema, ...first, type: [first["type"], "null"] };
+}
+
+function mapValues<Value, Result>(
+  object: Record<string, Value>,
+  change: (value: Value) => Result,
+): Record<string, Result> {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value)]));
+}

@@ -1,0 +1,27 @@
+import { createHash } from "node:crypto";
+import type { FastifyInstance } from "fastify";
+import type { Services } from "../../services.ts";
+import type { Operation } from "../operation.ts";
+
+export const DOCUMENT_PATH = "/openapi.json";
+
+interface Served {
+  text: string;
+  tag: string;
+}
+
+/** Serves the OpenAPI document to anyone; it is made when it is first asked for. */
+export function serveDocument(app: FastifyInstance, services: Services, operations: readonly Operation[]): void {
+  let served: Promise<Served> | undefined;
+  const build = async (): Promise<Served> => {
+    const { buildDocument } = await import("./document.ts");
+    const text = JSON.stringify(buildDocument(operations, services.baseUrl));
+    return { text, tag: `"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"` };
+  };
+  app.get(DOCUMENT_PATH, async (request, reply) => {
+    const { text, tag } = await (served ??= build());
+    void reply.header("Cache-Control", "no-cache").header("ETag", tag);
+    if (request.headers["if-none-match"] === tag) return reply.code(304).send();
+    return reply.header("Content-Type", "application/json; charset=utf-8").send(text);
+  });
+}

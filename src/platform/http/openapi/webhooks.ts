@@ -1,0 +1,100 @@
+import type { TSchema } from "typebox";
+import { EVENT_TYPES, type EventType } from "../../../contract/event-types.ts";
+import { DELIVERY_USER_AGENT, HEADERS } from "../../../contract/headers.ts";
+import { LIMITS } from "../../../contract/limits.ts";
+import { Event } from "../../../contract/schemas/event.ts";
+import type { Operation } from "../operation.ts";
+import { exampleReply } from "./examples.ts";
+import { JSON_MEDIA_TYPE } from "./paths.ts";
+import type { Json, Schemas } from "./schemas.ts";
+import { WEBHOOK_TAG } from "./tags.ts";
+
+/** `webhooks` of the document: what an endpoint is sent for each event type (platform specification 6). */
+export function webhooksOf(operations: readonly Operation[], schemas: Schemas): Json {
+  return Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: delivery(type, operations, schemas) }]));
+}
+
+/** What a delivery carries besides its body. */
+export const DELIVERY_HEADERS: Json = {
+  ServiceSignature: {
+    name: HEADERS.signature,
+    in: "header",
+    required: true,
+    description: `\`t\`, a Unix time, and \`v1\`, HMAC-SHA256 in hex over \`t\`, a dot and the raw body; two \`v1\` while a secret is being rotated. Refuse a \`t\` more than ${LIMITS.signatureToleranceSeconds} seconds off.`,
+    schema: { type: "string", pattern: "^t=\\d+(,v1=[0-9a-f]{64})+$" },
+  },
+  ServiceEventId: {
+    name: HEADERS.eventId,
+    in: "header",
+    required: true,
+    description: "The event's id: act on it once",
+    schema: { type: "string", pattern: "^evt_[0-9A-Za-z]{22}$" },
+  },
+  ServiceDeliveryAttempt: {
+    name: HEADERS.deliveryAttempt,
+    in: "header",
+    required: true,
+    description: "1 for the first attempt",
+    schema: { type: "integer", minimum: 1 },
+  },
+};
+
+function delivery(type: EventType, operations: readonly Operation[], schemas: Schemas): Json {
+  const [resource, change] = type.split(".") as [string, string];
+  const subject = schemaOf(resource, operations);
+  const words = resource.replaceAll("_", " ");
+  return {
+    operationId: `on${pascalCase(resource)}${pascalCase(change)}`,
+    summary: change === "ping" ? `A ${words} is pinged` : `${words.charAt(0).toUpperCase()}${words.slice(1)} ${change}`,
+    description: `Sent with \`User-Agent: ${DELIVERY_USER_AGENT}\`. Anything but 2xx within ${LIMITS.deliverySeconds} seconds is tried again, for up to ${LIMITS.retryTotalSeconds / 86_400} days.`,
+    tags: [WEBHOOK_TAG.name],
+    security: [],
+    parameters: Object.keys(DELIVERY_HEADERS).map((name) => ({ $ref: `#/components/parameters/${name}` })),
+    requestBody: {
+      required: true,
+      content: {
+        [JSON_MEDIA_TYPE]: {
+          schema: {
+            allOf: [
+              schemas.place(Event),
+              {
+                type: "object",
+                properties: {
+                  type: { const: type },
+                  ...(subject === undefined
+                    ? {}
+                    : { data: { type: "object", properties: { object: schemas.place(subject) } } }),
+                },
+              },
+            ],
+          },
+          example: exampleOf(type, subject),
+        },
+      },
+    },
+    responses: {
+      "2XX": { description: "Received: the event is durably stored and not sent again" },
+      "410": { description: "Gone: the endpoint is disabled and gets nothing more" },
+      default: { description: "Anything else, a redirect too, is a failure: the delivery is tried again" },
+    },
+  };
+}
+
+/** The schema of the resource whose `object` bears that name, where an operation answers it. */
+function schemaOf(resource: string, operations: readonly Operation[]): TSchema | undefined {
+  return operations
+    .map(({ reply: { schema } }) => schema)
+    .find((schema) => {
+      const { properties = {}, $id } = schema as { $id?: string; properties?: Record<string, { const?: unknown }> };
+      return $id !== undefined && properties["object"]?.const === resource && properties["deleted"] === undefined;
+    });
+}
+
+function exampleOf(type: EventType, subject: TSchema | undefined): unknown {
+  const event = exampleReply(Event) as { data: Json };
+  return { ...event, type, ...(subject === undefined ? {} : { data: { object: exampleReply(subject) } }) };
+}
+
+function pascalCase(name: string): string {
+  return name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

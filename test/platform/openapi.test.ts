@@ -1,0 +1,107 @@
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { EVENT_TYPES } from "../../src/contract/event-types.ts";
+import { apiOf } from "../support/api.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+
+let platform: RunningPlatform;
+let text: string;
+// oxlint-disable-next-line typescript/no-explicit-any -- the test looks into every part of the document
+let document: any;
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  text = await (await fetch(`${platform.baseUrl}/openapi.json`)).text();
+  document = JSON.parse(text);
+});
+afterAll(() => platform.stop());
+
+interface Described {
+  operationId: string;
+  summary: string;
+  tags: string[];
+  security: [{ apiKey: [] | [string] }, { oauth: [] | [string] }];
+}
+
+interface Entry extends Described {
+  method: string;
+  path: string;
+}
+
+const operations = (): Entry[] =>
+  Object.entries(document.paths as Record<string, Record<string, Described>>).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, ...operation })),
+  );
+
+describe("the served document", () => {
+  it("passes Redocly's recommended rules without an error or a warning", async () => {
+    const config = await createConfig({ extends: ["recommended"] });
+    const problems = await lintFromString({ source: text, absoluteRef: "openapi.json", config });
+    expect(problems.map(({ ruleId, message, location }) => `${ruleId} ${location[0]?.pointer} ${message}`)).toEqual([]);
+  });
+
+  it("is the same text as long as the platform runs, and is not sent again to whom has it", async () => {
+    const first = await fetch(`${platform.baseUrl}/openapi.json`);
+    const tag = first.headers.get("etag")!;
+    expect(first.headers.get("content-type")).toBe("application/json; charset=utf-8");
+    expect(await first.text()).toBe(text);
+    const second = await fetch(`${platform.baseUrl}/openapi.json`, { headers: { "If-None-Match": tag } });
+    expect(second.status).toBe(304);
+  });
+
+  it("names every operation once, in words, under a tag that it explains", () => {
+    const tags = (document.tags as { name: string }[]).map(({ name }) => name);
+    expect(new Set(operations().map(({ operationId }) => operationId)).size).toBe(operations().length);
+    for (const { operationId, summary, tags: own } of operations()) {
+      expect(operationId).toMatch(/^[a-z][A-Za-z]+$/);
+      expect(summary).toMatch(/^[A-Z]/);
+      expect(tags).toContain(own[0]);
+    }
+  });
+
+  it("shows what an endpoint is sent for every event type, with the resource in it", () => {
+    expect(Object.keys(document.webhooks)).toEqual([...EVENT_TYPES]);
+    const { schema, example } = document.webhooks["order.completed"].post.requestBody.content["application/json"];
+    expect(schema.allOf[1].properties.data.properties.object).toEqual({ $ref: "#/components/schemas/Order" });
+    expect(example).toMatchObject({ type: "order.completed", data: { object: { object: "order", currency: "EUR" } } });
+  });
+
+  it("holds no schema word that only the platform knows", () => {
+    const standard = new Set(["email", "uri", "date-time"]);
+    for (const [, format] of text.matchAll(/"format":"([^"]*)"/g)) expect(standard).toContain(format);
+    expect(text).not.toContain("$id");
+  });
+
+  it("points every problem to its page", async () => {
+    const links = new Set([...text.matchAll(/\((\/problems\/[a-z_]+)\)/g)].map(([, link]) => link!));
+    expect(links.size).toBeGreaterThan(20);
+    for (const link of links) expect((await fetch(platform.baseUrl + link)).status).toBe(200);
+  });
+});
+
+describe("what it says of credentials is what happens", () => {
+  it("refuses every operation to a key that has all scopes but the named one", async () => {
+    const owner = apiOf(platform.baseUrl, platform.sandboxKey);
+    const scopes = [...new Set(operations().flatMap(({ security: [{ apiKey }] }) => [...apiKey]))];
+    expect(scopes.length).toBeGreaterThan(10);
+    const keys = new Map<string, string>();
+    for (const scope of scopes) {
+      const others = scopes.filter((other) => other !== scope);
+      keys.set(scope, (await owner("POST", "/v1/api_keys", { scopes: others })).body.key);
+    }
+    for (const { method, path, security } of operations()) {
+      const [scope] = security[0].apiKey;
+      if (scope === undefined) continue;
+      const reply = await apiOf(platform.baseUrl, keys.get(scope))(method, path);
+      expect(reply.body).toMatchObject({ status: 403, code: "insufficient_scope", required_scope: scope });
+      expect(reply.headers.get("www-authenticate")).toContain(scope);
+    }
+  });
+
+  it("answers 401 to every operation without one", async () => {
+    for (const { method, path } of operations()) {
+      const reply = await apiOf(platform.baseUrl, undefined)(method, path);
+      expect(reply.body).toMatchObject({ status: 401, code: "missing_credential" });
+    }
+  });
+});

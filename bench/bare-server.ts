@@ -5,6 +5,7 @@ import { EnvironmentTime } from "../src/platform/environment-time.ts";
 import { createApp } from "../src/platform/http/app.ts";
 import { createAuthenticate } from "../src/platform/http/authenticate.ts";
 import { KeyUsage } from "../src/platform/key-usage.ts";
+import { RequestRecorder } from "../src/platform/request-recorder.ts";
 import type { Database, Transaction } from "../src/platform/storage/database.ts";
 import { createVault } from "../src/platform/vault.ts";
 import { systemClock, systemRandom } from "../src/platform/system.ts";
@@ -56,6 +57,7 @@ const app = createApp(
     time: new EnvironmentTime(systemClock, systemRandom),
     targets: { allowPrivate: true, refusalOf: () => undefined },
     log,
+    requests: new RequestRecorder({ database, clock: systemClock, log }),
     report: (activity) => void process.stdout.write(`${JSON.stringify(activity)}\n`),
     baseUrl: "",
   },

@@ -137,6 +137,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "Register OAuth apps",
     load: () => import("./commands/apps/index.ts"),
   },
+  {
+    name: "logs",
+    group: MORE,
+    summary: "See what was asked of the API, or watch it",
+    load: () => import("./commands/logs/index.ts"),
+  },
   { name: "api", group: MORE, summary: "Call any path of the API", load: () => import("./commands/api.ts") },
   {
     name: "open",

@@ -49,6 +49,16 @@ export function parseCredential(text: string): ParsedCredential | undefined {
   return { prefix, ...CREDENTIAL_PREFIXES[prefix] };
 }
 
+const CREDENTIAL_LIKE = new RegExp(
+  `(${[...Object.keys(CREDENTIAL_PREFIXES), SIGNING_SECRET_PREFIX].join("|")})[0-9A-Za-z_-]{16,}`,
+  "g",
+);
+
+/** The text with whatever looks like a credential, whole or cut off, reduced to its prefix: for logs. */
+export function withoutCredentials(text: string): string {
+  return text.replaceAll(CREDENTIAL_LIKE, "$1…");
+}
+
 /** A signing secret of 256 random bits. */
 export function formatSigningSecret(random: Uint8Array): string {
   if (random.length !== 32) throw new RangeError("a signing secret takes exactly 32 random bytes");

@@ -2,6 +2,7 @@ import type { IdGenerator } from "../contract/ids.ts";
 import type { EnvironmentTime } from "./environment-time.ts";
 import type { Clock, Log, Random } from "./ports.ts";
 import type { Database } from "./storage/database.ts";
+import type { RequestRecorder } from "./request-recorder.ts";
 import type { RateLimit } from "./http/rate-limit.ts";
 import type { Vault } from "./vault.ts";
 import type { Activity } from "./activity.ts";
@@ -29,6 +30,8 @@ export interface Services {
   /** The API's own origin, without a slash at its end: known once the server listens. */
   baseUrl: string;
   report: (activity: Activity) => void;
+  /** Writes down what each account asked for. */
+  requests: RequestRecorder;
   /** Absent where requests are not limited. */
   rateLimit?: RateLimit | undefined;
 }

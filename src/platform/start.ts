@@ -22,6 +22,7 @@ import { SigningKeys } from "./leaks/signing-keys.ts";
 import { assertMasterKey, loadMasterKeyFile, parseMasterKey } from "./master-key.ts";
 import { createMetrics } from "./metrics.ts";
 import type { Clock, Log, Random } from "./ports.ts";
+import { RequestRecorder } from "./request-recorder.ts";
 import type { Services } from "./services.ts";
 import { MIGRATIONS } from "./storage/migrations/index.ts";
 import { openSqlite } from "./storage/sqlite.ts";
@@ -107,6 +108,7 @@ export async function startPlatform(settings: PlatformSettings): Promise<Platfor
       },
       targets: { allowPrivate: settings.allowPrivateTargets ?? false, refusalOf: guard.refusalOf },
       baseUrl: "",
+      requests: new RequestRecorder({ database, clock, log: settings.log }),
       rateLimit: settings.rateLimits === undefined ? undefined : new RateLimit(clock.now, settings.rateLimits),
     };
     const usage = new KeyUsage(database, clock, settings.log);
@@ -138,6 +140,7 @@ export async function startPlatform(settings: PlatformSettings): Promise<Platfor
         removeAdminFile(settings.database);
         await Promise.all([engine.stop(), upkeep.stop(), listening.close().then(() => closeServer(app))]);
         await usage.close();
+        await services.requests.close();
         await database.close();
       },
     };

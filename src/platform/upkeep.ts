@@ -8,6 +8,7 @@ import { allEnvironments, markEventsRemoved } from "./storage/environments.ts";
 import { deleteReplays } from "./storage/event-log.ts";
 import { deleteEvents, removableEvents } from "./storage/events.ts";
 import { deleteIdempotencyKeys } from "./storage/idempotency-keys.ts";
+import { deleteRequestLogs } from "./storage/request-logs.ts";
 
 const EVERY_MILLISECONDS = 60_000;
 /** Between transactions, so that whoever writes meanwhile waits for one of them at most. */
@@ -25,7 +26,7 @@ export function createUpkeep(services: Services): Periodic {
 /** Goes once through all that can have grown too old. */
 export async function removeOldHistory({ database, clock }: Services, signal?: AbortSignal): Promise<void> {
   for (const { id, clock_offset: offset } of await allEnvironments(database)) {
-    for (const step of stepsOf(id, clock.now() + offset)) {
+    for (const step of stepsOf(id, clock.now(), offset)) {
       while (signal?.aborted !== true && (await database.write(step))) {
         await new Promise<void>((resolve) => {
           clock.after(PAUSE_MILLISECONDS, resolve);
@@ -35,10 +36,13 @@ export async function removeOldHistory({ database, clock }: Services, signal?: A
   }
 }
 
-function stepsOf(environment: number, now: number): Step[] {
+/** Requests keep real time, which no test clock moves; all else lives by its environment's. */
+function stepsOf(environment: number, realTime: number, offset: number): Step[] {
+  const now = realTime + offset;
   const kept = now - LIMITS.replaySeconds * 1000;
   const deliveryBound = lowestIdAt("delivery", kept);
   const eventBound = lowestIdAt("event", kept);
+  const requestBound = lowestIdAt("request", realTime - LIMITS.requestLogSeconds * 1000);
   const keysBound = now - LIMITS.idempotencySeconds * 1000;
   return [
     async (tx) => {
@@ -55,6 +59,7 @@ function stepsOf(environment: number, now: number): Step[] {
     },
     async (tx) => (await deleteReplays(tx, environment, eventBound, ROWS_MOST)) === ROWS_MOST,
     async (tx) => (await deleteIdempotencyKeys(tx, environment, keysBound, ROWS_MOST)) === ROWS_MOST,
+    async (tx) => (await deleteRequestLogs(tx, environment, requestBound, ROWS_MOST)) === ROWS_MOST,
   ];
 }
 

@@ -9,6 +9,7 @@ import { deleteReplays, endOfLog, lastReplayBelow, placeInLog, readLog } from ".
 import { removableEvents } from "../../src/platform/storage/events.ts";
 import { deleteIdempotencyKeys } from "../../src/platform/storage/idempotency-keys.ts";
 import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
+import { deleteRequestLogs, listRequestLogs, type RequestLogFilters } from "../../src/platform/storage/request-logs.ts";
 import { openSqlite } from "../../src/platform/storage/sqlite.ts";
 import { disabledWithWaiting, findTarget } from "../../src/platform/storage/webhook-endpoints.ts";
 
@@ -64,6 +65,15 @@ const outcome = {
 const list = (filters: { endpointId?: string; eventId?: string; status?: "failed" }) =>
   listDeliveries(explained, page, { endpointId: undefined, eventId: undefined, status: undefined, ...filters });
 
+const logs = (filters: Partial<RequestLogFilters>) =>
+  listRequestLogs(explained, page, {
+    method: undefined,
+    path: undefined,
+    status: undefined,
+    keyId: undefined,
+    ...filters,
+  });
+
 const statements: [string, () => Promise<unknown>][] = [
   ["finding the endpoints that deliveries wait for", () => queue.queueHeads(explained)],
   ["finding an endpoint's first delivery", () => queue.firstDue(explained, "we")],
@@ -90,6 +100,13 @@ const statements: [string, () => Promise<unknown>][] = [
   ["removing old replays", () => deleteReplays(explained, 1, "evt", 5)],
   ["finding disabled endpoints", () => disabledWithWaiting(explained, 1, "dlv")],
   ["removing old keys", () => deleteIdempotencyKeys(explained, 1, 1, 5)],
+  ["removing old requests", () => deleteRequestLogs(explained, 1, "req", 5)],
+  ["listing requests", () => logs({})],
+  ["listing requests by method", () => logs({ method: "GET" })],
+  ["listing requests by path", () => logs({ path: "/" })],
+  ["listing requests by status", () => logs({ status: 500 })],
+  ["listing requests by key", () => logs({ keyId: "key", status: 500 })],
+  ["listing requests by path and key", () => logs({ path: "/", keyId: "key" })],
   ["finding a target", () => findTarget(explained, 1, "we")],
 ];
 
@@ -98,7 +115,7 @@ it.each(statements)("%s reads no table from end to end, and sorts no more than a
   await ask();
   expect(plan.length).toBeGreaterThan(0);
   const scans = plan.filter((step) =>
-    /^SCAN (deliveries|events|attempts|replays|idempotency_keys|[dehrw])\b/.test(step),
+    /^SCAN (deliveries|events|attempts|replays|idempotency_keys|request_logs|[dehrw])\b/.test(step),
   );
   expect(scans).toEqual([]);
   // Where a list is merged from several indexes, each yields a page at most.

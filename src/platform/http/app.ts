@@ -22,6 +22,8 @@ import { orderOperations } from "./routes/orders.ts";
 import { paymentOperations } from "./routes/payments.ts";
 import { type AdvanceClock, testClockOperations } from "./routes/test-clock.ts";
 import { webhookEndpointOperations } from "./routes/webhook-endpoints.ts";
+import { requestLogOperations } from "./routes/request-logs.ts";
+import { recordRequests } from "./record-requests.ts";
 import { parseStrictJson } from "./strict-json.ts";
 
 const REQUEST_SECONDS = 30;
@@ -52,6 +54,7 @@ export function createApp(services: Services, authenticate: Authenticate, advanc
     const refusal = toApiError(error);
     if (refusal === undefined) services.log.error({ request_id: requestId, err: error }, "a request failed");
     const shown = refusal ?? INTERNAL_ERROR;
+    reply.request.errorCode = shown.code;
     for (const [name, value] of Object.entries(shown.headers)) void reply.header(name, value);
     return reply
       .code(shown.status)
@@ -83,6 +86,8 @@ export function createApp(services: Services, authenticate: Authenticate, advanc
     done();
   });
 
+  recordRequests(app, services.requests);
+
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
     try {
@@ -103,6 +108,7 @@ export function createApp(services: Services, authenticate: Authenticate, advanc
     ...testClockOperations(services, advanceClock),
     ...apiKeyOperations(services),
     ...oauthAppOperations(services),
+    ...requestLogOperations(services),
     ...identityOperations(),
   ];
   registerOperations(app, services, authenticate, operations);

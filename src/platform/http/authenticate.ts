@@ -14,9 +14,10 @@ import { assertKeyUsable, assertTokenUsable, callerOfKey, callerOfToken, CHALLEN
 
 /**
  * Proves who calls (platform specification 5.1, 5.2). Throws ApiError: 401, 403 where the key may not be used from the
- * caller's address, or 400 for more than one Authorization header.
+ * caller's address, or 400 for more than one Authorization header. `identified` hears whose the credential is before it
+ * is known whether it may be used: that is for the log alone.
  */
-export type Authenticate = (request: IncomingMessage) => Promise<Caller>;
+export type Authenticate = (request: IncomingMessage, identified: (caller: Caller) => void) => Promise<Caller>;
 
 export interface AuthenticateTools {
   database: Queries;
@@ -27,18 +28,20 @@ export interface AuthenticateTools {
 }
 
 export function createAuthenticate({ database, vault, now, usage }: AuthenticateTools): Authenticate {
-  const proveKey = async (secret: string, address: string | undefined) => {
+  type Identified = (caller: Caller) => void;
+  const proveKey = async (secret: string, address: string | undefined, identified: Identified) => {
     const key = await findKeyByDigest(database, vault.digest(secret));
     if (key === undefined) {
       throw refused("invalid_credential", "No such key is known here: was it made on this platform?");
     }
-    assertKeyUsable(key, now());
     const caller = callerOfKey(key);
+    identified(caller);
+    assertKeyUsable(key, now());
     assertAddress(caller, address);
     usage.note(key, now() + key.clock_offset);
     return caller;
   };
-  const proveToken = async (secret: string) => {
+  const proveToken = async (secret: string, identified: Identified) => {
     const token = await findTokenByDigest(database, vault.digest(secret));
     if (token === undefined) {
       throw refused(
@@ -46,17 +49,19 @@ export function createAuthenticate({ database, vault, now, usage }: Authenticate
         "No such access token is known here: it has expired, or is another platform's.",
       );
     }
+    const caller = callerOfToken(token);
+    identified(caller);
     assertTokenUsable(token, now());
-    return callerOfToken(token);
+    return caller;
   };
-  return async (request) => {
+  return async (request, identified) => {
     const credential = bearerOf(request);
     switch (parseCredential(credential)?.kind) {
       case "secret_key":
       case "restricted_key":
-        return proveKey(credential, request.socket.remoteAddress);
+        return proveKey(credential, request.socket.remoteAddress, identified);
       case "access_token":
-        return proveToken(credential);
+        return proveToken(credential, identified);
       default:
         throw notACredential(credential);
     }

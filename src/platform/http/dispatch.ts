@@ -40,8 +40,8 @@ export function registerOperations(
 ): void {
   const inFlight = new InFlight();
   app.decorateRequest("caller", null);
-  const prove = (request: FastifyRequest) =>
-    authenticate(request.raw).catch((error: unknown) => {
+  const prove = (request: FastifyRequest, { path }: Operation) =>
+    authenticate(request.raw, (caller) => (request.identified = { caller, path })).catch((error: unknown) => {
       if (error instanceof ApiError && error.status === 401) services.rateLimit?.countRefusal(request.raw);
       throw error;
     });
@@ -52,7 +52,7 @@ export function registerOperations(
       method: operation.method,
       url: operation.path.replace("{id}", ":id"),
       onRequest: async (request, reply) => {
-        request.caller = await prove(request);
+        request.caller = await prove(request, operation);
         if (operation.scope !== null) assertScope(request.caller, operation.scope);
         if (operation.sandboxOnly === true && request.caller.tenant.livemode) throw sandboxOnly(operation);
         services.rateLimit?.take(request.caller.credential.id, reply);

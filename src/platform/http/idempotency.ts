@@ -16,12 +16,18 @@ export interface KeptReply {
 /** Reads the header, bare or quoted. Throws ApiError where it is not 1 to 255 visible characters (decisions 9). */
 export function readIdempotencyKey(header: string | undefined): string | undefined {
   if (header === undefined) return undefined;
-  const key = /^"(.*)"$/.exec(header)?.[1] ?? header;
-  if (/^[\x21-\x7e]+$/.test(key) && key.length <= LIMITS.idempotencyKeyLength) return key;
+  const key = parseIdempotencyKey(header);
+  if (key !== undefined) return key;
   throw new ApiError(
     "invalid_idempotency_key",
     `Idempotency-Key must have 1 to ${LIMITS.idempotencyKeyLength} visible ASCII characters, without spaces.`,
   );
+}
+
+/** The header's value without quotes; undefined where it is not valid. */
+export function parseIdempotencyKey(header: string): string | undefined {
+  const key = /^"(.*)"$/.exec(header)?.[1] ?? header;
+  return /^[\x21-\x7e]+$/.test(key) && key.length <= LIMITS.idempotencyKeyLength ? key : undefined;
 }
 
 /** What makes two requests the same: the version and the body. */

@@ -13,7 +13,7 @@ import {
   type PlatformFrame,
 } from "../../contract/listen.ts";
 import { nearest } from "../../contract/nearest.ts";
-import { PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
+import { type ErrorCode, PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
 import { LATEST_VERSION } from "../../contract/versions.ts";
 import { ApiError, invalidFields } from "../domain/api-error.ts";
 import { assertScope, type Authenticate } from "../http/authenticate.ts";
@@ -58,8 +58,8 @@ export function createListenServer(server: Server, services: Services, authentic
     ),
   );
 
-  const accept = async (request: IncomingMessage, stream: Duplex, head: Buffer) => {
-    const caller = await admit(request, authenticate);
+  const accept = async (request: IncomingMessage, stream: Duplex, head: Buffer, attempt: Attempt) => {
+    const caller = await admit(request, authenticate, attempt);
     const query = readQuery(request.url ?? "") as Omit<ListenQuery, "window"> & { window?: number };
     const subscriptions = readSubscriptions(query.events);
     const environment = caller.tenant.environment;
@@ -70,6 +70,7 @@ export function createListenServer(server: Server, services: Services, authentic
       subscriptions.some((subscription) => typesOfSubscription(subscription).includes(type)),
     );
     sockets.handleUpgrade(request, stream, head, (socket) => {
+      record(services, attempt, 101);
       const recorder = new AckRecorder(services, { id: listener.id, environment });
       const session = new ListenSession(
         services,
@@ -106,7 +107,9 @@ export function createListenServer(server: Server, services: Services, authentic
 
   server.on("upgrade", (request: IncomingMessage, stream: Duplex, head: Buffer) => {
     stream.on("error", () => stream.destroy());
-    accept(request, stream, head).catch((error: unknown) => refuse(services, stream, error));
+    const id = services.newId("request", services.clock.now());
+    const attempt: Attempt = { id, began: services.clock.elapsed(), identified: undefined };
+    accept(request, stream, head, attempt).catch((error: unknown) => refuse(services, stream, attempt, error));
   });
 
   return {
@@ -120,12 +123,35 @@ export function createListenServer(server: Server, services: Services, authentic
   };
 }
 
-async function admit(request: IncomingMessage, authenticate: Authenticate): Promise<Caller> {
+/** A request to listen. */
+interface Attempt {
+  id: string;
+  /** On the clock of durations. */
+  began: number;
+  /** Whose credential it carries, be it refused. */
+  identified: Caller | undefined;
+}
+
+/** Into the request log. */
+function record({ requests, clock }: Services, attempt: Attempt, status: number, errorCode?: ErrorCode): void {
+  if (attempt.identified === undefined) return;
+  requests.record(attempt.identified, {
+    id: attempt.id,
+    method: "GET",
+    path: LISTEN_PATH,
+    status,
+    milliseconds: clock.elapsed() - attempt.began,
+    idempotencyKey: undefined,
+    errorCode,
+  });
+}
+
+async function admit(request: IncomingMessage, authenticate: Authenticate, attempt: Attempt): Promise<Caller> {
   const path = (request.url ?? "").split("?", 1)[0]!;
   if (path !== LISTEN_PATH) {
     throw new ApiError("not_found", `No WebSocket has the path ${path.slice(0, 200)}. Did you mean ${LISTEN_PATH}?`);
   }
-  const caller = await authenticate(request);
+  const caller = await authenticate(request, (identified) => (attempt.identified = identified));
   assertScope(caller, "listen:read");
   if (caller.tenant.livemode) throw new ApiError("sandbox_only", "Listening works with a sandbox credential only.");
   const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
@@ -154,16 +180,16 @@ function deviceOf(request: IncomingMessage): string {
   return typeof name === "string" && /^[\x20-\x7e]{1,100}$/.test(name) ? name : "unnamed";
 }
 
-function refuse(services: Services, stream: Duplex, error: unknown): void {
+function refuse(services: Services, stream: Duplex, attempt: Attempt, error: unknown): void {
   const refusal = toApiError(error);
   if (refusal === undefined) services.log.error({ err: error }, "a listener could not be accepted");
   const shown = refusal ?? INTERNAL_ERROR;
-  const requestId = services.newId("request", services.clock.now());
-  const problem = toProblem(shown, requestId, services.baseUrl);
+  const problem = toProblem(shown, attempt.id, services.baseUrl);
+  record(services, attempt, problem.status, problem.code);
   const body = JSON.stringify(problem);
   const headers = {
     ...shown.headers,
-    [HEADERS.requestId]: requestId,
+    [HEADERS.requestId]: attempt.id,
     [HEADERS.version]: LATEST_VERSION,
     "Content-Type": PROBLEM_MEDIA_TYPE,
   };

@@ -60,15 +60,8 @@ export function listDeliveries(queries: Queries, page: PageRequest, filters: Del
     const rest = { "COALESCE(endpoint_id, '')": endpointId, "COALESCE(status, '')": status };
     return readPage<ShownDelivery>(queries, "deliveries", SHOWN, page, { event_id: eventId, ...rest });
   }
-  const values = status === undefined ? DELIVERY_STATUSES : [status];
-  return readMergedPage<ShownDelivery>(
-    queries,
-    "deliveries",
-    SHOWN,
-    page,
-    { endpoint_id: endpointId },
-    { column: "status", values },
-  );
+  const alternatives = (status === undefined ? DELIVERY_STATUSES : [status]).map((value) => ({ status: value }));
+  return readMergedPage<ShownDelivery>(queries, "deliveries", SHOWN, page, { endpoint_id: endpointId }, alternatives);
 }
 
 /** Puts a delivery back into the queue, due at a time; where it had ended, its days of retries start anew. */

@@ -37,7 +37,8 @@ export function listEvents(
 ): Promise<EventRow[]> {
   const byObject = { object_id: filters.objectId };
   if (filters.types === undefined) return readPage(queries, "events", COLUMNS, page, byObject);
-  return readMergedPage(queries, "events", COLUMNS, page, byObject, { column: "type", values: filters.types });
+  const alternatives = filters.types.map((type) => ({ type }));
+  return readMergedPage(queries, "events", COLUMNS, page, byObject, alternatives);
 }
 
 /** The ids of events older than a bound that no pending delivery still needs, oldest first. */

@@ -22,18 +22,18 @@ export function readPage<Row>(queries: Queries, table: string, columns: string, 
   return queries.all<Row>(sql, parameters);
 }
 
-/** The same page over several values of one column: each value's newest rows by its own index, merged. */
+/** The same page over alternative filters: the newest rows of each by its own range of an index, merged. */
 export function readMergedPage<Row>(
   queries: Queries,
   table: string,
   columns: string,
   page: PageRequest,
   filters: Filters,
-  merged: { column: string; values: readonly string[] },
+  alternatives: readonly Filters[],
 ): Promise<Row[]> {
   const parameters: SqlValue[] = [];
-  const parts = merged.values.map((value) => {
-    const part = pageStatement(table, columns, page, { ...filters, [merged.column]: value }, parameters.length);
+  const parts = alternatives.map((alternative) => {
+    const part = pageStatement(table, columns, page, { ...filters, ...alternative }, parameters.length);
     parameters.push(...part.parameters);
     return `SELECT * FROM (${part.sql}) AS page_of_one`;
   });

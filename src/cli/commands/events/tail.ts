@@ -3,12 +3,11 @@ import { EVENT_TYPES, matchesSubscriptions, typesOfSubscription } from "../../..
 import { nearest } from "../../../contract/nearest.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
 import type { Context } from "../../context.ts";
-import { InterruptedError } from "../../errors.ts";
 import { addExamples } from "../../help-layout.ts";
 import { printable } from "../../terminal/printable.ts";
 import { clockTime } from "../../terminal/traffic.ts";
 import { textOf } from "../../terminal/view.ts";
-import { NewEvents } from "./new-events.ts";
+import { followList } from "../resource/follow.ts";
 import { EVENTS } from "./view.ts";
 
 const GAP = "  ";
@@ -34,25 +33,15 @@ export function registerTail(events: Command, context: Context): void {
 async function runTail(subscriptions: readonly string[], context: Context): Promise<void> {
   const { output } = context;
   const print = output.stream(EVENTS.view, (event: Event) => eventLine(event, context));
-  const newEvents = new NewEvents(await context.client(), context, {
-    type: subscriptions.length === 1 ? subscriptions[0] : undefined,
-    onLost: (reason) => output.warn(`${reason}. Trying on; nothing is missed.`),
-    onBack: () => output.success("The platform answers again"),
+  await followList<Event>(context, {
+    path: EVENTS.path,
+    query: { type: subscriptions.length === 1 ? subscriptions[0] : undefined },
+    timed: true,
+    ready: `Events that match ${subscriptions.join(", ")} come here; Ctrl-C ends`,
+    waiting: "Waiting for events",
+    wanted: (event) => matchesSubscriptions(subscriptions, event.type),
+    print,
   });
-  await newEvents.begin();
-  output.note(`Events that match ${subscriptions.join(", ")} come here; Ctrl-C ends`);
-  try {
-    for (;;) {
-      const coming = output.spinner.during("", newEvents.next());
-      output.spinner.say("Waiting for events");
-      for (const event of await coming) {
-        if (matchesSubscriptions(subscriptions, event.type)) await print(event);
-      }
-    }
-  } catch (error) {
-    // Ctrl-C is how one ends it.
-    if (!(error instanceof InterruptedError)) throw error;
-  }
 }
 
 /** The platform would not object to a type that never comes. */

@@ -1,34 +1,44 @@
+import type { QueryValue } from "../../../client/base-url.ts";
 import { ApiError, NetworkError } from "../../../client/errors.ts";
 import type { Client } from "../../../client/http.ts";
 import { listItems } from "../../../client/pages.ts";
 import { timeOfId } from "../../../contract/ids.ts";
-import type { Event } from "../../../contract/schemas/event.ts";
 import { formatTimestamp } from "../../../contract/timestamps.ts";
 import type { Context } from "../../context.ts";
-import { EVENTS } from "./view.ts";
 
 const POLL_MILLISECONDS = 500;
 const LONGEST_WAIT_MILLISECONDS = 30_000;
-/** An id holds the time at which its transaction began; one that began this long before another may commit after it. */
+/** An id holds the time at which its work began; one that began this long before another may be listed after it. */
 const OVERLAP_MILLISECONDS = 5000;
+/** Every so many looks go back further, where there is work that takes long. */
+const LOOKS_PER_LONG_ONE = 20;
 
-export interface NewEventsOptions {
+export interface NewItemsOptions<Item> {
+  /** `/v1/events` */
+  path: string;
   /** What the platform narrows the list to. */
-  type: string | undefined;
+  query: Readonly<Record<string, QueryValue>>;
+  /** True where the list takes `created_after`. */
+  timed: boolean;
+  /** How long before others an item that is listed after them may have begun, in milliseconds: 5000 unless it is more. */
+  longest?: number;
+  /** Which items are given; absent for all. */
+  wanted?: (item: Item) => boolean;
   onLost: (reason: string) => void;
   onBack: () => void;
 }
 
-/** Finds the events that come after it was made, by looking at the list again and again. */
-export class NewEvents {
+/** Finds what a list gets after it was made, by looking at it again and again. */
+export class NewItems<Item extends { id: string }> {
   readonly #client: Client;
   readonly #context: Context;
-  readonly #options: NewEventsOptions;
+  readonly #options: NewItemsOptions<Item>;
   readonly #seen = new Set<string>();
-  /** The newest event's time on the environment's clock, and when it was seen here. */
+  #looks = 0;
+  /** The newest item's time on the environment's clock, and when it was seen here. */
   #newest: { time: number; seenAt: number } | undefined;
 
-  constructor(client: Client, context: Context, options: NewEventsOptions) {
+  constructor(client: Client, context: Context, options: NewItemsOptions<Item>) {
     this.#client = client;
     this.#context = context;
     this.#options = options;
@@ -38,13 +48,13 @@ export class NewEvents {
   async begin(): Promise<void> {
     for await (const { id } of this.#list(undefined)) {
       this.#newest ??= { time: timeOfId(id), seenAt: this.#context.now() };
-      if (timeOfId(id) < this.#newest.time - OVERLAP_MILLISECONDS) return;
+      if (timeOfId(id) < this.#newest.time - this.#longest) return;
       this.#seen.add(id);
     }
   }
 
   /** The next ones, oldest first, at least one. Failures that pass are waited out. */
-  async next(): Promise<Event[]> {
+  async next(): Promise<Item[]> {
     for (;;) {
       const fresh = await this.#patiently(() => this.#look());
       if (fresh.length > 0) return fresh;
@@ -52,15 +62,17 @@ export class NewEvents {
     }
   }
 
-  async #look(): Promise<Event[]> {
-    const since = this.#horizon();
-    for (const id of this.#seen) if (since !== undefined && timeOfId(id) < since) this.#seen.delete(id);
-    const fresh: Event[] = [];
+  async #look(): Promise<Item[]> {
+    this.#looks += 1;
+    const since = this.#horizon(this.#looks % LOOKS_PER_LONG_ONE === 0 ? this.#longest : OVERLAP_MILLISECONDS);
+    const forgotten = this.#horizon(this.#longest) ?? 0;
+    for (const id of this.#seen) if (timeOfId(id) < forgotten) this.#seen.delete(id);
+    const fresh: Item[] = [];
     // The filter counts whole seconds and leaves its own one out.
     const after = since === undefined ? undefined : formatTimestamp(since - 1000);
-    for await (const event of this.#list(after)) {
-      if (since !== undefined && timeOfId(event.id) < since) break;
-      if (!this.#seen.has(event.id)) fresh.push(event);
+    for await (const item of this.#list(after)) {
+      if (since !== undefined && timeOfId(item.id) < since) break;
+      if (!this.#seen.has(item.id)) fresh.push(item);
     }
     // Only now: a look that breaks off in the middle is made again from where it began.
     for (const { id } of fresh) this.#seen.add(id);
@@ -68,19 +80,23 @@ export class NewEvents {
     if (time !== undefined && time > (this.#newest?.time ?? 0)) {
       this.#newest = { time, seenAt: this.#context.now() };
     }
-    return fresh.toReversed();
+    return fresh.filter(this.#options.wanted ?? (() => true)).toReversed();
   }
 
   /** Nothing new can be older than this. The environment's clock never falls behind the time that passes here. */
-  #horizon(): number | undefined {
+  #horizon(overlap: number): number | undefined {
     if (this.#newest === undefined) return undefined;
     const passed = Math.max(0, this.#context.now() - this.#newest.seenAt);
-    return Math.min(this.#newest.time, this.#newest.time + passed - OVERLAP_MILLISECONDS);
+    return Math.min(this.#newest.time, this.#newest.time + passed - overlap);
   }
 
-  #list(createdAfter: string | undefined): AsyncGenerator<Event, void, undefined> {
-    const query = { type: this.#options.type, created_after: createdAfter };
-    return listItems<Event>(this.#client, EVENTS.path, { query });
+  get #longest(): number {
+    return this.#options.longest ?? OVERLAP_MILLISECONDS;
+  }
+
+  #list(createdAfter: string | undefined): AsyncGenerator<Item, void, undefined> {
+    const { path, query, timed } = this.#options;
+    return listItems<Item>(this.#client, path, { query: timed ? { ...query, created_after: createdAfter } : query });
   }
 
   async #patiently<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -1,0 +1,30 @@
+import { RequestLogList, RequestLogListQuery } from "../../../contract/schemas/request-log.ts";
+import { pageOfRequestLogs } from "../../domain/request-logs.ts";
+import type { Services } from "../../services.ts";
+import { answerList, asJson } from "../list.ts";
+import { type Operation, readOperation } from "../operation.ts";
+
+export function requestLogOperations({ vault, requests }: Pick<Services, "vault" | "requests">): Operation[] {
+  return [
+    readOperation({
+      name: "listRequestLogs",
+      summary: "List the API requests of the last 7 days, newest first",
+      method: "GET",
+      path: "/v1/request_logs",
+      scope: "request_logs:read",
+      query: RequestLogListQuery,
+      reply: { status: 200, schema: RequestLogList },
+      read: async (call, queries) => {
+        // Whoever has seen a reply finds its request here.
+        await requests.flush();
+        return answerList(
+          vault,
+          "request",
+          call,
+          (page) => pageOfRequestLogs(queries, call.caller.tenant, page, call.query),
+          asJson,
+        );
+      },
+    }),
+  ];
+}

@@ -1,0 +1,98 @@
+import { withoutCredentials } from "../contract/credentials.ts";
+import type { ErrorCode } from "../contract/errors.ts";
+import type { RequestMethod } from "../contract/schemas/request-log.ts";
+import type { Caller } from "./http/caller.ts";
+import type { Clock, Log } from "./ports.ts";
+import { type Database, StorageUnavailableError } from "./storage/database.ts";
+import { insertRequestLogs, type RequestLogRow } from "./storage/request-logs.ts";
+
+const COLLECT_MILLISECONDS = 500;
+const ROWS_A_UNIT = 256;
+/** Some megabytes; a database that takes no writes for longer than that costs entries. */
+const MOST_WAITING = 20_000;
+
+/** A request that was answered. Its path holds nothing but the route and ids. */
+export interface AnsweredRequest {
+  id: string;
+  method: RequestMethod;
+  path: string;
+  status: number;
+  milliseconds: number;
+  idempotencyKey: string | undefined;
+  errorCode: ErrorCode | undefined;
+}
+
+/**
+ * Keeps the request log (decisions 3), beside the requests instead of in their way: entries wait in memory and are
+ * written together, in units that share commits with whatever else is written. A crash loses the last moments of the
+ * log, and nothing else. What waits is bounded; past that, entries are dropped, which the platform's own log tells.
+ */
+export class RequestRecorder {
+  private readonly database: Pick<Database, "write">;
+  private readonly clock: Clock;
+  private readonly log: Log;
+  private waiting: RequestLogRow[] = [];
+  private dropped = 0;
+  private cancelTimer: (() => void) | undefined;
+  private writing: Promise<void> = Promise.resolve();
+
+  constructor({ database, clock, log }: { database: Pick<Database, "write">; clock: Clock; log: Log }) {
+    this.database = database;
+    this.clock = clock;
+    this.log = log;
+  }
+
+  /** Notes a request of whoever's credential it carried, proven or refused. */
+  record({ tenant, credential, user }: Caller, request: AnsweredRequest): void {
+    if (this.waiting.length >= MOST_WAITING) {
+      this.dropped += 1;
+      return;
+    }
+    this.waiting.push({
+      environment: tenant.environment,
+      id: request.id,
+      method: request.method,
+      path: request.path,
+      status: request.status,
+      duration_us: Math.round(request.milliseconds * 1000),
+      key_id: credential.kind === "access_token" ? null : credential.id,
+      user_id: user?.id ?? null,
+      // It is the client's own text, and may be what it should not.
+      idempotency_key: request.idempotencyKey === undefined ? null : withoutCredentials(request.idempotencyKey),
+      error_code: request.errorCode ?? null,
+    });
+    this.cancelTimer ??= this.clock.after(COLLECT_MILLISECONDS, () => void this.flush());
+  }
+
+  /** Resolves once all that was noted before is written, or could not be. */
+  flush(): Promise<void> {
+    this.cancelTimer?.();
+    this.cancelTimer = undefined;
+    this.writing = this.writing.then(() => this.writeWaiting());
+    return this.writing;
+  }
+
+  /** Writes what waits, once more; to be called before the database closes. */
+  async close(): Promise<void> {
+    await this.flush();
+    this.cancelTimer?.();
+  }
+
+  private async writeWaiting(): Promise<void> {
+    for (let left = this.waiting.length; left > 0; left -= ROWS_A_UNIT) {
+      const rows = this.waiting.splice(0, Math.min(left, ROWS_A_UNIT));
+      try {
+        await this.database.write((tx) => insertRequestLogs(tx, rows));
+      } catch (error) {
+        if (error instanceof StorageUnavailableError) {
+          // The database has said so itself. It is tried again until there is no room for more.
+          this.waiting.unshift(...rows);
+          this.cancelTimer ??= this.clock.after(COLLECT_MILLISECONDS, () => void this.flush());
+        } else this.log.error({ err: error, count: rows.length }, "entries of the request log could not be kept");
+        return;
+      }
+    }
+    if (this.dropped > 0) this.log.warn({ count: this.dropped }, "entries of the request log were dropped");
+    this.dropped = 0;
+  }
+}

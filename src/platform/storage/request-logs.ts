@@ -1,0 +1,95 @@
+import { ERRORS } from "../../contract/errors.ts";
+import { REQUEST_METHODS, type RequestMethod } from "../../contract/schemas/request-log.ts";
+import type { Queries, SqlValue, Transaction } from "./database.ts";
+import { type PageRequest, readMergedPage, readPage } from "./page.ts";
+
+export interface RequestLogRow {
+  environment: number;
+  /** The request's id, which holds its time. */
+  id: string;
+  method: RequestMethod;
+  path: string;
+  status: number;
+  duration_us: number;
+  key_id: string | null;
+  user_id: string | null;
+  idempotency_key: string | null;
+  error_code: string | null;
+}
+
+const NAMES = [
+  "environment",
+  "id",
+  "method",
+  "path",
+  "status",
+  "duration_us",
+  "key_id",
+  "user_id",
+  "idempotency_key",
+  "error_code",
+] as const satisfies (keyof RequestLogRow)[];
+const COLUMNS = NAMES.join(", ");
+
+/** Every status that a recorded request can have got. */
+const STATUSES = [...new Set([101, 200, 201, ...Object.values(ERRORS).map(({ status }) => status)])];
+
+/** Rows of one statement, the most first: in large ones a row costs a third less. */
+const INSERTS = [128, 16, 1].map((rows) => ({ rows, sql: insertStatement(rows) }));
+
+function insertStatement(rows: number): string {
+  const values = Array.from({ length: rows }, (_row, row) => {
+    return `(${NAMES.map((_name, column) => `$${row * NAMES.length + column + 1}`).join(", ")})`;
+  });
+  return `INSERT INTO request_logs (${COLUMNS}) VALUES ${values.join(", ")} ON CONFLICT DO NOTHING`;
+}
+
+/** Adds rows; one that is there already stays as it is. */
+export async function insertRequestLogs(tx: Transaction, rows: readonly RequestLogRow[]): Promise<void> {
+  let start = 0;
+  for (const insert of INSERTS) {
+    for (; start + insert.rows <= rows.length; start += insert.rows) {
+      await tx.run(insert.sql, rows.slice(start, start + insert.rows).flatMap(valuesOf));
+    }
+  }
+}
+
+function valuesOf(row: RequestLogRow): SqlValue[] {
+  return NAMES.map((name) => row[name]);
+}
+
+export interface RequestLogFilters {
+  method: RequestMethod | undefined;
+  path: string | undefined;
+  status: number | undefined;
+  keyId: string | undefined;
+}
+
+/**
+ * Newest first. Every index ends in method, status and id, so that a page costs what it holds whichever of them are
+ * asked for: what is not, is merged. Path and key together are looked up by the path.
+ */
+export function listRequestLogs(
+  queries: Queries,
+  page: PageRequest,
+  { method, path, status, keyId }: RequestLogFilters,
+): Promise<RequestLogRow[]> {
+  if ([method, path, status, keyId].every((value) => value === undefined)) {
+    return readPage(queries, "request_logs", COLUMNS, page, {});
+  }
+  // Wrapped so that the index by key does not look better.
+  const key = path === undefined ? { key_id: keyId } : { path, "COALESCE(key_id, '')": keyId };
+  const methods = method === undefined ? REQUEST_METHODS : [method];
+  const statuses = status === undefined ? STATUSES : [status];
+  const alternatives = methods.flatMap((name) => statuses.map((code) => ({ method: name, status: code })));
+  return readMergedPage(queries, "request_logs", COLUMNS, page, key, alternatives);
+}
+
+/** Removes rows older than an id; answers how many. */
+export function deleteRequestLogs(tx: Transaction, environment: number, idBound: string, limit: number) {
+  return tx.run(
+    `DELETE FROM request_logs WHERE (environment, id) IN (
+       SELECT environment, id FROM request_logs WHERE environment = $1 AND id < $2 ORDER BY id LIMIT $3)`,
+    [environment, idBound, limit],
+  );
+}

@@ -1,0 +1,155 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { RequestLog } from "../../src/contract/schemas/request-log.ts";
+import { apiOf } from "../support/api.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { BIN, cliEnv, type CliResult, runCli } from "../support/run-cli.ts";
+import { CTRL_C, runInTerminal } from "../support/terminal.ts";
+
+let platform: RunningPlatform;
+beforeAll(async () => {
+  platform = await startPlatform();
+});
+afterAll(() => platform.stop());
+
+const service = (...args: string[]): Promise<CliResult> => runCli(args, { env: platform.env });
+
+/** Asks something of the API; answers the request's id. */
+async function ask(method: string, path: string, body?: unknown): Promise<string> {
+  const reply = await apiOf(platform.baseUrl, platform.sandboxKey)(method, path, body);
+  return reply.headers.get("request-id")!;
+}
+
+const tails: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of tails.splice(0)) child.kill("SIGKILL");
+});
+
+function startTail(...args: string[]) {
+  const child = spawn(process.execPath, [BIN, "logs", "tail", ...args], {
+    env: cliEnv(platform.env),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  tails.push(child);
+  const lines: string[] = [];
+  createInterface(child.stdout).on("line", (line) => lines.push(line));
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  return {
+    lines,
+    stderr: () => stderr,
+    /** Asks until a line comes: only then it is known to have begun. */
+    async begun(path = "/v1/orders"): Promise<void> {
+      await expect
+        .poll(async () => (await ask("GET", path)) && lines.length, { timeout: 20_000, interval: 200 })
+        .not.toBe(0);
+    },
+    until: (condition: () => boolean) => expect.poll(condition, { timeout: 20_000 }).toBe(true),
+    async end(signal: NodeJS.Signals): Promise<number | null> {
+      const ended = once(child, "close");
+      child.kill(signal);
+      await ended;
+      return child.exitCode;
+    },
+  };
+}
+
+describe("service logs list", () => {
+  it("prints a line a request in a pipe, newest first", async () => {
+    const refused = await ask("POST", "/v1/orders", { amount: 1 });
+    const found = await ask("GET", "/v1/payments");
+    const { exitCode, stdout, stderr } = await service("logs", "list");
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines[0]).toMatch(new RegExp(`^200\tGET\t/v1/payments\t\t[\\d.]+\t${found}\t\\d{4}-.*Z$`));
+    expect(lines[1]).toMatch(new RegExp(`^400\tPOST\t/v1/orders\tinvalid_request\t[\\d.]+\t${refused}\t\\d{4}-.*Z$`));
+  });
+
+  it("narrows by method, path, status and key", async () => {
+    const { stdout } = await service("keys", "create", "--scope", "customers:read", "--json");
+    const { id, key } = JSON.parse(stdout) as { id: string; key: string };
+    const api = apiOf(platform.baseUrl, key);
+    await api("GET", "/v1/customers");
+    await api("POST", "/v1/customers", { email: "ada@example.com" });
+    const list = async (...args: string[]) => {
+      const result = await service("logs", "list", "--key", id, "--json", ...args);
+      expect(result).toMatchObject({ exitCode: 0, stderr: "" });
+      return (JSON.parse(result.stdout) as RequestLog[]).map(({ method, status }) => `${method} ${status}`);
+    };
+    expect(await list()).toEqual(["POST 403", "GET 200"]);
+    expect(await list("--method", "get")).toEqual(["GET 200"]);
+    expect(await list("--status", "403")).toEqual(["POST 403"]);
+    expect(await list("--path", "/v1/customers", "--limit", "1")).toEqual(["POST 403"]);
+    expect(await list("--path", "/v1/orders")).toEqual([]);
+  });
+
+  it("draws a table on a terminal", async () => {
+    await ask("GET", "/v1/customers/nobody");
+    const session = runInTerminal(["logs", "list", "--status", "404"], { env: platform.env });
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toMatch(/STATUS +METHOD +PATH +ERROR +TIME +ID +CREATED/);
+    expect(session.text()).toMatch(/404 +GET +\/v1\/customers\/\{id\} +not_found +[\d.]+ ms/);
+  });
+
+  it.each([
+    ["--method", "PUT", "Allowed choices are GET, HEAD, POST, PATCH, DELETE."],
+    ["--status", "99", "at least 100"],
+  ])("refuses %s %s", async (flag, value, words) => {
+    const { exitCode, stdout, stderr } = await service("logs", "list", flag, value);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toContain(words);
+  });
+});
+
+describe("service logs tail", () => {
+  it("prints each request once, as the API's own object, and none of its own", async () => {
+    const tail = startTail("--json");
+    await tail.begun();
+    const asked: string[] = [];
+    for (let i = 0; i < 120; i++) asked.push(await ask("GET", `/v1/${i % 2 === 0 ? "orders" : "payments"}`));
+    const seen = () => tail.lines.map((line) => JSON.parse(line) as RequestLog);
+    await tail.until(() => asked.every((id) => seen().some((log) => log.id === id)));
+    const ids = seen().map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids).toEqual(ids.toSorted());
+    expect(seen().map(({ path }) => path)).not.toContain("/v1/request_logs");
+    const { stdout } = await service("logs", "list", "--limit", "100", "--json");
+    expect(JSON.parse(stdout)).toContainEqual(seen().at(-1));
+    expect(tail.stderr()).toBe("");
+  });
+
+  it("takes the filters of the list", async () => {
+    const tail = startTail("--status", "404", "--quiet");
+    await tail.begun("/v1/orders/nothing");
+    await ask("GET", "/v1/orders");
+    const last = await ask("GET", "/v1/orders/nothing");
+    await tail.until(() => tail.lines.includes(last));
+    const { stdout } = await service("logs", "list", "--all", "--json");
+    const logs = JSON.parse(stdout) as RequestLog[];
+    expect(new Set(tail.lines.map((line) => logs.find(({ id }) => id === line)!.status))).toEqual(new Set([404]));
+  });
+
+  it.each(["SIGINT", "SIGTERM"] as const)("ends with 0 on %s", async (signal) => {
+    const tail = startTail("--json");
+    await tail.begun();
+    expect(await tail.end(signal)).toBe(0);
+    expect(tail.stderr()).toBe("");
+  });
+
+  it.each([60, 140])("keeps a line within %i columns, until Ctrl-C", async (columns) => {
+    const session = runInTerminal(["logs", "tail"], { env: platform.env, columns });
+    await session.waitFor("Requests come here as they are answered; Ctrl-C ends");
+    const id = await ask("POST", "/v1/orders", { amount: -1 });
+    await session.waitFor(/\d\d:\d\d:\d\d {2}400 {2}POST {4}\/v1\/orders {2}invalid_request/);
+    session.type(CTRL_C);
+    expect(await session.ended).toBe(0);
+    const line = session
+      .text()
+      .split("\n")
+      .find((text) => text.includes("400  POST"))!;
+    expect(line.slice(line.search(/\d\d:/)).length).toBeLessThanOrEqual(columns);
+    expect(line.includes(id)).toBe(columns === 140);
+  });
+});

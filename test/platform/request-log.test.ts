@@ -1,0 +1,274 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { formatCredential } from "../../src/contract/credentials.ts";
+import type { RequestLog } from "../../src/contract/schemas/request-log.ts";
+import { RequestRecorder } from "../../src/platform/request-recorder.ts";
+import type { Caller } from "../../src/platform/http/caller.ts";
+import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
+import { openSqlite } from "../../src/platform/storage/sqlite.ts";
+import { systemClock } from "../../src/platform/system.ts";
+import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
+import { listenTo } from "../delivery/support/listen-socket.ts";
+import { createMinuteClock, type MinuteClock } from "../delivery/support/minute-clock.ts";
+import { type Api, apiOf } from "../support/api.ts";
+import { makeConfigDir } from "../support/run-cli.ts";
+
+const DAY = 86_400;
+
+let clock: MinuteClock;
+let platform: HostedPlatform;
+beforeAll(async () => {
+  clock = createMinuteClock();
+  platform = await hostPlatform({ clock, rateLimits: { perSecond: 1_000, burst: 1_000 } });
+});
+afterAll(() => platform.close());
+
+const logs = async (query = "", api: Api = platform.api): Promise<RequestLog[]> =>
+  (await api("GET", `/v1/request_logs?limit=100${query}`)).body.data;
+
+const newKey = async (fields: object = {}): Promise<{ id: string; key: string }> =>
+  (await platform.api("POST", "/v1/api_keys", fields)).body;
+
+describe("a request", () => {
+  it("is in the log once its reply was seen", async () => {
+    const { id, key } = await newKey();
+    const api = apiOf(platform.baseUrl, key);
+    const headers = { "Idempotency-Key": '"first-order"' };
+    const reply = await api("POST", "/v1/customers?", { email: "ada@example.com" }, headers);
+    const [log] = await logs(`&key=${id}`);
+    expect(log).toEqual({
+      id: reply.headers.get("request-id"),
+      object: "request_log",
+      method: "POST",
+      path: "/v1/customers",
+      status: 201,
+      duration_ms: expect.any(Number),
+      key: id,
+      user: null,
+      idempotency_key: "first-order",
+      error_code: null,
+      livemode: false,
+      created: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+    });
+    expect(log!.duration_ms).toBeGreaterThan(0);
+    expect(Math.abs(Date.parse(log!.created) - Date.now())).toBeLessThan(60_000);
+  });
+
+  it("that was refused is there with its code, also where its key may not be used at all", async () => {
+    const narrow = await newKey({ scopes: ["customers:read"] });
+    const elsewhere = await newKey({ ip_allowlist: ["203.0.113.0/24"] });
+    const revoked = await newKey();
+    await platform.api("POST", `/v1/api_keys/${revoked.id}/revoke`);
+    const codes = async ({ id, key }: { id: string; key: string }, method: string, path: string) => {
+      await fetch(platform.baseUrl + path, { method, headers: { Authorization: `Bearer ${key}` } });
+      const [log] = await logs(`&key=${id}`);
+      return [log!.method, log!.path, log!.status, log!.error_code];
+    };
+    expect(await codes(narrow, "GET", "/v1/orders")).toEqual(["GET", "/v1/orders", 403, "insufficient_scope"]);
+    expect(await codes(narrow, "HEAD", "/v1/customers")).toEqual(["HEAD", "/v1/customers", 200, null]);
+    expect(await codes(narrow, "GET", "/v1/customers?nonsense=1")).toEqual([
+      "GET",
+      "/v1/customers",
+      400,
+      "invalid_request",
+    ]);
+    expect(await codes(elsewhere, "GET", "/v1/me")).toEqual(["GET", "/v1/me", 403, "ip_not_allowed"]);
+    expect(await codes(revoked, "GET", "/v1/me")).toEqual(["GET", "/v1/me", 401, "revoked_credential"]);
+  });
+
+  it("to listen is there, accepted or not", async () => {
+    const { id, key } = await newKey();
+    await listenTo(platform.baseUrl, key).then((socket) => socket.close());
+    expect(await logs(`&key=${id}`)).toMatchObject([
+      { method: "GET", path: "/v1/listen", status: 101, error_code: null },
+    ]);
+    const other = await newKey({ scopes: ["events:read"] });
+    await expect(listenTo(platform.baseUrl, other.key)).rejects.toThrow("403");
+    expect(await logs(`&key=${other.id}`)).toMatchObject([
+      { path: "/v1/listen", status: 403, error_code: "insufficient_scope" },
+    ]);
+  });
+
+  it("of nobody known is not", async () => {
+    const before = (await logs()).length;
+    for (const key of [undefined, formatCredential("sk_sandbox_", Buffer.alloc(32, 3))]) {
+      await apiOf(platform.baseUrl, key)("GET", "/v1/me");
+    }
+    expect((await logs()).length).toBe(Math.min(100, before + 1));
+  });
+
+  it("of one environment is never seen from another", async () => {
+    const { headers } = await platform.live("GET", "/v1/me");
+    const id = headers.get("request-id");
+    expect((await logs("", platform.live)).map((log) => [log.id, log.livemode])).toContainEqual([id, true]);
+    expect((await logs()).map((log) => log.id)).not.toContain(id);
+  });
+});
+
+it("needs the scope request_logs:read", async () => {
+  const without = apiOf(platform.baseUrl, (await newKey({ scopes: ["request_logs:write"] })).key);
+  expect(await without("GET", "/v1/request_logs")).toMatchObject({
+    status: 403,
+    body: { required_scope: "request_logs:read" },
+  });
+  const having = apiOf(platform.baseUrl, (await newKey({ scopes: ["request_logs:read"] })).key);
+  expect((await having("GET", "/v1/request_logs")).status).toBe(200);
+});
+
+describe("filters and pages", () => {
+  let key: { id: string; key: string };
+  let expected: string[];
+  beforeAll(async () => {
+    key = await newKey();
+    const api = apiOf(platform.baseUrl, key.key);
+    expected = [];
+    const ask = async (method: string, path: string, body?: unknown) => {
+      const { status } = await api(method, path, body);
+      expected.unshift(`${method} ${path} ${status}`);
+    };
+    for (let i = 0; i < 7; i++) {
+      await ask("GET", "/v1/orders");
+      await ask("POST", "/v1/orders", { amount: i, currency: i % 2 === 0 ? "EUR" : "nothing" });
+      await ask("POST", "/v1/payments", { amount: i, currency: "EUR" });
+      await ask("GET", "/v1/orders/ord_4Vf8aTqz0bKm2sNw9XyRcd");
+    }
+  });
+
+  const shown = (found: RequestLog[]) => found.map(({ method, path, status }) => `${method} ${path} ${status}`);
+
+  it.each([
+    ["", () => true],
+    ["&method=POST", (line: string) => line.startsWith("POST ")],
+    ["&path=/v1/orders", (line: string) => line.includes(" /v1/orders ")],
+    ["&status=400", (line: string) => line.endsWith(" 400")],
+    ["&status=201&path=/v1/orders", (line: string) => line.endsWith(" /v1/orders 201")],
+    ["&method=GET&path=/v1/orders", (line: string) => line.startsWith("GET /v1/orders ")],
+    ["&method=GET&status=404", (line: string) => line.startsWith("GET ") && line.endsWith(" 404")],
+    ["&method=DELETE", () => false],
+    ["&status=418", () => false],
+  ] as const)("%s finds what fits, newest first, whatever the page's size", async (filter, fits) => {
+    const wanted = expected.filter(fits);
+    expect(shown(await logs(`&key=${key.id}${filter}`))).toEqual(wanted);
+    const paged: string[] = [];
+    for (let cursor: string | null = ""; cursor !== null;) {
+      const query: string = `/v1/request_logs?limit=3&key=${key.id}${filter}${cursor === "" ? "" : `&cursor=${cursor}`}`;
+      const page: { data: RequestLog[]; next_cursor: string | null } = (await platform.api("GET", query)).body;
+      paged.push(...shown(page.data));
+      cursor = page.next_cursor;
+    }
+    expect(paged).toEqual(wanted);
+  });
+
+  it("without a key they find other keys' requests too", async () => {
+    const all = await logs("&path=/v1/api_keys&status=201");
+    expect(all.length).toBeGreaterThan(1);
+    expect(new Set(shown(all))).toEqual(new Set(["POST /v1/api_keys 201"]));
+  });
+
+  it.each(["&method=PUT", "&status=600", "&status=x", "&key=cus_1", "&page=2"])("refuses %s", async (filter) => {
+    expect((await platform.api("GET", `/v1/request_logs?limit=1${filter}`)).status).toBe(400);
+  });
+
+  it("a cursor works with its filters only", async () => {
+    const { next_cursor: cursor } = (await platform.api("GET", "/v1/request_logs?limit=1&method=POST")).body;
+    const reply = await platform.api("GET", `/v1/request_logs?limit=1&method=GET&cursor=${cursor}`);
+    expect(reply).toMatchObject({ status: 400, body: { code: "invalid_cursor" } });
+  });
+});
+
+it("holds no secret, wherever a client puts one", async () => {
+  const { id, key } = await newKey();
+  const encoded = key.replace("_", "%5f");
+  const made = await platform.api("POST", "/v1/webhook_endpoints", { url: "http://127.0.0.1/", events: ["*"] });
+  const secrets = [key, made.body.secret as string];
+  const api = apiOf(platform.baseUrl, key);
+  for (const secret of secrets) {
+    await api("GET", `/v1/customers/${secret}`);
+    await api("POST", `/v1/orders/${secret}/complete`);
+    await api("GET", `/v1/customers?email=${secret}`);
+    await api("GET", `/v1/customers?cursor=${secret}&${secret}=1`);
+    await api("POST", "/v1/orders", { amount: 1, currency: "EUR" }, { "Idempotency-Key": secret });
+    await api(
+      "POST",
+      "/v1/orders",
+      { amount: 1, currency: secret },
+      { "Idempotency-Key": `mine-${secret.slice(0, -5)}` },
+    );
+  }
+  await api("GET", `/v1/customers/${encoded}`);
+  const found = await logs(`&key=${id}`);
+  expect(found).toHaveLength(13);
+  expect(found.map(({ path }) => path)).toContain("/v1/customers/{id}");
+  expect(found.map(({ path }) => path)).toContain("/v1/orders/{id}/complete");
+  expect(found.map(({ idempotency_key: name }) => name)).toContain("mine-sk_sandbox_…");
+  const text = JSON.stringify(found);
+  for (const secret of [...secrets, encoded]) expect(text).not.toContain(secret.slice(0, 30));
+  // Nothing of the request log's table, nor any other, holds the key; idempotency keys are the client's own.
+  await api("GET", "/v1/me");
+  const folder = dirname(platform.database);
+  const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), "latin1"));
+  for (const file of files) expect(file.includes(`/v1/customers/${key}`)).toBe(false);
+});
+
+describe("what is kept", () => {
+  const sweep = async () => {
+    const tasks = clock.waiting();
+    clock.passMinute();
+    await expect.poll(() => clock.waiting(), { timeout: 20_000 }).toBe(tasks);
+  };
+
+  it("is kept for 7 days of real time, wherever the sandbox's clock stands", async () => {
+    const { id, key } = await newKey();
+    await apiOf(platform.baseUrl, key)("GET", "/v1/me");
+    await platform.api("POST", "/v1/test_clock/advance", { seconds: 20 * DAY });
+    await sweep();
+    expect(await logs(`&key=${id}`)).toHaveLength(1);
+    clock.now = () => Date.now() + (7 * DAY - 60) * 1000;
+    await sweep();
+    expect(await logs(`&key=${id}`)).toHaveLength(1);
+    clock.now = () => Date.now() + (7 * DAY + 60) * 1000;
+    await sweep();
+    expect(await logs(`&key=${id}`)).toEqual([]);
+  });
+
+  it("outlasts a stop", async () => {
+    const { headers } = await platform.api("GET", "/v1/me");
+    await platform.restart();
+    expect((await logs()).map(({ id }) => id)).toContain(headers.get("request-id"));
+  });
+
+  it("is bounded while the database takes nothing, and what was dropped is told", async () => {
+    const file = join(makeConfigDir(), "recorder.db");
+    let database = await openSqlite({ file, migrations: MIGRATIONS });
+    await database.write(async (tx) => {
+      await tx.run("INSERT INTO accounts (id, name, version, created) VALUES ('a', 'a', 'v', 1)");
+      await tx.run("INSERT INTO environments (id, account_id, name) VALUES (1, 'a', 'sandbox')");
+    });
+    await database.close();
+    const warnings: [object, string][] = [];
+    const log = {
+      info: () => {},
+      warn: (fields: object, message: string) => warnings.push([fields, message]),
+      error: (fields: object, message: string) => warnings.push([fields, message]),
+    };
+    const recorder = new RequestRecorder({
+      database: { write: (unit) => database.write(unit) },
+      clock: systemClock,
+      log,
+    });
+    const caller = { tenant: { environment: 1 }, credential: { kind: "secret_key", id: "key" }, user: null };
+    const request = { method: "GET", path: "/", status: 200, milliseconds: 1 } as const;
+    const more = { idempotencyKey: undefined, errorCode: undefined };
+    for (let i = 0; i < 25_000; i++)
+      recorder.record(caller as Caller & object, { id: `req_${i}`, ...request, ...more });
+    await recorder.flush();
+    expect(warnings).toEqual([]);
+    database = await openSqlite({ file, migrations: MIGRATIONS });
+    await recorder.close();
+    const row = await database.get<{ count: number }>("SELECT COUNT(*) AS count FROM request_logs");
+    expect(row).toEqual({ count: 20_000 });
+    expect(warnings).toEqual([[{ count: 5_000 }, "entries of the request log were dropped"]]);
+    await database.close();
+  });
+});

@@ -19,6 +19,7 @@ const LAZY = {
   listen: "src/cli/commands/listen/run.ts",
   demo: "src/cli/commands/demo/run.ts",
   login: "src/cli/commands/login/run.ts",
+  "check-receiver": "src/cli/commands/webhooks/check/run.ts",
   "scan-keys": "src/cli/commands/keys/scan/run.ts",
   "refresh-session": "src/cli/session/refresh.ts",
   "revoke-sessions": "src/cli/session/revoke.ts",

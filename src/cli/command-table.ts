@@ -85,7 +85,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "webhooks",
     group: WEBHOOKS,
-    summary: "Sign and verify deliveries",
+    summary: "Sign, verify, and check a receiver",
     load: () => import("./commands/webhooks/index.ts"),
   },
   {

@@ -49,11 +49,23 @@ describe("service webhooks sign", () => {
     expect(stdout.match(/v1=/g)).toHaveLength(2);
   });
 
+  it("reads secrets from a file or from stdin, where no list of processes shows them", async () => {
+    const expected = sign({ payload: PAYLOAD, secrets: [SECRET, "whsec_2"], timestamp: NOW });
+    const args = ["webhooks", "sign", "--payload", payloadFile(), "--timestamp", String(NOW), "--secret-file"];
+    const input = `${SECRET}\n\n whsec_2\r\n`;
+    const file = join(makeConfigDir(), "secrets.txt");
+    writeFileSync(file, input);
+    expect(await runCli([...args, "-"], { input })).toEqual({ exitCode: 0, stdout: `${expected}\n`, stderr: "" });
+    expect((await runCli([...args, file])).stdout).toBe(`${expected}\n`);
+    expect(await runCli([...args, "-"], { input: "\n" })).toMatchObject({ exitCode: 2 });
+    expect(await runCli([...args, file, "--secret", SECRET])).toMatchObject({ exitCode: 2 });
+  });
+
   it("says so without a secret", async () => {
     expect(await runCli(["webhooks", "sign", "--payload", payloadFile()])).toEqual({
       exitCode: 2,
       stdout: "",
-      stderr: "Error: No signing secret: give --secret, or set SERVICE_WEBHOOK_SECRET\n",
+      stderr: "Error: No signing secret: give --secret or --secret-file, or set SERVICE_WEBHOOK_SECRET\n",
     });
   });
 });

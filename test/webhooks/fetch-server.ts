@@ -3,14 +3,21 @@ import { Readable } from "node:stream";
 import { listen, type Receiver } from "./receiver-server.ts";
 
 /** Serves a Fetch handler on a real socket: the least of what Fetch servers for Node do. */
-export async function listenFetch(handle: (request: Request) => Response | Promise<Response>): Promise<Receiver> {
-  return listen((incoming, outgoing) => {
+export async function listenFetch(handle: FetchHandler): Promise<Receiver> {
+  return listen(listenerOf(handle));
+}
+
+export type FetchHandler = (request: Request) => Response | Promise<Response>;
+
+/** The same for a server that exists. */
+export function listenerOf(handle: FetchHandler): http.RequestListener {
+  return (incoming, outgoing) => {
     answer(handle, incoming, outgoing).catch(() => outgoing.writeHead(500).end());
-  });
+  };
 }
 
 async function answer(
-  handle: (request: Request) => Response | Promise<Response>,
+  handle: FetchHandler,
   incoming: http.IncomingMessage,
   outgoing: http.ServerResponse,
 ): Promise<void> {

@@ -1,10 +1,9 @@
 import { type Command, Option } from "commander";
-import { EVENT_TYPES, type EventType, isEventType } from "../../../contract/event-types.ts";
 import { LIMITS } from "../../../contract/limits.ts";
-import { nearest } from "../../../contract/nearest.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { addDryRun } from "../../dry-run.ts";
+import { parseEventType } from "../../event-type.ts";
 import { addExamples } from "../../help-layout.ts";
 import { duration, pairsOption, wholeNumber } from "../../options.ts";
 import type { TriggerFlags } from "./run.ts";
@@ -49,16 +48,8 @@ async function dispatch(
     const { listTypes } = await import("./list-types.ts");
     return await listTypes(context);
   }
-  const known = parseType(type);
+  if (type === undefined) throw new UsageError("Which event?", { hint: "`service trigger --list` shows them all." });
+  const known = parseEventType(type);
   const { runTrigger } = await import("./run.ts");
   await runTrigger(known, flags, context);
-}
-
-function parseType(text: string | undefined): EventType {
-  if (text === undefined) throw new UsageError("Which event?", { hint: "`service trigger --list` shows them all." });
-  if (isEventType(text)) return text;
-  const near = nearest(text, EVENT_TYPES);
-  throw new UsageError(`There is no event type "${text}"`, {
-    hint: near.length > 0 ? `Did you mean ${near.join(" or ")}?` : "`service trigger --list` shows them all.",
-  });
 }

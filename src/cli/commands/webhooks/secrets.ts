@@ -1,18 +1,48 @@
-import { Option } from "commander";
+import { type Command, Option } from "commander";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 
 const VARIABLE = "SERVICE_WEBHOOK_SECRET";
 
-/** `--secret`, which may be given twice while a secret is rotated. */
-export function secretOption(): Option {
-  return new Option("--secret <secret...>", `Signing secret, or both of them during a rotation (or ${VARIABLE})`);
+/** The flags that say which secrets are meant. */
+export interface SecretFlags {
+  secret: readonly string[];
+  secretFile?: string;
 }
 
-/** The secrets of the flag, else of the environment, where they do not show in the list of processes. */
-export function secretsOf(flag: readonly string[] | undefined, { env }: Context): readonly string[] {
-  if (flag !== undefined) return flag;
-  const variable = env[VARIABLE];
-  if (variable) return [variable];
-  throw new UsageError(`No signing secret: give --secret, or set ${VARIABLE}`);
+/** A secret may be given twice while it is rotated. Only the flag with the secret itself shows in the list of processes. */
+export function addSecretOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option("--secret <secret>", `Signing secret; twice during a rotation (or ${VARIABLE})`)
+        .argParser((text: string, previous: string[]) => [...previous, text])
+        .default([]),
+    )
+    .addOption(new Option("--secret-file <file>", "Read the secrets from a file, one a line; - is standard input"));
+}
+
+/** The secrets of the flags, else of the environment. Throws UsageError where there are none. */
+export async function secretsOf(flags: SecretFlags, context: Context): Promise<readonly string[]> {
+  const secrets = await secretsIfGiven(flags, context);
+  if (secrets !== undefined) return secrets;
+  throw new UsageError(`No signing secret: give --secret or --secret-file, or set ${VARIABLE}`);
+}
+
+/** The same, or undefined where none is given. */
+export async function secretsIfGiven(
+  { secret, secretFile }: SecretFlags,
+  context: Context,
+): Promise<readonly string[] | undefined> {
+  if (secret.length > 0 && secretFile !== undefined) {
+    throw new UsageError("--secret and --secret-file exclude each other");
+  }
+  if (secret.length > 0) return secret;
+  if (secretFile !== undefined) {
+    const lines = (await context.readInput(secretFile, "--secret-file")).toString("utf8").split(/\r?\n/);
+    const secrets = lines.map((line) => line.trim()).filter((line) => line !== "");
+    if (secrets.length === 0) throw new UsageError(`--secret-file: ${secretFile} holds no secret`);
+    return secrets;
+  }
+  const variable = context.env[VARIABLE];
+  return variable ? [variable] : undefined;
 }

@@ -3,19 +3,17 @@ import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { addExamples } from "../../help-layout.ts";
 import { wholeNumber } from "../../options.ts";
-import { secretOption, secretsOf } from "./secrets.ts";
+import { addSecretOptions, type SecretFlags, secretsOf } from "./secrets.ts";
 
-interface Flags {
-  secret?: string[];
+interface Flags extends SecretFlags {
   payload: string;
   timestamp?: number;
 }
 
 export function registerSign(webhooks: Command, context: Context): void {
-  const sign = webhooks
-    .command("sign")
-    .description("Print the Service-Signature header for a payload")
-    .addOption(secretOption())
+  const sign = addSecretOptions(
+    webhooks.command("sign").description("Print the Service-Signature header for a payload"),
+  )
     .requiredOption("--payload <file>", "The exact bytes to sign; - is standard input")
     .option("--timestamp <seconds>", "Unix time to sign with, instead of now", wholeNumber(0))
     .action((flags: Flags) => runSign(flags, context));
@@ -26,7 +24,7 @@ export function registerSign(webhooks: Command, context: Context): void {
 }
 
 async function runSign(flags: Flags, context: Context): Promise<void> {
-  const secrets = secretsOf(flags.secret, context);
+  const secrets = await secretsOf(flags, context);
   const payload = await context.readInput(flags.payload, "--payload");
   const timestamp = flags.timestamp ?? Math.floor(context.now() / 1000);
   const { sign, SignatureError } = await import("../../../webhooks/index.ts");

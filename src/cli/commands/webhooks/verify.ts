@@ -5,10 +5,9 @@ import { UserError } from "../../errors.ts";
 import { addExamples } from "../../help-layout.ts";
 import { wholeNumber } from "../../options.ts";
 import type { ResourceView } from "../../terminal/view.ts";
-import { secretOption, secretsOf } from "./secrets.ts";
+import { addSecretOptions, type SecretFlags, secretsOf } from "./secrets.ts";
 
-interface Flags {
-  secret?: string[];
+interface Flags extends SecretFlags {
   header: string;
   payload: string;
   tolerance?: number;
@@ -16,10 +15,9 @@ interface Flags {
 }
 
 export function registerVerify(webhooks: Command, context: Context): void {
-  const verify = webhooks
-    .command("verify")
-    .description("Verify a delivery, and say which rule failed")
-    .addOption(secretOption())
+  const verify = addSecretOptions(
+    webhooks.command("verify").description("Verify a delivery, and say which rule failed"),
+  )
     .requiredOption("--header <value>", "Value of the Service-Signature header")
     .requiredOption("--payload <file>", "The raw body of the delivery; - is standard input")
     .option("--tolerance <seconds>", "How old the signature may be (default: 300)", wholeNumber(0))
@@ -32,7 +30,7 @@ export function registerVerify(webhooks: Command, context: Context): void {
 }
 
 async function runVerify(flags: Flags, context: Context): Promise<void> {
-  const secrets = secretsOf(flags.secret, context);
+  const secrets = await secretsOf(flags, context);
   const payload = await context.readInput(flags.payload, "--payload");
   const { verify, SignatureError } = await import("../../../webhooks/index.ts");
   const { header, tolerance, now } = flags;

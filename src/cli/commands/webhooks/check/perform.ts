@@ -1,0 +1,71 @@
+import { randomBytes } from "node:crypto";
+import { setMaxListeners } from "node:events";
+import { SIGNING_SECRET_PREFIX } from "../../../../contract/credentials.ts";
+import { createIdGenerator } from "../../../../contract/ids.ts";
+import type { Observer } from "../../../../receiver-check/observer.ts";
+import type { Clock } from "../../../../receiver-check/ports.ts";
+import type { CheckResult, ReceiverReport } from "../../../../receiver-check/report.ts";
+import { checkReceiver } from "../../../../receiver-check/run.ts";
+import { SignatureError } from "../../../../webhooks/index.ts";
+import { parseTarget, TargetError } from "../../../../relay/target.ts";
+import type { Context } from "../../../context.ts";
+import { UsageError } from "../../../errors.ts";
+
+export interface CheckRequest {
+  url: URL;
+  /** One, or the two of a rotation. */
+  secrets: readonly string[];
+  eventType: string;
+  observer: Observer | undefined;
+  waitSeconds: number;
+  skipVerify: boolean;
+  onResult: (result: CheckResult) => void;
+}
+
+/** Checks a receiver with this process's clock and randomness. */
+export async function performCheck(request: CheckRequest, context: Context): Promise<ReceiverReport> {
+  const [current = "", previous, ...more] = request.secrets;
+  if (more.length > 0) throw new UsageError("At most two secrets are checked: those of a rotation");
+  // Every exchange of a burst listens for Ctrl-C.
+  setMaxListeners(0, context.signal);
+  try {
+    return await checkReceiver({
+      url: request.url,
+      secrets: { current, previous, foreign: newSecret() },
+      eventType: request.eventType,
+      observer: request.observer,
+      skipVerify: request.skipVerify,
+      waitMilliseconds: request.waitSeconds * 1000,
+      clock: clockOf(context),
+      ids: createIdGenerator(randomBytes),
+      signal: context.signal,
+      onResult: request.onResult,
+    });
+  } catch (error) {
+    if (error instanceof SignatureError) throw new UsageError(error.message, { code: error.code, cause: error });
+    throw error;
+  }
+}
+
+export function clockOf(context: Context): Clock {
+  return {
+    now: () => performance.now(),
+    unixMilliseconds: () => context.now(),
+    sleep: (milliseconds) => context.sleep(milliseconds),
+  };
+}
+
+/** A signing secret as the platform makes them. */
+export function newSecret(): string {
+  return SIGNING_SECRET_PREFIX + randomBytes(32).toString("base64url");
+}
+
+/** An address as a person types it: `localhost:3000/webhooks`, a port, a URL. Throws UsageError. */
+export function parseAddress(text: string, name: string): URL {
+  try {
+    return parseTarget(text).url;
+  } catch (error) {
+    if (error instanceof TargetError) throw new UsageError(`${name}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,107 @@
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { type Observer, probeAt } from "../../../../receiver-check/observer.ts";
+import type { CheckResult, ReceiverReport } from "../../../../receiver-check/report.ts";
+import { CHECK_COUNT } from "../../../../receiver-check/run.ts";
+import { openSink, type Sink } from "../../../../receiver-check/sink.ts";
+import type { Context } from "../../../context.ts";
+import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../../errors.ts";
+import { compactJson } from "../../../terminal/json.ts";
+import { formatSpan } from "../../../terminal/time.ts";
+import { secretsIfGiven } from "../secrets.ts";
+import type { CheckFlags } from "./index.ts";
+import { junitOf } from "./junit.ts";
+import { clockOf, newSecret, parseAddress, performCheck } from "./perform.ts";
+import { checkLine, gradeLine, reportLines } from "./view.ts";
+
+const WAIT_FOR_SECRET_SECONDS = 300;
+
+/** Import this module lazily: it loads the engine of the check. */
+export async function runCheck(address: string, flags: CheckFlags, context: Context): Promise<void> {
+  const { output } = context;
+  if (flags.probe !== undefined && flags.effects) throw new UsageError("--probe and --effects exclude each other");
+  const url = parseAddress(address, "url");
+  const probe = flags.probe === undefined ? undefined : parseAddress(flags.probe, "--probe");
+  const given = await secretsIfGiven(flags, context);
+  const sink = flags.effects ? await openEffects(flags, context) : undefined;
+  try {
+    const secrets = given ?? [newSecret()];
+    const waitSeconds = flags.wait ?? (given === undefined ? WAIT_FOR_SECRET_SECONDS : 0);
+    if (given === undefined) announceSecret(secrets[0]!, waitSeconds, context);
+    const bar = output.progress(CHECK_COUNT, "checks");
+    const streams = !output.terminal && !output.json && !output.quiet;
+    let report: ReceiverReport;
+    try {
+      report = await performCheck(
+        {
+          url,
+          secrets,
+          eventType: flags.event,
+          observer: sink ?? probeOf(probe, context),
+          waitSeconds,
+          skipVerify: flags.skipVerify === true,
+          onResult: (result: CheckResult) => {
+            bar.advance();
+            if (streams) output.line(checkLine(result));
+          },
+        },
+        context,
+      );
+    } finally {
+      bar.end();
+    }
+    if (flags.junit !== undefined) await writeJunit(flags.junit, report, context);
+    await print(report, context);
+    if (!report.passed) throw new SilentExit(EXIT_CODES.failed);
+  } finally {
+    sink?.close();
+  }
+}
+
+async function print(report: ReceiverReport, { output }: Context): Promise<void> {
+  if (output.json) return await output.document(report);
+  if (output.quiet) {
+    for (const { id, status } of report.checks) if (status === "failed") output.line(id);
+    return;
+  }
+  if (output.terminal) for (const line of reportLines(report, output.styles, output.width)) output.line(line);
+  else output.line(gradeLine(report));
+}
+
+function probeOf(url: URL | undefined, context: Context): Observer | undefined {
+  return url === undefined ? undefined : probeAt(url, { clock: clockOf(context), signal: context.signal });
+}
+
+async function openEffects({ sink: address }: CheckFlags, { output }: Context): Promise<Sink> {
+  try {
+    const sink = await openSink(address);
+    output.note(`Let the receiver call ${sink.url} once for each event that it acts on.`);
+    return sink;
+  } catch (error) {
+    throw new UserError(`--effects: ${address.host}:${address.port} cannot be listened on`, {
+      hint: "Choose another address with --sink.",
+      cause: error,
+    });
+  }
+}
+
+/** On stderr in any case: without it nothing would come of the wait. */
+function announceSecret(secret: string, waitSeconds: number, { output, stderr }: Context): void {
+  if (output.json) return stderr.write(`${compactJson({ event: "secret", secret })}\n`);
+  const lines = [
+    "Set this signing secret in the receiver:",
+    "",
+    `  ${output.noteStyles.accent(secret)}`,
+    "",
+    `The check begins with the first delivery that the receiver accepts, within ${formatSpan(waitSeconds)}.`,
+  ];
+  stderr.write(`${lines.join("\n")}\n`);
+}
+
+async function writeJunit(file: string, report: ReceiverReport, { cwd }: Context): Promise<void> {
+  try {
+    await writeFile(resolve(cwd, file), junitOf(report));
+  } catch (error) {
+    throw new UserError(`--junit: ${file} cannot be written: ${(error as Error).message}`, { cause: error });
+  }
+}

@@ -1,0 +1,90 @@
+import type { CheckResult, ReceiverReport } from "../../../../receiver-check/report.ts";
+import { GROUPS } from "../../../../receiver-check/check.ts";
+import { foldText } from "../../../terminal/fold.ts";
+import { printable } from "../../../terminal/printable.ts";
+import type { Styles } from "../../../terminal/styles.ts";
+
+const WIDEST = 120;
+const LEAST_ROOM = 16;
+const MOST_LINES = 6;
+
+/** One check in a pipe. */
+export function checkLine({ status, level, id, seen, explanation, fix }: CheckResult): string {
+  const parts = ["CHECK", status, level, id, seen, explanation, fix];
+  return parts
+    .filter((part) => part !== null)
+    .map(printable)
+    .join("\t");
+}
+
+/** The end of the report in a pipe. */
+export function gradeLine({ grade, verdict, counts }: ReceiverReport): string {
+  return ["GRADE", grade, countsInWords(counts), verdict].join("\t");
+}
+
+/** The report on a terminal: a line a check, and under a failure what to know and to do about it. */
+export function reportLines(report: ReceiverReport, styles: Styles, terminalWidth: number): string[] {
+  const width = Math.min(terminalWidth, WIDEST);
+  const titleWidth = Math.max(...report.checks.map(({ title }) => title.length));
+  const lines = [`${styles.strong("Receiver")}  ${printable(report.url)}`];
+  let reason = "";
+  for (const group of GROUPS) {
+    lines.push("", styles.strong(group));
+    for (const result of report.checks.filter((result) => result.group === group)) {
+      lines.push(...resultLines(result, { styles, width, titleWidth, reason }));
+      if (result.status === "skipped") reason = result.seen;
+    }
+  }
+  const grade = styles.strong(`Grade ${report.grade}`);
+  lines.push("", `${report.passed ? styles.good(grade) : styles.bad(grade)}  ${countsInWords(report.counts)}`);
+  return [...lines, ...foldText(report.verdict, width, MOST_LINES)];
+}
+
+interface Layout {
+  styles: Styles;
+  width: number;
+  titleWidth: number;
+  /** Why the check before was not judged: the same reason is not told twice. */
+  reason: string;
+}
+
+function resultLines(result: CheckResult, { styles, width, titleWidth, reason }: Layout): string[] {
+  const { status, title, seen } = result;
+  const mark = markOf(result, styles);
+  if (status === "failed") return [`  ${mark} ${styles.strong(title)}`, ...failureLines(result, styles, width)];
+  if (status === "skipped") {
+    const said = seen === reason ? [] : foldText(seen, width - 6, MOST_LINES);
+    return [`  ${mark} ${styles.dim(title)}`, ...said.map((line) => `      ${styles.dim(line)}`)];
+  }
+  const room = width - titleWidth - 6;
+  if (room < LEAST_ROOM) return [`  ${mark} ${title}`];
+  const [brief = ""] = foldText(seen, room, 1);
+  return [`  ${mark} ${title.padEnd(titleWidth)}  ${styles.dim(brief)}`];
+}
+
+function failureLines(result: CheckResult, styles: Styles, width: number): string[] {
+  const level = result.level === "advisory" ? "advisory; " : "";
+  const parts: [label: string, text: string | null][] = [
+    ["Sent", result.sent],
+    ["Seen", result.seen],
+    ["Why", result.explanation],
+    ["Fix", result.fix],
+    ["Rule", `${level}${result.rule}`],
+  ];
+  return parts.flatMap(([label, text]) =>
+    foldText(text ?? "", Math.max(LEAST_ROOM, width - 12), MOST_LINES).map((line, i) => {
+      const shown = label === "Fix" ? line : label === "Seen" ? styles.warn(line) : styles.dim(line);
+      return `      ${styles.dim((i === 0 ? label : "").padEnd(4))}  ${shown}`;
+    }),
+  );
+}
+
+function markOf({ status, level }: CheckResult, styles: Styles): string {
+  if (status === "passed") return styles.good("✓");
+  if (status === "skipped") return styles.dim("–");
+  return level === "required" ? styles.bad("✗") : styles.warn("!");
+}
+
+function countsInWords({ passed, failed, skipped }: ReceiverReport["counts"]): string {
+  return `${passed} passed, ${failed} failed, ${skipped} not judged`;
+}

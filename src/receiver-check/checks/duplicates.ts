@@ -1,0 +1,114 @@
+import { isAccepted } from "../answer.ts";
+import type { Check, Finding } from "../check.ts";
+import { Effects, PATIENCE_IN_WORDS } from "../effects.ts";
+import { skipped } from "../findings.ts";
+import { type Observer, ObserverError } from "../observer.ts";
+import type { SampleEvent } from "../sample-events.ts";
+import type { Subject } from "../subject.ts";
+
+const COPIES = 8;
+const EVENTS_AT_ONCE = 3;
+
+const COMMON = {
+  group: "Duplicates",
+  rule: "Platform specification 6, delivery rules 4 and 8",
+  level: "required",
+} as const;
+
+/** Only effects tell: a receiver that acts twice answers 2xx twice as well. */
+export const DUPLICATES: readonly Check[] = [
+  {
+    ...COMMON,
+    id: "duplicate-in-turn",
+    title: "Acts once on an event that comes twice in turn",
+    explanation:
+      "Deliveries come at least once: every event may come again, hours later, and would be acted on again: a second payout, a second parcel.",
+    fix: "Store the event's id under a unique constraint, in the same transaction as the work or before it, and do nothing where it is there already.",
+    run: (subject) =>
+      observed(subject, "The same event twice in turn, then another one with the same contents", inTurn),
+  },
+  {
+    ...COMMON,
+    id: "duplicate-at-once",
+    title: "Acts once on an event that comes several times at once",
+    explanation:
+      "Two deliveries of one event may be in hand at the same time. Looking whether the id is known and storing it later leaves a gap in between, through which both pass.",
+    fix: "Let the database decide: insert the id first (INSERT … ON CONFLICT DO NOTHING), and act only where a row was inserted.",
+    run: (subject) =>
+      observed(subject, `${EVENTS_AT_ONCE} events, ${COPIES} times each at once, then another one`, atOnce),
+  },
+];
+
+async function observed(
+  subject: Subject,
+  sent: string,
+  judge: (subject: Subject, observer: Observer) => Promise<Pick<Finding, "status" | "seen" | "explanation" | "fix">>,
+): Promise<Finding> {
+  const { observer } = subject;
+  if (observer === undefined) {
+    return skipped(sent, "Answers do not tell what a receiver has done: give --probe URL or --effects");
+  }
+  if (!subject.effectsShow) return skipped(sent, `${observer.name} shows nothing of what the receiver does`);
+  try {
+    return { sent, ...(await judge(subject, observer)) };
+  } catch (error) {
+    if (error instanceof ObserverError) return { status: "failed", sent, seen: error.message, ...NO_OBSERVATION };
+    throw error;
+  }
+}
+
+const NO_OBSERVATION = {
+  explanation: "What the receiver has done could not be seen, so nothing is known about repeated deliveries.",
+  fix: "Let the probe count what the receiver has done, or let the receiver call the sink once for each event that it acts on.",
+};
+
+async function inTurn(subject: Subject, observer: Observer): Promise<Omit<Finding, "sent">> {
+  const event = subject.event();
+  const sameAgain: SampleEvent = { ...subject.event(), data: event.data };
+  const effects = await Effects.countFor([event.id, sameAgain.id], observer, subject.clock);
+  await subject.deliver(event);
+  const first = await effects.reach(1);
+  if (first === 0) return unseen(observer, subject);
+  await subject.deliver(event, { attempt: 2 });
+  await subject.deliver(sameAgain);
+  return verdict(await effects.settle(2), 2, observer);
+}
+
+async function atOnce(subject: Subject, observer: Observer): Promise<Omit<Finding, "sent">> {
+  const events = Array.from({ length: EVENTS_AT_ONCE }, () => subject.event());
+  const last = subject.event();
+  const ids = [...events, last].map(({ id }) => id);
+  const effects = await Effects.countFor(ids, observer, subject.clock);
+  for (const event of events) {
+    const copies = Array.from({ length: COPIES }, (_, i) => subject.deliver(event, { attempt: i + 1 }));
+    const answers = await Promise.all(copies);
+    // Copies that meet the first one at work may be put off; the platform would send them again.
+    if (!answers.some(isAccepted)) await subject.deliver(event, { attempt: COPIES + 1 });
+  }
+  await subject.deliver(last);
+  const wanted = ids.length;
+  const count = await effects.settle(wanted);
+  return count === 0 ? unseen(observer, subject) : verdict(count, wanted, observer);
+}
+
+function verdict(count: number, wanted: number, observer: Observer): Omit<Finding, "sent"> {
+  const seen = `${observer.name} counted ${count} for ${wanted} events`;
+  if (count === wanted) return { status: "passed", seen };
+  if (count > wanted) return { status: "failed", seen };
+  return {
+    status: "failed",
+    seen: `${seen} within ${PATIENCE_IN_WORDS}`,
+    explanation: "Events with an id of their own were not acted on, as if they were repetitions of another one.",
+    fix: "Tell repetitions by the event's id alone: two events may say the same about the same object.",
+  };
+}
+
+function unseen(observer: Observer, subject: Subject): Omit<Finding, "sent"> {
+  subject.effectsShow = false;
+  return {
+    status: "failed",
+    seen: `${observer.name} counted nothing within ${PATIENCE_IN_WORDS}`,
+    explanation: `The receiver accepted ${subject.eventType} and nothing was seen of what it did, so nothing is known about repeated deliveries.`,
+    fix: "Choose a type that the receiver acts on (--event), and let each effect show in the probe's count or as a call of the sink.",
+  };
+}

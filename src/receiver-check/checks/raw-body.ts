@@ -1,0 +1,71 @@
+import { LIMITS } from "../../contract/limits.ts";
+import type { Check } from "../check.ts";
+import { acceptedAll } from "../findings.ts";
+import type { SampleEvent } from "../sample-events.ts";
+
+const COMMON = {
+  group: "Raw body",
+  rule: "Platform specification 5.3, rules 3 and 6",
+  level: "required",
+  explanation:
+    "The signature covers the bytes as they came. JSON that was parsed and written again has other bytes, so valid deliveries are turned away.",
+  fix: "Verify the raw request body, before any JSON parser gets it: register the route before express.json(), or keep the bytes.",
+} as const;
+
+/** A valid delivery whose bytes a parser would not write again. */
+function spelled(id: string, title: string, what: string, spell: (event: SampleEvent) => string): Check {
+  return {
+    ...COMMON,
+    id,
+    title,
+    async run(subject) {
+      const event = subject.event();
+      const answer = await subject.deliver(event, { body: spell(event) });
+      return acceptedAll(`A valid delivery ${what}`, [{ name: what, answer }]);
+    },
+  };
+}
+
+/** The event's JSON with more members in `data.object`, written by hand. */
+function withMembers(event: SampleEvent, members: string): string {
+  return JSON.stringify(event).replace('"data":{"object":{', `"data":{"object":{${members},`);
+}
+
+export const RAW_BODY: readonly Check[] = [
+  spelled(
+    "body-spacing",
+    "Takes a body with odd spacing",
+    "with tabs, line ends and spaces between its tokens",
+    (event) => `\n ${JSON.stringify(event, undefined, "\t ").replaceAll('": ', '" :  ')}\r\n`,
+  ),
+  spelled(
+    "body-unicode",
+    "Takes a body with characters beyond ASCII",
+    "with raw and escaped characters, an emoji and a combining accent",
+    (event) => withMembers(event, String.raw`"note":"Zoë 岡本 🎉 e${"\u0301"} \u00e9\ud83c\udf89\u0041"`),
+  ),
+  spelled("body-escaped-slashes", "Takes a body with escaped slashes", String.raw`that writes / as \/`, (event) =>
+    withMembers(event, String.raw`"page":"https:\/\/example.com\/orders\/1"`),
+  ),
+  spelled(
+    "body-large-numbers",
+    "Takes a body with large and odd numbers",
+    "with 12345678901234567890, 1.0, 1E+2 and 0.30000000000000000001",
+    (event) => withMembers(event, `"numbers":[12345678901234567890,1.0,1E+2,0.30000000000000000001,-0]`),
+  ),
+  {
+    ...COMMON,
+    id: "body-one-mebibyte",
+    title: "Takes a body of 1 MiB",
+    explanation: "Many parsers stop at 100 kB unless they are told otherwise; such events never get in.",
+    fix: "Raise the limit of the body parser or proxy for this route to 1 MiB (express.raw({ limit: '1mb' })).",
+    async run(subject) {
+      const event = subject.event();
+      event.data.object["note"] = "";
+      const room = LIMITS.bodyBytes - JSON.stringify(event).length;
+      event.data.object["note"] = "0123456789abcdef".repeat(room / 16 + 1).slice(0, room);
+      const answer = await subject.deliver(event);
+      return acceptedAll("A valid delivery of 1,048,576 bytes", [{ name: "1 MiB", answer }]);
+    },
+  },
+];

@@ -1,0 +1,125 @@
+import type { Check, Variant } from "../check.ts";
+import { refusedAll } from "../findings.ts";
+import type { Deviation, Subject } from "../subject.ts";
+
+type Deviations = readonly (readonly [name: string, deviation: Deviation])[];
+
+interface Refusal extends Pick<Check, "id" | "title" | "rule" | "explanation" | "fix"> {
+  sent: string;
+  forgery?: true;
+  deviations: (subject: Subject) => Deviations;
+}
+
+/** Deliveries that only a receiver which does not verify would take. */
+function refusal({ sent, deviations, ...check }: Refusal): Check {
+  return {
+    ...check,
+    group: "Refusing",
+    level: "required",
+    together: true,
+    async run(subject) {
+      const variants = await Promise.all(
+        deviations(subject).map(async ([name, deviation]): Promise<Variant> => ({
+          name,
+          answer: await subject.deliver(subject.event(), deviation),
+        })),
+      );
+      return refusedAll(sent, variants);
+    },
+  };
+}
+
+/** The value of the right header with its `v1` in another form. */
+function withV1(change: (v1: string) => string): Deviation {
+  return { header: (right) => right.replace(/v1=([0-9a-f]{64})/, (_all, v1: string) => `v1=${change(v1)}`) };
+}
+
+const UNVERIFIED = "Anyone who finds the address can make the application believe in events that never happened.";
+
+export const REFUSING: readonly Check[] = [
+  refusal({
+    id: "no-signature",
+    title: "Refuses a delivery without a signature",
+    rule: "Platform specification 5.3, rule 2; 6, delivery rule 7",
+    explanation: UNVERIFIED,
+    fix: "Answer 400 where the Service-Signature header is absent.",
+    forgery: true,
+    sent: "A delivery without the Service-Signature header",
+    deviations: () => [["no header", { header: () => undefined }]],
+  }),
+  refusal({
+    id: "malformed-header",
+    title: "Refuses a malformed header",
+    rule: "Platform specification 5.3, rule 2",
+    explanation: "A header that cannot be read proves nothing about the delivery.",
+    fix: "Answer 400 unless the header holds one t and at least one v1.",
+    forgery: true,
+    sent: "Headers that read `hello`, only t, only v1, and `t:…;v1:…`",
+    deviations: () => [
+      ["hello", { header: () => "hello" }],
+      ["only t", { header: (right) => right.slice(0, right.indexOf(",")) }],
+      ["only v1", { header: (right) => right.slice(right.indexOf(",") + 1) }],
+      ["colons", { header: (right) => right.replaceAll("=", ":").replaceAll(",", ";") }],
+    ],
+  }),
+  refusal({
+    id: "wrong-secret",
+    title: "Refuses a signature made with another secret",
+    rule: "Platform specification 5.3, rule 1",
+    explanation: UNVERIFIED,
+    fix: "Compute the HMAC with the endpoint's secret and compare it with v1.",
+    forgery: true,
+    sent: "A delivery signed with a secret that the receiver cannot know",
+    deviations: ({ secrets }) => [["another secret", { secrets: [secrets.foreign] }]],
+  }),
+  refusal({
+    id: "changed-body",
+    title: "Refuses a body that was changed after signing",
+    rule: "Platform specification 5.3, rule 3",
+    explanation: "Whoever sees one valid delivery could send it again with other contents.",
+    fix: "Compute the HMAC over `<t>.<raw body>`, all of the body included.",
+    forgery: true,
+    sent: "A delivery whose livemode was turned to true after signing",
+    deviations: (subject) => {
+      const signedBody = JSON.stringify(subject.event());
+      return [["changed", { signedBody, body: signedBody.replace('"livemode":false', '"livemode":true ') }]];
+    },
+  }),
+  refusal({
+    id: "v1-other-length",
+    title: "Refuses a v1 of another length",
+    rule: "Platform specification 5.3, rules 2 and 5",
+    explanation: "A signature that is cut off, or too long, is no signature.",
+    fix: "Check that v1 has 64 characters before it is compared: constant-time comparisons throw on unequal lengths.",
+    forgery: true,
+    sent: "A valid delivery whose v1 was cut to 62 and to 2 digits, and one with 2 digits more",
+    deviations: () => [
+      ["62 digits", withV1((v1) => v1.slice(0, 62))],
+      ["2 digits", withV1((v1) => v1.slice(0, 2))],
+      ["66 digits", withV1((v1) => `${v1}00`)],
+    ],
+  }),
+  refusal({
+    id: "v1-not-hex",
+    title: "Refuses a v1 that is not hex",
+    rule: "Platform specification 5.3, rule 2",
+    explanation: "Decoders of hex often stop at the first character that is none, and leave a shorter value.",
+    fix: "Check that v1 consists of 64 hex digits before it is decoded and compared.",
+    forgery: true,
+    sent: "Deliveries whose v1 is 64 times z, and a valid one whose v1 ends in zz",
+    deviations: () => [
+      ["64 times z", withV1((v1) => "z".repeat(v1.length))],
+      ["zz at its end", withV1((v1) => `${v1.slice(0, 62)}zz`)],
+    ],
+  }),
+  refusal({
+    id: "v1-empty",
+    title: "Refuses an empty v1",
+    rule: "Platform specification 5.3, rules 2 and 5",
+    explanation: "Nothing must not equal something: comparisons that stop at the shorter value take it for a match.",
+    fix: "Check that v1 has 64 characters before it is compared.",
+    forgery: true,
+    sent: "A delivery whose header ends in `v1=`",
+    deviations: () => [["v1=", withV1(() => "")]],
+  }),
+];

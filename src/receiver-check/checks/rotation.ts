@@ -1,0 +1,74 @@
+import type { Check } from "../check.ts";
+import { acceptedAll, skipped } from "../findings.ts";
+import type { Subject } from "../subject.ts";
+
+const COMMON = {
+  group: "Rotation",
+  rule: "Platform specification 5.3, rules 2 and 7",
+  level: "required",
+  explanation:
+    "While a secret is rotated, deliveries are signed with both: the header holds two v1, and either may be the receiver's.",
+  fix: "Read every v1 of the header, and accept where any of them matches.",
+} as const;
+
+/** The other secret of the rotation: the receiver's own where both are known, else one that it does not have. */
+function other({ secrets }: Subject): string {
+  return secrets.previous ?? secrets.foreign;
+}
+
+export const ROTATION: readonly Check[] = [
+  {
+    ...COMMON,
+    id: "two-v1-own-first",
+    title: "Accepts two v1, its own first",
+    async run(subject) {
+      const secrets = [subject.secrets.current, other(subject)];
+      const answer = await subject.deliver(subject.event(), { secrets });
+      return acceptedAll("A delivery signed with the receiver's secret, then with the other one", [
+        { name: "own first", answer },
+      ]);
+    },
+  },
+  {
+    ...COMMON,
+    id: "two-v1-own-second",
+    title: "Accepts two v1, its own second",
+    async run(subject) {
+      const secrets = [subject.secrets.foreign, subject.secrets.current];
+      const answer = await subject.deliver(subject.event(), { secrets });
+      return acceptedAll("A delivery signed with another secret, then with the receiver's", [
+        { name: "own second", answer },
+      ]);
+    },
+  },
+  {
+    ...COMMON,
+    id: "previous-secret",
+    title: "Accepts the previous secret alone",
+    optional: true,
+    explanation:
+      "The receiver was given two secrets, as in the window in which both are valid, and refuses what one of them signed.",
+    fix: "Keep a list of secrets and try each: verify({ payload, header, secrets: [current, previous] }).",
+    async run(subject) {
+      const { previous } = subject.secrets;
+      const sent = "A delivery signed with the second secret alone";
+      if (previous === undefined) return skipped(sent, "Give the receiver two secrets, and both of them to this check");
+      const answer = await subject.deliver(subject.event(), { secrets: [previous] });
+      return acceptedAll(sent, [{ name: "previous", answer }]);
+    },
+  },
+  {
+    ...COMMON,
+    id: "unknown-schemes",
+    title: "Ignores schemes that it does not know",
+    rule: "Platform specification 5.3, rule 2",
+    explanation: "The header is a list of name=value pairs; a later scheme would stand beside v1.",
+    fix: "Read the names t and v1 and pass over all others.",
+    async run(subject) {
+      const answer = await subject.deliver(subject.event(), {
+        header: (right) => right.replace(",", `,v0=${"0".repeat(64)},`).concat(",v2=c29tZXRoaW5nIG5ldw"),
+      });
+      return acceptedAll("A valid delivery whose header also holds v0 and v2", [{ name: "unknown schemes", answer }]);
+    },
+  },
+];

@@ -1,0 +1,92 @@
+import { LIMITS } from "../../contract/limits.ts";
+import { type Answer, inWords, isAccepted } from "../answer.ts";
+import type { Check, Finding } from "../check.ts";
+import { acceptedAll, refusedAll, skipped } from "../findings.ts";
+import type { Subject } from "../subject.ts";
+
+const TOLERANCE = LIMITS.signatureToleranceSeconds;
+const TRIES = 3;
+/** Clocks further apart than this are told of. */
+const NOTABLE_SKEW_SECONDS = 2;
+
+const COMMON = {
+  group: "Time",
+  rule: "Platform specification 5.3, rule 4",
+  level: "required",
+  together: true,
+} as const;
+
+export const TIME: readonly Check[] = [
+  {
+    ...COMMON,
+    id: "t-301-s-old",
+    title: "Refuses a t that is 301 s old",
+    explanation: "Without an age limit a delivery that was overheard once can be sent again at any later time.",
+    fix: "Refuse where the clock's seconds minus t exceed 300, after the signature was verified.",
+    forgery: true,
+    run: (subject) => refusedAtEdge(subject, -(TOLERANCE + 1)),
+  },
+  {
+    ...COMMON,
+    id: "t-301-s-ahead",
+    title: "Refuses a t that is 301 s ahead",
+    explanation: "The limit counts both ways: a signature from the future would stay valid longer than it may.",
+    fix: "Compare the absolute difference between the clock and t with 300 seconds: verifiers made for other platforms often look at the past only.",
+    run: (subject) => refusedAtEdge(subject, TOLERANCE + 1),
+  },
+  {
+    ...COMMON,
+    id: "t-299-s-old",
+    title: "Accepts a t that is 299 s old",
+    explanation: "A tighter limit than 300 s turns away deliveries that a slow network or a skewed clock held up.",
+    fix: "Allow 300 seconds, and keep the receiver's clock right (NTP).",
+    run: (subject) => acceptedAtEdge(subject, -(TOLERANCE - 1)),
+  },
+];
+
+async function refusedAtEdge(subject: Subject, offset: number): Promise<Finding> {
+  const sent = `A valid delivery whose t is ${inSeconds(offset)}`;
+  const answer = await atEdge(subject, offset, (answer, off) => !isAccepted(answer) || Math.abs(off) > TOLERANCE);
+  return answer === undefined ? tooSlow(sent) : withSkew(refusedAll(sent, [{ name: "", answer }]), answer, subject);
+}
+
+async function acceptedAtEdge(subject: Subject, offset: number): Promise<Finding> {
+  const sent = `A valid delivery whose t is ${inSeconds(offset)}`;
+  const answer = await atEdge(subject, offset, (answer, off) => isAccepted(answer) || Math.abs(off) <= TOLERANCE);
+  return answer === undefined ? tooSlow(sent) : withSkew(acceptedAll(sent, [{ name: "", answer }]), answer, subject);
+}
+
+/**
+ * Delivers at the beginning of a second, where clocks that count whole seconds and those that do not agree. An answer
+ * counts only where t was on the meant side of the limit until the end; undefined where that never came about.
+ */
+async function atEdge(
+  subject: Subject,
+  offset: number,
+  counts: (answer: Answer, offsetAtEnd: number) => boolean,
+): Promise<Answer | undefined> {
+  const { clock } = subject;
+  for (let tries = 0; tries < TRIES; tries++) {
+    await clock.sleep(1000 - (clock.unixMilliseconds() % 1000));
+    const timestamp = subject.now() + offset;
+    const answer = await subject.deliver(subject.event(), { timestamp });
+    if (counts(answer, clock.unixMilliseconds() / 1000 - timestamp)) return answer;
+  }
+  return undefined;
+}
+
+function tooSlow(sent: string): Finding {
+  return skipped(sent, "The receiver answered too slowly for a limit of one second to be judged");
+}
+
+/** A wrong clock is the likeliest cause, and the reply's Date header tells it. */
+function withSkew(finding: Finding, answer: Answer, { clock }: Subject): Finding {
+  if (finding.status !== "failed" || answer.date === undefined) return finding;
+  const skew = Math.round((answer.date - clock.unixMilliseconds()) / 1000);
+  if (Math.abs(skew) <= NOTABLE_SKEW_SECONDS) return finding;
+  return { ...finding, seen: `${inWords(answer)}; the receiver's clock is ${inSeconds(skew, "behind", "ahead")}` };
+}
+
+function inSeconds(offset: number, before = "old", after = "ahead"): string {
+  return `${Math.abs(offset)} s ${offset < 0 ? before : after}`;
+}

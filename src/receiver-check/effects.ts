@@ -1,0 +1,69 @@
+import { durationInWords } from "./answer.ts";
+import type { Observer } from "./observer.ts";
+import type { Clock } from "./ports.ts";
+
+const LOOK_MILLISECONDS = 50;
+const PATIENCE_MILLISECONDS = 10_000;
+const LEAST_QUIET_MILLISECONDS = 500;
+const MOST_QUIET_MILLISECONDS = 5000;
+
+/** Counts what a receiver does about some events, from now on. */
+export class Effects {
+  readonly #observer: Observer;
+  readonly #clock: Clock;
+  readonly #ids: readonly string[];
+  readonly #before: number;
+  /** How long the slowest effect took to show. */
+  #delay = 0;
+
+  private constructor(observer: Observer, clock: Clock, ids: readonly string[], before: number) {
+    this.#observer = observer;
+    this.#clock = clock;
+    this.#ids = ids;
+    this.#before = before;
+  }
+
+  /** Begins to count once what earlier deliveries set going has come to rest. */
+  static async countFor(ids: readonly string[], observer: Observer, clock: Clock): Promise<Effects> {
+    const started = clock.now();
+    let before = await observer.count(ids);
+    for (let quietSince = started; clock.now() - quietSince < LEAST_QUIET_MILLISECONDS;) {
+      await clock.sleep(LOOK_MILLISECONDS);
+      const count = await observer.count(ids);
+      if (count === before) continue;
+      before = count;
+      if (clock.now() - started < PATIENCE_MILLISECONDS) quietSince = clock.now();
+    }
+    return new Effects(observer, clock, ids, before);
+  }
+
+  /** Waits until so many effects were seen, for 10 s at most; resolves with how many there are. */
+  async reach(wanted: number): Promise<number> {
+    const started = this.#clock.now();
+    for (;;) {
+      const count = await this.#count();
+      const elapsed = this.#clock.now() - started;
+      if (count >= wanted) this.#delay = Math.max(this.#delay, elapsed);
+      if (count >= wanted || elapsed >= PATIENCE_MILLISECONDS) return count;
+      await this.#clock.sleep(LOOK_MILLISECONDS);
+    }
+  }
+
+  /** Like `reach`, then keeps looking for one too many: for three times as long as an effect has taken so far. */
+  async settle(wanted: number): Promise<number> {
+    let count = await this.reach(wanted);
+    const started = this.#clock.now();
+    const quiet = Math.min(MOST_QUIET_MILLISECONDS, Math.max(LEAST_QUIET_MILLISECONDS, 3 * this.#delay));
+    while (count === wanted && this.#clock.now() - started < quiet) {
+      await this.#clock.sleep(LOOK_MILLISECONDS);
+      count = await this.#count();
+    }
+    return count;
+  }
+
+  async #count(): Promise<number> {
+    return (await this.#observer.count(this.#ids)) - this.#before;
+  }
+}
+
+export const PATIENCE_IN_WORDS = durationInWords(PATIENCE_MILLISECONDS);

@@ -1,0 +1,115 @@
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import type { IncomingMessage, RequestOptions } from "node:http";
+import type { Answer, FailureKind } from "./answer.ts";
+
+export interface Outgoing {
+  url: URL;
+  method: "GET" | "POST";
+  headers: Readonly<Record<string, string>>;
+  body: Uint8Array;
+  /** From the connect to the last byte of the reply. */
+  limitMilliseconds: number;
+  /** Accepts any TLS certificate. */
+  skipVerify: boolean;
+  signal: AbortSignal;
+  /** Milliseconds that never run backwards. */
+  now: () => number;
+}
+
+/** So much of a reply is kept; the rest is read and dropped. */
+const KEPT_BYTES = 4096;
+const EXCERPT_LENGTH = 200;
+
+/** Sends one request on a connection of its own; redirects are not followed. Rejects only where `signal` aborts. */
+export function exchange(outgoing: Outgoing): Promise<Answer> {
+  const { url, method, headers, body, limitMilliseconds, skipVerify, signal, now } = outgoing;
+  const started = now();
+  return new Promise((resolve, reject) => {
+    const options: RequestOptions & { rejectUnauthorized: boolean } = {
+      method,
+      agent: false,
+      headers: { ...headers, ...(method === "POST" ? { "Content-Length": body.length } : {}) },
+      rejectUnauthorized: !skipVerify,
+    };
+    const request = url.protocol === "https:" ? requestHttps(url, options) : requestHttp(url, options);
+    const limit = setTimeout(
+      () => fail("timeout", `no complete answer within ${limitMilliseconds / 1000} s`),
+      limitMilliseconds,
+    );
+    const abort = (): void => {
+      end();
+      reject(signal.reason as Error);
+    };
+
+    function end(): void {
+      clearTimeout(limit);
+      signal.removeEventListener("abort", abort);
+      request.destroy();
+    }
+
+    function fail(kind: FailureKind, message: string): void {
+      end();
+      resolve({ failure: { kind, message }, milliseconds: now() - started, excerpt: "" });
+    }
+
+    request.on("error", (error: NodeJS.ErrnoException) => fail(...describe(error, url)));
+    request.on("response", (reply) => {
+      readStart(reply).then(
+        (text) => {
+          end();
+          resolve(answerOf(reply, text, now() - started));
+        },
+        () => fail("closed", "the connection was closed in the middle of the answer"),
+      );
+    });
+    if (signal.aborted) return abort();
+    signal.addEventListener("abort", abort, { once: true });
+    request.end(body);
+  });
+}
+
+async function readStart(reply: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of reply as AsyncIterable<Buffer>) {
+    if (size < KEPT_BYTES) chunks.push(chunk);
+    size += chunk.length;
+  }
+  if (!reply.complete) throw new Error("the reply ended early");
+  return Buffer.concat(chunks).toString("utf8", 0, KEPT_BYTES);
+}
+
+function answerOf(reply: IncomingMessage, text: string, milliseconds: number): Answer {
+  const { location, date } = reply.headers;
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  const time = Date.parse(date ?? "");
+  return {
+    status: reply.statusCode ?? 0,
+    milliseconds,
+    excerpt: line.length > EXCERPT_LENGTH ? `${line.slice(0, EXCERPT_LENGTH)}…` : line,
+    ...(location === undefined ? {} : { location }),
+    ...(Number.isNaN(time) ? {} : { date: time }),
+  };
+}
+
+const WORDS: Readonly<Record<string, [FailureKind, string]>> = {
+  ECONNRESET: ["closed", "the connection was closed without an answer"],
+  EPIPE: ["closed", "the connection was closed before the delivery was read"],
+  ENOTFOUND: ["other", "the host name cannot be resolved"],
+  EAI_AGAIN: ["other", "the host name cannot be resolved now"],
+  EHOSTUNREACH: ["other", "there is no network route to the host"],
+  ENETUNREACH: ["other", "there is no network route to the host"],
+  EPROTO: ["other", "no TLS connection: does the receiver serve plain http?"],
+  DEPTH_ZERO_SELF_SIGNED_CERT: ["other", "the certificate is self-signed (--skip-verify accepts it)"],
+  CERT_HAS_EXPIRED: ["other", "the certificate has expired"],
+  ERR_TLS_CERT_ALTNAME_INVALID: ["other", "the certificate is for another host"],
+};
+
+function describe(error: NodeJS.ErrnoException, url: URL): [FailureKind, string] {
+  // Of several addresses that were tried, the first one's error counts.
+  const [first = error] = (error as { errors?: NodeJS.ErrnoException[] }).errors ?? [];
+  const code = error.code ?? first.code ?? "";
+  if (code === "ECONNREFUSED") return ["refused", `connection refused: nothing listens on ${url.host}`];
+  return WORDS[code] ?? ["other", `the exchange failed: ${first.message || code}`];
+}

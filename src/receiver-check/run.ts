@@ -1,0 +1,139 @@
+import { type Answer, isAccepted, isDisconnection } from "./answer.ts";
+import { CHECKS } from "./catalog.ts";
+import type { Check, Finding } from "./check.ts";
+import { FIRST_LIMIT_MILLISECONDS, judgeFirst, VALID_DELIVERY, WITHIN_TEN_SECONDS } from "./checks/first-delivery.ts";
+import { skipped } from "./findings.ts";
+import { gradeOf } from "./grade.ts";
+import type { CheckResult, ReceiverReport } from "./report.ts";
+import { Subject, type SubjectOptions } from "./subject.ts";
+
+export interface RunOptions extends SubjectOptions {
+  /** How long the receiver may take to accept its first delivery, as while it is being started or given its secret. */
+  waitMilliseconds: number;
+  /** Told as each check ends. */
+  onResult: (result: CheckResult) => void;
+}
+
+/** How many results a run has. */
+export const CHECK_COUNT = CHECKS.length + 2;
+
+/** A receiver that was quick at first may later take so long: more only slows the check down. */
+const LATER_LIMIT_MILLISECONDS = 5000;
+const RETURN_MILLISECONDS = 5000;
+const RETRY_MILLISECONDS = 250;
+
+/** Checks a receiver. Rejects only where `signal` aborts. */
+export async function checkReceiver(options: RunOptions): Promise<ReceiverReport> {
+  const { clock, url, onResult } = options;
+  const started = clock.now();
+  const subject = new Subject(options, FIRST_LIMIT_MILLISECONDS);
+  const results: CheckResult[] = [];
+  const add = (check: Omit<Check, "run">, finding: Finding, since: number): void => {
+    const result = resultOf(check, finding, clock.now() - since);
+    results.push(result);
+    onResult(result);
+  };
+
+  const answer = await firstAnswer(subject, options);
+  const [valid, inTime] = judgeFirst(answer);
+  add(VALID_DELIVERY, valid, started);
+  add(WITHIN_TEN_SECONDS, inTime, started);
+  subject.limitMilliseconds = Math.min(FIRST_LIMIT_MILLISECONDS, LATER_LIMIT_MILLISECONDS + 3 * answer.milliseconds);
+  let obstacle = isAccepted(answer) ? undefined : "Not judged: a receiver that accepts nothing proves nothing";
+
+  for (const batch of batches(CHECKS)) {
+    const since = clock.now();
+    if (obstacle !== undefined) {
+      for (const check of batch) add(check, skipped("Nothing", obstacle), since);
+      continue;
+    }
+    const { findings, survived } = await runBatch(batch, subject);
+    for (const [i, check] of batch.entries()) add(check, findings[i]!, since);
+    if (!survived) {
+      const titles = batch.filter((_, i) => findings[i]!.disconnected).map(({ title }) => `"${title}"`);
+      obstacle = `Not judged: the receiver has not answered since ${titles.join(", ")}`;
+    }
+  }
+  const count = (status: CheckResult["status"]): number => results.filter((result) => result.status === status).length;
+  return {
+    object: "receiver_check",
+    url: url.href,
+    passed: !results.some(({ level, status }) => level === "required" && status === "failed"),
+    ...gradeOf(results, CHECKS),
+    counts: { passed: count("passed"), failed: count("failed"), skipped: count("skipped") },
+    duration_ms: Math.round(clock.now() - started),
+    checks: results,
+  };
+}
+
+/**
+ * Runs neighbours together. Those whose connection failed are tried again alone: one of the others may have brought the
+ * receiver down for a moment.
+ */
+async function runBatch(
+  batch: readonly Check[],
+  subject: Subject,
+): Promise<{ findings: Finding[]; survived: boolean }> {
+  const findings = await Promise.all(batch.map((check) => check.run(subject)));
+  for (const [i, check] of batch.entries()) {
+    if (!findings[i]!.disconnected) continue;
+    if (!(await isThere(subject))) return { findings, survived: false };
+    if (batch.length === 1) break;
+    findings[i] = await check.run(subject);
+    if (findings[i].disconnected && !(await isThere(subject))) return { findings, survived: false };
+  }
+  return { findings, survived: true };
+}
+
+/** Delivers one event again and again until it is accepted, or the time for that is over. */
+async function firstAnswer(subject: Subject, { clock, waitMilliseconds }: RunOptions): Promise<Answer> {
+  const event = subject.event();
+  const started = clock.now();
+  for (let attempt = 1; ; attempt++) {
+    const answer = await subject.deliver(event, { attempt });
+    const left = started + waitMilliseconds - clock.now();
+    if (isAccepted(answer) || left <= 0) return answer;
+    await clock.sleep(Math.min(RETRY_MILLISECONDS, left));
+  }
+}
+
+/** True where the receiver answers, or does so again within a while: watchers restart what has crashed. */
+async function isThere(subject: Subject): Promise<boolean> {
+  const { clock } = subject;
+  const started = clock.now();
+  for (;;) {
+    if (!isDisconnection(await subject.deliver(subject.event()))) return true;
+    if (clock.now() - started > RETURN_MILLISECONDS) return false;
+    await clock.sleep(RETRY_MILLISECONDS);
+  }
+}
+
+/** Neighbours that may run together, together; every other check alone. */
+function batches(checks: readonly Check[]): Check[][] {
+  const batches: Check[][] = [];
+  for (const check of checks) {
+    const last = batches.at(-1);
+    if (check.together === true && last?.[0]?.together === true) last.push(check);
+    else batches.push([check]);
+  }
+  return batches;
+}
+
+function resultOf(check: Omit<Check, "run">, finding: Finding, milliseconds: number): CheckResult {
+  const { id, title, group, rule, level } = check;
+  const { status, sent, seen } = finding;
+  const failed = status === "failed";
+  return {
+    id,
+    title,
+    group,
+    rule,
+    level,
+    status,
+    sent,
+    seen,
+    explanation: failed ? (finding.explanation ?? check.explanation) : null,
+    fix: failed ? (finding.fix ?? check.fix) : null,
+    duration_ms: Math.round(milliseconds),
+  };
+}

@@ -1,0 +1,101 @@
+import { DELIVERY_USER_AGENT, HEADERS } from "../contract/headers.ts";
+import type { IdGenerator } from "../contract/ids.ts";
+import { sign } from "../webhooks/index.ts";
+import type { Answer } from "./answer.ts";
+import { exchange } from "./exchange.ts";
+import type { Observer } from "./observer.ts";
+import type { Clock } from "./ports.ts";
+import { sampleEvent, type SampleEvent } from "./sample-events.ts";
+
+/** The receiver's own secret, the one before it where a rotation is checked too, and one that it cannot know. */
+export interface Secrets {
+  current: string;
+  previous: string | undefined;
+  foreign: string;
+}
+
+export interface SubjectOptions {
+  url: URL;
+  secrets: Secrets;
+  /** What deliveries are about, unless a check is about something else. */
+  eventType: string;
+  observer: Observer | undefined;
+  skipVerify: boolean;
+  clock: Clock;
+  ids: IdGenerator;
+  signal: AbortSignal;
+}
+
+/** What differs from a delivery as the platform would send it. */
+export interface Deviation {
+  /** Sent in place of the event's JSON. */
+  body?: string;
+  /** The body that is signed, where another one is sent. */
+  signedBody?: string;
+  secrets?: readonly string[];
+  /** `t`, Unix seconds. */
+  timestamp?: number;
+  /** Makes the header's value of the one that is right; undefined leaves the header out. */
+  header?: (right: string) => string | undefined;
+  attempt?: number;
+  limitMilliseconds?: number;
+}
+
+/** The receiver that is checked. */
+export class Subject {
+  readonly secrets: Secrets;
+  readonly eventType: string;
+  readonly observer: Observer | undefined;
+  readonly clock: Clock;
+  /** How long a delivery may take, unless it says so itself. */
+  limitMilliseconds: number;
+  /** False once the observer has seen nothing of what the receiver did. */
+  effectsShow = true;
+  readonly #options: SubjectOptions;
+
+  constructor(options: SubjectOptions, limitMilliseconds: number) {
+    this.#options = options;
+    this.secrets = options.secrets;
+    this.eventType = options.eventType;
+    this.observer = options.observer;
+    this.clock = options.clock;
+    this.limitMilliseconds = limitMilliseconds;
+  }
+
+  /** A fresh event; `at` is Unix milliseconds. */
+  event(type = this.eventType, at = this.clock.unixMilliseconds()): SampleEvent {
+    return sampleEvent(type, this.#options.ids, at);
+  }
+
+  /** Unix seconds. */
+  now(): number {
+    return Math.floor(this.clock.unixMilliseconds() / 1000);
+  }
+
+  async deliver(event: SampleEvent, deviation: Deviation = {}): Promise<Answer> {
+    const body = deviation.body ?? JSON.stringify(event);
+    const right = sign({
+      payload: deviation.signedBody ?? body,
+      secrets: deviation.secrets ?? [this.secrets.current],
+      timestamp: deviation.timestamp ?? this.now(),
+    });
+    const signature = deviation.header === undefined ? right : deviation.header(right);
+    const { url, skipVerify, signal } = this.#options;
+    return await exchange({
+      url,
+      method: "POST",
+      headers: {
+        "Content-Type": "application/json",
+        "User-Agent": DELIVERY_USER_AGENT,
+        ...(signature === undefined ? {} : { [HEADERS.signature]: signature }),
+        [HEADERS.eventId]: event.id,
+        [HEADERS.deliveryAttempt]: String(deviation.attempt ?? 1),
+      },
+      body: Buffer.from(body),
+      limitMilliseconds: deviation.limitMilliseconds ?? this.limitMilliseconds,
+      skipVerify,
+      signal,
+      now: () => this.clock.now(),
+    });
+  }
+}

@@ -1,0 +1,241 @@
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import stringWidth from "string-width";
+import { afterAll, describe, expect, it } from "vitest";
+import type { ReceiverReport } from "../../src/receiver-check/report.ts";
+import { BIN, cliEnv, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { CTRL_C, runInTerminal } from "../support/terminal.ts";
+import { type Application, startApplication, type Work } from "./support/application.ts";
+import { type Flaw, handWritten } from "./support/hand-written-receiver.ts";
+
+const SECRET = `whsec_${"c".repeat(43)}`;
+const KNOWN = { SERVICE_WEBHOOK_SECRET: SECRET };
+
+const started: Application[] = [];
+afterAll(() => {
+  for (const application of started) application.close();
+});
+
+async function start(flaw?: Flaw, onAct?: (id: string) => void): Promise<Application> {
+  const application = await startApplication((work) => handWritten(work, [SECRET], flaw), onAct);
+  started.push(application);
+  return application;
+}
+
+async function reportOf(args: readonly string[], env: Record<string, string> = KNOWN): Promise<ReceiverReport> {
+  const { stdout } = await runCli(["webhooks", "check", "--json", ...args], { env });
+  return JSON.parse(stdout) as ReceiverReport;
+}
+
+const statusOf = ({ checks }: ReceiverReport, id: string): string => checks.find((check) => check.id === id)!.status;
+
+/** A port that nothing listens on now. */
+async function freePort(): Promise<number> {
+  const application = await startApplication(() => () => {});
+  application.close();
+  return Number(new URL(application.webhooks).port);
+}
+
+describe.concurrent("service webhooks check", () => {
+  it("says so where the probe does not count, or counts nothing", async () => {
+    const { webhooks } = await start();
+    const broken = await reportOf([webhooks, "--probe", webhooks]);
+    expect(broken.checks.find(({ id }) => id === "duplicate-in-turn")).toMatchObject({
+      status: "failed",
+      seen: expect.stringMatching(/gave no count \(400/),
+    });
+    const { count } = await start();
+    const blind = await reportOf([webhooks, "--probe", count]);
+    expect(statusOf(blind, "duplicate-at-once")).toBe("skipped");
+    expect(blind.checks.find(({ id }) => id === "duplicate-in-turn")).toMatchObject({
+      status: "failed",
+      seen: expect.stringContaining("counted nothing within"),
+    });
+  });
+
+  it("is not held up by a receiver that never answers a refusal", async () => {
+    const { webhooks } = await start("never answers a refusal");
+    const report = await reportOf([webhooks]);
+    expect(report.checks.find(({ id }) => id === "wrong-secret")).toMatchObject({
+      status: "failed",
+      seen: expect.stringContaining("no complete answer within 5"),
+      fix: expect.stringContaining("Answer 400"),
+    });
+    expect(statusOf(report, "burst-of-100")).toBe("passed");
+  });
+
+  it("judges nothing that it cannot see", async () => {
+    const { webhooks } = await start("has no dedupe");
+    const report = await reportOf([webhooks]);
+    expect(report).toMatchObject({ passed: true, grade: "B", verdict: "Nothing failed, but 2 could not be judged." });
+    expect([statusOf(report, "duplicate-in-turn"), statusOf(report, "duplicate-at-once")]).toEqual([
+      "skipped",
+      "skipped",
+    ]);
+  });
+
+  it.each([
+    ["names the event", "right", (url: string, id: string) => `${url}/${id}`],
+    ["names none", "right", (url: string) => url],
+    ["names the event", "wrong", (url: string, id: string) => `${url}/${id}`],
+  ] as const)("sees by a call of the sink that %s whether dedupe is %s", async (_name, dedupe, address) => {
+    const sink = `127.0.0.1:${await freePort()}`;
+    const calls: Promise<unknown>[] = [];
+    const { webhooks } = await start(dedupe === "right" ? undefined : "has no dedupe", (id) => {
+      // The sink goes with the check, while the receiver is still at the burst.
+      calls.push(fetch(address(`http://${sink}`, id), { method: "POST" }).catch(() => {}));
+    });
+    const report = await reportOf([webhooks, "--effects", "--sink", sink]);
+    await Promise.all(calls);
+    const expected = dedupe === "right" ? "passed" : "failed";
+    expect(statusOf(report, "duplicate-in-turn")).toBe(expected);
+    expect(statusOf(report, "duplicate-at-once")).toBe(expected);
+  });
+
+  it("prints a secret where none is given, and waits until the receiver has it", async () => {
+    let secret = "";
+    const application = await startApplication((work: Work) => (request, response) => {
+      handWritten(work, [secret])(request, response);
+    });
+    started.push(application);
+    const child = spawn(process.execPath, [BIN, "webhooks", "check", application.webhooks, "--json"], {
+      env: cliEnv(),
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let stdout = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+    child.stderr.setEncoding("utf8").on("data", (line: string) => {
+      secret = (JSON.parse(line) as { secret: string }).secret;
+    });
+    const exitCode = await new Promise((resolve) => child.on("close", resolve));
+    expect(secret).toMatch(/^whsec_[\w-]{43}$/);
+    expect(exitCode).toBe(0);
+    expect(statusOf(JSON.parse(stdout) as ReceiverReport, "wrong-secret")).toBe("passed");
+  });
+
+  it("says what is wrong where the receiver cannot be reached, and judges nothing else", async () => {
+    const port = await freePort();
+    const { exitCode, stdout } = await runCli(["webhooks", "check", String(port), "--json"], { env: KNOWN });
+    const report = JSON.parse(stdout) as ReceiverReport;
+    expect(exitCode).toBe(1);
+    expect(report.checks[0]).toMatchObject({
+      status: "failed",
+      seen: `connection refused: nothing listens on localhost:${port}`,
+      fix: "Start the receiver, and check the port.",
+    });
+    expect(new Set(report.checks.slice(1).map(({ status }) => status))).toEqual(new Set(["skipped"]));
+  });
+
+  it("does not take a refusal for proof where everything is refused", async () => {
+    const { webhooks } = await start();
+    const report = await reportOf([webhooks], { SERVICE_WEBHOOK_SECRET: "whsec_another" });
+    expect(report).toMatchObject({ grade: "F", counts: { passed: 1, failed: 1 } });
+    expect(statusOf(report, "wrong-secret")).toBe("skipped");
+  });
+
+  it("fails every refusal of a receiver that takes everything", async () => {
+    const { webhooks } = await start("takes everything");
+    const report = await reportOf([webhooks]);
+    expect(report.grade).toBe("F");
+    for (const { group, status } of report.checks) if (group === "Refusing") expect(status).toBe("failed");
+  });
+
+  it("tells which check a receiver did not survive", async () => {
+    const application = await startApplication((work) => {
+      const receive = handWritten(work, [SECRET]);
+      return (request, response) => {
+        if (request.headers["service-signature"] !== undefined || request.url !== "/webhooks") {
+          return receive(request, response);
+        }
+        request.socket.destroy();
+        application.close();
+      };
+    });
+    const report = await reportOf([application.webhooks]);
+    expect(statusOf(report, "no-signature")).toBe("failed");
+    expect(report.checks.find(({ id }) => id === "two-v1-own-first")).toMatchObject({
+      status: "skipped",
+      seen: expect.stringContaining("has not answered since"),
+    });
+  });
+
+  it("writes JUnit XML", async () => {
+    const file = join(makeConfigDir(), "webhooks.xml");
+    const { webhooks } = await start("reads the first v1 only");
+    const { exitCode } = await runCli(["webhooks", "check", webhooks, "--junit", file], { env: KNOWN });
+    expect(exitCode).toBe(1);
+    const xml = readFileSync(file, "utf8");
+    expect(xml).toMatch(
+      /^<\?xml version="1.0" encoding="UTF-8"\?>\n<testsuites tests="27" failures="1" errors="0" skipped="3"/,
+    );
+    expect(xml.match(/<testcase /g)).toHaveLength(27);
+    expect(xml).toMatch(/name="Accepts two v1, its own second"[^>]*>\s*<failure message="400 in /);
+    expect(xml).toContain("Rule: Platform specification 5.3, rules 2 and 7</failure>");
+    expect(xml).not.toMatch(/&(?!amp;|lt;|gt;|quot;)/);
+  });
+
+  it("prints a line a check in a pipe, with explanation and fix", async () => {
+    const { webhooks } = await start("reads the first v1 only");
+    const { stdout, stderr } = await runCli(["webhooks", "check", webhooks], { env: KNOWN });
+    const rows = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split("\t"));
+    expect(stderr).toBe("");
+    expect(rows[0]).toEqual(["CHECK", "passed", "required", "valid-delivery", expect.stringMatching(/^200 in /)]);
+    expect(rows.find(([, status]) => status === "failed")).toHaveLength(7);
+    expect(rows.at(-1)).toEqual(["GRADE", "C", "23 passed, 1 failed, 3 not judged", "1 required check failed."]);
+    expect((await runCli(["webhooks", "check", webhooks, "-q"], { env: KNOWN })).stdout).toBe("two-v1-own-second\n");
+  });
+
+  it.each([
+    [["localhost:3000", "--probe", "localhost:1", "--effects"], "--probe and --effects exclude each other"],
+    [["localhost:3000", "--event", "order.complete"], "Did you mean order.completed"],
+    [["ftp://localhost"], 'url: "ftp://" cannot be forwarded to'],
+    [["localhost:3000", "--sink", "somewhere"], "It is a port, or an address"],
+    [["localhost:3000", "--secret", "a", "--secret", "b", "--secret", "c"], "At most two secrets"],
+  ])("refuses %j", async (args, message) => {
+    expect(await runCli(["webhooks", "check", ...args], { env: KNOWN })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining(message),
+    });
+  });
+
+  it("says so where the sink's address is taken, or the JUnit file cannot be written", async () => {
+    const { webhooks } = await start();
+    const taken = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => taken.once("listening", resolve));
+    const { port } = taken.address() as { port: number };
+    const args = ["webhooks", "check", webhooks, "--effects", "--sink", String(port)];
+    expect((await runCli(args, { env: KNOWN })).stderr).toContain("cannot be listened on\nChoose another address");
+    taken.close();
+    const file = join(makeConfigDir(), "missing", "x.xml");
+    expect(await runCli(["webhooks", "check", webhooks, "--junit", file], { env: KNOWN })).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("--junit: "),
+    });
+    expect(existsSync(file)).toBe(false);
+  });
+});
+
+describe("service webhooks check on a terminal", () => {
+  it.each([60, 100, 200])("fits %i columns, under a bar that goes", async (columns) => {
+    const { webhooks } = await start("reads the first v1 only");
+    const session = runInTerminal(["webhooks", "check", webhooks], { env: KNOWN, columns });
+    expect(await session.ended).toBe(1);
+    const report = session.text().slice(session.text().lastIndexOf("Receiver  "));
+    for (const line of report.split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
+    expect(session.text()).toContain("/27 checks");
+    expect(report).toMatch(/✗ Accepts two v1, its own second\n {6}Sent {2}A delivery signed/);
+    expect(report).toMatch(/Grade C {2}23 passed, 1 failed, 3 not judged/);
+  });
+
+  it("ends at once with Ctrl-C", async () => {
+    const session = runInTerminal(["webhooks", "check", String(await freePort()), "--wait", "1h"], { env: KNOWN });
+    await session.waitFor("0/27 checks");
+    session.type(CTRL_C);
+    expect(await session.ended).toBe(130);
+  });
+});

@@ -1,0 +1,89 @@
+import type { RequestListener } from "node:http";
+import { afterAll, describe, expect, it } from "vitest";
+import type { ReceiverReport } from "../../src/receiver-check/report.ts";
+import { type CliResult, runCli } from "../support/run-cli.ts";
+import { type Application, startApplication, type Work } from "./support/application.ts";
+import { CORRECT, stripeReceiver } from "./support/correct-receivers.ts";
+import { type Flaw, handWritten } from "./support/hand-written-receiver.ts";
+
+const SECRETS = [`whsec_${"a".repeat(43)}`, `whsec_${"b".repeat(43)}`];
+
+const started: Application[] = [];
+afterAll(() => {
+  for (const application of started) application.close();
+});
+
+/** Runs the command against a receiver; it is given both secrets of a rotation and the count of what was done. */
+async function check(
+  receiver: (work: Work) => RequestListener | Promise<RequestListener>,
+): Promise<CliResult & { report: ReceiverReport }> {
+  const application = await startApplication(receiver);
+  started.push(application);
+  const args = ["webhooks", "check", application.webhooks, "--probe", application.count, "--json"];
+  const result = await runCli([...args, "--secret-file", "-"], { input: SECRETS.join("\n") });
+  expect(result.stderr).toBe("");
+  return { ...result, report: JSON.parse(result.stdout) as ReceiverReport };
+}
+
+function failed({ checks }: ReceiverReport): string[] {
+  return checks.filter(({ status }) => status === "failed").map(({ id }) => id);
+}
+
+/** The slow one first: the others are done before it. */
+const FLAWS: readonly (readonly [Flaw, readonly string[]])[] = [
+  ["answers after 12 s", ["within-ten-seconds"]],
+  ["parses before verifying", ["body-spacing", "body-unicode", "body-escaped-slashes", "body-large-numbers"]],
+  ["looks at no timestamp", ["t-301-s-old", "t-301-s-ahead"]],
+  ["throws on unequal lengths", ["v1-other-length", "v1-empty"]],
+  ["reads the first v1 only", ["two-v1-own-second"]],
+  ["knows the current secret only", ["previous-secret"]],
+  ["has no dedupe", ["duplicate-in-turn", "duplicate-at-once"]],
+  ["has a dedupe that races", ["duplicate-at-once"]],
+  [
+    "answers 500 to whatever it refuses",
+    [
+      "no-signature",
+      "malformed-header",
+      "wrong-secret",
+      "changed-body",
+      "v1-other-length",
+      "v1-not-hex",
+      "v1-empty",
+      "t-301-s-old",
+      "t-301-s-ahead",
+    ],
+  ],
+];
+
+describe.concurrent("service webhooks check", () => {
+  it.each(FLAWS)("catches a receiver that %s", async (flaw, expected) => {
+    const { exitCode, report } = await check((work) => handWritten(work, SECRETS, flaw));
+    expect({ exitCode, failed: failed(report) }).toEqual({ exitCode: 1, failed: expected });
+    for (const { status, explanation, fix, rule } of report.checks) {
+      expect(rule).toMatch(/^Platform specification [568]/);
+      if (status === "failed") expect([explanation, fix]).toEqual([expect.any(String), expect.any(String)]);
+    }
+  });
+
+  it.each(Object.entries(CORRECT))("finds nothing wrong with a correct receiver in %s", async (_name, receiver) => {
+    const { exitCode, report } = await check((work) => receiver(work, SECRETS));
+    expect(report.checks.filter(({ status }) => status !== "passed")).toEqual([]);
+    expect({ exitCode, grade: report.grade, passed: report.passed }).toEqual({
+      exitCode: 0,
+      grade: "A",
+      passed: true,
+    });
+  });
+
+  it("finds nothing wrong with one that uses no library of ours", async () => {
+    const { exitCode, report } = await check((work) => handWritten(work, SECRETS));
+    expect(report.checks.filter(({ status }) => status !== "passed")).toEqual([]);
+    expect(exitCode).toBe(0);
+  });
+
+  it("finds that another platform's verifier takes timestamps from the future, and nothing else", async () => {
+    const { exitCode, report } = await check((work) => stripeReceiver(work, SECRETS));
+    expect({ exitCode, failed: failed(report) }).toEqual({ exitCode: 1, failed: ["t-301-s-ahead"] });
+    expect(report.counts.skipped).toBe(0);
+  });
+});

@@ -3,9 +3,19 @@
 // The command starts as one CommonJS file, which Node loads in a third of the time that a dozen ES modules take. What
 // only some commands need (the platform, the relay, prompts, colour …) lies beside it as ES modules that load on demand.
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { thirdPartyLicenses } from "./third-party-licenses.js";
 
@@ -155,6 +165,7 @@ execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "--project", 
   stdio: "inherit",
 });
 writeDeclarations(join(dist, "webhooks"));
+writeReference(join(root, "node_modules/swagger-ui-dist"), join(dist, "reference"));
 writeFileSync(join(dist, "third-party-licenses.txt"), thirdPartyLicenses(root, builds));
 
 /** Leaves imports of the listed modules to run time, as files of their own beside this one. */
@@ -173,6 +184,18 @@ function linkTo(modules, folder, extension) {
       });
     },
   };
+}
+
+/** The files of the API reference at /docs, compressed as they are sent, and the licences that go with them. */
+function writeReference(from, to) {
+  mkdirSync(to, { recursive: true });
+  for (const name of ["swagger-ui-bundle.js", "swagger-ui.css"]) {
+    const text = readFileSync(join(from, name), "utf8").replace(/\n\/[/*]# sourceMappingURL=.*\s*$/, "\n");
+    writeFileSync(join(to, `${name}.gz`), gzipSync(text, { level: 9 }));
+  }
+  for (const name of ["LICENSE", "NOTICE", "swagger-ui-bundle.js.LICENSE.txt"]) {
+    copyFileSync(join(from, name), join(to, name));
+  }
 }
 
 /** Chunks of earlier builds stay for an hour: a command that runs may still load them. */

@@ -58,6 +58,8 @@ export interface PlatformSettings {
   lookup?: LookupFunction;
   /** URL or file of the public keys that leak reports are signed with; without it none is taken. */
   leakKeys?: string | undefined;
+  /** Folder of the API reference's built files; without it there is no page at /docs. */
+  reference?: string | undefined;
 }
 
 export interface Platform {
@@ -118,7 +120,7 @@ export async function startPlatform(settings: PlatformSettings): Promise<Platfor
     const app = createApp(services, authenticate, engine.advance);
     registerHealth(app, services, metrics);
     registerWeb(app, services);
-    registerDocs(app, services);
+    registerDocs(app, services, settings.reference);
     app.register(async (scope) => leakReportRoute(scope, services, leakKeys));
     const adminToken = Buffer.from(random.bytes(32)).toString("base64url");
     adminRoutes(app, services, adminToken);

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { SigningKeysError } from "../../../platform/leaks/signing-keys.ts";
 import { MasterKeyError } from "../../../platform/master-key.ts";
 import { type Platform, type PlatformSettings, startPlatform } from "../../../platform/start.ts";
@@ -41,6 +42,7 @@ async function start(options: ServeOptions, context: Context, database: string, 
       log: reporter.log,
       report: reporter.activity,
       allowPrivateTargets: options.allowPrivateTargets,
+      reference: fileURLToPath(new URL("../reference/", import.meta.url)),
       leakKeys: options.leakKeys,
       rateLimits: rateLimitsOf(options),
     });

@@ -39,6 +39,7 @@ const LAZY = {
   proxy: "src/client/proxy.ts",
   chalk: "chalk",
   ora: "ora",
+  tab: "@bomb.sh/tab",
   prompts: "@inquirer/prompts",
 };
 

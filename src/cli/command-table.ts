@@ -11,6 +11,8 @@ export interface CommandEntry {
   group: string;
   /** Imperative, sentence case, no full stop. */
   summary: string;
+  /** True for what programs call and no help lists. */
+  hidden?: true;
   load(): Promise<CommandModule>;
 }
 
@@ -150,11 +152,24 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "Open the dashboard, the events or the API's documentation",
     load: () => import("./commands/open.ts"),
   },
+  {
+    name: "completion",
+    group: MORE,
+    summary: "Print the script that makes a shell complete commands",
+    load: () => import("./commands/completion/index.ts"),
+  },
   { name: "version", group: MORE, summary: "Print versions", load: () => import("./commands/version.ts") },
   {
     name: "help",
     group: MORE,
     summary: "Explain a command or a topic",
     load: () => import("./commands/help/index.ts"),
+  },
+  {
+    name: "complete",
+    group: MORE,
+    summary: "Suggest how a command line goes on",
+    hidden: true,
+    load: () => import("./commands/complete/index.ts"),
   },
 ];

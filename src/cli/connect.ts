@@ -7,14 +7,19 @@ import { EXIT_CODES, SilentExit, UserError } from "./errors.ts";
 import type { Output } from "./terminal/output.ts";
 
 /** A client whose waits show a spinner and whose attempts show with --debug. */
-export function connect(context: Context, baseUrl: string, credential: string | CredentialSource | undefined): Client {
+export function connect(
+  context: Context,
+  baseUrl: string,
+  credential: string | CredentialSource | undefined,
+  signal: AbortSignal,
+): Client {
   if (typeof credential === "string") assertSendable(credential);
   const { output } = context;
   const client = createClient({
     baseUrl: parseBaseUrl(baseUrl, { insecure: context.globals.insecure }),
     credential,
     userAgent: userAgentOf(context),
-    signal: context.signal,
+    signal,
     proxies: proxiesOf(context),
     random: () => context.random(),
     uuid: () => context.uuid(),

@@ -103,6 +103,13 @@ export class Context {
     return new Context(surroundings, globals, output);
   }
 
+  /** The same surroundings under other flags. */
+  withGlobals(globals: GlobalOptions): Context {
+    const { stdout, stderr, env, platform, cwd, signal } = this;
+    const surroundings = { stdout, stderr, streams: this.#streams, env, platform, cwd, signal };
+    return new Context(surroundings, globals, this.output);
+  }
+
   /** True where a person can be asked: terminals on both ends, and neither --no-input nor SERVICE_NO_INPUT. */
   get interactive(): boolean {
     return this.stdin.isTTY && this.stderr.isTTY && this.globals.input && !this.env["SERVICE_NO_INPUT"];
@@ -237,9 +244,16 @@ export class Context {
     });
   }
 
-  /** A client for a platform and credential of the caller's choice, as `login` needs before anything is stored. */
-  async clientFor(baseUrl: string, credential: string | CredentialSource | undefined): Promise<Client> {
+  /**
+   * A client for a platform and credential of the caller's choice, as `login` needs before anything is stored. `signal`
+   * ends its requests, for one that may not wait as long as others.
+   */
+  async clientFor(
+    baseUrl: string,
+    credential: string | CredentialSource | undefined,
+    signal = this.signal,
+  ): Promise<Client> {
     const { connect } = await import("./connect.ts");
-    return connect(this, baseUrl, credential);
+    return connect(this, baseUrl, credential, signal);
   }
 }

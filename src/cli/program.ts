@@ -51,7 +51,7 @@ async function declare(program: Command, context: Context, operands: readonly st
   const named = new Set(operands.slice(0, operands[0] === "help" ? 2 : 1));
   for (const entry of COMMANDS) {
     if (named.has(entry.name)) (await entry.load()).register(program, context);
-    else program.command(entry.name);
+    else program.command(entry.name, { hidden: entry.hidden ?? false });
     program.commands.at(-1)?.summary(entry.summary).helpGroup(entry.group);
   }
   refuseRepeatedOptions(program);

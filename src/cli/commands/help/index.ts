@@ -26,7 +26,7 @@ function runHelp(names: readonly string[], program: Command, context: Context): 
   if (unknown !== undefined) {
     const known =
       command === program
-        ? [...COMMANDS.map((entry) => entry.name), ...Object.keys(TOPICS)]
+        ? [...COMMANDS.filter(({ hidden }) => !hidden).map((entry) => entry.name), ...Object.keys(TOPICS)]
         : command.commands.map((child) => child.name());
     const near = nearest(unknown, known);
     throw new UsageError(`There is no command or topic "${names.join(" ")}"`, {

@@ -1,0 +1,119 @@
+import { Command, type Option } from "commander";
+import { COMMANDS } from "../../command-table.ts";
+import type { Context } from "../../context.ts";
+import { addGlobalOptions, type GlobalOptions, readGlobalOptions } from "../../global-options.ts";
+import { printable } from "../../terminal/printable.ts";
+import { optionNamed, optionsOf, type Position, scanWords } from "./scan-words.ts";
+import { subcommands, type Suggestion, type Values, valuesOfArgument, valuesOfOption } from "./sources.ts";
+
+/** What the scripts of the shells read after the suggestions, as a sum. */
+const NO_SPACE = 2;
+const NO_FILES = 4;
+
+/** Shells put a suggestion into the command line as it is: one that a shell would read as more than a word is left out. */
+const SAFE = /^[\w.:@,=/+-]+$/;
+
+interface Answer {
+  /** `--status=`, where the cursor's word has the flag and its value. */
+  flag: string;
+  values: Values;
+}
+
+/** `service complete -- <words>`: what the shells' scripts ask at each Tab. The last word is the one to complete. */
+export function register(program: Command, context: Context): void {
+  program
+    .command("complete", { hidden: true })
+    .description("Suggest how the last word goes on; the scripts of `service completion` call it.")
+    .argument("[words...]")
+    .action((words: readonly string[]) => runComplete(words.map(unquoted), context));
+}
+
+async function runComplete(words: readonly string[], context: Context): Promise<void> {
+  const { output } = context;
+  const partial = words.at(-1) ?? "";
+  let answer: Answer = { flag: "", values: { suggestions: [] } };
+  try {
+    answer = await suggest(words.slice(0, -1), partial, context);
+  } catch (error) {
+    // Nobody reads why in the middle of a command line.
+    if (context.debug) output.trace(String(error));
+  }
+  const { suggestions, list, files } = answer.values;
+  const typed = partial.slice(answer.flag.length);
+  const head = list ? typed.slice(0, typed.lastIndexOf(",") + 1) : "";
+  const start = typed.slice(head.length);
+  for (const { value, description } of suggestions) {
+    if (value.startsWith(start) && SAFE.test(value)) output.line(`${head}${value}\t${printable(description)}`);
+  }
+  output.line(`:${(files ? 0 : NO_FILES) + (list ? NO_SPACE : 0)}`);
+}
+
+async function suggest(before: readonly string[], partial: string, context: Context): Promise<Answer> {
+  const { command: named } = scanWords(await declare(undefined, context), before);
+  const there = context.withGlobals(globalsIn(before, context));
+  const root = await declare(named.name(), there);
+  const position = scanWords(root, before);
+  const { command, option, more } = position;
+  if (position.beyond) return { flag: "", values: { suggestions: [], files: true } };
+  if (option !== undefined && !(more && partial.startsWith("-"))) {
+    return { flag: "", values: await valuesOfOption(option, command, there) };
+  }
+  if (partial.startsWith("-") && partial.includes("=")) {
+    const own = optionNamed(partial, command, root);
+    const flag = partial.slice(0, partial.indexOf("=") + 1);
+    return { flag, values: own === undefined ? { suggestions: [] } : await valuesOfOption(own, command, there) };
+  }
+  if (partial.startsWith("-")) return { flag: "", values: { suggestions: flags(root, position) } };
+  const children = position.operands.length === 0 ? subcommands(command) : [];
+  const index = Math.min(position.operands.length, Math.max(0, command.registeredArguments.length - 1));
+  const argument = command.registeredArguments[index];
+  const isOpen = argument !== undefined && (argument.variadic || index === position.operands.length);
+  const values: Values = isOpen
+    ? await valuesOfArgument(argument, { command, before: position.operands, context: there })
+    : { suggestions: [] };
+  return { flag: "", values: { ...values, suggestions: [...children, ...values.suggestions] } };
+}
+
+/** The commands by name, the one that is meant with all its parts. */
+async function declare(named: string | undefined, context: Context): Promise<Command> {
+  const root = addGlobalOptions(new Command("service"));
+  for (const entry of COMMANDS.filter(({ hidden }) => !hidden)) {
+    if (entry.name === named) (await entry.load()).register(root, context);
+    else root.command(entry.name);
+    root.commands.at(-1)?.summary(entry.summary);
+  }
+  return root;
+}
+
+/** The flags before the cursor say which platform and profile ids come from. */
+function globalsIn(before: readonly string[], { globals }: Context): GlobalOptions {
+  const root = addGlobalOptions(new Command())
+    .exitOverride()
+    .configureOutput({ outputError: () => {} });
+  try {
+    root.parseOptions([...before]);
+    return readGlobalOptions(root);
+  } catch {
+    // The flag at the cursor has no value yet.
+    return globals;
+  }
+}
+
+/** Flags that may still follow: one that takes a single value stands once. */
+function flags(root: Command, { command, given }: Position): Suggestion[] {
+  const open = optionsOf(command, root).filter((option) => !given.has(option) || mayRepeat(option));
+  const help: Suggestion = { value: "--help", description: "Show help" };
+  return [
+    ...open.map((option) => ({ value: option.long ?? option.short ?? "", description: option.description })),
+    help,
+  ];
+}
+
+function mayRepeat(option: Option): boolean {
+  return option.variadic || Array.isArray(option.defaultValue);
+}
+
+/** Shells hand over words as they were typed. */
+function unquoted(word: string): string {
+  return word.replace(/^(["'])(.*?)\1?$/s, "$2");
+}

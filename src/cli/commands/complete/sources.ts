@@ -1,0 +1,123 @@
+import type { Argument, Command, Option } from "commander";
+import { EVENT_TYPES } from "../../../contract/event-types.ts";
+import { SCOPES } from "../../../contract/scopes.ts";
+import { COMMANDS } from "../../command-table.ts";
+import type { Context } from "../../context.ts";
+import { fieldsOf } from "../../help-layout.ts";
+import { CONFIG_KEYS } from "../config/keys.ts";
+import { TOPICS } from "../help/topics.ts";
+import { fetchIds } from "./fetch-ids.ts";
+
+/** Something to insert, and what it is. */
+export interface Suggestion {
+  value: string;
+  description: string;
+}
+
+/** What may stand at one place of the command line. */
+export interface Values {
+  suggestions: readonly Suggestion[];
+  /** Several, separated by commas. */
+  list?: boolean;
+  /** The shell's own files. */
+  files?: boolean;
+}
+
+const NOTHING: Values = { suggestions: [] };
+const FILES: Values = { suggestions: [], files: true };
+
+/** The lists whose ids a group of commands takes. */
+const LISTS: Readonly<Record<string, string>> = {
+  customers: "/v1/customers",
+  orders: "/v1/orders",
+  payments: "/v1/payments",
+  events: "/v1/events",
+  endpoints: "/v1/webhook_endpoints",
+  deliveries: "/v1/deliveries",
+  keys: "/v1/api_keys",
+  apps: "/v1/oauth_apps",
+};
+
+/** The lists of flags that take an id. */
+const LISTS_OF_FLAGS: Readonly<Record<string, string>> = {
+  customer: "/v1/customers",
+  order: "/v1/orders",
+  event: "/v1/events",
+  endpoint: "/v1/webhook_endpoints",
+};
+
+/** What a flag takes. */
+export async function valuesOfOption(option: Option, command: Command, context: Context): Promise<Values> {
+  if (option.argChoices !== undefined) return { suggestions: words(option.argChoices) };
+  const name = option.name();
+  if (name === "fields") return { suggestions: words(fieldsOf(command)), list: true };
+  if (name === "profile") return { suggestions: profiles(context) };
+  if (name === "events") return { suggestions: words(EVENT_TYPES), list: true };
+  if (name === "type") return { suggestions: words(EVENT_TYPES) };
+  if (name === "scope") return { suggestions: words(SCOPES), list: true };
+  const list = LISTS_OF_FLAGS[name];
+  if (list !== undefined) return { suggestions: await fetchIds(list, context) };
+  return isFile(option.flags) ? FILES : NOTHING;
+}
+
+/** What an argument takes, after those that stand there already. */
+export async function valuesOfArgument(
+  argument: Argument,
+  { command, before, context }: { command: Command; before: readonly string[]; context: Context },
+): Promise<Values> {
+  if (argument.argChoices !== undefined) return { suggestions: words(argument.argChoices) };
+  const group = command.parent?.name() ?? "";
+  const name = argument.name();
+  if (command.name() === "help") return { suggestions: await helpNames(before, context) };
+  if (command.name() === "trigger") return { suggestions: words(EVENT_TYPES) };
+  if (group === "profiles") return { suggestions: profiles(context) };
+  if (group === "config" && name === "key") {
+    return {
+      suggestions: Object.entries(CONFIG_KEYS).map(([value, { meaning }]) => ({ value, description: meaning })),
+    };
+  }
+  if (group === "config" && name === "value") return { suggestions: words(CONFIG_KEYS[before[0] ?? ""]?.values ?? []) };
+  if (command.name() === "api") {
+    return { suggestions: words(name === "method" ? ["GET", "POST", "PATCH", "PUT", "DELETE"] : Object.values(LISTS)) };
+  }
+  const list = name === "id" ? LISTS[group] : undefined;
+  if (list !== undefined) return { suggestions: await fetchIds(list, context) };
+  return isFile(name) ? FILES : NOTHING;
+}
+
+function words(values: readonly string[]): Suggestion[] {
+  return values.map((value) => ({ value, description: "" }));
+}
+
+function profiles({ settings }: Context): Suggestion[] {
+  return Object.entries(settings.profiles).map(([value, { base_url }]) => ({ value, description: base_url }));
+}
+
+async function helpNames(before: readonly string[], context: Context): Promise<Suggestion[]> {
+  const entry = COMMANDS.find(({ name }) => name === before[0]);
+  if (before.length === 0) {
+    return [
+      ...COMMANDS.filter(({ hidden }) => !hidden).map(({ name, summary }) => ({ value: name, description: summary })),
+      ...Object.keys(TOPICS).map((value) => ({ value, description: "Topic" })),
+    ];
+  }
+  if (before.length > 1 || entry === undefined) return [];
+  const { Command } = await import("commander");
+  const root = new Command();
+  (await entry.load()).register(root, context);
+  return subcommands(root.commands[0]);
+}
+
+/** The visible parts of a command. */
+export function subcommands(command: Command | undefined): Suggestion[] {
+  if (command === undefined) return [];
+  return command
+    .createHelp()
+    .visibleCommands(command)
+    .filter((child) => command.commands.includes(child))
+    .map((child) => ({ value: child.name(), description: child.summary() || child.description() }));
+}
+
+function isFile(placeholder: string): boolean {
+  return /\b(file|path|folder|env)\b/i.test(placeholder);
+}

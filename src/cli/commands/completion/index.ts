@@ -1,0 +1,26 @@
+import { Argument, type Command } from "commander";
+import type { Context } from "../../context.ts";
+import { addExamples } from "../../help-layout.ts";
+
+export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
+export type Shell = (typeof SHELLS)[number];
+
+/** `service completion <shell>`. */
+export function register(program: Command, context: Context): void {
+  const completion = program
+    .command("completion")
+    .description(
+      "Print the script that lets a shell complete commands, flags, event types, profiles and ids with the Tab key.",
+    )
+    .addArgument(new Argument("<shell>", "Which shell").choices(SHELLS))
+    .action(async (shell: Shell) => {
+      const { printScript } = await import("./scripts.ts");
+      await printScript(shell, context.stdout);
+    });
+  addExamples(completion, [
+    "source <(service completion bash)                               # in ~/.bashrc",
+    "source <(service completion zsh)                                # in ~/.zshrc, after compinit",
+    "service completion fish > ~/.config/fish/completions/service.fish",
+    "service completion powershell | Out-String | Invoke-Expression  # in $PROFILE",
+  ]);
+}

@@ -1,0 +1,14 @@
+import type { TextStream } from "../../terminal/text-stream.ts";
+import { BASH } from "./bash.ts";
+import type { Shell } from "./index.ts";
+import { ZSH } from "./zsh.ts";
+
+const NAME = "service";
+
+/** Prints the script that binds `service complete` to a shell's Tab key. */
+export async function printScript(shell: Shell, stdout: TextStream): Promise<void> {
+  if (shell === "bash") return stdout.write(`${BASH}\n`);
+  if (shell === "zsh") return stdout.write(`${ZSH}\n`);
+  const { script } = await import("@bomb.sh/tab");
+  script(shell, NAME, NAME);
+}

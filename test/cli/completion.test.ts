@@ -1,0 +1,221 @@
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { spawn } from "@lydell/node-pty";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { listen } from "../client/support/scripted-server.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { BIN, cliEnv, makeConfigDir, runCli } from "../support/run-cli.ts";
+
+let platform: RunningPlatform;
+let customer: string;
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  const { stdout } = await runCli(["customers", "create", "--email", "ada@example.com", "-q"], { env: platform.env });
+  customer = stdout.trim();
+});
+afterAll(() => platform.stop());
+
+interface Answer {
+  values: string[];
+  directive: number;
+}
+
+/** What a shell's script asks and gets: the values without their descriptions, and the sum of directives. */
+async function complete(words: readonly string[], env: Record<string, string> = {}): Promise<Answer> {
+  const { exitCode, stdout, stderr } = await runCli(["complete", "--", ...words], { env });
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  const lines = stdout.trimEnd().split("\n");
+  const directive = Number(/^:(\d+)$/.exec(lines.pop()!)![1]);
+  return { values: lines.map((line) => line.split("\t")[0]!), directive };
+}
+
+describe("what is suggested", () => {
+  const NO_FILES = 4;
+  const NO_SPACE = 2;
+
+  it.each<[string[], string[]]>([
+    [["custo"], ["customers"]],
+    [["customers", "l"], ["list"]],
+    [["--json", "orders", "com"], ["complete"]],
+    [["customers", "list", "--lim"], ["--limit"]],
+    [["customers", "list", "--limit", "3", "--li"], ["--live"]],
+    [["customers", "list", "--prof"], ["--profile"]],
+    [["customers", "create", "--dr"], ["--dry-run"]],
+    [
+      ["orders", "list", "--status", ""],
+      ["pending", "completed", "canceled"],
+    ],
+    [
+      ["orders", "list", "--status=c"],
+      ["completed", "canceled"],
+    ],
+    [
+      ["trigger", "order.c"],
+      ["order.created", "order.completed", "order.canceled"],
+    ],
+    [["events", "list", "--type", "payment.s"], ["payment.succeeded"]],
+    [["config", "get", "b"], ["base_url"]],
+    [
+      ["config", "set", "update_notices", ""],
+      ["true", "false"],
+    ],
+    [["help", "env"], ["environment"]],
+    [["help", "orders", "can"], ["cancel"]],
+    [
+      ["open", "d"],
+      ["dashboard", "docs"],
+    ],
+    [
+      ["api", "P"],
+      ["POST", "PATCH", "PUT"],
+    ],
+    [["completion", "z"], ["zsh"]],
+    [["compl"], ["completion"]],
+    [["customers", "list", "extra", ""], []],
+    [["nonsense", ""], []],
+  ])("%j: %j", async (words, values) => {
+    expect(await complete(words)).toEqual({ values, directive: NO_FILES });
+  });
+
+  it.each<[string[], string[]]>([
+    [["listen", "--events", "order.created,payment.s"], ["order.created,payment.succeeded"]],
+    [["customers", "list", "--fields", "id,em"], ["id,email"]],
+    [
+      ["keys", "create", "--scope", "customers:"],
+      ["customers:read", "customers:write"],
+    ],
+  ])("goes on after a comma: %j: %j", async (words, values) => {
+    expect(await complete(words)).toEqual({ values, directive: NO_FILES + NO_SPACE });
+  });
+
+  it.each([
+    [["webhooks", "verify", "--payload", ""]],
+    [["api", "POST", "/v1/orders", "--input="]],
+    [["listen", "--forward-to", "localhost:3000", "--", ""]],
+  ])("leaves files to the shell: %j", async (words) => {
+    expect(await complete(words)).toEqual({ values: [], directive: 0 });
+  });
+
+  it("offers a flag that takes one value once, and those that collect again", async () => {
+    const { values } = await complete(["customers", "create", "--email", "a", "--metadata", "a=1", "--"]);
+    expect(values).not.toContain("--email");
+    expect(values).toContain("--metadata");
+    expect(values).not.toContain("--complete");
+  });
+
+  it("describes commands", async () => {
+    const { stdout } = await runCli(["complete", "--", "custo"]);
+    expect(stdout).toBe("customers\tCreate, find, change and delete customers\n:4\n");
+  });
+
+  it("knows the profiles", async () => {
+    const folder = makeConfigDir();
+    const address = "http://127.0.0.1:9";
+    const profiles = { shop: { base_url: address, auth_url: address, credentials: {} } };
+    writeFileSync(join(folder, "config.json"), JSON.stringify({ version: 1, profiles }), { mode: 0o600 });
+    const env = { SERVICE_CONFIG_DIR: folder };
+    expect((await complete(["profiles", "use", ""], env)).values).toEqual(["shop"]);
+    expect((await complete(["whoami", "--profile", "s"], env)).values).toEqual(["shop"]);
+  });
+
+  it("fetches ids, of arguments and of flags", async () => {
+    expect((await complete(["customers", "get", "cus_"], platform.env)).values).toEqual([customer]);
+    expect((await complete(["orders", "create", "--customer", ""], platform.env)).values).toEqual([customer]);
+    const { SERVICE_BASE_URL: baseUrl, ...rest } = platform.env;
+    expect((await complete(["customers", "--base-url", baseUrl!, "get", ""], rest)).values).toEqual([customer]);
+  });
+
+  it("says nothing where ids cannot be had, and does not wait for them", async () => {
+    const silent = await listen(createServer(() => {}));
+    const nothing = { values: [], directive: NO_FILES };
+    expect(await complete(["customers", "get", ""])).toEqual(nothing);
+    expect(await complete(["customers", "get", ""], { SERVICE_API_KEY: "sk_sandbox_x" })).toEqual(nothing);
+    expect(
+      await complete(["customers", "get", ""], { SERVICE_API_KEY: "sk_sandbox_x", SERVICE_BASE_URL: silent }),
+    ).toEqual(nothing);
+  });
+});
+
+describe("the scripts", () => {
+  it.each([
+    ["bash", "complete -o default -F _service_completion service"],
+    ["zsh", "#compdef service"],
+    ["fish", "complete -c service"],
+    ["powershell", "Register-ArgumentCompleter -CommandName 'service'"],
+  ])("for %s asks the program", async (shell, registration) => {
+    const { exitCode, stdout, stderr } = await runCli(["completion", shell]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toContain(registration);
+    expect(stdout).toMatch(/complete '?--'?/);
+  });
+
+  it("exists for no other shell", async () => {
+    const { exitCode, stderr } = await runCli(["completion", "tcsh"]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("bash, zsh, fish, powershell");
+  });
+});
+
+describe("a real bash", () => {
+  /** Types into an interactive bash, presses Tab, and gives the command line that stands there then. */
+  async function typed(text: string, expected: string, env: Record<string, string> = {}): Promise<void> {
+    const bin = join(makeConfigDir(), "bin");
+    mkdirSync(bin);
+    const command = join(bin, "service");
+    writeFileSync(command, `#!/bin/sh\nexec "${process.execPath}" "${BIN}" "$@"\n`);
+    chmodSync(command, 0o755);
+    const shell = spawn("bash", ["--norc", "--noprofile", "-i"], {
+      cols: 200,
+      rows: 40,
+      cwd: bin,
+      env: { ...cliEnv({ ...env, PATH: `${bin}:${process.env["PATH"]}` }), PS1: "> ", TERM: "dumb" },
+    });
+    let screen = "";
+    const ended = new Promise<void>((resolve) => shell.onExit(() => resolve()));
+    try {
+      await new Promise<void>((resolve, reject) => {
+        let step = 0;
+        shell.onData((data) => {
+          screen += data;
+          if (step === 0 && screen.includes("> ")) {
+            step = 1;
+            shell.write("source <(service completion bash); echo rea''dy\r");
+          } else if (step === 1 && /^ready\r?\n/m.test(screen)) {
+            step = 2;
+            screen = "";
+            shell.write(`${text}\t`);
+          } else if (step === 2 && screen.replaceAll(/[\r\u0007]/g, "").includes(expected)) {
+            resolve();
+          }
+        });
+        void ended.then(() => reject(new Error(`bash ended:\n${screen}`)));
+      });
+    } finally {
+      shell.kill("SIGKILL");
+      await ended;
+      // Nothing of what was typed is carried out.
+      expect(readdirSync(bin)).toEqual(["service"]);
+    }
+  }
+
+  it.each([
+    ["service custo", "service customers "],
+    ["service customers li", "service customers list "],
+    ["service customers list --lim", "service customers list --limit "],
+    ["service orders list --status pen", "service orders list --status pending "],
+    ["service orders list --status=pen", "service orders list --status=pending "],
+    ["service keys create --scope request_logs:r", "service keys create --scope request_logs:read"],
+    ["service events list --type 'payment.su", "service events list --type 'payment.succeeded'"],
+    ["service trigger order.com", "service trigger order.completed "],
+    ["service webhooks verify --payload ser", "service webhooks verify --payload service "],
+    ["service customers list --jq '$(touch evil)' --lim", "service customers list --jq '$(touch evil)' --limit "],
+  ])("%s", async (text, expected) => {
+    await typed(text, expected);
+  });
+
+  it("completes the id that there is", async () => {
+    await typed("service customers get cus", `service customers get ${customer} `, platform.env);
+  });
+});

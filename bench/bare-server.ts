@@ -1,6 +1,8 @@
 // The API's own server with the storage left out: what a durable write is measured against.
 import { createIdGenerator } from "../src/contract/ids.ts";
 import { SCOPES } from "../src/contract/scopes.ts";
+import { API_VERSIONS } from "../src/contract/versions.ts";
+import { Versions } from "../src/platform/domain/versions.ts";
 import { EnvironmentTime } from "../src/platform/environment-time.ts";
 import { createApp } from "../src/platform/http/app.ts";
 import { createAuthenticate } from "../src/platform/http/authenticate.ts";
@@ -57,6 +59,7 @@ const app = createApp(
     time: new EnvironmentTime(systemClock, systemRandom),
     targets: { allowPrivate: true, refusalOf: () => undefined },
     log,
+    versions: new Versions(API_VERSIONS),
     requests: new RequestRecorder({ database, clock: systemClock, log }),
     report: (activity) => void process.stdout.write(`${JSON.stringify(activity)}\n`),
     baseUrl: "",

@@ -1,4 +1,5 @@
 import type { IdGenerator } from "../contract/ids.ts";
+import type { Versions } from "./domain/versions.ts";
 import type { EnvironmentTime } from "./environment-time.ts";
 import type { Clock, Log, Random } from "./ports.ts";
 import type { Database } from "./storage/database.ts";
@@ -26,6 +27,7 @@ export interface Services {
   newId: IdGenerator;
   /** What time it is in an environment, and the ids of what happens there. */
   time: EnvironmentTime;
+  versions: Versions;
   targets: DeliveryTargets;
   /** The API's own origin, without a slash at its end: known once the server listens. */
   baseUrl: string;

@@ -2,6 +2,7 @@ import { lookup as systemLookup } from "node:dns";
 import type { AddressInfo, LookupFunction } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { Activity } from "./activity.ts";
+import { API_VERSIONS, type ApiVersion } from "../contract/versions.ts";
 import { createIdGenerator } from "../contract/ids.ts";
 import { registerDocs } from "./docs/routes.ts";
 import { createDeliveryEngine } from "./delivery/engine.ts";
@@ -10,6 +11,7 @@ import { createTargetGuard } from "./delivery/target-guard.ts";
 import { removeAdminFile, writeAdminFile } from "./admin/admin-file.ts";
 import { adminRoutes, signInUrl } from "./admin/routes.ts";
 import { createFirstAccount, type FirstAccount } from "./domain/first-account.ts";
+import { Versions } from "./domain/versions.ts";
 import { EnvironmentTime } from "./environment-time.ts";
 import { createAuthenticate } from "./http/authenticate.ts";
 import { createApp } from "./http/app.ts";
@@ -56,6 +58,8 @@ export interface PlatformSettings {
   rateLimits?: RateLimits | undefined;
   /** Resolves the names of endpoints' hosts. */
   lookup?: LookupFunction;
+  /** Versions of the API, oldest first; the contract's own unless a test brings others. */
+  versions?: readonly [ApiVersion, ...ApiVersion[]];
   /** URL or file of the public keys that leak reports are signed with; without it none is taken. */
   leakKeys?: string | undefined;
   /** Folder of the API reference's built files; without it there is no page at /docs. */
@@ -74,6 +78,7 @@ export interface Platform {
 export async function startPlatform(settings: PlatformSettings): Promise<Platform> {
   const clock = settings.clock ?? systemClock;
   const random = settings.random ?? systemRandom;
+  const versions = new Versions(settings.versions ?? API_VERSIONS);
   const newId = createIdGenerator((size) => random.bytes(size));
   const leakKeys = settings.leakKeys === undefined ? undefined : new SigningKeys(settings.leakKeys, clock.now);
   const database = await openSqlite({
@@ -89,7 +94,9 @@ export async function startPlatform(settings: PlatformSettings): Promise<Platfor
         : parseMasterKey(settings.masterKey);
     const vault = createVault(masterKey, random);
     await assertMasterKey(database, vault);
-    const firstAccount = await database.write((tx) => createFirstAccount(tx, { vault, random, newId }, clock.now()));
+    const firstAccount = await database.write((tx) =>
+      createFirstAccount(tx, { vault, random, newId, version: versions.latest }, clock.now()),
+    );
 
     const metrics = await createMetrics({ database, clock });
     const guard = createTargetGuard({
@@ -110,6 +117,7 @@ export async function startPlatform(settings: PlatformSettings): Promise<Platfor
       },
       targets: { allowPrivate: settings.allowPrivateTargets ?? false, refusalOf: guard.refusalOf },
       baseUrl: "",
+      versions,
       requests: new RequestRecorder({ database, clock, log: settings.log }),
       rateLimit: settings.rateLimits === undefined ? undefined : new RateLimit(clock.now, settings.rateLimits),
     };

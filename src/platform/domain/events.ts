@@ -40,10 +40,10 @@ export async function emitTo(
 }
 
 async function writeEvent(tx: Transaction, occasion: Occasion, happening: Happening): Promise<EventRow> {
-  const { tenant, now } = occasion;
+  const { tenant, now, versions } = occasion;
   const { type, object, previous } = happening;
   const id = occasion.newId("event");
-  const body = JSON.stringify({
+  const envelope = versions.event(tenant.account.version, {
     id,
     object: "event",
     type,
@@ -52,6 +52,7 @@ async function writeEvent(tx: Transaction, occasion: Occasion, happening: Happen
     data: previous === undefined ? { object } : { object, previous },
     request: { id: occasion.requestId },
   });
+  const body = JSON.stringify(envelope);
   const objectId = typeof object["id"] === "string" ? object["id"] : null;
   const row: EventRow = { environment: tenant.environment, id, type, object_id: objectId, created: now, body };
   await insertEvent(tx, row);

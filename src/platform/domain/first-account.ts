@@ -1,7 +1,6 @@
 import { CLI_CLIENT_ID, CLI_REDIRECT_PATH } from "../../contract/oauth.ts";
 import { ENVIRONMENTS, type Environment } from "../../contract/environments.ts";
 import type { IdGenerator } from "../../contract/ids.ts";
-import { LATEST_VERSION } from "../../contract/versions.ts";
 import { firstAccount, insertAccount } from "../storage/accounts.ts";
 import type { Transaction } from "../storage/database.ts";
 import { insertOAuthApp } from "../storage/oauth-apps.ts";
@@ -26,12 +25,12 @@ export interface FirstAccount {
  */
 export async function createFirstAccount(
   tx: Transaction,
-  tools: SecretTools & { newId: IdGenerator },
+  tools: SecretTools & { newId: IdGenerator; version: string },
   now: number,
 ): Promise<FirstAccount | undefined> {
   if ((await firstAccount(tx)) !== undefined) return undefined;
   const id = tools.newId("account", now);
-  const environments = await insertAccount(tx, { id, name: "Default account", version: LATEST_VERSION, created: now });
+  const environments = await insertAccount(tx, { id, name: "Default account", version: tools.version, created: now });
   const keys = {} as Record<Environment, string>;
   for (const name of ENVIRONMENTS) {
     keys[name] = await createFullKey(tx, tools, {

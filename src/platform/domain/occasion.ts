@@ -1,5 +1,6 @@
 import type { Environment } from "../../contract/environments.ts";
 import type { IdKind } from "../../contract/ids.ts";
+import type { Versions } from "./versions.ts";
 
 /** The environment that a call works in: nothing outside it is ever visible to the call. */
 export interface Tenant {
@@ -14,6 +15,8 @@ export interface Tenant {
 export interface Occasion {
   tenant: Tenant;
   requestId: string;
+  /** An event takes the shape of the version that the account is pinned to. */
+  versions: Versions;
   /** Unix milliseconds. */
   now: number;
   /** A new id, made at `now`. */

@@ -3,7 +3,6 @@ import { PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { nearest } from "../../contract/nearest.ts";
-import { LATEST_VERSION } from "../../contract/versions.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Services } from "../services.ts";
 import type { Authenticate } from "./authenticate.ts";
@@ -68,7 +67,7 @@ export function createApp(services: Services, authenticate: Authenticate, advanc
     for (const name of [method].flat()) if (name !== "HEAD") routes.push({ method: name, path: url });
   });
   app.addHook("onRequest", (request, reply, done) => {
-    void reply.header(HEADERS.requestId, request.id).header(HEADERS.version, LATEST_VERSION);
+    void reply.header(HEADERS.requestId, request.id).header(HEADERS.version, services.versions.latest);
     if (services.rateLimit !== undefined) void reply.header(HEADERS.rateLimitPolicy, services.rateLimit.policy);
     void reply.header("Cache-Control", "no-store").header("X-Content-Type-Options", "nosniff");
     done(refuseRequest(request.raw));
@@ -109,7 +108,7 @@ export function createApp(services: Services, authenticate: Authenticate, advanc
     ...apiKeyOperations(services),
     ...oauthAppOperations(services),
     ...requestLogOperations(services),
-    ...identityOperations(),
+    ...identityOperations(services.versions),
   ];
   registerOperations(app, services, authenticate, operations);
   serveDocument(app, services, operations);

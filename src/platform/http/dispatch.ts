@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { HEADERS } from "../../contract/headers.ts";
 import { ApiError, invalidFields } from "../domain/api-error.ts";
 import type { Occasion } from "../domain/occasion.ts";
+import type { Versions } from "../domain/versions.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { assertScope } from "./authenticate.ts";
 import type { Caller } from "./caller.ts";
@@ -59,16 +60,23 @@ export function registerOperations(
       },
       handler: async (request, reply) => {
         const caller = request.caller!;
-        const version = versionOf(headerOf(request, "service-version"), caller.tenant.account.version);
+        const version = versionOf(
+          services.versions,
+          headerOf(request, "service-version"),
+          caller.tenant.account.version,
+        );
         void reply.header(HEADERS.version, version);
         const call: Call<unknown, unknown> = {
           caller,
           id: (request.params as { id?: string }).id ?? "",
           query: readQuery(request.url),
-          body: bodyOf(request, operation, checkBody),
+          body: bodyOf(request, operation, checkBody, (body) =>
+            services.versions.upgrade(version, operation.name, body),
+          ),
         };
         if (operation.read !== undefined) {
-          return send(reply, operation.reply.status, toJson(await operation.read(call, services.database)));
+          const json = toJson(services.versions, version, await operation.read(call, services.database));
+          return send(reply, operation.reply.status, json);
         }
         const run = operation.run === undefined ? runWrite : runLong;
         const outcome = await run(services, inFlight, operation, call, request, version);
@@ -87,18 +95,19 @@ function runWrite(
   request: FastifyRequest,
   version: string,
 ): Promise<KeptReply> {
-  const { database, vault } = services;
+  const { database, vault, versions } = services;
   const status = operation.reply.status;
   const { tenant } = call.caller;
   const occasionIn = async (tx: Transaction): Promise<Occasion> => ({
     tenant,
     requestId: request.id,
+    versions,
     ...(await services.time.read(tx, tenant)),
   });
   const place = placeOf(operation, call, request);
   if (place === undefined) {
     return database.write(async (tx) => {
-      const json = toJson(await operation.write!(call, tx, await occasionIn(tx)));
+      const json = toJson(versions, version, await operation.write!(call, tx, await occasionIn(tx)));
       return { status, json, replayed: false };
     });
   }
@@ -108,7 +117,7 @@ function runWrite(
       const occasion = await occasionIn(tx);
       return onceForKey(tx, vault, place, fingerprint, occasion.now, async () => ({
         status,
-        json: toJson(await operation.write!(call, tx, occasion)),
+        json: toJson(versions, version, await operation.write!(call, tx, occasion)),
       }));
     }),
   );
@@ -122,9 +131,12 @@ async function runLong(
   request: FastifyRequest,
   version: string,
 ): Promise<KeptReply> {
-  const { database, vault, time } = services;
+  const { database, vault, time, versions } = services;
   const { tenant } = call.caller;
-  const run = async () => ({ status: operation.reply.status, json: toJson(await operation.run!(call)) });
+  const run = async () => ({
+    status: operation.reply.status,
+    json: toJson(versions, version, await operation.run!(call)),
+  });
   const place = placeOf(operation, call, request);
   if (place === undefined) return { ...(await run()), replayed: false };
   const fingerprint = fingerprintOf(version, call.body);
@@ -147,13 +159,18 @@ function placeOf(operation: Operation, call: Call<unknown, unknown>, request: Fa
   return { environment: call.caller.tenant.environment, method: operation.method, path, key };
 }
 
-function bodyOf(request: FastifyRequest, operation: Operation, check: Check | undefined): unknown {
+function bodyOf(
+  request: FastifyRequest,
+  operation: Operation,
+  check: Check | undefined,
+  upgrade: (body: unknown) => unknown,
+): unknown {
   const body = request.body;
   if (check === undefined) {
     if (body === undefined || operation.method === "GET" || isEmptyObject(body)) return undefined;
     throw invalidFields([{ pointer: "", code: "unexpected_body", detail: "takes no fields: leave it out" }]);
   }
-  const given = body === undefined ? {} : body;
+  const given = upgrade(body === undefined ? {} : body);
   const errors = check(given);
   if (errors.length > 0) throw invalidFields(errors);
   return given;
@@ -168,8 +185,14 @@ function headerOf(request: FastifyRequest, name: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-function toJson(body: ReplyBody): string {
-  return body instanceof RawJson ? body.text : JSON.stringify(body);
+/** The reply in a version's shape. */
+function toJson(versions: Versions, version: string, body: ReplyBody): string {
+  if (!(body instanceof RawJson)) return JSON.stringify(versions.reply(version, body));
+  if (version === versions.latest) return body.text;
+  const parsed = JSON.parse(body.text) as object;
+  const shaped = versions.reply(version, parsed);
+  // What does not differ keeps its bytes.
+  return shaped === parsed ? body.text : JSON.stringify(shaped);
 }
 
 function send(reply: FastifyReply, status: number, json: string): FastifyReply {

@@ -1,4 +1,6 @@
 // Makes a customer through the domain's own rules, and kills itself before the n-th statement of the transaction.
+import { API_VERSIONS } from "../../../src/contract/versions.ts";
+import { Versions } from "../../../src/platform/domain/versions.ts";
 import { createCustomer } from "../../../src/platform/domain/customers.ts";
 import type { Occasion } from "../../../src/platform/domain/occasion.ts";
 import type { Transaction } from "../../../src/platform/storage/database.ts";
@@ -32,7 +34,12 @@ function counted(tx: Transaction): Transaction {
 
 await database.write(async (tx) => {
   const transaction = counted(tx);
-  const occasion = { tenant, requestId: "req_0000000000000000000000", ...(await time.read(transaction, tenant)) };
+  const occasion = {
+    tenant,
+    requestId: "req_0000000000000000000000",
+    versions: new Versions(API_VERSIONS),
+    ...(await time.read(transaction, tenant)),
+  };
   await createCustomer(transaction, occasion, { email: `${last}@example.com` });
 });
 process.stdout.write(`${statements}\n`);

@@ -1,3 +1,4 @@
+import { LATEST_VERSION } from "../../../src/contract/versions.ts";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,9 +35,9 @@ export async function startWithTwoAccounts({ password = null }: { password?: str
   const tools = { vault: createVault(loadMasterKeyFile(`${file}.key`), systemRandom), random: systemRandom, newId };
   const database = await openSqlite({ file, migrations: MIGRATIONS });
   const prepared = await database.write(async (tx) => {
-    const first = (await createFirstAccount(tx, tools, now))!;
+    const first = (await createFirstAccount(tx, { ...tools, version: LATEST_VERSION }, now))!;
     const id = newId("account", now);
-    const environments = await insertAccount(tx, { id, name: "Other account", version: "2026-11-01", created: now });
+    const environments = await insertAccount(tx, { id, name: "Other account", version: LATEST_VERSION, created: now });
     const key = (environment: "live" | "sandbox") =>
       createFullKey(tx, tools, {
         id: newId("api_key", now),

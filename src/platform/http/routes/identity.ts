@@ -1,10 +1,10 @@
 import { Type } from "typebox";
 import { Identity } from "../../../contract/schemas/identity.ts";
-import { LATEST_VERSION, VERSIONS } from "../../../contract/versions.ts";
+import type { Versions } from "../../domain/versions.ts";
 import { type Operation, readOperation } from "../operation.ts";
 
 /** Whom the credential stands for, and which versions the platform speaks. */
-export function identityOperations(): Operation[] {
+export function identityOperations(versions: Versions): Operation[] {
   return [
     readOperation({
       name: "getIdentity",
@@ -40,8 +40,8 @@ export function identityOperations(): Operation[] {
       },
       read: async ({ caller }) => ({
         object: "list",
-        data: VERSIONS,
-        latest: LATEST_VERSION,
+        data: versions.dates,
+        latest: versions.latest,
         pinned: caller.tenant.account.version,
       }),
     }),

@@ -1,0 +1,66 @@
+import type { ApiVersion } from "../../contract/versions.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/**
+ * Speaks every supported version (decisions 9). The platform itself knows the shapes of the newest one alone: what comes
+ * in an older one is brought up to it, version by version, and what goes out is brought back.
+ */
+export class Versions {
+  /** Oldest first. */
+  readonly dates: readonly string[];
+  readonly latest: string;
+  private readonly versions: readonly ApiVersion[];
+
+  constructor(versions: readonly [ApiVersion, ...ApiVersion[]]) {
+    this.versions = versions;
+    this.dates = versions.map(({ date }) => date);
+    this.latest = this.dates.at(-1)!;
+  }
+
+  /** A request's body of a version as the newest one's. What is no object is left for the check to refuse. */
+  upgrade(date: string, operation: string, body: unknown): unknown {
+    if (date === this.latest) return body;
+    let upgraded = body;
+    for (const { requests } of this.from(date)) {
+      const change = requests?.[operation];
+      if (change !== undefined && isObject(upgraded)) upgraded = change(upgraded);
+    }
+    return upgraded;
+  }
+
+  /** A reply's body in a version's shape; the same value where nothing differs. Events keep the shape they were made in. */
+  reply(date: string, body: object): object {
+    if (date === this.latest) return body;
+    const { object, data } = body as { object?: unknown; data?: unknown };
+    if (object === "event") return body;
+    if (object !== "list" || !Array.isArray(data)) return this.shape(date, object, body as Json);
+    const items = data.map((item: object) => this.reply(date, item));
+    return items.every((item, index) => item === data[index]) ? body : { ...body, data: items };
+  }
+
+  /** An event's envelope in a version's shape, with the object that it is about. */
+  event(date: string, envelope: Json & { data: { object: Json; previous?: Json } }): Json {
+    if (date === this.latest) return envelope;
+    const { object, previous } = envelope.data;
+    const kind = object["object"];
+    const data = { ...envelope.data, object: this.shape(date, kind, object) };
+    if (previous !== undefined) data.previous = this.shape(date, kind, previous);
+    return this.shape(date, "event", { ...envelope, data });
+  }
+
+  private shape(date: string, kind: unknown, object: Json): Json {
+    return this.from(date).reduceRight((shaped, { objects }) => objects?.[String(kind)]?.(shaped) ?? shaped, object);
+  }
+
+  /** A version and all that lie between it and the newest. */
+  private from(date: string): readonly ApiVersion[] {
+    const index = this.dates.indexOf(date);
+    if (index === -1) throw new Error(`An account is pinned to the version ${date}, which this program does not know.`);
+    return this.versions.slice(index, -1);
+  }
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,170 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { API_VERSIONS, type ApiVersion, LATEST_VERSION } from "../../src/contract/versions.ts";
+import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
+import { listenTo } from "../delivery/support/listen-socket.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The object with a member under another name, where it has it. */
+function renamed(object: Json, from: string, to: string): Json {
+  const { [from]: value, ...rest } = object;
+  return from in object ? { ...rest, [to]: value } : object;
+}
+
+/** Customers' names were called `full_name` until 2025-06-01, and their email `mail` until the newest version. */
+const OLDEST: ApiVersion = {
+  date: "2024-01-01",
+  requests: { createCustomer: (body) => renamed(body, "full_name", "name") },
+  objects: { customer: (customer) => renamed(customer, "name", "full_name") },
+};
+const OLDER: ApiVersion = {
+  date: "2025-06-01",
+  requests: {
+    createCustomer: (body) => renamed(body, "mail", "email"),
+    updateCustomer: (body) => renamed(body, "mail", "email"),
+  },
+  objects: {
+    customer: (customer) => renamed(customer, "email", "mail"),
+    event: (event) => ({ ...event, api: "dated" }),
+  },
+};
+
+let platform: HostedPlatform;
+let receiver: ScriptedReceiver;
+beforeEach(async () => {
+  receiver = await startScriptedReceiver();
+});
+afterEach(async () => {
+  await platform.close();
+  await receiver.close();
+});
+
+/** An account that was made while the oldest version was the newest, on a platform that has moved on. */
+async function hostOldAccount(): Promise<void> {
+  platform = await hostPlatform({ versions: [OLDEST] });
+  await platform.restart({ versions: [OLDEST, OLDER, ...API_VERSIONS] });
+}
+
+const under = (version: string) => ({ "Service-Version": version });
+
+describe("an account pinned to an older version", () => {
+  beforeEach(hostOldAccount);
+
+  it("learns its pin and what else there is", async () => {
+    const { body, headers } = await platform.api("GET", "/v1/versions");
+    expect(body).toEqual({
+      object: "list",
+      data: ["2024-01-01", "2025-06-01", LATEST_VERSION],
+      latest: LATEST_VERSION,
+      pinned: "2024-01-01",
+    });
+    expect(headers.get("service-version")).toBe("2024-01-01");
+  });
+
+  it("sends and gets its shapes: one object, lists, and what a version between changed", async () => {
+    const made = await platform.api("POST", "/v1/customers", { mail: "ada@example.com", full_name: "Ada" });
+    expect(made.status).toBe(201);
+    expect(made.headers.get("service-version")).toBe("2024-01-01");
+    expect(made.body).toMatchObject({ object: "customer", mail: "ada@example.com", full_name: "Ada" });
+    expect(made.body).not.toHaveProperty("email");
+    expect(made.body).not.toHaveProperty("name");
+    expect((await platform.api("GET", `/v1/customers/${made.body.id}`)).body).toEqual(made.body);
+    const list = (await platform.api("GET", "/v1/customers?limit=1")).body;
+    expect(list).toEqual({ object: "list", data: [made.body], has_more: false, next_cursor: null });
+    const changed = await platform.api("PATCH", `/v1/customers/${made.body.id}`, { mail: "b@example.com" });
+    expect(changed.body).toEqual({ ...made.body, mail: "b@example.com" });
+    expect((await platform.api("DELETE", `/v1/customers/${made.body.id}`)).body).toEqual({
+      id: made.body.id,
+      object: "customer",
+      deleted: true,
+    });
+  });
+
+  it("is refused what is wrong in any version", async () => {
+    const { status, body } = await platform.api("POST", "/v1/customers", { mail: "ada@example.com", nam: "Ada" });
+    expect([status, body.errors]).toEqual([400, [expect.objectContaining({ pointer: "/nam", code: "unknown_field" })]]);
+    for (const wrong of [[], "text", 1]) {
+      expect((await platform.api("POST", "/v1/customers", JSON.stringify(wrong))).status).toBe(400);
+    }
+  });
+
+  it("gets its events in its shapes, whoever made them, the same bytes at every place", async () => {
+    await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["customer.*"] });
+    const listener = await listenTo(platform.baseUrl, platform.sandboxKey);
+    const newest = under(LATEST_VERSION);
+    const made = await platform.api("POST", "/v1/customers", { email: "ada@example.com", name: "Ada" }, newest);
+    expect(made.body).toMatchObject({ email: "ada@example.com", name: "Ada" });
+    await platform.api("PATCH", `/v1/customers/${made.body.id}`, { name: "Grace" }, newest);
+    await receiver.until(2);
+    await listener.until(2);
+    const [created, updated] = receiver.received.map(({ body }) => body).toSorted();
+    expect(JSON.parse(created!)).toMatchObject({
+      object: "event",
+      api: "dated",
+      data: { object: { id: made.body.id, mail: "ada@example.com", full_name: "Ada" } },
+    });
+    const { data } = JSON.parse(updated!) as { data: { object: object; previous: object } };
+    expect(data.object).toMatchObject({ mail: "ada@example.com", full_name: "Grace" });
+    expect(data.previous).toEqual({ full_name: "Ada" });
+    expect(Object.keys(data.object)).not.toContain("name");
+    expect(listener.events.map(({ body }) => body)).toEqual([created, updated]);
+    await listener.close();
+    const { id } = JSON.parse(created!) as { id: string };
+    for (const version of ["2024-01-01", "2025-06-01", LATEST_VERSION]) {
+      const read = await fetch(`${platform.baseUrl}/v1/events/${id}`, {
+        headers: { Authorization: `Bearer ${platform.sandboxKey}`, ...under(version) },
+      });
+      expect(await read.text()).toBe(created);
+    }
+  });
+
+  it("gets another version's shapes for a request that names it", async () => {
+    const { id } = (await platform.api("POST", "/v1/customers", { mail: "ada@example.com", full_name: "Ada" })).body;
+    const read = async (version: string) =>
+      (await platform.api("GET", `/v1/customers/${id}`, undefined, under(version))).body;
+    expect(await read("2025-06-01")).toMatchObject({ mail: "ada@example.com", name: "Ada" });
+    const newest = await read(LATEST_VERSION);
+    expect(newest).toMatchObject({ email: "ada@example.com", name: "Ada" });
+    expect(Object.keys(newest).filter((name) => name === "mail" || name === "full_name")).toEqual([]);
+    const older = { mail: "bob@example.com", name: "Bob" };
+    expect((await platform.api("POST", "/v1/customers", older, under("2025-06-01"))).body).toMatchObject(older);
+    const refused = await platform.api("GET", "/v1/me", undefined, under("2024-06-01"));
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { code: "unsupported_version", supported: ["2024-01-01", "2025-06-01", LATEST_VERSION] },
+    });
+  });
+
+  it("gets a kept reply in the shape in which it was sent; the same key under another version is another request", async () => {
+    const key = { "Idempotency-Key": "k" };
+    const body = { mail: "ada@example.com", full_name: "Ada" };
+    const first = await platform.api("POST", "/v1/customers", body, key);
+    const again = await platform.api("POST", "/v1/customers", body, key);
+    expect(again.headers.get("idempotent-replayed")).toBe("true");
+    expect(again.body).toEqual(first.body);
+    const other = await platform.api(
+      "POST",
+      "/v1/customers",
+      { email: "ada@example.com", name: "Ada" },
+      {
+        ...key,
+        ...under(LATEST_VERSION),
+      },
+    );
+    expect(other).toMatchObject({ status: 422, body: { code: "idempotency_key_reused" } });
+  });
+});
+
+describe("an account pinned to the newest version", () => {
+  it("gets older shapes where a request names them, and newest ones in its events all the same", async () => {
+    platform = await hostPlatform({ versions: [OLDEST, OLDER, ...API_VERSIONS] });
+    const body = { mail: "ada@example.com", full_name: "Ada" };
+    const made = await platform.api("POST", "/v1/customers", body, under("2024-01-01"));
+    expect(made.body).toMatchObject(body);
+    const [event] = (await platform.api("GET", "/v1/events", undefined, under("2024-01-01"))).body.data;
+    expect(event.data.object).toMatchObject({ email: "ada@example.com", name: "Ada" });
+    expect(event).not.toHaveProperty("api");
+    expect((await platform.api("GET", "/v1/versions")).body.pinned).toBe(LATEST_VERSION);
+  });
+});

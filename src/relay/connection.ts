@@ -48,6 +48,8 @@ export interface ConnectionObserver {
   /** An event that is known already; its acknowledgement is taken care of. */
   duplicate(frame: EventFrame): void;
   gap(frame: GapFrame): void;
+  /** Everything up to here is done with: the place behind which a later session can go on. */
+  passed(cursor: string): void;
   /** The connection broke; another is tried after that time. */
   lost(reason: Disconnection, retryInMs: number): void;
   /** No connection could be made, so many times in a row; another is tried after that time. */
@@ -72,6 +74,7 @@ export class Connection {
   #downSince: number;
   #readySince = 0;
   #cursorAtReady: string | undefined;
+  #toldCursor: string | undefined;
   #cancelRetry: (() => void) | undefined;
   #cancelDowntime: (() => void) | undefined;
 
@@ -124,7 +127,7 @@ export class Connection {
         ready: (frame) => this.#ready(frame),
         event: (frame) => this.#event(frame),
         gap: (frame) => this.#observer.gap(frame),
-        confirmed: (count) => this.#acknowledgements?.confirm(count),
+        confirmed: (count) => this.#confirmed(count),
         ended: (end) => this.#ended(end),
       },
     });
@@ -150,6 +153,7 @@ export class Connection {
     this.#cursorAtReady = this.#ledger.cursor;
     this.#acknowledgements = new Acknowledgements(this.#ledger, (ack) => this.#socket?.acknowledge(ack));
     this.#observer.ready(frame, first);
+    this.#tellCursor();
     if (first) return;
     const downtime = this.#readySince - this.#downSince;
     this.#catchUp.begin((missed) => this.#observer.restored(downtime, missed));
@@ -170,6 +174,18 @@ export class Connection {
     }
     this.#catchUp.add(cursor);
     this.#observer.event(frame, entry);
+  }
+
+  #confirmed(count: number): void {
+    this.#acknowledgements?.confirm(count);
+    this.#tellCursor();
+  }
+
+  #tellCursor(): void {
+    const { cursor } = this.#ledger;
+    if (cursor === undefined || cursor === this.#toldCursor) return;
+    this.#toldCursor = cursor;
+    this.#observer.passed(cursor);
   }
 
   #ended(end: SocketEnd): void {

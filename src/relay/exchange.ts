@@ -2,6 +2,7 @@ import type { Dispatcher } from "undici";
 import { LIMITS } from "../contract/limits.ts";
 import type { Expirable } from "./deadlines.ts";
 import { describeForwardError, describeTimeout, type ForwardFailure } from "./forward-failure.ts";
+import type { HostKind } from "./host-kind.ts";
 import type { Lane } from "./lane.ts";
 import type { Clock } from "./ports.ts";
 
@@ -21,6 +22,7 @@ export interface ExchangeOptions {
   request: Dispatcher.DispatchOptions;
   url: URL;
   timeoutMs: number;
+  host: HostKind;
   clock: Clock;
   ended: (result: ForwardResult) => void;
 }
@@ -75,8 +77,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Expirable {
 
   onResponseError(_controller: unknown, error: Error): void {
     if (this.#over) return;
-    const { lane, url } = this.#options;
-    const failure = describeForwardError(error, url);
+    const { lane, url, host } = this.#options;
+    const failure = describeForwardError(error, url, host);
     // A kept connection that the receiver has just let go of says nothing about the receiver: once more, on a new one.
     if (failure.code === "reset" && lane.used && this.#status === undefined) {
       this.#controller = undefined;
@@ -90,18 +92,18 @@ export class Exchange implements Dispatcher.DispatchHandler, Expirable {
   expire(): void {
     if (this.#over) return;
     this.#over = true;
-    const { lane, timeoutMs, url } = this.#options;
+    const { lane, timeoutMs, url, host } = this.#options;
     const reason = new Error("the time limit has passed");
     if (this.#controller !== undefined) this.#controller.abort(reason);
     else void lane.client.destroy(reason);
-    this.#failed(describeTimeout(timeoutMs, this.#status !== undefined, url));
+    this.#failed(describeTimeout(timeoutMs, this.#status !== undefined, url, host));
   }
 
   #answered(): void {
-    const { timeoutMs, url } = this.#options;
+    const { timeoutMs, url, host } = this.#options;
     const durationMs = this.#elapsed();
     // The timer may come late; the limit holds all the same.
-    if (durationMs > timeoutMs) return this.#failed(describeTimeout(timeoutMs, true, url));
+    if (durationMs > timeoutMs) return this.#failed(describeTimeout(timeoutMs, true, url, host));
     const result: ForwardResult = { status: this.#status!, durationMs, excerpt: this.#excerpt() };
     if (this.#location !== undefined) result.location = this.#location;
     this.#options.ended(result);

@@ -1,5 +1,9 @@
+import type { HostKind } from "./host-kind.ts";
 import { describeNetworkError, type NetworkFailureCode } from "./network-failure.ts";
-import { isLocalhost } from "./target.ts";
+import { isLocalhost, isLoopback } from "./target.ts";
+
+/** The name by which a container reaches its host. */
+const DOCKER_HOST = "host.docker.internal";
 
 /** Why a forward got no usable answer: a stable code, what happened, and what to do about it. */
 export interface ForwardFailure {
@@ -9,20 +13,20 @@ export interface ForwardFailure {
 }
 
 /** Puts the error of a forward into words. */
-export function describeForwardError(error: unknown, url: URL): ForwardFailure {
+export function describeForwardError(error: unknown, url: URL, host: HostKind): ForwardFailure {
   const failure = describeNetworkError(error, { name: "the receiver", places: placesOf(url) });
-  return { ...failure, hint: hintFor(failure.code, url) };
+  return { ...failure, hint: hintFor(failure.code, url, host) };
 }
 
 /** The failure of a forward that was not over in time. */
-export function describeTimeout(milliseconds: number, answering: boolean, url: URL): ForwardFailure {
+export function describeTimeout(milliseconds: number, answering: boolean, url: URL, host: HostKind): ForwardFailure {
   const seconds = milliseconds / 1000;
   return {
     code: "timeout",
     message: answering
       ? `the receiver at ${placesOf(url)} began its reply but did not end it within ${seconds} s`
       : `the receiver at ${placesOf(url)} did not answer within ${seconds} s`,
-    hint: hintFor("timeout", url),
+    hint: hintFor("timeout", url, host),
   };
 }
 
@@ -39,10 +43,10 @@ export function hintForStatus(status: number, location: string | undefined): str
   return undefined;
 }
 
-function hintFor(code: NetworkFailureCode, url: URL): string {
+function hintFor(code: NetworkFailureCode, url: URL, host: HostKind): string {
   switch (code) {
     case "refused":
-      return `Is the receiver running, and on port ${portOf(url)}?`;
+      return `Is the receiver running, and on port ${portOf(url)}?${elsewhere(url, host)}`;
     case "timeout":
       return "Answer with 2xx first and do slow work after it.";
     case "reset":
@@ -50,9 +54,11 @@ function hintFor(code: NetworkFailureCode, url: URL): string {
         ? "Did the receiver crash? If it serves https, forward to https://."
         : "Did the receiver crash?";
     case "dns":
-      return "Is the host name spelled right?";
+      return url.hostname === DOCKER_HOST
+        ? `On Linux a container knows ${DOCKER_HOST} only when it is started with --add-host=${DOCKER_HOST}:host-gateway.`
+        : "Is the host name spelled right?";
     case "tls":
-      return "If the receiver serves plain http, forward to http://; if its certificate is for development only, skip its verification.";
+      return "If the receiver serves plain http, forward to http://; if its certificate is for development only, add --skip-verify.";
     case "unreachable":
       return "Is the address right, and on a network that this machine is part of?";
     case "invalid_reply":
@@ -62,6 +68,15 @@ function hintFor(code: NetworkFailureCode, url: URL): string {
     case "network":
       return "Try the same request by hand to see more.";
   }
+}
+
+/** What else `localhost` may have been meant to be. */
+function elsewhere(url: URL, host: HostKind): string {
+  if (!isLoopback(url.hostname) || host === "plain") return "";
+  if (host === "container") {
+    return ` This is a container, whose localhost is the container itself: for a receiver on its host forward to ${DOCKER_HOST}:${portOf(url)}, for one in another container to that one's name.`;
+  }
+  return " This is WSL, whose localhost is the Linux side: a receiver on Windows is reached at the address that `ip route show default` tells, or with mirrored networking (networkingMode=mirrored in .wslconfig).";
 }
 
 function placesOf(url: URL): string {

@@ -4,6 +4,7 @@ import { DELIVERY_USER_AGENT, HEADERS } from "../contract/headers.ts";
 import { LIMITS } from "../contract/limits.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Exchange, type ForwardResult } from "./exchange.ts";
+import type { HostKind } from "./host-kind.ts";
 import type { Lane } from "./lane.ts";
 import type { Clock } from "./ports.ts";
 import { isLocalhost } from "./target.ts";
@@ -17,14 +18,22 @@ export interface ForwarderOptions {
   skipVerify?: boolean | undefined;
   /** From the connect to the last byte of the reply, in milliseconds; 10 s unless given. */
   timeoutMs?: number | undefined;
+  /** What this machine is; a plain one unless given. */
+  host?: HostKind | undefined;
+}
+
+/** What a delivery's headers tell. */
+export interface Envelope {
+  id: string;
+  signature: string;
+  attempt: number;
 }
 
 export interface Outgoing {
-  id: string;
+  /** A flat list of names and values. */
+  headers: readonly string[];
   /** Sent as it is. */
   body: Uint8Array;
-  signature: string;
-  attempt: number;
 }
 
 const LOOPBACK = [
@@ -45,6 +54,7 @@ export class Forwarder {
   readonly #headers: readonly string[];
   readonly #skipVerify: boolean;
   readonly #timeoutMs: number;
+  readonly #host: HostKind;
   readonly #clock: Clock;
   readonly #deadlines: Deadlines;
   readonly #idle: Lane[] = [];
@@ -56,6 +66,7 @@ export class Forwarder {
     headers = [],
     skipVerify = false,
     timeoutMs = LIMITS.deliverySeconds * 1000,
+    host = "plain",
   }: ForwarderOptions) {
     this.#url = url;
     this.#path = url.pathname + url.search;
@@ -63,20 +74,27 @@ export class Forwarder {
     this.#headers = [...Object.entries(own).flat(), ...headers];
     this.#skipVerify = skipVerify;
     this.#timeoutMs = timeoutMs;
+    this.#host = host;
     this.#clock = clock;
     this.#deadlines = new Deadlines(timeoutMs, clock, () => this.#running());
   }
 
-  /** Sends one event; `ended` is called exactly once, whatever happens. */
-  forward({ id, body, signature, attempt }: Outgoing, ended: (result: ForwardResult) => void): void {
+  /** All headers of a delivery, a flat list of names and values. */
+  headersOf({ id, signature, attempt }: Envelope): string[] {
     const headers = this.#headers.slice();
     headers.push(HEADERS.signature, signature, HEADERS.eventId, id, HEADERS.deliveryAttempt, String(attempt));
+    return headers;
+  }
+
+  /** Sends one delivery; `ended` is called exactly once, whatever happens. */
+  forward({ headers, body }: Outgoing, ended: (result: ForwardResult) => void): void {
     const lane = this.#idle.pop() ?? this.#openLane();
     lane.exchange = new Exchange({
       lane,
-      request: { path: this.#path, method: "POST", headers, body },
+      request: { path: this.#path, method: "POST", headers: headers as string[], body },
       url: this.#url,
       timeoutMs: this.#timeoutMs,
+      host: this.#host,
       clock: this.#clock,
       ended: (result) => {
         lane.exchange = undefined;

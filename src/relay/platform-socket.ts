@@ -26,6 +26,8 @@ const CONFIRM_MOST = 64;
 /** Acknowledgements that fall due within this time, or so many, share a write. */
 const GATHER_MS = 2;
 const GATHER_MOST = 32;
+/** The close code of an end that was asked for. */
+const GOODBYE = 1000;
 /** For the closing handshake. */
 const CLOSE_MS = 2_000;
 /** A body of the largest size, with every character escaped, and its envelope fit in. */
@@ -113,7 +115,7 @@ export class PlatformSocket {
     if (this.#state !== "open") return;
     this.#flush();
     this.#state = "closing";
-    this.#socket.close(1000);
+    this.#socket.close(GOODBYE);
     this.#cancelClosing = this.#clock.after(CLOSE_MS, () => this.#closed(1006, ""));
   }
 
@@ -207,6 +209,8 @@ export class PlatformSocket {
 
   #closed(code: number, text: string): void {
     const bye = this.#bye;
+    // The peer answers a goodbye in its turn too.
+    if (this.#state === "closing" && code === GOODBYE && bye === undefined) this.#observer.confirmed(this.#sent);
     if (bye === undefined) return this.#end({ reason: describeSocketClose(code, text) });
     this.#end({ reason: { code: "bye", message: `the platform ended the session: ${bye.message}` }, bye });
   }

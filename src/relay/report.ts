@@ -1,4 +1,6 @@
 import type { GapFrame, ReadyFrame } from "../contract/listen.ts";
+import type { ChaosFault } from "./chaos-settings.ts";
+import type { ChaosSummary } from "./chaos-tally.ts";
 import type { Disconnection } from "./disconnection.ts";
 import type { ForwardFailure } from "./forward-failure.ts";
 
@@ -15,6 +17,8 @@ export interface Summary {
   /** How long forwards took; undefined where there were none. */
   p50: number | undefined;
   p99: number | undefined;
+  /** Where chaos was asked for. */
+  chaos?: ChaosSummary;
 }
 
 /** One thing that a session has to tell. Durations in milliseconds. */
@@ -30,6 +34,8 @@ export type Report =
   | { event: "restored"; downtimeMs: number; caughtUp: number }
   | ({ event: "gap" } & Omit<GapFrame, "frame">)
   | { event: "duplicate"; id: string; type: string }
+  /** What may help with something that was reported before. */
+  | { event: "hint"; url: URL; message: string }
   | ({ event: "summary" } & Summary);
 
 /** A forward has ended: with a status, or with a failure. */
@@ -39,11 +45,21 @@ export interface ForwardedReport {
   type: string;
   attempt: number;
   durationMs: number;
+  /** Where it went. */
+  url: URL;
+  /** Another attempt follows after this time. */
+  retryInMs?: number;
+  /** What chaos did to it. */
+  faults?: readonly ChaosFault[];
+  /** Set on a delivery beside the event's own: sent by hand, or made by chaos. */
+  copy?: "duplicate" | "badsig" | "stale" | "resent";
   status?: number;
   /** Where a redirect points to; it is not followed. */
   location?: string;
-  /** The beginning of the reply's body, at most 16 KiB, where the status is 400 or more. */
-  body?: string;
+  /** What was sent with it, a flat list of names and values. */
+  headers: readonly string[];
+  /** The beginning of the reply's body, at most 16 KiB. */
+  reply: string;
   failure?: ForwardFailure;
   /** What to do about it, where that can be told. */
   hint?: string;

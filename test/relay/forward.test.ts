@@ -1,12 +1,16 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ForwardResult } from "../../src/relay/exchange.ts";
-import { Forwarder, type ForwarderOptions, type Outgoing } from "../../src/relay/forward.ts";
+import { type Envelope, Forwarder, type ForwarderOptions } from "../../src/relay/forward.ts";
 import { systemClock } from "../../src/relay/ports.ts";
 import { sign, verifySignature } from "../../src/webhooks/index.ts";
 import { FakeClock } from "./support/fake-clock.ts";
 import { closedPort, startHesitantReceiver, startRawReceiver, startReceiver } from "./support/receivers.ts";
 
-const EVENT: Outgoing = { id: "evt_1", body: Buffer.from('{"id":"evt_1"}'), signature: "t=1,v1=0", attempt: 1 };
+interface Sent extends Envelope {
+  body: Uint8Array;
+}
+
+const EVENT: Sent = { id: "evt_1", body: Buffer.from('{"id":"evt_1"}'), signature: "t=1,v1=0", attempt: 1 };
 const SECRET = "whsec_test";
 
 describe("a forward", () => {
@@ -199,7 +203,7 @@ describe("a forward fails in words", () => {
     const forwarder = openForwarder({ url: receiver.url, clock });
     const first = send(forwarder, { id: "first" });
     let begunAtEnd: Promise<ForwardResult> | undefined;
-    forwarder.forward({ ...EVENT, id: "second" }, () => {
+    forwarder.forward({ headers: forwarder.headersOf({ ...EVENT, id: "second" }), body: EVENT.body }, () => {
       begunAtEnd = send(forwarder);
     });
     clock.advance(4_000);
@@ -331,6 +335,7 @@ function openForwarder(options: Omit<ForwarderOptions, "clock"> & Partial<Forwar
   return forwarder;
 }
 
-function send(forwarder: Forwarder, outgoing: Partial<Outgoing> = {}): Promise<ForwardResult> {
-  return new Promise((resolve) => forwarder.forward({ ...EVENT, ...outgoing }, resolve));
+function send(forwarder: Forwarder, changes: Partial<Sent> = {}): Promise<ForwardResult> {
+  const { body, ...envelope } = { ...EVENT, ...changes };
+  return new Promise((resolve) => forwarder.forward({ headers: forwarder.headersOf(envelope), body }, resolve));
 }

@@ -1,67 +1,105 @@
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import type { Context } from "../../context.ts";
+import { UsageError } from "../../errors.ts";
 import { addExamples } from "../../help-layout.ts";
-import { wholeNumber } from "../../options.ts";
+import { duration, wholeNumber } from "../../options.ts";
+import { collect, type EnvTarget, parseEnvTarget, parseSince, parseSpeed, parseTimeout } from "./flag-values.ts";
+import type { ForwardingFlags } from "./forwarding-options.ts";
 
-export interface ListenFlags {
-  forwardTo?: string;
+export interface ListenFlags extends ForwardingFlags {
   events?: string;
-  header: string[];
-  secret?: string;
-  /** What the platform is asked for: an event id, `now` or `-<seconds>`. */
+  /** What the platform is asked for: an event id, `now` or `-<seconds>`; or `last`. */
   since?: string;
-  concurrency: number;
-  /** Milliseconds. */
-  timeout: number;
-  skipVerify: boolean;
   printSecret: boolean;
+  writeEnv?: EnvTarget;
   readyFile?: string;
+  record?: string;
+  /** Seconds. */
+  maxDowntime?: number;
 }
+
+export interface ReplayFlags extends ForwardingFlags {
+  speed: number;
+}
+
+const SECONDS_MOST = 7 * 86_400;
 
 /** `service listen`: sandbox events, relayed to this machine. */
 export function register(program: Command, context: Context): void {
-  const listen = program
-    .command("listen")
-    .description("Relay the sandbox's events to your application, exactly as they are and freshly signed.")
-    .option("-f, --forward-to <target>", "Where to send events: localhost:3000/webhooks; without it they are printed")
-    .option("-e, --events <list>", "Only these types, separated by commas: 'order.*,customer.created'")
-    .option("-H, --header <header>", "Send this header too: 'Name: value' (repeatable)", collect, [])
-    .option("--secret <secret>", "Sign with this secret instead of the session's own")
-    .option("--since <start>", "Where to start: now, an age such as 10m, or behind an event id", parseSince)
-    .option("--concurrency <number>", "The most forwards at once", wholeNumber(1, 256), 16)
-    .option("--timeout <duration>", "The limit of one forward", parseTimeout, 10_000)
-    .option("--skip-verify", "Accept any TLS certificate of your application", false)
-    .option("--print-secret", "Print the signing secret and end", false)
-    .option("--ready-file <file>", "Write this file once events flow")
-    .action(async (flags: ListenFlags) => {
-      const { runListen } = await import("./run.ts");
-      await runListen(flags, context);
-    });
+  const listen = addForwardingFlags(
+    program
+      .command("listen")
+      .description("Relay the sandbox's events to your application, exactly as they are and freshly signed.")
+      .argument("[command...]", "Behind --: run this while events flow, and end with its exit code")
+      .option("-e, --events <list>", "Only these types, separated by commas: 'order.*,customer.created'")
+      .option(
+        "--since <start>",
+        "Where to start: now, last (where it ended), an age such as 10m, or an event id",
+        parseSince,
+      )
+      .option("--print-secret", "Print the signing secret and end", false)
+      .option(
+        "--write-env <file[:name]>",
+        "Put the secret into this .env file (SERVICE_WEBHOOK_SECRET)",
+        parseEnvTarget,
+      )
+      .option("--ready-file <file>", "Write this file once events flow; it goes at the end")
+      .option("--record <file>", "Write every event into this file, for listen replay")
+      .option("--max-downtime <duration>", "End when there was no connection for so long", duration(1, SECONDS_MOST)),
+  ).action(async (command: string[], flags: ListenFlags) => {
+    refuseLooseWords(command, program);
+    const { runListen } = await import("./run.ts");
+    await runListen(flags, command, context);
+  });
   addExamples(listen, [
     "service listen --forward-to localhost:3000/webhooks",
     "service listen --events 'order.*' --since 10m --forward-to 3000",
+    "service listen --route 'order.*=3000/orders' --route 'payment.*=3001' --ordered --retries 5",
+    "service listen --forward-to 3000 --chaos duplicate=0.1,reorder=0.2,badsig=0.05",
+    "service listen --forward-to 3000 -- npm test",
     "export WEBHOOK_SECRET=$(service listen --print-secret)",
   ]);
+  const replay = addForwardingFlags(
+    listen
+      .command("replay")
+      .summary("Send a recording again")
+      .description("Send the events of a recording again, newly signed.")
+      .argument("<file>", "What listen --record wrote; - reads standard input")
+      .option("--speed <factor>", "1 keeps the recording's own time, max waits for nothing", parseSpeed, 1),
+  ).action(async (file: string, flags: ReplayFlags, command: Command) => {
+    const { runReplay } = await import("./replay.ts");
+    await runReplay(file, { ...flags, ...command.optsWithGlobals<ReplayFlags>() }, context);
+  });
+  addExamples(replay, ["service listen replay events.ndjson --forward-to 3000 --speed max"]);
 }
 
-function collect(value: string, previous: string[]): string[] {
-  return [...previous, value];
+function addForwardingFlags(command: Command): Command {
+  return command
+    .option("-f, --forward-to <target>", "Where to send events: localhost:3000/webhooks; without it they are printed")
+    .option(
+      "--route <events=target>",
+      "Send these elsewhere: 'order.*=localhost:3000/orders' (repeatable)",
+      collect,
+      [],
+    )
+    .option("-H, --header <header>", "Send this header too: 'Name: value' (repeatable)", collect, [])
+    .option("--secret <secret>", "Sign with this secret instead of the session's own")
+    .option("--concurrency <number>", "The most forwards at once", wholeNumber(1, 256), 16)
+    .option("--ordered", "One event of an object at a time, in their order", false)
+    .option("--retries <number>", "Try a failed forward again so often", wholeNumber(0, 100), 3)
+    .option("--timeout <duration>", "The limit of one forward", parseTimeout, 10_000)
+    .option("--skip-verify", "Accept any TLS certificate of your application", false)
+    .option(
+      "--chaos <faults>",
+      "Put faults in: duplicate, reorder, drop, badsig, stale =0.1, delay=0-3s, burst=20, seed=7",
+    );
 }
 
-const AGE_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
-
-function parseSince(text: string): string {
-  if (text === "now" || text.startsWith("evt_")) return text;
-  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  if (count !== undefined && unit !== undefined) return `-${Number(count) * AGE_SECONDS[unit]!}`;
-  throw new InvalidArgumentError("It is now, an age such as 30s, 10m, 2h or 3d, or the id of an event.");
-}
-
-const TIMEOUT_UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
-
-function parseTimeout(text: string): number {
-  const [, count, unit] = /^(\d{1,6})(ms|s|m)$/.exec(text) ?? [];
-  const milliseconds = Number(count) * (TIMEOUT_UNITS[unit ?? ""] ?? Number.NaN);
-  if (milliseconds >= 1 && milliseconds <= 600_000) return milliseconds;
-  throw new InvalidArgumentError("It is a duration such as 500ms, 10s or 1m, up to 10m.");
+/** Without `--` a forgotten flag's value would be run as a command. */
+function refuseLooseWords(words: readonly string[], program: Command): void {
+  const { rawArgs } = program as unknown as { rawArgs: readonly string[] };
+  if (words.length === 0 || rawArgs.includes("--")) return;
+  throw new UsageError(`"${words[0]!}" stands alone`, {
+    hint: `An address needs its flag: --forward-to ${words[0]!}\nA command to run stands behind --: service listen -- ${words.join(" ")}`,
+  });
 }

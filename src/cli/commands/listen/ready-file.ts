@@ -1,13 +1,24 @@
-import { renameSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { UserError } from "../../errors.ts";
+import { replaceFile } from "./replace-file.ts";
 
 /** Tells a script that events flow now, and how they are signed. It appears whole or not at all, for its owner alone. */
-export function writeReadyFile(file: string, ready: { secret: string; forwardTo: URL | undefined }): void {
+export async function writeReadyFile(
+  file: string,
+  ready: { secret: string; forwardTo: URL | undefined },
+): Promise<void> {
   const content = { secret: ready.secret, forward_to: ready.forwardTo?.href ?? null, pid: process.pid };
-  const temporary = `${file}.${process.pid}.tmp`;
+  await explained(file, () => replaceFile(file, `${JSON.stringify(content)}\n`, 0o600));
+}
+
+/** Takes it away: one of an earlier run would say ready too early, and one of a run that has ended is wrong. */
+export async function removeReadyFile(file: string): Promise<void> {
+  await explained(file, () => rm(file, { force: true }));
+}
+
+async function explained(file: string, work: () => Promise<void>): Promise<void> {
   try {
-    writeFileSync(temporary, `${JSON.stringify(content)}\n`, { mode: 0o600 });
-    renameSync(temporary, file);
+    await work();
   } catch (error) {
     throw new UserError(`--ready-file: ${file} cannot be written: ${(error as Error).message}`, { cause: error });
   }

@@ -1,114 +1,111 @@
-import { hostname } from "node:os";
-import { parseBaseUrl } from "../../../client/base-url.ts";
-import type { CredentialSource } from "../../../client/http.ts";
-import { ForwardHeaderError, parseForwardHeaders } from "../../../relay/forward-headers.ts";
-import { ListenError } from "../../../relay/listen-error.ts";
+import { PortAdvisor } from "../../../relay/port-advisor.ts";
+import { systemClock } from "../../../relay/ports.ts";
 import type { Report } from "../../../relay/report.ts";
 import { Session } from "../../../relay/session.ts";
-import { parseTarget, type Target, TargetError } from "../../../relay/target.ts";
 import { SignatureError } from "../../../webhooks/index.ts";
 import type { Context } from "../../context.ts";
-import { EXIT_CODES, type ExitCode, InterruptedError, NotSignedInError, UsageError, UserError } from "../../errors.ts";
+import { InterruptedError, SilentExit } from "../../errors.ts";
+import { ChildCommand, type ChildEnd } from "./child-command.ts";
+import { canControl, Controls, KEYS_HELP } from "./controls.ts";
+import { writeEnvFile } from "./env-file.ts";
+import { explainListenError } from "./explain.ts";
+import { readForwardingOptions } from "./forwarding-options.ts";
 import type { ListenFlags } from "./index.ts";
+import { accessPlatform } from "./platform-access.ts";
 import { createListenPrinter } from "./printer.ts";
-import { writeReadyFile } from "./ready-file.ts";
+import { removeReadyFile, writeReadyFile } from "./ready-file.ts";
+import { Recorder } from "./recorder.ts";
+import { Screen, streamSink } from "./screen.ts";
+import { fetchSessionSecret } from "./session-secret.ts";
+import { openStartPosition } from "./start-position.ts";
+import { usageOf } from "./usage-of.ts";
 
-/** Listens until Ctrl-C, or until the platform refuses for good. */
-export async function runListen(flags: ListenFlags, context: Context): Promise<void> {
-  const { output } = context;
-  if (context.globals.live) {
-    throw new UsageError("Listening works in the sandbox only", { hint: "Leave out --live." });
+/** Listens until Ctrl-C, until the command that runs meanwhile has ended, or until the platform refuses for good. */
+export async function runListen(flags: ListenFlags, command: readonly string[], context: Context): Promise<void> {
+  const { output, signal } = context;
+  const platform = await accessPlatform(context);
+  if (flags.printSecret) {
+    const secret = await fetchSessionSecret(platform, signal);
+    return output.line(output.json ? JSON.stringify({ secret }) : secret);
   }
-  const target = flags.forwardTo === undefined ? undefined : targetOf(flags.forwardTo);
-  for (const warning of target?.warnings ?? []) output.warn(warning);
-  const headers = usage(() => parseForwardHeaders(flags.header), ForwardHeaderError, "--header");
-  const connection = await context.connection();
-  const { baseUrl } = connection;
-  const credential = context.credentialsOf(connection);
-  const print = flags.printSecret ? () => {} : createListenPrinter(context, target?.url);
+  const { receivers, options, chaos } = readForwardingOptions(flags, context);
+  const { target } = receivers;
+  if (target?.origin === platform.baseUrl.origin)
+    output.warn("--forward-to is the platform itself, not your application.");
+  if (flags.readyFile !== undefined) await removeReadyFile(flags.readyFile);
 
-  const session = usage(
+  const events = flags.events?.split(",").map((name) => name.trim());
+  const position = openStartPosition({ context, identity: platform.identity, events, receivers });
+  const recorder = flags.record === undefined ? undefined : new Recorder(flags.record, (error) => fail(error));
+  const screen = command.length === 0 && canControl(context) ? new Screen(context) : undefined;
+  const sink =
+    screen ??
+    (command.length === 0 ? streamSink(context.stdout, output.styles) : streamSink(context.stderr, output.noteStyles));
+  const controls = screen && new Controls(context, screen, () => session);
+  const ending = controls === undefined ? "Ctrl-C ends" : KEYS_HELP;
+  const print = createListenPrinter(context, sink, { ...receivers, chaos, ending });
+  const except = platform.baseUrl.port === "" ? [] : [Number(platform.baseUrl.port)];
+  const advisor = new PortAdvisor({ clock: systemClock, except, report: print });
+
+  const session = usageOf(
     () =>
       new Session({
-        baseUrl: parseBaseUrl(baseUrl.value, { insecure: context.globals.insecure }),
-        authorization: () => bearer(credential),
-        device: hostname(),
-        events: flags.events?.split(",").map((name) => name.trim()),
-        after: flags.printSecret ? "now" : flags.since,
-        target: flags.printSecret ? undefined : target?.url,
-        headers,
+        ...platform,
+        ...options,
+        events,
+        after: flags.since === "last" ? position.start() : flags.since,
         secret: flags.secret,
-        skipVerify: flags.skipVerify,
-        timeoutMs: flags.timeout,
-        concurrency: flags.concurrency,
-        // Without a connection there is nothing to print, and a script should not hang.
-        maxDowntimeMs: flags.printSecret ? 10_000 : undefined,
+        maxDowntimeMs: flags.maxDowntime === undefined ? undefined : flags.maxDowntime * 1000,
+        passed: (cursor) => position.moved(cursor),
         report: (report) => {
           print(report);
-          if (report.event === "ready") onReady(report);
+          advisor.notice(report);
+          controls?.notice(report);
+          if (report.event === "received") recorder?.add({ ...report, at: context.now() });
+          if (report.event === "ready") onReady(report).catch(fail);
         },
       }),
     SignatureError,
     "--secret",
   );
-  const onReady = (ready: Extract<Report, { event: "ready" }>) => {
-    if (flags.printSecret) {
-      output.line(output.json ? JSON.stringify({ secret: ready.secret }) : ready.secret);
-      void session.stop();
-    } else if (flags.readyFile !== undefined) {
-      writeReadyFile(flags.readyFile, { secret: flags.secret ?? ready.secret, forwardTo: target?.url });
-    }
+
+  let failure: { error: unknown } | undefined;
+  let child: ChildCommand | undefined;
+  let childEnd: ChildEnd | undefined;
+  const fail = (error: unknown) => {
+    failure ??= { error };
+    child?.kill("SIGTERM");
+    void session.stop();
   };
-
-  const stop = () => void session.stop();
-  context.signal.addEventListener("abort", stop, { once: true });
-  session.start();
-  const { error } = await session.ended;
-  if (error !== undefined) throw explain(error);
-  if (context.signal.aborted && !(context.signal.reason instanceof InterruptedError)) throw context.signal.reason;
-}
-
-/** Each connection asks anew: an access token ends long before a session does. */
-async function bearer(credential: string | CredentialSource): Promise<string> {
-  try {
-    return `Bearer ${typeof credential === "string" ? credential : await credential.current()}`;
-  } catch (error) {
-    // No later connection would get past it.
-    if (error instanceof NotSignedInError) throw new ListenError("unauthorized", error.message);
-    throw error;
-  }
-}
-
-function targetOf(text: string): Target {
-  return usage(() => parseTarget(text), TargetError, "--forward-to");
-}
-
-/** Turns a mistake in a flag's value into a usage error that names the flag. */
-function usage<Value>(make: () => Value, expected: new (...args: never[]) => Error, flag: string): Value {
-  try {
-    return make();
-  } catch (error) {
-    if (error instanceof expected) throw new UsageError(`${flag}: ${error.message}`, { cause: error });
-    throw error;
-  }
-}
-
-const EXIT_BY_CODE: Partial<Record<ListenError["code"], ExitCode>> = {
-  unauthorized: EXIT_CODES.notSignedIn,
-  forbidden: EXIT_CODES.notAllowed,
-  downtime: EXIT_CODES.unreachable,
-};
-
-function explain(error: ListenError): UserError {
-  const hints: Partial<Record<ListenError["code"], string>> = {
-    unauthorized: "Sign in again: service login",
-    downtime: "Is the platform running? Start one: service serve",
+  const onReady = async (ready: Extract<Report, { event: "ready" }>) => {
+    const secret = flags.secret ?? ready.secret;
+    if (flags.writeEnv !== undefined) await writeEnvFile(flags.writeEnv, secret);
+    if (flags.readyFile !== undefined) await writeReadyFile(flags.readyFile, { secret, forwardTo: target });
+    if (command.length === 0 || signal.aborted) return;
+    child = new ChildCommand(command, secret, context);
+    childEnd = await child.ended;
+    await session.stop();
   };
-  const { problem } = error;
-  return new UserError(problem?.detail ?? error.message, {
-    code: problem?.code ?? error.code,
-    exitCode: EXIT_BY_CODE[error.code] ?? EXIT_CODES.failed,
-    hint: hints[error.code] ?? (problem === undefined ? undefined : `Request id: ${problem.request_id}`),
-    cause: error,
-  });
+  // A command that runs gets the signal itself, and ends in its own time.
+  const onAbort = () => {
+    if (child === undefined) void session.stop();
+  };
+  signal.addEventListener("abort", onAbort, { once: true });
+  controls?.start();
+  try {
+    session.start();
+    const { error } = await session.ended;
+    if (error !== undefined) fail(explainListenError(error));
+    await child?.ended;
+  } finally {
+    controls?.stop();
+    recorder?.close();
+    await position.settled();
+    if (flags.readyFile !== undefined) await removeReadyFile(flags.readyFile);
+  }
+  if (failure !== undefined) throw failure.error;
+  if (childEnd?.error !== undefined) output.warn(childEnd.error.message);
+  if (childEnd !== undefined && childEnd.exitCode !== 0) throw new SilentExit(childEnd.exitCode);
+  const isAsked = signal.reason instanceof InterruptedError && command.length === 0;
+  if (signal.aborted && childEnd === undefined && !isAsked) throw signal.reason;
 }

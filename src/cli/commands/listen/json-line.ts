@@ -1,20 +1,33 @@
 import type { Report } from "../../../relay/report.ts";
+import type { Setup } from "./receivers.ts";
 
 /** A report as a line of `listen --json`: names in snake_case, durations in milliseconds. */
-export function toJsonLine(report: Report, now: number, target: URL | undefined): string {
-  if (report.event !== "received") return JSON.stringify(toRecord(report, now, target));
+export function toJsonLine(report: Report, now: number, setup: Setup): string {
+  if (report.event !== "received") return JSON.stringify(toRecord(report, now, setup));
   // The payload is JSON already, and there may be thousands of these a second.
   const { id, type, body } = report;
   return `{"event":"received","id":"${id}","type":"${type}","payload":${body},"time":"${new Date(now).toISOString()}"}`;
 }
 
-function toRecord(report: Exclude<Report, { event: "received" }>, now: number, target: URL | undefined): object {
+function toRecord(
+  report: Exclude<Report, { event: "received" }>,
+  now: number,
+  { target, routes, chaos }: Setup,
+): object {
   const time = new Date(now).toISOString();
   switch (report.event) {
     case "ready":
-      return { ...report, forward_to: target?.href ?? null, time };
+      return {
+        ...report,
+        forward_to: target?.href ?? null,
+        routes: routes.map(({ subscription, url }) => ({ events: subscription, forward_to: url.href })),
+        chaos,
+        time,
+      };
     case "forwarded": {
-      const { id, type, attempt, status, location, body, failure, hint } = report;
+      const { id, type, attempt, status, location, failure, hint, url, faults, copy } = report;
+      const retry_in_ms = report.retryInMs === undefined ? undefined : round(report.retryInMs);
+      const body = status !== undefined && status >= 400 ? report.reply : undefined;
       const duration_ms = round(report.durationMs);
       const error = failure === undefined ? undefined : { code: failure.code, message: failure.message };
       return {
@@ -24,6 +37,10 @@ function toRecord(report: Exclude<Report, { event: "received" }>, now: number, t
         status: status ?? null,
         duration_ms,
         attempt,
+        url: url.href,
+        retry_in_ms,
+        chaos: faults,
+        copy,
         location,
         error,
         hint,
@@ -41,11 +58,12 @@ function toRecord(report: Exclude<Report, { event: "received" }>, now: number, t
       return { event: "restored", downtime_ms: round(report.downtimeMs), caught_up: report.caughtUp, time };
     case "gap":
     case "duplicate":
+    case "hint":
       return { ...report, time };
     case "summary": {
       const { received, forwarded, failed, duplicates, p50, p99 } = report;
       const timing = { p50_ms: p50 === undefined ? null : round(p50), p99_ms: p99 === undefined ? null : round(p99) };
-      return { event: "summary", received, forwarded, failed, duplicates, ...timing, time };
+      return { event: "summary", received, forwarded, failed, duplicates, ...timing, chaos: report.chaos, time };
     }
   }
 }

@@ -1,0 +1,23 @@
+import type { ListenError } from "../../../relay/listen-error.ts";
+import { EXIT_CODES, type ExitCode, UserError } from "../../errors.ts";
+
+const EXIT_BY_CODE: Partial<Record<ListenError["code"], ExitCode>> = {
+  unauthorized: EXIT_CODES.notSignedIn,
+  forbidden: EXIT_CODES.notAllowed,
+  downtime: EXIT_CODES.unreachable,
+};
+
+/** Why listening ended, with what to do about it. */
+export function explainListenError(error: ListenError): UserError {
+  const hints: Partial<Record<ListenError["code"], string>> = {
+    unauthorized: "Sign in again: service login",
+    downtime: "Is the platform running? Start one: service serve",
+  };
+  const { problem } = error;
+  return new UserError(problem?.detail ?? error.message, {
+    code: problem?.code ?? error.code,
+    exitCode: EXIT_BY_CODE[error.code] ?? EXIT_CODES.failed,
+    hint: hints[error.code] ?? (problem === undefined ? undefined : `Request id: ${problem.request_id}`),
+    cause: error,
+  });
+}

@@ -1,0 +1,154 @@
+import type { ForwardedReport, Report } from "../../../relay/report.ts";
+import { printable } from "../../terminal/printable.ts";
+import type { Styles } from "../../terminal/styles.ts";
+import { formatDuration } from "../../terminal/time.ts";
+import { clockTime, colorStatus } from "../../terminal/traffic.ts";
+import { wrapWords } from "../../terminal/wrap.ts";
+import { fitId, indented, labelled, type Layout, replyLines } from "./layout.ts";
+import type { Setup } from "./receivers.ts";
+import { summaryLines } from "./summary-lines.ts";
+
+export interface LineSurroundings {
+  styles: Styles;
+  layout: Layout;
+  setup: Setup;
+  /** Unix milliseconds. */
+  now: number;
+}
+
+/** A report as a person reads it. */
+export function linesOf(report: Report, surroundings: LineSurroundings): string[] {
+  const { styles, now } = surroundings;
+  switch (report.event) {
+    case "ready":
+      return readyLines(report, surroundings);
+    case "received":
+      return [eventLine("→", "", report, "", surroundings)];
+    case "forwarded":
+      return forwardedLines(report, surroundings);
+    case "lost":
+      return notice(styles.warn("! lost"), `${report.reason.message}; trying again`, surroundings);
+    case "retrying": {
+      const { reason, failures, retryInMs } = report;
+      const text = `${reason.message}; attempt ${failures}, the next in ${formatDuration(retryInMs)}`;
+      return notice(styles.warn("! lost"), text, surroundings);
+    }
+    case "restored": {
+      const caughtUp = report.caughtUp === 1 ? "1 event" : `${report.caughtUp} events`;
+      const text = `after ${formatDuration(report.downtimeMs)}; caught up on ${caughtUp}`;
+      return notice(styles.good("✓ back"), text, surroundings);
+    }
+    case "gap": {
+      const text = `events behind ${report.from} are no longer kept; going on at ${report.to}`;
+      return notice(styles.bad("! gap "), text, surroundings);
+    }
+    case "duplicate":
+      return [`${styles.dim(clockTime(now))} ${styles.dim(`= ${report.type} came again and was dropped`)}`];
+    case "hint":
+      return indented(report.message, surroundings.layout).map((line, i) => (i === 0 ? hinted(line, styles) : line));
+    case "summary":
+      return summaryLines(report, styles, surroundings.layout);
+  }
+}
+
+function readyLines(ready: Extract<Report, { event: "ready" }>, surroundings: LineSurroundings): string[] {
+  const { styles, layout } = surroundings;
+  const { target, routes, chaos, ending } = surroundings.setup;
+  const nowhere = "nowhere: events are printed (--forward-to sends them on)";
+  const lines = [
+    `${styles.good("✓")} ${styles.strong("Ready.")} Listening to ${styles.strong(ready.environment)} of ${ready.account}`,
+    ...labelled("events", ready.subscriptions.join(", "), layout),
+    ...routes.flatMap(({ subscription, url }) => labelled("route", `${subscription} → ${url.href}`, layout)),
+    ...labelled(routes.length === 0 ? "forward" : "the rest", target?.href ?? nowhere, layout),
+    ...labelled("secret", ready.secret, layout),
+    ...(chaos === undefined ? [] : labelled("chaos", chaos, layout)),
+  ];
+  if (ready.others > 0) {
+    const who = ready.others === 1 ? "One other session listens" : `${ready.others} other sessions listen`;
+    const [first = "", ...rest] = labelled("warning", `${who} too; each gets every event`, layout);
+    lines.push(first.replace("warning", styles.warn("warning")), ...rest);
+  }
+  const endings = layout.width === undefined ? [ending] : wrapWords(ending, layout.width - 3);
+  return [...lines, ...endings.map((line) => styles.dim(`  ${line}`)), ""];
+}
+
+function forwardedLines(report: ForwardedReport, surroundings: LineSurroundings): string[] {
+  const { styles, layout } = surroundings;
+  const { status, failure, hint, reply, retryInMs } = report;
+  const isForgery = report.copy === "badsig" || report.copy === "stale";
+  const lines = [
+    eventLine("←", statusOf(report, layout.narrow), report, formatDuration(report.durationMs), surroundings),
+  ];
+  if (failure !== undefined) lines.push(...indented(failure.message, layout));
+  if (status !== undefined && status >= 400 && !isForgery) {
+    lines.push(...replyLines(reply, layout).map((line) => styles.dim(line)));
+  }
+  if (isForgery && status !== undefined && status < 300) {
+    const what = report.copy === "badsig" ? "a wrong signature" : "an old timestamp";
+    const words = indented(`accepted a delivery with ${what}, which must be refused`, layout);
+    lines.push(...words.map((line) => styles.bad(line)));
+  }
+  if (hint !== undefined) {
+    const [first = "", ...rest] = indented(`hint ${hint}`, layout);
+    lines.push(first.replace("hint", styles.accent("hint")), ...rest);
+  }
+  if (retryInMs !== undefined) lines.push(...indented(`trying again in ${formatDuration(retryInMs)}`, layout));
+  return lines;
+}
+
+function statusOf({ status, failure }: ForwardedReport, narrow: boolean): string {
+  if (status !== undefined) return String(status);
+  return narrow ? "err" : (failure?.code ?? "failed");
+}
+
+/** Time, status coloured by class, type, duration, id, and what is special about it. */
+function eventLine(
+  arrow: string,
+  status: string,
+  event: { id: string; type: string } & Partial<Pick<ForwardedReport, "attempt" | "copy" | "faults">>,
+  timing: string,
+  { styles, layout, now }: Pick<LineSurroundings, "styles" | "layout" | "now">,
+): string {
+  const code = Number(status);
+  const colored = status === "" ? "" : Number.isNaN(code) ? styles.bad(status) : colorStatus(code, styles);
+  const gap = " ".repeat(Math.max(layout.status - status.length, status === "" ? 0 : 1));
+  const type = printable(event.type).padEnd(layout.type);
+  const line = [
+    styles.dim(clockTime(now)) + (layout.narrow ? "" : " "),
+    `${styles.dim(arrow)} ${colored}${gap}${type} ${timing.padStart(layout.timing)}`,
+    styles.dim(fitId(event.id, layout)),
+  ].join(" ");
+  const tags = tagsOf(event);
+  if (tags === "") return line;
+  const isTight = layout.width !== undefined && layout.width < 110;
+  return isTight ? `${line}\n${layout.indent}${styles.warn(tags)}` : `${line} ${styles.warn(tags)}`;
+}
+
+const COPY_TAGS = {
+  duplicate: "sent twice",
+  badsig: "wrong signature",
+  stale: "old timestamp",
+  resent: "resent by hand",
+} as const;
+
+function tagsOf({
+  attempt = 1,
+  copy,
+  faults = [],
+}: Partial<Pick<ForwardedReport, "attempt" | "copy" | "faults">>): string {
+  if (copy !== undefined) return COPY_TAGS[copy];
+  const own = attempt > 1 ? [`attempt ${attempt}`] : [];
+  return [...own, ...faults].join(", ");
+}
+
+function notice(label: string, text: string, { styles, layout, now }: LineSurroundings): string[] {
+  const [first = "", ...rest] = indented(text, layout);
+  const time = styles.dim(clockTime(now)) + (layout.narrow ? "" : " ");
+  if (layout.narrow) return [`${time} ${label}`, first, ...rest];
+  return [`${time} ${label}  ${first.trimStart()}`, ...rest];
+}
+
+function hinted(line: string, styles: Styles): string {
+  const text = line.trimStart();
+  return `${line.slice(0, line.length - text.length)}${styles.accent("hint")} ${text}`;
+}

@@ -1,0 +1,52 @@
+import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS, typesOfSubscription } from "../../../contract/event-types.ts";
+import { nearest } from "../../../contract/nearest.ts";
+import type { Route } from "../../../relay/router.ts";
+import { parseTarget, type Target, TargetError } from "../../../relay/target.ts";
+import { UsageError } from "../../errors.ts";
+import { usageOf } from "./usage-of.ts";
+
+/** Where events go. */
+export interface Receivers {
+  /** Takes what no route does. */
+  target: URL | undefined;
+  routes: readonly Route[];
+}
+
+/** What the ready message tells besides what the platform says. */
+export interface Setup extends Receivers {
+  /** The faults that are put in, as they can be given again. */
+  chaos?: string | undefined;
+  /** What can be done at the keyboard, or how it ends. */
+  ending: string;
+}
+
+/** Reads `--forward-to` and every `--route`; the warnings are for the user. Throws UsageError. */
+export function readReceivers(
+  forwardTo: string | undefined,
+  routes: readonly string[],
+): Receivers & { warnings: string[] } {
+  const targets: Target[] = [];
+  const read = (text: string, flag: string): URL => {
+    const target = usageOf(() => parseTarget(text), TargetError, flag);
+    targets.push(target);
+    return target.url;
+  };
+  const target = forwardTo === undefined ? undefined : read(forwardTo, "--forward-to");
+  const parsed = routes.map((text) => {
+    const at = text.indexOf("=");
+    if (at < 1)
+      throw new UsageError(`--route: "${text}" is not events=target, such as 'order.*=localhost:3000/orders'`);
+    const subscription = text.slice(0, at).trim();
+    assertSubscription(subscription);
+    return { subscription, url: read(text.slice(at + 1), "--route") };
+  });
+  return { target, routes: parsed, warnings: [...new Set(targets.flatMap(({ warnings }) => warnings))] };
+}
+
+function assertSubscription(name: string): void {
+  if (typesOfSubscription(name).length > 0) return;
+  const guesses = nearest(name, [...EVENT_TYPES, ...SUBSCRIPTION_WILDCARDS]);
+  throw new UsageError(`--route: there is no event type "${name}"`, {
+    hint: guesses.length === 0 ? "See them all: service trigger --list" : `Did you mean ${guesses.join(", ")}?`,
+  });
+}

@@ -1,0 +1,62 @@
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+import { parseRecordedEvent, type RecordedEvent, RecordingError } from "../../../relay/recording.ts";
+import { replay } from "../../../relay/replay.ts";
+import { SignatureError } from "../../../webhooks/index.ts";
+import type { Context } from "../../context.ts";
+import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../errors.ts";
+import { readForwardingOptions } from "./forwarding-options.ts";
+import type { ReplayFlags } from "./index.ts";
+import { accessPlatform } from "./platform-access.ts";
+import { createListenPrinter } from "./printer.ts";
+import { streamSink } from "./screen.ts";
+import { fetchSessionSecret } from "./session-secret.ts";
+
+/** Sends a recording again; exit 1 where a receiver did not take all of it. Only a missing `--secret` needs the platform. */
+export async function runReplay(file: string, flags: ReplayFlags, context: Context): Promise<void> {
+  const { output, signal } = context;
+  const { receivers, options, chaos } = readForwardingOptions(flags, context);
+  if (receivers.target === undefined && receivers.routes.length === 0) {
+    throw new UsageError("Where to? Give --forward-to", {
+      hint: `For example: service listen replay ${file} --forward-to 3000`,
+    });
+  }
+  const secret = flags.secret ?? (await fetchSessionSecret(await accessPlatform(context), signal));
+  const report = createListenPrinter(context, streamSink(context.stdout, output.styles), {
+    ...receivers,
+    chaos,
+    ending: "Ctrl-C ends",
+  });
+  try {
+    const summary = await replay(readRecording(file, context), {
+      ...options,
+      secret,
+      speed: flags.speed,
+      signal,
+      report,
+    });
+    if (signal.aborted) throw signal.reason;
+    if (summary.failed > 0) throw new SilentExit(EXIT_CODES.failed);
+  } catch (error) {
+    if (error instanceof SignatureError) throw new UsageError(`--secret: ${error.message}`, { cause: error });
+    if (error instanceof RecordingError) throw new UserError(`${file}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+async function* readRecording(file: string, { stdin }: Pick<Context, "stdin">): AsyncGenerator<RecordedEvent> {
+  const input = file === "-" ? stdin : createReadStream(file);
+  let number = 0;
+  try {
+    for await (const line of createInterface({ input })) {
+      number += 1;
+      if (line.trim() !== "") yield parseRecordedEvent(line, number);
+    }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (typeof code !== "string" || !/^E[A-Z]+$/.test(code)) throw error;
+    throw new UserError(`${file} cannot be read: ${code === "ENOENT" ? "there is no such file" : code}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,44 @@
+import type { Context } from "../../context.ts";
+import { LastPosition } from "./last-position.ts";
+import type { Receivers } from "./receivers.ts";
+
+export interface StartPosition {
+  /** What `--since last` means: the id behind which the same listener ended, or `now` where it never ran. */
+  start(): string;
+  /** Takes note of a place; it is on disk a moment later. */
+  moved(cursor: string): void;
+  /** Resolves once the last place is on disk. */
+  settled(): Promise<void>;
+}
+
+export interface StartPositionOptions {
+  context: Context;
+  /** Platform and credential. */
+  identity: readonly string[];
+  events: readonly string[] | undefined;
+  receivers: Receivers;
+}
+
+/** Keeps the place of this listener: the same platform, credential, subscriptions and receivers. */
+export function openStartPosition({ context, identity, events = [], receivers }: StartPositionOptions): StartPosition {
+  const { output } = context;
+  const routes = receivers.routes.map(({ subscription, url }) => `${subscription}=${url.href}`);
+  const own = [...identity, events.toSorted().join(","), receivers.target?.href ?? "", ...routes];
+  const position = new LastPosition({
+    directory: () => context.settingsDirectory,
+    identity: own,
+    now: () => context.now(),
+    onFailure: (error) =>
+      output.warn(`The position cannot be kept, so --since last will not know it: ${error.message}`),
+  });
+  return {
+    start() {
+      const cursor = position.read();
+      if (cursor !== undefined) return cursor;
+      output.warn("This listener has not run before, so there is nothing to catch up on: it starts now.");
+      return "now";
+    },
+    moved: (cursor) => position.moved(cursor),
+    settled: () => position.settled(),
+  };
+}

@@ -1,0 +1,179 @@
+import { describe, expect, it } from "vitest";
+import { parseChaosSettings } from "../../src/relay/chaos-settings.ts";
+import type { ForwardedReport } from "../../src/relay/report.ts";
+import { type SignatureError, verifySignature } from "../../src/webhooks/index.ts";
+import { FakeClock } from "./support/fake-clock.ts";
+import { FakePlatform, SESSION_SECRET } from "./support/fake-platform.ts";
+import { openSession } from "./support/open-session.ts";
+import { type Answer, type ReceivedRequest, startReceiver } from "./support/receivers.ts";
+
+const idOf = ({ headers }: ReceivedRequest): string => String(headers["service-event-id"]);
+
+const attemptOf = ({ headers }: ReceivedRequest): string => String(headers["service-delivery-attempt"]);
+
+/** Takes what the specification lets it take. */
+const verifying: Answer = (reply, request) => reply.writeHead(refusalOf(request) === undefined ? 200 : 400).end();
+
+function refusalOf({ headers, body }: ReceivedRequest): string | undefined {
+  try {
+    verifySignature({ payload: body, header: String(headers["service-signature"]), secrets: SESSION_SECRET });
+    return undefined;
+  } catch (error) {
+    return (error as SignatureError).code;
+  }
+}
+
+/** Sends so many events through chaos, one forward at a time, and lets time pass until all is done. */
+async function disturb(
+  chaos: string,
+  count: number,
+  isDone: (forwards: readonly ForwardedReport[]) => boolean,
+  answer: Answer = verifying,
+) {
+  const platform = await FakePlatform.start();
+  const clock = new FakeClock();
+  const receiver = await startReceiver(answer);
+  const settings = parseChaosSettings(chaos, () => 1);
+  const { reports, session } = openSession(platform, {
+    target: receiver.url,
+    chaos: settings,
+    concurrency: 1,
+    clock,
+  });
+  await reports.wait("ready");
+  for (let i = 0; i < count; i += 1) {
+    platform.append();
+    await reports.wait("received", i + 1);
+  }
+  while (!isDone(reports.of("forwarded"))) {
+    clock.advance(100);
+    await new Promise(setImmediate);
+  }
+  const { summary } = await session.stop();
+  return { receiver, reports, summary, sent: platform.log.map(({ id }) => id) };
+}
+
+const own = (forwards: readonly ForwardedReport[]) => forwards.filter(({ copy }) => copy === undefined);
+
+describe("chaos", () => {
+  it("does the same to the same events with the same seed, and something else with another", async () => {
+    const faults = "duplicate=0.3,reorder=0.3,drop=0.2,badsig=0.2,stale=0.2";
+    const run = async (seed: number) => {
+      const { reports, sent } = await disturb(`${faults},seed=${seed}`, 40, (told) => own(told).length === 40);
+      const number = (id: string) => sent.indexOf(id);
+      const told = reports
+        .of("forwarded")
+        .filter(({ copy }) => copy !== "duplicate")
+        .map(({ id, copy, faults }) => `${number(id)} ${copy ?? ""} ${faults?.join()}`);
+      return told.sort();
+    };
+    const first = await run(7);
+    expect(await run(7)).toEqual(first);
+    expect(await run(8)).not.toEqual(first);
+  });
+
+  it("sends duplicates, and delivers every event once besides", async () => {
+    const { receiver, summary, sent } = await disturb("duplicate=1,seed=3", 10, ({ length }) => length === 20);
+    for (const id of sent) {
+      const requests = receiver.requests.filter((request) => idOf(request) === id);
+      expect(requests.map(attemptOf).sort()).toEqual(["1", "2"]);
+    }
+    expect(summary).toMatchObject({ received: 10, forwarded: 10, failed: 0 });
+    expect(summary.chaos).toEqual({
+      seed: 3,
+      faults: { duplicate: { sent: 10, accepted: 10, refused: 0, failed: 0, right: 10 } },
+    });
+  });
+
+  it("changes the order", async () => {
+    const { receiver, sent } = await disturb("reorder=0.5,seed=5", 20, ({ length }) => length === 20);
+    const order = receiver.requests.map(idOf);
+    expect(order).not.toEqual(sent);
+    expect([...order].sort()).toEqual([...sent].sort());
+  });
+
+  it("loses deliveries and delivers them later, as a second attempt", async () => {
+    const { receiver, summary } = await disturb("drop=1,seed=1", 3, ({ length }) => length === 3);
+    expect(receiver.requests.map(attemptOf)).toEqual(["2", "2", "2"]);
+    expect(summary.chaos?.faults.drop).toMatchObject({ sent: 3, right: 3 });
+  });
+
+  it("delays within its bounds", async () => {
+    const platform = await FakePlatform.start();
+    const clock = new FakeClock();
+    const receiver = await startReceiver();
+    const chaos = parseChaosSettings("delay=1-3s,seed=2", () => 1);
+    const { reports } = openSession(platform, { target: receiver.url, chaos, clock });
+    await reports.wait("ready");
+    for (let i = 0; i < 20; i += 1) platform.append();
+    await reports.wait("received", 20);
+    const waits = clock.waiting.filter((wait) => wait >= 1_000 && wait <= 3_000);
+    expect(waits).toHaveLength(20);
+    expect(Math.max(...waits) - Math.min(...waits)).toBeGreaterThan(1_000);
+    clock.advance(999);
+    expect(receiver.requests).toEqual([]);
+    clock.advance(2_001);
+    await receiver.received(20);
+  });
+
+  it("precedes events with forgeries that a correct receiver refuses", async () => {
+    const { receiver, reports, summary } = await disturb("badsig=1,stale=1,seed=1", 5, ({ length }) => length === 15);
+    const refusals = receiver.requests.map(refusalOf);
+    expect(refusals.filter((code) => code === undefined)).toHaveLength(5);
+    expect(new Set(refusals)).toEqual(new Set([undefined, "signature_mismatch", "timestamp_too_old"]));
+    expect(summary).toMatchObject({ forwarded: 5, failed: 0 });
+    expect(summary.chaos?.faults).toEqual({
+      badsig: { sent: 5, accepted: 0, refused: 5, failed: 0, right: 5 },
+      stale: { sent: 5, accepted: 0, refused: 5, failed: 0, right: 5 },
+    });
+    expect(reports.of("forwarded").every(({ hint }) => hint === undefined)).toBe(true);
+  });
+
+  it("tells of a receiver that takes forgeries", async () => {
+    const { summary } = await disturb(
+      "badsig=1,stale=1,seed=1",
+      5,
+      ({ length }) => length === 15,
+      (reply) => reply.end(),
+    );
+    expect(summary.chaos?.faults).toMatchObject({
+      badsig: { sent: 5, accepted: 5, refused: 0, right: 0 },
+      stale: { sent: 5, accepted: 5, refused: 0, right: 0 },
+    });
+  });
+
+  it("holds events back until a burst is full, or 2 s have passed", async () => {
+    const platform = await FakePlatform.start();
+    const clock = new FakeClock();
+    const receiver = await startReceiver(() => {});
+    const chaos = parseChaosSettings("burst=20,seed=1", () => 1);
+    const { reports } = openSession(platform, { target: receiver.url, chaos, clock });
+    await reports.wait("ready");
+    for (let i = 0; i < 19; i += 1) platform.append();
+    await reports.wait("received", 19);
+    await platform.session.roundTrip();
+    expect(receiver.requests).toEqual([]);
+    platform.append();
+    await receiver.received(20);
+    platform.append();
+    await reports.wait("received", 21);
+    clock.advance(1_999);
+    expect(receiver.requests).toHaveLength(20);
+    clock.advance(1);
+  });
+
+  it("forgets what it holds back when the session stops, unacknowledged", async () => {
+    const platform = await FakePlatform.start();
+    const clock = new FakeClock();
+    const receiver = await startReceiver();
+    const chaos = parseChaosSettings("burst=20,delay=5s,seed=1", () => 1);
+    const { reports, session } = openSession(platform, { target: receiver.url, chaos, clock });
+    await reports.wait("ready");
+    platform.append();
+    await reports.wait("received");
+    await session.stop();
+    expect(clock.waiting).toEqual([]);
+    expect(platform.acknowledgements).toEqual([]);
+    expect(receiver.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,235 @@
+import type { ServerResponse } from "node:http";
+import { describe, expect, it } from "vitest";
+import { FakeClock } from "./support/fake-clock.ts";
+import { FakePlatform } from "./support/fake-platform.ts";
+import { openSession } from "./support/open-session.ts";
+import { type ReceivedRequest, startReceiver } from "./support/receivers.ts";
+
+/** An event about an object. */
+function about(platform: FakePlatform, object: string, type = "order.completed") {
+  const body = JSON.stringify({ type, data: { object: { id: object } }, n: platform.log.length });
+  return platform.append(type, body);
+}
+
+const idOf = ({ headers }: ReceivedRequest): string => String(headers["service-event-id"]);
+const attemptOf = ({ headers }: ReceivedRequest): string => String(headers["service-delivery-attempt"]);
+
+describe("routes", () => {
+  it("send an event to the first that covers its type, and the rest to the target", async () => {
+    const platform = await FakePlatform.start();
+    const [orders, created, rest] = [await startReceiver(), await startReceiver(), await startReceiver()];
+    const { reports } = openSession(platform, {
+      target: rest.url,
+      routes: [
+        { subscription: "order.*", url: orders.url },
+        { subscription: "customer.created", url: created.url },
+      ],
+    });
+    await reports.wait("ready");
+    const types = ["order.completed", "customer.created", "customer.deleted", "payment.failed", "order.created"];
+    for (const type of types) platform.append(type);
+    await reports.wait("forwarded", types.length);
+    const typesAt = ({ requests }: typeof orders) =>
+      requests.map(({ body }) => (JSON.parse(body.toString()) as { type: string }).type).sort();
+    expect(typesAt(orders)).toEqual(["order.completed", "order.created"]);
+    expect(typesAt(created)).toEqual(["customer.created"]);
+    expect(typesAt(rest)).toEqual(["customer.deleted", "payment.failed"]);
+  });
+
+  it("leave what none covers unforwarded, but acknowledged", async () => {
+    const platform = await FakePlatform.start();
+    const orders = await startReceiver();
+    const { reports, session } = openSession(platform, { routes: [{ subscription: "order.*", url: orders.url }] });
+    await reports.wait("ready");
+    const { id } = platform.append("customer.created");
+    await platform.until(() => platform.acknowledged(id).length === 1);
+    expect(platform.acknowledged(id)).toEqual([{ frame: "ack", seq: 1, duration_ms: 0 }]);
+    expect((await session.stop()).summary).toMatchObject({ received: 1, forwarded: 0, failed: 0 });
+  });
+});
+
+describe("ordered", () => {
+  it("forwards one event of an object at a time, in order, and objects beside each other", async () => {
+    const platform = await FakePlatform.start();
+    const held = new Map<string, ServerResponse>();
+    const receiver = await startReceiver((reply, request) => held.set(idOf(request), reply));
+    const { reports } = openSession(platform, { target: receiver.url, ordered: true });
+    await reports.wait("ready");
+    const [a1, a2, b1, a3, b2] = ["a", "a", "b", "a", "b"].map((object) => about(platform, object));
+    await reports.wait("received", 5);
+    const end = async (event: { id: string }, count: number) => {
+      held.get(event.id)!.end();
+      await receiver.received(count);
+    };
+    await receiver.received(2);
+    expect(receiver.requests.map(idOf).sort()).toEqual([a1!.id, b1!.id].sort());
+    await end(a1!, 3);
+    await end(a2!, 4);
+    await end(b1!, 5);
+    expect(receiver.requests.slice(2).map(idOf)).toEqual([a2!.id, a3!.id, b2!.id]);
+    held.get(a3!.id)!.end();
+    held.get(b2!.id)!.end();
+    await reports.wait("forwarded", 5);
+  });
+
+  it("lets no event overtake one of its object that waits for another attempt", async () => {
+    const platform = await FakePlatform.start();
+    const clock = new FakeClock();
+    const receiver = await startReceiver((reply, request) => {
+      const isFirst = receiver.requests.filter((other) => idOf(other) === idOf(request)).length === 1;
+      reply.writeHead(isFirst && idOf(request) === platform.log[0]!.id ? 500 : 200).end();
+    });
+    const { reports } = openSession(platform, { target: receiver.url, ordered: true, retries: 1, clock });
+    await reports.wait("ready");
+    const [a1, a2, b1] = ["a", "a", "b"].map((object) => about(platform, object));
+    await reports.wait("forwarded", 2);
+    expect(receiver.requests.map(idOf).sort()).toEqual([a1!.id, b1!.id].sort());
+    clock.advance(2_000);
+    await reports.wait("forwarded", 4);
+    expect(receiver.requests.slice(2).map(idOf)).toEqual([a1!.id, a2!.id]);
+  });
+
+  it("takes events that are about nothing as they come", async () => {
+    const platform = await FakePlatform.start();
+    const receiver = await startReceiver();
+    const { reports } = openSession(platform, { target: receiver.url, ordered: true });
+    await reports.wait("ready");
+    for (const body of ["not JSON", "null", '{"data":null}', '{"data":{"object":{"id":7}}}'])
+      platform.append("a.b", body);
+    await reports.wait("forwarded", 4);
+    expect(receiver.requests).toHaveLength(4);
+  });
+});
+
+describe("retries", () => {
+  it("follow a failure after 1 s, 2 s …, and only the last outcome is acknowledged", async () => {
+    const platform = await FakePlatform.start();
+    const clock = new FakeClock();
+    const statuses = [500, 503, 201];
+    const receiver = await startReceiver((reply) => reply.writeHead(statuses.shift()!).end());
+    const { reports, session } = openSession(platform, { target: receiver.url, retries: 3, clock, random: () => 0.5 });
+    await reports.wait("ready");
+    const { id } = platform.append();
+    expect(await reports.wait("forwarded")).toMatchObject({ status: 500, attempt: 1, retryInMs: 1_000 });
+    clock.advance(999);
+    expect(receiver.requests).toHaveLength(1);
+    clock.advance(1);
+    expect(await reports.wait("forwarded", 2)).toMatchObject({ status: 503, attempt: 2, retryInMs: 2_000 });
+    expect(platform.acknowledgements).toEqual([]);
+    clock.advance(2_000);
+    const last = await reports.wait("forwarded", 3);
+    expect(last).toMatchObject({ status: 201, attempt: 3 });
+    expect(last.retryInMs).toBeUndefined();
+    clock.advance(2);
+    await platform.until(() => platform.acknowledged(id).length === 1);
+    expect(receiver.requests.map(attemptOf)).toEqual(["1", "2", "3"]);
+    expect((await session.stop()).summary).toMatchObject({ received: 1, forwarded: 1, failed: 0 });
+  });
+
+  it("end after as many as were asked for", async () => {
+    const platform = await FakePlatform.start();
+    const clock = new FakeClock();
+    const receiver = await startReceiver((reply) => reply.writeHead(500).end());
+    const { reports, session } = openSession(platform, { target: receiver.url, retries: 1, clock });
+    await reports.wait("ready");
+    const { id } = platform.append();
+    await reports.wait("forwarded");
+    clock.advance(2_000);
+    await reports.wait("forwarded", 2);
+    clock.advance(2);
+    await platform.until(() => platform.acknowledged(id).length === 1);
+    expect(platform.acknowledged(id)).toMatchObject([{ status_code: 500 }]);
+    expect((await session.stop()).summary).toMatchObject({ failed: 1 });
+  });
+
+  it("leave their slot to others while they wait", async () => {
+    const platform = await FakePlatform.start();
+    const receiver = await startReceiver((reply, request) =>
+      reply.writeHead(idOf(request) === platform.log[0]!.id ? 500 : 200).end(),
+    );
+    const options = { target: receiver.url, retries: 1, concurrency: 1, clock: new FakeClock() };
+    const { reports } = openSession(platform, options);
+    await reports.wait("ready");
+    platform.append();
+    platform.append();
+    await reports.wait("forwarded", 2);
+    expect(receiver.requests.map(attemptOf)).toEqual(["1", "1"]);
+  });
+
+  it("that a stop cuts short count as failed, and come again in the next session", async () => {
+    const platform = await FakePlatform.start();
+    const clock = new FakeClock();
+    const receiver = await startReceiver((reply) => reply.writeHead(500).end());
+    const passed: string[] = [];
+    const { reports, session } = openSession(platform, {
+      target: receiver.url,
+      retries: 5,
+      clock,
+      passed: (cursor) => passed.push(cursor),
+    });
+    const { cursor } = await reports.wait("ready");
+    platform.append();
+    await reports.wait("forwarded");
+    expect((await session.stop()).summary).toMatchObject({ received: 1, forwarded: 0, failed: 1 });
+    expect(platform.acknowledgements).toEqual([]);
+    expect(passed).toEqual([cursor]);
+    expect(clock.waiting).toEqual([]);
+  });
+});
+
+describe("the place behind which a later session goes on", () => {
+  it("is behind everything that was acknowledged before a stop", async () => {
+    const platform = await FakePlatform.start();
+    const receiver = await startReceiver();
+    const passed: string[] = [];
+    const { reports, session } = openSession(platform, {
+      target: receiver.url,
+      passed: (cursor) => passed.push(cursor),
+    });
+    await reports.wait("ready");
+    for (let i = 0; i < 20; i += 1) platform.append();
+    await reports.wait("forwarded", 20);
+    await session.stop();
+    expect(passed.at(-1)).toBe(platform.log.at(-1)!.id);
+  });
+});
+
+describe("a pause", () => {
+  it("starts nothing until it ends", async () => {
+    const platform = await FakePlatform.start();
+    const receiver = await startReceiver();
+    const { reports, session } = openSession(platform, { target: receiver.url });
+    await reports.wait("ready");
+    session.pause();
+    platform.append();
+    platform.append();
+    await reports.wait("received", 2);
+    await platform.session.roundTrip();
+    expect(receiver.requests).toEqual([]);
+    session.resume();
+    await reports.wait("forwarded", 2);
+  });
+});
+
+describe("an event that is sent again by hand", () => {
+  it("goes beside its own delivery: neither counted nor acknowledged", async () => {
+    const platform = await FakePlatform.start();
+    const receiver = await startReceiver();
+    const { reports, session } = openSession(platform, { target: receiver.url });
+    await reports.wait("ready");
+    const event = platform.append();
+    await reports.wait("forwarded");
+    expect(session.resend(event)).toBe(true);
+    expect(await reports.wait("forwarded", 2)).toMatchObject({ id: event.id, copy: "resent", attempt: 2 });
+    expect((await session.stop()).summary).toMatchObject({ received: 1, forwarded: 1 });
+    expect(platform.acknowledged(event.id)).toHaveLength(1);
+    expect(session.resend(event)).toBe(false);
+  });
+
+  it("goes nowhere without a receiver", async () => {
+    const platform = await FakePlatform.start();
+    const { reports, session } = openSession(platform);
+    await reports.wait("ready");
+    expect(session.resend(platform.append())).toBe(false);
+  });
+});

@@ -30,6 +30,7 @@ const LAZY = {
   demo: "src/cli/commands/demo/run.ts",
   login: "src/cli/commands/login/run.ts",
   "check-receiver": "src/cli/commands/webhooks/check/run.ts",
+  "read-fixture": "src/cli/commands/trigger/fixture/read.ts",
   "scan-keys": "src/cli/commands/keys/scan/run.ts",
   "refresh-session": "src/cli/session/refresh.ts",
   "revoke-sessions": "src/cli/session/revoke.ts",

@@ -7,6 +7,9 @@ import { UserError } from "../../errors.ts";
 import { printable } from "../../terminal/printable.ts";
 import { formatSpan } from "../../terminal/time.ts";
 
+/** What has to be known of an event to find its deliveries. */
+export type TriggeredEvent = Pick<Event, "id">;
+
 const FIRST_WAIT_MILLISECONDS = 100;
 const LONGEST_WAIT_MILLISECONDS = 2000;
 const STYLES = { succeeded: "good", failed: "bad", pending: "warn" } as const;
@@ -16,7 +19,7 @@ const STYLES = { succeeded: "good", failed: "bad", pending: "warn" } as const;
  * where one failed, or had not ended after so many seconds.
  */
 export async function reportDeliveries(
-  events: readonly Event[],
+  events: readonly TriggeredEvent[],
   client: Client,
   timeout: number,
   context: Context,
@@ -47,7 +50,7 @@ export async function reportDeliveries(
 
 /** Looks again and again, at the deadline for the last time. */
 async function awaitDeliveries(
-  events: readonly Event[],
+  events: readonly TriggeredEvent[],
   client: Client,
   deadline: number,
   context: Context,
@@ -69,7 +72,7 @@ async function awaitDeliveries(
   return ended;
 }
 
-async function deliveriesOf(event: Event, client: Client): Promise<Delivery[]> {
+async function deliveriesOf(event: TriggeredEvent, client: Client): Promise<Delivery[]> {
   const deliveries: Delivery[] = [];
   const list = listItems<Delivery>(client, "/v1/deliveries", { query: { event: event.id } });
   for await (const delivery of list) deliveries.push(delivery);

@@ -4,9 +4,10 @@ import type { Event } from "../../../contract/schemas/event.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
 import type { Pair } from "../../options.ts";
-import { printable } from "../../terminal/printable.ts";
 import { formatDuration } from "../../terminal/time.ts";
-import { reportDeliveries } from "./deliveries.ts";
+import { callLine } from "./call-line.ts";
+import { Cleanup } from "./cleanup.ts";
+import { reportDeliveries, type TriggeredEvent } from "./deliveries.ts";
 import { type Call, findEvent, perform } from "./perform.ts";
 import { planSteps } from "./plan.ts";
 import type { Step } from "./recipes.ts";
@@ -14,8 +15,12 @@ import type { Step } from "./recipes.ts";
 export interface TriggerFlags {
   override: Pair[];
   data?: string;
+  /** A file of calls that are made in place of a type's own. */
+  fixture?: string;
   count: number;
+  /** A second. */
   rate?: number;
+  cleanup?: true;
   wait?: true;
   /** Seconds. */
   timeout: number;
@@ -23,24 +28,54 @@ export interface TriggerFlags {
 
 const MOST_AT_ONCE = 8;
 
-/** Makes an event happen, once or many times. */
-export async function runTrigger(type: EventType, flags: TriggerFlags, context: Context): Promise<void> {
+/** Makes an event happen, once or many times; without a type, the calls of a fixture. */
+export async function runTrigger(type: EventType | undefined, flags: TriggerFlags, context: Context): Promise<void> {
   if (context.globals.live) {
     throw new UsageError("Events are triggered in the sandbox only", { hint: "Leave out --live." });
   }
-  const data = flags.data === undefined ? undefined : await readObject(flags.data, context);
-  const steps = planSteps(type, flags.override, data);
+  const cleanup = new Cleanup();
+  const work = await prepare(type, flags, cleanup, context);
   const client = await context.client();
-  const events =
-    flags.count === 1
-      ? [await triggerOnce(type, steps, client, context)]
-      : await triggerMany(type, steps, flags, client, context);
-  if (flags.wait) await reportDeliveries(events, client, flags.timeout, context);
+  try {
+    const events = await work(client);
+    if (flags.wait) await reportDeliveries(events, client, flags.timeout, context);
+  } finally {
+    // After Ctrl-C nothing more is sent.
+    if (flags.cleanup && !context.signal.aborted) await cleanup.run(client, context);
+  }
 }
 
-async function triggerOnce(type: EventType, steps: readonly Step[], client: Client, context: Context): Promise<Event> {
+/** Reads and checks all that is needed before anything is sent. */
+async function prepare(
+  type: EventType | undefined,
+  flags: TriggerFlags,
+  cleanup: Cleanup,
+  context: Context,
+): Promise<(client: Client) => Promise<TriggeredEvent[]>> {
+  if (type === undefined) {
+    const { readFixture } = await import("./fixture/read.ts");
+    const { runFixture } = await import("./fixture/run.ts");
+    const calls = await readFixture(flags.fixture!, context);
+    return (client) => runFixture(calls, { client, cleanup, wanted: flags.wait === true, context });
+  }
+  const data = flags.data === undefined ? undefined : await readObject(flags.data, context);
+  const steps = planSteps(type, flags.override, data);
+  return async (client) =>
+    flags.count === 1
+      ? [await triggerOnce(type, steps, cleanup, client, context)]
+      : await triggerMany(type, steps, flags, cleanup, client, context);
+}
+
+async function triggerOnce(
+  type: EventType,
+  steps: readonly Step[],
+  cleanup: Cleanup,
+  client: Client,
+  context: Context,
+): Promise<Event> {
   const { output } = context;
   const onCall = (call: Call): void => {
+    cleanup.note(call);
     if (!output.json && !output.quiet) output.line(callLine(call, context));
   };
   const outcome = await perform(client, steps, { unique: uniqueName(context), onCall, now: () => context.now() });
@@ -58,6 +93,7 @@ async function triggerMany(
   type: EventType,
   steps: readonly Step[],
   { count, rate, wait }: TriggerFlags,
+  cleanup: Cleanup,
   client: Client,
   context: Context,
 ): Promise<Event[]> {
@@ -74,7 +110,7 @@ async function triggerMany(
       if (rate !== undefined) await context.sleep(Math.max(0, started + (mine * 1000) / rate - context.now()));
       const outcome = await perform(client, steps, {
         unique: uniqueName(context),
-        onCall: () => {},
+        onCall: (call) => cleanup.note(call),
         now: () => context.now(),
       });
       const event = wanted ? await findEvent(client, type, outcome) : undefined;
@@ -108,18 +144,6 @@ async function readObject(name: string, context: Context): Promise<Record<string
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   throw new UserError(`--data: ${name} does not hold a JSON object`);
-}
-
-function callLine({ method, path, status, id, milliseconds }: Call, { output }: Context): string {
-  if (!output.terminal) return [method, path, status, printable(id)].join("\t");
-  const { styles } = output;
-  const made = path.includes(id) ? [] : [styles.accent(printable(id))];
-  return [
-    styles.good(String(status)),
-    `${styles.strong(method)} ${path}`,
-    ...made,
-    styles.dim(formatDuration(milliseconds)),
-  ].join("  ");
 }
 
 function uniqueName(context: Context): string {

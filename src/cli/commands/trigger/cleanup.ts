@@ -1,0 +1,76 @@
+import { ApiError } from "../../../client/errors.ts";
+import type { ApiRequest, Client } from "../../../client/http.ts";
+import { apiPath } from "../../../client/path.ts";
+import { type IdKind, kindOfId } from "../../../contract/ids.ts";
+import type { Context } from "../../context.ts";
+import { callLine } from "./call-line.ts";
+import type { Call } from "./perform.ts";
+
+/** How what was made is removed, where the API can. */
+const REMOVALS: Partial<Record<IdKind, (id: string) => ApiRequest>> = {
+  customer: (id) => ({ method: "DELETE", path: apiPath`/v1/customers/${id}` }),
+  webhook_endpoint: (id) => ({ method: "DELETE", path: apiPath`/v1/webhook_endpoints/${id}` }),
+  oauth_app: (id) => ({ method: "DELETE", path: apiPath`/v1/oauth_apps/${id}` }),
+  api_key: (id) => ({ method: "POST", path: apiPath`/v1/api_keys/${id}/revoke`, body: {} }),
+};
+
+/** Ids named in a message; more are counted. */
+const NAMED = 3;
+
+/** Remembers what calls make, and removes it again. */
+export class Cleanup {
+  readonly #made = new Set<string>();
+
+  /** Told of every call that succeeded. */
+  note({ method, status, id }: Call): void {
+    if (method === "POST" && status === 201) this.#made.add(id);
+    if (method === "DELETE") this.#made.delete(id);
+  }
+
+  /** Removes what can be removed, the newest first, and says what stays. */
+  async run(client: Client, context: Context): Promise<void> {
+    const { output } = context;
+    // A line for each of a thousand would bury the rest; a few need no bar.
+    const areFew = this.#made.size <= NAMED;
+    const bar = output.progress(areFew ? 0 : this.#made.size, "cleaned up");
+    const stays: string[] = [];
+    let removed = 0;
+    for (const id of [...this.#made].reverse()) {
+      const removal = REMOVALS[kindOfId(id) ?? "event"]?.(id);
+      if (removal === undefined) {
+        stays.push(id);
+      } else {
+        const started = context.now();
+        const status = await remove(client, removal);
+        removed += 1;
+        if (areFew && !output.json && !output.quiet) {
+          const { method, path } = removal;
+          output.line(callLine({ method, path, status, id, milliseconds: context.now() - started }, context));
+        }
+      }
+      bar.advance();
+    }
+    bar.end();
+    if (removed > 0) output.success(`Removed ${removed} of ${this.#made.size} objects that were made`);
+    if (stays.length > 0)
+      output.warn(
+        `${stayInWords(stays.reverse())}: the API has no way to remove ${stays.length === 1 ? "it" : "them"}.`,
+      );
+  }
+}
+
+/** Another call may have removed it already. */
+async function remove(client: Client, removal: ApiRequest): Promise<number> {
+  try {
+    return (await client.request(removal)).status;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return error.status;
+    throw error;
+  }
+}
+
+function stayInWords(ids: readonly string[]): string {
+  const named = ids.slice(0, NAMED).join(", ");
+  const more = ids.length > NAMED ? ` and ${ids.length - NAMED} more` : "";
+  return `${named}${more} ${ids.length === 1 ? "stays" : "stay"}`;
+}

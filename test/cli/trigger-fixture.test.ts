@@ -1,0 +1,227 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { apiOf } from "../support/api.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { type CliOptions, type CliResult, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { runInTerminal } from "../support/terminal.ts";
+
+let platform: RunningPlatform;
+beforeAll(async () => {
+  platform = await startPlatform();
+});
+afterAll(() => platform.stop());
+
+const trigger = (args: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
+  runCli(["trigger", ...args], { ...options, env: { ...platform.env, ...options.env } });
+
+const fixture = (input: string, ...args: string[]): Promise<CliResult> =>
+  trigger(["--fixture", "-", ...args], { input });
+
+const SHOP = `
+# A customer who orders and pays.
+- name: ada
+  method: POST
+  path: /v1/customers
+  body: { email: "ada.\${unique}@example.com", metadata: { plan: pro } }
+- name: order
+  method: POST
+  path: /v1/orders
+  body:
+    amount: 1999
+    currency: EUR
+    customer: \${ada.id}
+    metadata: { note: "\${ada.metadata.plan} of \${ada.email}, \$\${ada.id}" }
+- method: POST
+  path: /v1/orders/\${order.id}/complete
+- name: payment
+  method: POST
+  path: /v1/payments
+  body: { amount: "\${order.amount}", currency: "\${order.currency}", order: "\${order.id}" }
+- method: GET
+  path: /v1/payments/\${payment.id}
+`;
+
+interface CallResult {
+  name: string | null;
+  status: number;
+  reply: Record<string, unknown>;
+}
+
+describe("service trigger --fixture", () => {
+  it("makes the calls of a YAML file in turn, with references between them", async () => {
+    const { exitCode, stdout, stderr } = await fixture(SHOP, "--json");
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    const [ada, order, completed, payment, read] = JSON.parse(stdout) as CallResult[];
+    expect(ada).toMatchObject({ name: "ada", method: "POST", path: "/v1/customers", status: 201 });
+    expect(order!.reply).toMatchObject({
+      amount: 1999,
+      customer: ada!.reply["id"],
+      metadata: { note: `pro of ${String(ada!.reply["email"])}, \${ada.id}` },
+    });
+    expect(completed).toMatchObject({ name: null, status: 200, reply: { status: "completed" } });
+    expect(payment!.reply).toMatchObject({ amount: 1999, currency: "EUR", order: order!.reply["id"] });
+    expect(read!.reply).toEqual(payment!.reply);
+  });
+
+  it("takes the same as JSON from a file, and runs it again: ${unique} is fresh", async () => {
+    const file = join(makeConfigDir(), "customer.json");
+    const body = { email: "${unique}@example.com" };
+    writeFileSync(file, JSON.stringify([{ name: "a", method: "POST", path: "/v1/customers", body }]));
+    for (let run = 0; run < 2; run++) {
+      const { exitCode, stdout } = await trigger(["--fixture", file]);
+      expect(exitCode).toBe(0);
+      expect(stdout).toMatch(/^POST\t\/v1\/customers\t201\tcus_\w{22}\n$/);
+    }
+  });
+
+  it("prints the ids of what it made with --quiet", async () => {
+    expect((await fixture(SHOP, "-q")).stdout).toMatch(/^cus_\w+\nord_\w+\npay_\w+\n$/);
+  });
+
+  it("finds every mistake before anything is sent", async () => {
+    const wrong = `
+- name: ada
+  method: POST
+  path: /v1/customers
+  body: { email: "before.\${unique}@example.com" }
+- metod: POST
+  path: customers
+- name: ada
+  method: GET
+  path: /v1/orders/\${adda.id}
+  body: { a: 1 }
+- name: unique
+  method: POST
+  path: /v1/orders
+  body: [1]
+- method: POST
+  path: /v1/orders/\${ada}/\${later.id}
+- 5
+`;
+    const before = await apiOf(platform.baseUrl, platform.sandboxKey)("GET", "/v1/customers?limit=1");
+    const { exitCode, stdout, stderr } = await fixture(wrong);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr.trimEnd().split("\n")).toEqual([
+      "Error: --fixture: - has 11 mistakes, and nothing was sent",
+      'call 2: "metod" is no part of a call; did you mean method?',
+      "call 2: method is none of GET, POST, PATCH, DELETE",
+      "call 2: path is no path of the API, such as /v1/orders",
+      'call 3: "ada" is the name of an earlier call',
+      "call 3: GET takes no body",
+      "call 3: ${adda.id} refers to no earlier call; did you mean ada?",
+      'call 4: "unique" stands for something fresh in each run and cannot be a name',
+      "call 4: body is not an object",
+      "call 5: ${ada} names no field: write ${ada.id}",
+      "call 5: ${later.id} refers to no earlier call",
+      "call 6: it is not an object with method, path and body",
+    ]);
+    expect((await apiOf(platform.baseUrl, platform.sandboxKey)("GET", "/v1/customers?limit=1")).body).toEqual(
+      before.body,
+    );
+  });
+
+  it.each([
+    ['[{"method": "POST", ', /is neither JSON nor YAML: .*\nLine 2, column 1\.|Line 1, column \d+\./],
+    ["- a: 1\n  a: 2\n", /neither JSON nor YAML: Map keys must be unique\nLine 2, column 3\./],
+    ["{}", /it is not a list of calls/],
+    ["[]", /it holds no calls/],
+    ["", /it is not a list of calls/],
+  ])("says what is wrong with %j", async (input, message) => {
+    const result = await fixture(input);
+    expect(result).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(result.stderr).toMatch(message);
+  });
+
+  it("says which call failed, and still cleans up", async () => {
+    const { exitCode, stdout, stderr } = await fixture(
+      `${SHOP}- name: twice\n  method: POST\n  path: /v1/orders/\${order.id}/complete\n`,
+      "--cleanup",
+    );
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^Warning: Call 6 of 6 \(twice\) failed: POST \/v1\/orders\/ord_\w+\/complete\n/);
+    expect(stderr).toContain("409 invalid_transition");
+    expect(stdout).toMatch(/\nDELETE\t\/v1\/customers\/cus_\w+\t200\tcus_\w+\n$/);
+  });
+
+  it("says so where a reply lacks what is referred to", async () => {
+    const { exitCode, stderr } = await fixture(
+      "- {name: o, method: POST, path: /v1/orders, body: {amount: 1, currency: EUR}}\n- {method: GET, path: '/v1/customers/${o.customer}'}",
+    );
+    expect(exitCode).toBe(1);
+    expect(stderr).toBe(
+      'Error: Call 2 of 2: the reply to "o" has no customer\nIt may be null: look at the calls before it.\n',
+    );
+  });
+
+  it("waits with --wait for the deliveries of all that it caused", async () => {
+    let secret = "";
+    const receiver = await startReceiver(() => secret);
+    const api = apiOf(platform.baseUrl, platform.sandboxKey);
+    const endpoint = await api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
+    secret = endpoint.body.secret;
+    const { exitCode, stdout } = await fixture(SHOP, "--wait");
+    expect(exitCode).toBe(0);
+    expect(stdout.match(/^DELIVERY\tdlv_\w+\tsucceeded\twe_/gm)).toHaveLength(4);
+    expect(receiver.events.map(({ type }) => type).sort()).toEqual([
+      "customer.created",
+      "order.completed",
+      "order.created",
+      "payment.created",
+    ]);
+    await api("DELETE", `/v1/webhook_endpoints/${endpoint.body.id}`);
+    await receiver.close();
+  });
+
+  it.each([
+    [["order.completed"], "An event type and --fixture exclude each other"],
+    [["--count", "2"], "cannot be used with option '--count"],
+    [["--live"], "Events are triggered in the sandbox only"],
+  ])("refuses %j beside it", async (args, message) => {
+    const result = await trigger(["--fixture", "-", ...args], { input: SHOP });
+    expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(message) });
+  });
+});
+
+describe("service trigger --cleanup", () => {
+  it("removes what was made, and says what stays", async () => {
+    const { exitCode, stdout, stderr } = await trigger(["customer.updated", "--cleanup"]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    const id = /cus_\w+/.exec(stdout)![0];
+    expect(stdout.trimEnd().split("\n").at(-1)).toBe(`DELETE\t/v1/customers/${id}\t200\t${id}`);
+    expect((await apiOf(platform.baseUrl, platform.sandboxKey)("GET", `/v1/customers/${id}`)).status).toBe(404);
+
+    const orders = await trigger(["order.created", "--count", "5", "--cleanup"]);
+    expect(orders.exitCode).toBe(0);
+    expect(orders.stderr).toMatch(
+      /^Warning: (ord_\w+, ){2}ord_\w+ and 2 more stay: the API has no way to remove them\.\n$/,
+    );
+  });
+
+  it("removes nothing twice", async () => {
+    const { exitCode, stdout } = await trigger(["customer.deleted", "--cleanup"]);
+    expect(exitCode).toBe(0);
+    expect(stdout.match(/^DELETE/gm)).toHaveLength(1);
+  });
+
+  it("shows a bar while it removes many", async () => {
+    const session = runInTerminal(["trigger", "customer.created", "--count", "6", "--cleanup"], { env: platform.env });
+    await session.waitFor("6/6 cleaned up");
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toContain("✓ Removed 6 of 6 objects that were made");
+  });
+});
+
+describe("service trigger --rate", () => {
+  it.each(["500", "500/s", "30000/m"])("takes %s", async (rate) => {
+    const { exitCode, stdout } = await trigger(["order.created", "--count", "3", "--rate", rate, "-q"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^(evt_\w+\n){3}$/);
+  });
+
+  it.each(["0", "50/h", "fast", "-1/s"])("refuses %s", async (rate) => {
+    const result = await trigger(["order.created", "--rate", rate]);
+    expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("It is a rate such as 50/s") });
+  });
+});

@@ -32,7 +32,7 @@ const SHOP = `
     amount: 1999
     currency: EUR
     customer: \${ada.id}
-    metadata: { note: "\${ada.metadata.plan} of \${ada.email}, \$\${ada.id}" }
+    metadata: { note: "\${ada.metadata.plan} of \${ada.email}, $\${ada.id}" }
 - method: POST
   path: /v1/orders/\${order.id}/complete
 - name: payment

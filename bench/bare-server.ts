@@ -34,14 +34,15 @@ function rowOf(sql: string): object | undefined {
 }
 
 const nothing: Transaction = {
+  dialect: "sqlite",
   get: (async (sql: string) => rowOf(sql)) as Transaction["get"],
   all: async () => [],
   run: async () => 1,
   wake: () => {},
+  claim: async () => true,
 };
 const database: Database = {
   ...nothing,
-  dialect: "sqlite",
   write: (unit) => unit(nothing),
   onWake: () => () => {},
   close: async () => {},

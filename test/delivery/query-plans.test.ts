@@ -34,6 +34,7 @@ async function explain(sql: string, parameters: Parameters<Database["all"]>[1] =
 
 /** Asks for the plan instead of running the statement. */
 const explained: Transaction = {
+  dialect: "sqlite",
   get: async (sql, parameters) => {
     await explain(sql, parameters);
     return undefined;
@@ -47,6 +48,7 @@ const explained: Transaction = {
     return 1;
   },
   wake: () => {},
+  claim: async () => true,
 };
 
 const lease = { token: "t", until: 1 };
@@ -77,7 +79,7 @@ const logs = (filters: Partial<RequestLogFilters>) =>
 const statements: [string, () => Promise<unknown>][] = [
   ["finding the endpoints that deliveries wait for", () => queue.queueHeads(explained)],
   ["finding an endpoint's first delivery", () => queue.firstDue(explained, "we")],
-  ["claiming", () => queue.leaseDue(explained, "sqlite", { endpointId: "we", dueAt: 1, limit: 5 }, lease)],
+  ["claiming", () => queue.leaseDue(explained, { endpointId: "we", dueAt: 1, limit: 5 }, lease)],
   ["ending what waited", () => queue.leaseEnded(explained, { environment: 1, id: "we" }, "dlv", 1, 5, lease)],
   ["recording", () => queue.recordOutcomes(explained, [outcome])],
   ["finding lapsed leases", () => queue.hasLapsedLease(explained, 1, "o")],

@@ -1,5 +1,5 @@
 import { lowestIdAt } from "../../contract/ids.ts";
-import type { Database, Transaction } from "../storage/database.ts";
+import type { Transaction } from "../storage/database.ts";
 import { type Lease, leaseDue, leaseEnded, type QueuedDelivery } from "../storage/delivery-queue.ts";
 import { findEnvironment } from "../storage/environments.ts";
 import { disabledWithWaiting, type DeliveryTarget, findTarget } from "../storage/webhook-endpoints.ts";
@@ -26,7 +26,6 @@ export interface Claim {
 }
 
 export interface Claimant {
-  dialect: Database["dialect"];
   opener: SecretOpener;
   lease: Lease;
 }
@@ -50,13 +49,13 @@ const NOTHING: Claim = { jobs: [], abandoned: [], full: false, lastDue: 0 };
 /** Claims an endpoint's deliveries that are due at a time of its environment. */
 export async function claimAt(
   tx: Transaction,
-  { dialect, opener, lease }: Claimant,
+  { opener, lease }: Claimant,
   target: DeliveryTarget,
   realNow: number,
   now: number,
   limit: number,
 ): Promise<Claim> {
-  const rows = await leaseDue(tx, dialect, { endpointId: target.id, dueAt: now, limit }, lease);
+  const rows = await leaseDue(tx, { endpointId: target.id, dueAt: now, limit }, lease);
   if (rows.length === 0) return NOTHING;
   const destination = {
     endpointId: target.id,
@@ -83,14 +82,14 @@ function hasEnded(delivery: QueuedDelivery, now: number): boolean {
 
 async function abandonDeleted(
   tx: Transaction,
-  { dialect, lease }: Claimant,
+  { lease }: Claimant,
   endpoint: { environment: number; id: string },
   realNow: number,
   limit: number,
 ): Promise<Claim> {
   const { clock_offset: offset } = await findEnvironment(tx, endpoint.environment);
   const request = { endpointId: endpoint.id, dueAt: Number.MAX_SAFE_INTEGER, limit };
-  const rows = await leaseDue(tx, dialect, request, lease);
+  const rows = await leaseDue(tx, request, lease);
   const at = realNow + offset;
   const abandoned = rows.map((delivery) => abandon(delivery, endpoint.id, lease.token, at, DELETED));
   return { jobs: [], abandoned, full: rows.length === limit, lastDue: realNow };

@@ -152,7 +152,7 @@ export class TestClockAdvancer {
   }
 
   private async claim(tx: Transaction, environment: number, time: number, lease: { token: string; until: number }) {
-    const claimant = { dialect: this.services.database.dialect, opener: this.opener, lease };
+    const claimant = { opener: this.opener, lease };
     const jobs: Job[] = [];
     const abandoned: Finished[] = [];
     for (const { id } of await enabledEndpoints(tx, environment)) {

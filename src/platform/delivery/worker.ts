@@ -179,14 +179,13 @@ export class DeliveryWorker {
   }
 
   private async claim(tx: Transaction, free: number): Promise<{ jobs: Job[]; abandoned: Finished[] }> {
-    const { database, clock } = this.services;
+    const { clock } = this.services;
     const jobs: Job[] = [];
     const abandoned: Finished[] = [];
     if (this.stopped !== undefined) return { jobs, abandoned };
     const now = clock.now();
     const token = `${this.owner}.${(this.claims += 1)}`;
     const claimant = {
-      dialect: database.dialect,
       opener: this.opener,
       lease: { token, until: now + LEASE_MILLISECONDS },
     };

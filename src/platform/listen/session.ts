@@ -9,6 +9,8 @@ import type { AckRecorder } from "./acks.ts";
 
 /** The most events read from the log at once. */
 const READ_MOST = 128;
+/** After how long the log is read again where some of it could not be read yet. */
+const HELD_BACK_MILLISECONDS = 20;
 
 export interface SessionSettings {
   environment: number;
@@ -34,6 +36,7 @@ export class ListenSession {
   private sent = 0;
   private pumping = false;
   private pumpAgain = false;
+  private cancelLater: (() => void) | undefined;
   private heardAt: number;
   private readonly stops: (() => void)[] = [];
 
@@ -71,6 +74,7 @@ export class ListenSession {
   }
 
   private stop(): void {
+    this.cancelLater?.();
     for (const stop of this.stops.splice(0)) stop();
   }
 
@@ -126,11 +130,21 @@ export class ListenSession {
       const room = Math.min(window - this.unacknowledged.size, READ_MOST);
       // Half a window of room, or a read would follow every acknowledgement.
       if (room <= 0 || (room < READ_MOST && room < window / 4 && this.unacknowledged.size > 0)) continue;
-      const events = await readLog(this.services.database, environment, this.position, types, room);
+      const { events, heldBack } = await readLog(this.services.database, environment, this.position, types, room);
       this.send(events);
       if (events.length === room) this.pumpAgain = true;
+      else if (heldBack) this.pumpLater();
     }
     this.pumping = false;
+  }
+
+  private pumpLater(): void {
+    if (this.cancelLater !== undefined) return;
+    const cancel = this.services.clock.after(HELD_BACK_MILLISECONDS, () => {
+      this.cancelLater = undefined;
+      this.pump();
+    });
+    this.cancelLater = cancel;
   }
 
   private send(events: readonly LoggedEvent[]): void {

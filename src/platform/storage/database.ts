@@ -8,6 +8,7 @@ export type SqlValue = string | number | null | Uint8Array;
  * repeat). Rows come back as plain objects by column name.
  */
 export interface Queries {
+  readonly dialect: "sqlite" | "postgres";
   /** The first row, or undefined. */
   get<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row | undefined>;
   /** Every row. */
@@ -19,23 +20,40 @@ export interface Transaction extends Queries {
   run(sql: string, parameters?: readonly SqlValue[]): Promise<number>;
   /** After the commit, wakes whoever waits for this topic (at most once a commit). Nothing is sent on a rollback. */
   wake(topic: Topic): void;
+  /**
+   * True for one transaction at a time, in whatever process, until it ends; the others are told at once. Units of one
+   * process that are written beside each other all get it.
+   */
+  claim(name: string): Promise<boolean>;
+}
+
+/** How a unit stands to others that run at the same time, in this process or another. */
+export interface WriteOptions {
+  /**
+   * - `alone` (the default): the unit sees one state of the database. Where another changed a row first that this one
+   *   changes too, the unit is run again on what is there now: so it may run several times before its changes count.
+   * - `beside`: for a unit that only adds rows and whose reads do not depend on what such units add. It shares its
+   *   commit, and the way to the database, with others of its kind. It may run several times too.
+   * - `latest`: each statement sees what is committed when it begins: for taking rows that others are taking as well.
+   */
+  readonly isolation?: "alone" | "beside" | "latest";
 }
 
 /** What a process may wait for: new events in the log, deliveries that may be due. */
 export type Topic = "events" | "deliveries";
 
-export interface Database extends Queries {
-  readonly dialect: "sqlite" | "postgres";
+export type Unit<Result> = (transaction: Transaction) => Promise<Result>;
 
+export interface Database extends Queries {
   /**
    * Runs a unit in one transaction; resolves with what the unit returned once the commit is durable. A unit that throws
    * is rolled back alone and rejects with its own error; units committed together with it are not touched. A unit awaits
    * its transaction's statements and nothing else: others wait for it.
    *
    * Rejects with StorageUnavailableError where the commit could not be made durable (disk full, database gone): then
-   * nothing of the unit is there.
+   * nothing of the unit is there, unless the error is marked as `uncertain`.
    */
-  write<Result>(unit: (transaction: Transaction) => Promise<Result>): Promise<Result>;
+  write<Result>(unit: Unit<Result>, options?: WriteOptions): Promise<Result>;
 
   /** Calls back after commits that woke the topic, in this process or another. Returns how to stop. May call spuriously. */
   onWake(topic: Topic, callback: () => void): () => void;
@@ -47,12 +65,19 @@ export interface Database extends Queries {
 /** The database cannot take the write (or read) now; the process lives on and recovers when the cause is gone. */
 export class StorageUnavailableError extends Error {
   override name = "StorageUnavailableError";
+  /** True where the connection was lost while the database was committing: the change may be there or not. */
+  readonly uncertain: boolean;
+
+  constructor(message: string, options: ErrorOptions & { uncertain?: boolean } = {}) {
+    super(message, options);
+    this.uncertain = options.uncertain ?? false;
+  }
 }
 
-/** The database cannot be opened, and why: locked by another process, newer schema, not a database, not writable. */
+/** The database cannot be opened, and why: locked by another process, newer schema, not a database, not writable, too old. */
 export class StorageOpenError extends Error {
   override name = "StorageOpenError";
-  readonly code: "locked" | "newer_schema" | "not_a_database" | "not_writable" | "unreachable";
+  readonly code: "locked" | "newer_schema" | "not_a_database" | "not_writable" | "unreachable" | "unsupported";
 
   constructor(code: StorageOpenError["code"], message: string, options?: ErrorOptions) {
     super(message, options);

@@ -1,5 +1,5 @@
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
-import type { Database, Queries, Transaction } from "./database.ts";
+import type { Queries, Transaction } from "./database.ts";
 
 /** The first delivery that waits for an endpoint. */
 export interface QueueHead {
@@ -88,7 +88,6 @@ export async function firstDue(queries: Queries, endpointId: string): Promise<nu
 /** Leases an endpoint's due deliveries to the caller. */
 export async function leaseDue(
   tx: Transaction,
-  dialect: Database["dialect"],
   { endpointId, dueAt, limit }: QueueRequest,
   lease: Lease,
 ): Promise<QueuedDelivery[]> {
@@ -96,7 +95,7 @@ export async function leaseDue(
     `SELECT d.id, d.environment, d.event_id, d.event_type, d.attempt_count, d.first_attempt, d.next_attempt, e.body
      FROM deliveries d JOIN events e ON e.environment = d.environment AND e.id = d.event_id
      WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.lease_until IS NULL AND d.next_attempt <= $2
-     ORDER BY d.next_attempt LIMIT $3 ${dialect === "postgres" ? "FOR UPDATE OF d SKIP LOCKED" : ""}`,
+     ORDER BY d.next_attempt LIMIT $3 ${tx.dialect === "postgres" ? "FOR UPDATE OF d SKIP LOCKED" : ""}`,
     [endpointId, dueAt, limit],
   );
   if (rows.length > 0) await setLease(tx, rows, lease);
@@ -188,11 +187,14 @@ export async function hasLapsedLease(queries: Queries, now: number, owner: strin
   return (await queries.get(`SELECT id FROM deliveries WHERE ${LAPSED} LIMIT 1`, [now, owner])) !== undefined;
 }
 
-/** Puts deliveries whose leases ran out back into the queue, but none of the owner's own. */
+/**
+ * Puts deliveries whose leases ran out back into the queue, but none of the owner's own. What another process has taken
+ * meanwhile is left alone: the condition is looked at once more when its turn has come.
+ */
 export async function releaseLapsed(tx: Transaction, now: number, owner: string, limit: number): Promise<void> {
   await tx.run(
     `UPDATE deliveries SET lease_until = NULL, lease_token = NULL
-     WHERE id IN (SELECT id FROM deliveries WHERE ${LAPSED} LIMIT $3)`,
+     WHERE id IN (SELECT id FROM deliveries WHERE ${LAPSED} LIMIT $3) AND ${LAPSED}`,
     [now, owner, limit],
   );
 }

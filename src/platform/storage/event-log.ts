@@ -29,6 +29,13 @@ interface EventInLog {
 
 type ReplayInLog = Omit<EventInLog, "seq"> & { number: number; replay_id: string; after_seq: number };
 
+/** What can be read of the log now. */
+export interface LogPart {
+  events: LoggedEvent[];
+  /** True where more is there that may not be read yet. */
+  heldBack: boolean;
+}
+
 /** The log behind a place, oldest first, of the given types. */
 export async function readLog(
   queries: Queries,
@@ -36,21 +43,48 @@ export async function readLog(
   behind: LogPlace,
   types: readonly EventType[],
   limit: number,
-): Promise<LoggedEvent[]> {
-  const places = types.map((_, i) => `$${i + 4}`).join(", ");
-  const events = await queries.all<EventInLog>(
-    `SELECT seq, id, type, body FROM events WHERE environment = $1 AND seq > $2 AND type IN (${places})
-     ORDER BY seq LIMIT $3`,
-    [environment, behind.seq, limit, ...types],
+): Promise<LogPart> {
+  const { horizon, held } = await horizonOf(queries, environment);
+  const places = types.map((_, i) => `$${i + 5}`).join(", ");
+  // Asked in one go: of an SQLite file both then see the same state, and below PostgreSQL's horizon nothing changes.
+  const [events, replays] = await Promise.all([
+    queries.all<EventInLog>(
+      `SELECT seq, id, type, body FROM events
+       WHERE environment = $1 AND seq > $2 AND seq < $3 AND type IN (${places}) ORDER BY seq LIMIT $4`,
+      [environment, behind.seq, horizon, limit, ...types],
+    ),
+    queries.all<ReplayInLog>(
+      `SELECT r.number, r.id AS replay_id, r.after_seq, e.id, e.type, e.body
+       FROM replays r JOIN events e ON e.environment = r.environment AND e.id = r.event_id
+       WHERE r.environment = $1 AND r.number > $2 AND r.number < $3 AND r.event_type IN (${places})
+       ORDER BY r.number LIMIT $4`,
+      [environment, behind.replay, horizon, limit, ...types],
+    ),
+  ]);
+  return { events: merge(events, replays, behind).slice(0, limit), heldBack: held === 1 };
+}
+
+/**
+ * Where several processes write, an event may become visible behind one with a higher number. What lies at or above the
+ * horizon is left for later, until every transaction has ended that could still write below it.
+ */
+async function horizonOf(queries: Queries, environment: number): Promise<{ horizon: number; held: number }> {
+  if (queries.dialect === "sqlite") return { horizon: Number.MAX_SAFE_INTEGER, held: 0 };
+  const row = await queries.get<{ horizon: number; held: number }>(
+    `SELECT horizon, CAST(EXISTS (SELECT 1 FROM events WHERE environment = $1 AND seq >= horizon)
+                          OR EXISTS (SELECT 1 FROM replays WHERE environment = $1 AND number >= horizon) AS INTEGER) AS held
+     FROM (SELECT log_horizon() AS horizon) AS now`,
+    [environment],
   );
-  const replays = await queries.all<ReplayInLog>(
-    `SELECT r.number, r.id AS replay_id, r.after_seq, e.id, e.type, e.body
-     FROM replays r JOIN events e ON e.environment = r.environment AND e.id = r.event_id
-     WHERE r.environment = $1 AND r.number > $2 AND r.event_type IN (${places})
-     ORDER BY r.number LIMIT $3`,
-    [environment, behind.replay, limit, ...types],
+  return row!;
+}
+
+/** A number that changes with every event and replay that becomes visible. */
+export async function lastInLog(queries: Queries): Promise<string> {
+  const row = await queries.get<{ seq: number; replay: number }>(
+    `SELECT (SELECT COALESCE(MAX(seq), 0) FROM events) AS seq, (SELECT COALESCE(MAX(number), 0) FROM replays) AS replay`,
   );
-  return merge(events, replays, behind).slice(0, limit);
+  return `${row?.seq} ${row?.replay}`;
 }
 
 function merge(events: readonly EventInLog[], replays: readonly ReplayInLog[], behind: LogPlace): LoggedEvent[] {
@@ -76,15 +110,18 @@ function merge(events: readonly EventInLog[], replays: readonly ReplayInLog[], b
 
 /** Where the log ends, and the id that names that place; no id where the log is empty. */
 export async function endOfLog(queries: Queries, environment: number): Promise<LogPlace & { id: string | undefined }> {
-  const event = await queries.get<{ seq: number; id: string }>(
-    "SELECT seq, id FROM events WHERE environment = $1 ORDER BY seq DESC LIMIT 1",
-    [environment],
-  );
-  const replay = await queries.get<{ number: number; id: string; after_seq: number }>(
-    `SELECT number, id, after_seq FROM replays WHERE environment = $1
-     ORDER BY number DESC LIMIT 1`,
-    [environment],
-  );
+  const { horizon } = await horizonOf(queries, environment);
+  const [event, replay] = await Promise.all([
+    queries.get<{ seq: number; id: string }>(
+      "SELECT seq, id FROM events WHERE environment = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1",
+      [environment, horizon],
+    ),
+    queries.get<{ number: number; id: string; after_seq: number }>(
+      `SELECT number, id, after_seq FROM replays WHERE environment = $1 AND number < $2
+       ORDER BY number DESC LIMIT 1`,
+      [environment, horizon],
+    ),
+  ]);
   const seq = event?.seq ?? 0;
   const isReplayLast = replay !== undefined && replay.after_seq >= seq;
   return { seq, replay: replay?.number ?? 0, id: isReplayLast ? replay.id : event?.id };
@@ -92,6 +129,14 @@ export async function endOfLog(queries: Queries, environment: number): Promise<L
 
 /** The place of an event, or of a replay, by its id. */
 export async function placeInLog(queries: Queries, environment: number, id: string): Promise<LogPlace | undefined> {
+  const place = await exactPlace(queries, environment, id);
+  if (place === undefined) return undefined;
+  // Others may still come before an event that is not readable yet: then it is sent again, behind them.
+  const last = (await horizonOf(queries, environment)).horizon - 1;
+  return { seq: Math.min(place.seq, last), replay: Math.min(place.replay, last) };
+}
+
+async function exactPlace(queries: Queries, environment: number, id: string): Promise<LogPlace | undefined> {
   const event = await queries.get<{ seq: number }>("SELECT seq FROM events WHERE environment = $1 AND id = $2", [
     environment,
     id,
@@ -130,14 +175,20 @@ export async function lastReplayBelow(queries: Queries, environment: number, idB
   return row?.number ?? 0;
 }
 
+/** What stands before a replay: in an SQLite file the last event, in PostgreSQL whatever has a lower number than it. */
+const END: Record<Queries["dialect"], string> = {
+  sqlite: "SELECT NULL AS number, COALESCE(MAX(seq), 0) AS after_seq FROM events WHERE environment = $1",
+  postgres: "SELECT place AS number, place AS after_seq FROM (SELECT log_position() AS place) AS log",
+};
+
 /** Adds a replay at the end of the log. */
 export async function insertReplay(
   tx: Transaction,
   replay: { environment: number; id: string; eventId: string; eventType: EventType },
 ): Promise<void> {
   await tx.run(
-    `INSERT INTO replays (environment, id, event_id, event_type, after_seq)
-     VALUES ($1, $2, $3, $4, (SELECT COALESCE(MAX(seq), 0) FROM events WHERE environment = $1))`,
+    `INSERT INTO replays (number, environment, id, event_id, event_type, after_seq)
+     SELECT number, $1, $2, $3, $4, after_seq FROM (${END[tx.dialect]}) AS log_end`,
     [replay.environment, replay.id, replay.eventId, replay.eventType],
   );
 }

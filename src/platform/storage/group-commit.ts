@@ -1,14 +1,12 @@
 import { clearImmediate, setImmediate } from "node:timers";
 import type { Log } from "../ports.ts";
 import type { Connection } from "./connection.ts";
-import { StorageUnavailableError, type Topic, type Transaction } from "./database.ts";
+import { StorageUnavailableError, type Topic, type Transaction, type Unit } from "./database.ts";
 import { UnitTransaction } from "./unit-transaction.ts";
 
 /** A commit takes at most this many units, and no further one once they ran this many statements: some 10 ms of work. */
 const MOST_UNITS = 256;
 const MOST_STATEMENTS = 2048;
-
-type Unit<Result> = (transaction: Transaction) => Promise<Result>;
 
 interface Waiting {
   readonly unit: Unit<unknown>;

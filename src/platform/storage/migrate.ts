@@ -3,6 +3,7 @@ import { StorageOpenError } from "./database.ts";
 import type { ColumnTypes, Migration } from "./migrations/migration.ts";
 
 const SQLITE_TYPES: ColumnTypes = {
+  dialect: "sqlite",
   sequence: "INTEGER PRIMARY KEY AUTOINCREMENT",
   bytes: "BLOB",
   id: "TEXT",
@@ -11,13 +12,13 @@ const SQLITE_TYPES: ColumnTypes = {
 };
 
 /** A migration that ran, and the version of the program that ran it. */
-interface AppliedMigration {
+export interface AppliedMigration {
   readonly number: number;
   readonly version: string | null;
 }
 
 /** The migrations that a database still lacks. Throws StorageOpenError "newer_schema" where it has one we don't know. */
-function pendingMigrations(
+export function pendingMigrations(
   migrations: readonly Migration[],
   applied: readonly AppliedMigration[],
 ): readonly Migration[] {

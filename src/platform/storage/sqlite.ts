@@ -1,7 +1,7 @@
 import type { Log } from "../ports.ts";
 import { Connection } from "./connection.ts";
 import { locateFile, refuseNetworkFileSystem, secureFile, watchFiles } from "./database-file.ts";
-import { type Database, type SqlValue, StorageUnavailableError, type Topic, type Transaction } from "./database.ts";
+import { type Database, type SqlValue, StorageUnavailableError, type Topic, type Unit } from "./database.ts";
 import { type FileLock, lockFile } from "./file-lock.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { migrateSqlite, refuseForeignDatabase } from "./migrate.ts";
@@ -107,7 +107,7 @@ class SqliteStorage implements Database {
     return this.#reader.all(sql, parameters) as Row[];
   }
 
-  write<Result>(unit: (transaction: Transaction) => Promise<Result>): Promise<Result> {
+  write<Result>(unit: Unit<Result>): Promise<Result> {
     return this.#commits.write(unit);
   }
 

@@ -30,6 +30,12 @@ export function translate(sql: string): Translation {
 /** The values for the `?`s, checked: what one runtime would bend silently, another refuses. */
 export function arrange(translation: Translation, parameters: readonly SqlValue[]): readonly SqlValue[] {
   const { sql, count, order } = translation;
+  assertParameters(sql, count, parameters);
+  return order === undefined ? parameters : order.map((index) => parameters[index] ?? null);
+}
+
+/** Throws TypeError where there are more or fewer than the statement takes, or one that no column holds. */
+export function assertParameters(sql: string, count: number, parameters: readonly SqlValue[]): void {
   if (parameters.length !== count) {
     throw new TypeError(`The statement takes ${count} parameters and was given ${parameters.length}: ${sql}`);
   }
@@ -37,7 +43,6 @@ export function arrange(translation: Translation, parameters: readonly SqlValue[
     const problem = problemOf(parameters[index]);
     if (problem !== undefined) throw new TypeError(`Parameter $${index + 1} is ${problem}: ${sql}`);
   }
-  return order === undefined ? parameters : order.map((index) => parameters[index] ?? null);
 }
 
 function problemOf(value: SqlValue | undefined): string | undefined {

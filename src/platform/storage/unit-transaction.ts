@@ -3,6 +3,7 @@ import { type SqlValue, StorageUnavailableError, type Topic, type Transaction } 
 
 /** What one unit sees of the writer's connection, from its savepoint to its end. */
 export class UnitTransaction implements Transaction {
+  readonly dialect = "sqlite";
   readonly #connection: Connection;
   readonly #topics = new Set<Topic>();
   #ended = false;
@@ -27,6 +28,11 @@ export class UnitTransaction implements Transaction {
 
   wake(topic: Topic): void {
     this.#topics.add(topic);
+  }
+
+  /** Units run one at a time here. */
+  async claim(): Promise<boolean> {
+    return true;
   }
 
   /** From now on its statements are refused: they would run inside another unit, or outside any transaction. */

@@ -25,10 +25,12 @@ function counted(tx: Transaction): Transaction {
     if (statements++ === Number(last)) process.kill(process.pid, "SIGKILL");
   };
   return {
+    dialect: tx.dialect,
     get: (sql, parameters) => (step(), tx.get(sql, parameters)),
     all: (sql, parameters) => (step(), tx.all(sql, parameters)),
     run: (sql, parameters) => (step(), tx.run(sql, parameters)),
     wake: (topic) => tx.wake(topic),
+    claim: (name) => tx.claim(name),
   };
 }
 

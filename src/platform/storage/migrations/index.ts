@@ -2,7 +2,8 @@ import { core } from "./001-core.ts";
 import { delivery } from "./002-delivery.ts";
 import { identity } from "./003-identity.ts";
 import { requestLog } from "./004-request-log.ts";
+import { manyProcesses } from "./005-many-processes.ts";
 import type { Migration } from "./migration.ts";
 
 /** In the order in which they run. A released migration never changes. */
-export const MIGRATIONS: readonly Migration[] = [core, delivery, identity, requestLog];
+export const MIGRATIONS: readonly Migration[] = [core, delivery, identity, requestLog, manyProcesses];

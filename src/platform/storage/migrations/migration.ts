@@ -1,5 +1,8 @@
+import type { Database } from "../database.ts";
+
 /** The column types that the dialects spell differently; everything else is written once. */
 export interface ColumnTypes {
+  readonly dialect: Database["dialect"];
   /** The whole type of a key that counts upwards in insertion order and is never given twice, `PRIMARY KEY` included. */
   readonly sequence: string;
   /** Bytes, read back as Uint8Array. */

@@ -1,0 +1,31 @@
+import type { Log } from "../ports.ts";
+import type { Database } from "./database.ts";
+import { MIGRATIONS } from "./migrations/index.ts";
+import { openSqlite } from "./sqlite.ts";
+
+export interface DatabaseSettings {
+  /** An SQLite file, or the URL of a PostgreSQL database. */
+  database: string;
+  /** This program's version, kept with the migrations that it ran. */
+  version: string;
+  log: Log;
+  /** The most connections to PostgreSQL. */
+  connections?: number | undefined;
+  /** The longest that a statement may take there, in milliseconds. */
+  statementMilliseconds?: number | undefined;
+  /** A file of certificates that PostgreSQL's may be signed by. */
+  authorities?: string | undefined;
+}
+
+/** True where the text is the URL of a PostgreSQL database, not a file's path. */
+export function isPostgresUrl(text: string): boolean {
+  return /^postgres(ql)?:\/\//.test(text);
+}
+
+/** Opens what the text names. Throws StorageOpenError. */
+export async function openDatabase(settings: DatabaseSettings): Promise<Database> {
+  const { database, version, log } = settings;
+  if (!isPostgresUrl(database)) return openSqlite({ file: database, migrations: MIGRATIONS, version, log });
+  const { openPostgres } = await import("./postgres/open.ts");
+  return openPostgres({ ...settings, url: database, migrations: MIGRATIONS });
+}

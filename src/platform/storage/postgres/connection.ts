@@ -1,0 +1,150 @@
+import { Client, type ClientConfig, type CustomTypesConfig, types } from "pg";
+import { type SqlValue, StorageUnavailableError } from "../database.ts";
+import { assertParameters, translate } from "../statements.ts";
+import { asUnavailable, endsConnection } from "./errors.ts";
+
+/** Texts beyond these are sent whole each time: a list of varying length must not fill the server's memory. */
+const MOST_STATEMENTS = 500;
+const NO_PARAMETERS: readonly SqlValue[] = [];
+const INT8 = 20;
+const NUMERIC = 1700;
+
+type Row = Record<string, unknown>;
+
+export interface Answer {
+  readonly rows: Row[];
+  /** How many rows a statement changed. */
+  readonly changed: number;
+  readonly command: string;
+}
+
+/** How many parameters each text takes, and the name it is prepared under. */
+const prepared = new Map<string, { name: string | undefined; count: number }>();
+
+function prepare(sql: string): { name: string | undefined; count: number } {
+  const known = prepared.get(sql);
+  if (known !== undefined) return known;
+  const { count } = translate(sql);
+  if (prepared.size >= MOST_STATEMENTS) return { name: undefined, count };
+  const statement = { name: `s${prepared.size}`, count };
+  prepared.set(sql, statement);
+  return statement;
+}
+
+/** The port's values: numbers within ±2^53, never text for a number. */
+const VALUES: CustomTypesConfig = {
+  getTypeParser: ((oid: number, format: "text" | "binary") => {
+    if (oid === INT8) return readInteger;
+    return oid === NUMERIC ? Number : types.getTypeParser(oid, format);
+  }) as CustomTypesConfig["getTypeParser"],
+};
+
+function readInteger(text: string): number {
+  const value = Number(text);
+  if (Number.isSafeInteger(value)) return value;
+  throw new RangeError(`${text} is not a number within ±2^53.`);
+}
+
+/**
+ * One connection, on which statements are sent without waiting for the answers to earlier ones; the server answers them
+ * in turn. Trouble with server or network is thrown as StorageUnavailableError.
+ */
+export class PostgresConnection {
+  /** Rejects when the connection is lost; never resolves. */
+  readonly lost: Promise<never>;
+  readonly #client: Client;
+  #open = true;
+  #inFlight = 0;
+  /** When the oldest unanswered statement became that. */
+  #waitingSince = 0;
+  readonly #now: () => number;
+
+  private constructor(client: Client, now: () => number, onEnd: () => void) {
+    this.#client = client;
+    this.#now = now;
+    this.lost = new Promise((_, reject) => {
+      const end = (error: Error | undefined) => {
+        if (!this.#open) return;
+        this.#open = false;
+        reject(asUnavailable(error ?? new StorageUnavailableError("Storage is unavailable: the connection was lost.")));
+        onEnd();
+      };
+      client.on("error", end);
+      client.on("end", () => end(undefined));
+    });
+    this.lost.catch(() => {});
+  }
+
+  /** Rejects with StorageUnavailableError, or with the server's refusal. */
+  static async open(config: ClientConfig, now: () => number, onEnd = () => {}): Promise<PostgresConnection> {
+    const client = new Client({ ...config, pipeline: true, keepAlive: true, types: VALUES });
+    const connection = new PostgresConnection(client, now, onEnd);
+    try {
+      await client.connect();
+      return connection;
+    } catch (error) {
+      connection.#open = false;
+      client.end().catch(() => {});
+      throw error;
+    }
+  }
+
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
+  /** How many statements are unanswered. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** For how long the server has owed an answer, in milliseconds. */
+  get waited(): number {
+    return this.#inFlight === 0 ? 0 : this.#now() - this.#waitingSince;
+  }
+
+  async execute(sql: string, parameters = NO_PARAMETERS): Promise<Answer> {
+    const { name, count } = prepare(sql);
+    assertParameters(sql, count, parameters);
+    if (!this.#open) throw new StorageUnavailableError("Storage is unavailable: the connection was lost.");
+    if (this.#inFlight === 0) this.#waitingSince = this.#now();
+    this.#inFlight += 1;
+    try {
+      const query = { ...(name === undefined ? {} : { name }), text: sql, values: parameters as SqlValue[] };
+      const { rows, rowCount, command } = await this.#client.query<Row>(query);
+      return { rows, changed: rowCount ?? 0, command };
+    } catch (error) {
+      if (endsConnection(error)) this.destroy();
+      throw asUnavailable(error);
+    } finally {
+      this.#inFlight -= 1;
+      this.#waitingSince = this.#now();
+    }
+  }
+
+  /** Runs a statement that will not come again. */
+  async executeOnce(sql: string): Promise<Answer> {
+    const { rows, rowCount, command } = await this.#client.query<Row>({ text: sql, values: [] });
+    return { rows, changed: rowCount ?? 0, command };
+  }
+
+  onNotification(callback: (channel: string, processId: number) => void): void {
+    this.#client.on("notification", ({ channel, processId }) => callback(channel, processId));
+  }
+
+  /** The server's process behind this connection. */
+  get processId(): number | null {
+    return (this.#client as unknown as { processID: number | null }).processID;
+  }
+
+  /** Ends it at once; what is unanswered is rejected. */
+  destroy(): void {
+    (this.#client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+  }
+
+  /** Ends it once what was sent is answered. */
+  async close(): Promise<void> {
+    if (!this.#open) return;
+    await this.#client.end();
+  }
+}

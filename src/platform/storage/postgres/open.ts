@@ -1,0 +1,133 @@
+import type { Log } from "../../ports.ts";
+import {
+  type Database,
+  type SqlValue,
+  StorageUnavailableError,
+  type Topic,
+  type Unit,
+  type WriteOptions,
+} from "../database.ts";
+import type { Migration } from "../migrations/migration.ts";
+import { Subscriptions } from "../subscriptions.ts";
+import { PostgresConnection } from "./connection.ts";
+import { asOpenError } from "./errors.ts";
+import { assertUsable, migratePostgres } from "./migrate.ts";
+import { ConnectionPool } from "./pool.ts";
+import { type ConnectionSettings, readUrl } from "./settings.ts";
+import { Units } from "./units.ts";
+import { Wakes } from "./wakes.ts";
+
+export interface PostgresOptions extends ConnectionSettings {
+  /** In the order in which they run. */
+  readonly migrations: readonly Migration[];
+  /** This program's version, recorded with each migration, so that an older program can say which one it lacks. */
+  readonly version?: string;
+  readonly log?: Log;
+}
+
+const DEFAULT_CONNECTIONS = 16;
+/** A reader is answered in a moment and shares its connection; a writer keeps one for a whole transaction. */
+const READERS_SHARE = 0.25;
+const FEWEST_CONNECTIONS = 2;
+
+/**
+ * Opens a PostgreSQL database (13 or later) that any number of processes share, and brings its schema up to date, one
+ * process at a time.
+ *
+ * Throws StorageOpenError where it cannot be reached or refuses the user ("unreachable"), where its schema is newer than
+ * this program ("newer_schema") or another program's ("not_a_database"), where it is read-only ("not_writable") or too
+ * old ("unsupported").
+ */
+export async function openPostgres(options: PostgresOptions): Promise<Database> {
+  const { name, config, statementMilliseconds } = readUrl(options);
+  const now = () => performance.now();
+  try {
+    await prepareSchema(options, await PostgresConnection.open({ ...config, statement_timeout: 0 }, now));
+    const connections = Math.max(FEWEST_CONNECTIONS, options.connections ?? DEFAULT_CONNECTIONS);
+    const readers = Math.max(1, Math.round(connections * READERS_SHARE));
+    const open = (onEnd: () => void) => PostgresConnection.open(config, now, onEnd);
+    const pool = new ConnectionPool(
+      open,
+      { readers, writers: connections - readers, patience: statementMilliseconds * 2 },
+      options.log,
+    );
+    const storage = new PostgresStorage(pool, open, options.log);
+    await storage.start();
+    return storage;
+  } catch (error) {
+    throw asOpenError(error, name);
+  }
+}
+
+async function prepareSchema(options: PostgresOptions, connection: PostgresConnection): Promise<void> {
+  try {
+    await assertUsable(connection);
+    await migratePostgres(connection, options.migrations, options.version ?? null);
+  } finally {
+    await connection.close();
+  }
+}
+
+class PostgresStorage implements Database {
+  readonly dialect = "postgres";
+  readonly #pool: ConnectionPool;
+  readonly #units: Units;
+  readonly #wakes: Wakes;
+  readonly #subscriptions: Subscriptions;
+  #closing: Promise<void> | undefined;
+
+  constructor(pool: ConnectionPool, open: (onEnd: () => void) => Promise<PostgresConnection>, log: Log | undefined) {
+    this.#pool = pool;
+    this.#subscriptions = new Subscriptions(log);
+    this.#wakes = new Wakes(open, (topics) => this.#subscriptions.wake(topics), log);
+    this.#units = new Units(pool, (topics) => {
+      this.#subscriptions.wake(topics);
+      this.#wakes.tell(topics);
+    });
+  }
+
+  start(): Promise<void> {
+    return this.#wakes.start();
+  }
+
+  async get<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row | undefined> {
+    return (await this.#read(sql, parameters))[0] as Row | undefined;
+  }
+
+  async all<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row[]> {
+    return (await this.#read(sql, parameters)) as Row[];
+  }
+
+  write<Result>(unit: Unit<Result>, options: WriteOptions = {}): Promise<Result> {
+    return this.#units.write(unit, options);
+  }
+
+  onWake(topic: Topic, callback: () => void): () => void {
+    return this.#subscriptions.add(topic, callback);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#units.close();
+    await this.#wakes.close();
+    await this.#pool.close();
+  }
+
+  async #read(sql: string, parameters?: readonly SqlValue[]): Promise<Record<string, unknown>[]> {
+    if (this.#closing !== undefined) {
+      throw new StorageUnavailableError("Storage is unavailable: the database is closed.");
+    }
+    const connection = await this.#pool.reader();
+    try {
+      return (await connection.execute(sql, parameters)).rows;
+    } catch (error) {
+      // Reading twice does no harm; a server that was restarted answers on a new connection.
+      if (connection.isOpen || !(error instanceof StorageUnavailableError)) throw error;
+      return (await (await this.#pool.reader()).execute(sql, parameters)).rows;
+    }
+  }
+}

@@ -1,0 +1,165 @@
+import type { Log } from "../../ports.ts";
+import { StorageUnavailableError } from "../database.ts";
+import type { PostgresConnection } from "./connection.ts";
+
+/** After a failed attempt to connect, others are refused for so long instead of each making its own. */
+const REFUSE_MILLISECONDS = 200;
+/** A writer that waits longer for a connection is told that there is none. */
+const WAIT_MILLISECONDS = 5_000;
+const LOOK_MILLISECONDS = 1_000;
+
+export interface PoolSettings {
+  /** Connections that many readers share. */
+  readers: number;
+  /** Connections that each belong to one transaction at a time. */
+  writers: number;
+  /** A connection that owes an answer for longer is given up. */
+  patience: number;
+}
+
+interface Waiting {
+  resolve: (connection: PostgresConnection) => void;
+  reject: (error: unknown) => void;
+  timer: NodeJS.Timeout;
+}
+
+/** Opens connections as they are needed, and anew where they were lost. */
+export class ConnectionPool {
+  readonly #open: (onEnd: () => void) => Promise<PostgresConnection>;
+  readonly #settings: PoolSettings;
+  readonly #log: Log | undefined;
+  readonly #readers = new Set<PostgresConnection>();
+  readonly #writers = new Set<PostgresConnection>();
+  readonly #free: PostgresConnection[] = [];
+  readonly #waiting: Waiting[] = [];
+  readonly #watch: NodeJS.Timeout;
+  #openingReader: Promise<PostgresConnection> | undefined;
+  #openingWriters = 0;
+  #refusal: { error: unknown; until: number } | undefined;
+  #failing = false;
+  #closed = false;
+
+  constructor(open: (onEnd: () => void) => Promise<PostgresConnection>, settings: PoolSettings, log: Log | undefined) {
+    this.#open = open;
+    this.#settings = settings;
+    this.#log = log;
+    this.#watch = setInterval(() => this.#giveUpHung(), LOOK_MILLISECONDS).unref();
+  }
+
+  /** The connection for readers on which the least is under way. */
+  async reader(): Promise<PostgresConnection> {
+    let best: PostgresConnection | undefined;
+    for (const connection of this.#readers) {
+      if (best === undefined || connection.inFlight < best.inFlight) best = connection;
+    }
+    if (best === undefined) return (this.#openingReader ??= this.#openReader());
+    if (best.inFlight > 0 && this.#readers.size < this.#settings.readers && this.#openingReader === undefined) {
+      // Whoever asks now need not wait for it.
+      this.#openingReader = this.#openReader();
+      this.#openingReader.catch(() => {});
+    }
+    return best;
+  }
+
+  /** A connection for one transaction, until it is given back. */
+  take(): Promise<PostgresConnection> {
+    for (let connection = this.#free.pop(); connection !== undefined; connection = this.#free.pop()) {
+      if (connection.isOpen) return Promise.resolve(connection);
+    }
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+        reject(new StorageUnavailableError("Storage is unavailable: every connection to the database is busy."));
+      }, WAIT_MILLISECONDS).unref();
+      const waiting: Waiting = { resolve, reject, timer };
+      this.#waiting.push(waiting);
+      this.#openWriters();
+    });
+  }
+
+  give(connection: PostgresConnection): void {
+    if (!connection.isOpen || this.#closed) return;
+    const next = this.#waiting.shift();
+    if (next === undefined) {
+      this.#free.push(connection);
+      return;
+    }
+    clearTimeout(next.timer);
+    next.resolve(connection);
+  }
+
+  /** How many connections are open, and how many transactions wait for one. */
+  get state(): { open: number; waiting: number } {
+    return { open: this.#readers.size + this.#writers.size, waiting: this.#waiting.length };
+  }
+
+  /** Closes every connection once it has answered. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#watch);
+    await Promise.all([...this.#readers, ...this.#writers].map((connection) => connection.close()));
+  }
+
+  #openWriters(): void {
+    const room = this.#settings.writers - this.#writers.size - this.#openingWriters;
+    const wanted = Math.min(room, this.#waiting.length - this.#openingWriters);
+    for (let count = 0; count < wanted; count++) {
+      this.#openingWriters += 1;
+      this.#connect(this.#writers).then(
+        (connection) => {
+          this.#openingWriters -= 1;
+          this.give(connection);
+        },
+        (error: unknown) => {
+          this.#openingWriters -= 1;
+          // One that is being opened may yet succeed, and others may come back.
+          if (this.#openingWriters > 0 || this.#writers.size > 0) return;
+          for (const { reject, timer } of this.#waiting.splice(0)) {
+            clearTimeout(timer);
+            reject(error);
+          }
+        },
+      );
+    }
+  }
+
+  #openReader(): Promise<PostgresConnection> {
+    return this.#connect(this.#readers).finally(() => {
+      this.#openingReader = undefined;
+    });
+  }
+
+  async #connect(among: Set<PostgresConnection>): Promise<PostgresConnection> {
+    if (this.#closed) throw new StorageUnavailableError("Storage is unavailable: the database is closed.");
+    if (this.#refusal !== undefined && performance.now() < this.#refusal.until) throw this.#refusal.error;
+    try {
+      let opened: PostgresConnection | undefined;
+      const connection = await this.#open(() => this.#forget(opened, among));
+      opened = connection;
+      if (!connection.isOpen) throw new StorageUnavailableError("Storage is unavailable: the connection was lost.");
+      among.add(connection);
+      if (this.#failing) this.#log?.info({}, "the database answers again");
+      this.#failing = false;
+      this.#refusal = undefined;
+      return connection;
+    } catch (cause) {
+      if (!this.#failing) this.#log?.error({ err: cause }, "the database cannot be reached");
+      this.#failing = true;
+      const error = new StorageUnavailableError("Storage is unavailable: the database cannot be reached.", { cause });
+      this.#refusal = { error, until: performance.now() + REFUSE_MILLISECONDS };
+      throw error;
+    }
+  }
+
+  #forget(connection: PostgresConnection | undefined, among: Set<PostgresConnection>): void {
+    if (connection !== undefined) among.delete(connection);
+    if (among === this.#writers && this.#waiting.length > 0 && !this.#closed) this.#openWriters();
+  }
+
+  /** A server that has vanished without a word answers nothing, and TCP would wait for a quarter of an hour. */
+  #giveUpHung(): void {
+    for (const connection of [...this.#readers, ...this.#writers]) {
+      if (connection.waited > this.#settings.patience) connection.destroy();
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import { readFileSync } from "node:fs";
+import type { ClientConfig } from "pg";
+import { StorageOpenError } from "../database.ts";
+
+export interface ConnectionSettings {
+  /** `postgres://user:password@host:port/database?…`, with libpq's parameters. */
+  readonly url: string;
+  /** The most connections of this process, besides one for waking. */
+  readonly connections?: number | undefined;
+  /** The longest that a statement may take, in milliseconds. */
+  readonly statementMilliseconds?: number | undefined;
+  /** A file with the certificates that the server's may be signed by, instead of the system's. */
+  readonly authorities?: string | undefined;
+}
+
+const STATEMENT_MILLISECONDS = 5_000;
+const CONNECT_MILLISECONDS = 5_000;
+/** A transaction whose process has stood still for so long is ended: others may wait for its rows. */
+const IDLE_MILLISECONDS = 10_000;
+const TLS_PARAMETERS = ["sslmode", "sslrootcert", "sslcert", "sslkey"];
+const LOOPBACK = new Set(["", "localhost", "127.0.0.1", "[::1]"]);
+
+/** The URL as it may be shown: without its password. */
+export function describeUrl(text: string): string {
+  try {
+    const url = new URL(text);
+    if (url.password !== "") url.password = "***";
+    url.searchParams.delete("password");
+    return url.href;
+  } catch {
+    return "the database's URL";
+  }
+}
+
+/** What the client library is given. Throws StorageOpenError where the URL cannot be used. */
+export function readUrl(settings: ConnectionSettings): {
+  name: string;
+  config: ClientConfig;
+  statementMilliseconds: number;
+} {
+  const url = parse(settings.url);
+  const ssl = tlsOf(url, settings.authorities);
+  for (const name of TLS_PARAMETERS) url.searchParams.delete(name);
+  const statementMilliseconds = settings.statementMilliseconds ?? STATEMENT_MILLISECONDS;
+  const config: ClientConfig = {
+    connectionString: url.href,
+    ssl,
+    application_name: url.searchParams.get("application_name") ?? "service",
+    connectionTimeoutMillis: CONNECT_MILLISECONDS,
+    statement_timeout: statementMilliseconds,
+    idle_in_transaction_session_timeout: IDLE_MILLISECONDS,
+  };
+  return { name: describeUrl(settings.url), config, statementMilliseconds };
+}
+
+function parse(text: string): URL {
+  try {
+    return new URL(text);
+  } catch (cause) {
+    const message = "The database's URL cannot be read: postgres://USER:PASSWORD@HOST:5432/DATABASE";
+    throw new StorageOpenError("unreachable", message, { cause });
+  }
+}
+
+/** libpq's modes. Without one: none on this machine, and the server's certificate checked anywhere else. */
+function tlsOf(url: URL, authorities: string | undefined): ClientConfig["ssl"] {
+  const given = (name: string) => url.searchParams.get(name) ?? undefined;
+  const host = given("host") ?? url.hostname;
+  const mode = given("sslmode") ?? (LOOPBACK.has(host) || host.startsWith("/") ? "disable" : "verify-full");
+  const file = authorities ?? given("sslrootcert");
+  const read = (path: string | undefined) => (path === undefined ? undefined : readPem(path));
+  const files = { ca: read(file), cert: read(given("sslcert")), key: read(given("sslkey")) };
+  const known = Object.fromEntries(Object.entries(files).filter(([, text]) => text !== undefined));
+  switch (mode) {
+    case "disable":
+      return false;
+    case "require":
+      // Encrypted, to whoever answers; with an authority named it is checked, as libpq does.
+      return { ...known, rejectUnauthorized: file !== undefined, checkServerIdentity: () => undefined };
+    case "verify-ca":
+      return { ...known, rejectUnauthorized: true, checkServerIdentity: () => undefined };
+    case "verify-full":
+      return { ...known, rejectUnauthorized: true };
+    default:
+      throw new StorageOpenError(
+        "unreachable",
+        `sslmode=${mode} is not offered: use verify-full, verify-ca, require or disable.`,
+      );
+  }
+}
+
+function readPem(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new StorageOpenError("unreachable", `${path} cannot be read: ${(cause as Error).message}`, { cause });
+  }
+}

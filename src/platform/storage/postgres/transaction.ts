@@ -1,0 +1,106 @@
+import type { SqlValue, Topic, Transaction } from "../database.ts";
+import type { Answer, PostgresConnection } from "./connection.ts";
+
+/** The statement that begins a transaction, sent with the first of its units' statements and only where there is one. */
+export class Beginning {
+  readonly #connection: PostgresConnection;
+  readonly #sql: string;
+  #sent = false;
+  #failure: Promise<unknown> | undefined;
+
+  constructor(connection: PostgresConnection, sql: string) {
+    this.#connection = connection;
+    this.#sql = sql;
+  }
+
+  send(): void {
+    if (this.#sent) return;
+    this.#sent = true;
+    this.#failure = this.#connection.execute(this.#sql).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  }
+
+  get sent(): boolean {
+    return this.#sent;
+  }
+
+  /** Resolves with the error where the transaction did not begin. */
+  async failure(): Promise<unknown> {
+    return this.#failure;
+  }
+}
+
+/** What one unit sees of a connection, from the beginning of the transaction to the unit's end. */
+export class PostgresTransaction implements Transaction {
+  readonly dialect = "postgres";
+  readonly #connection: PostgresConnection;
+  readonly #beginning: Beginning;
+  readonly #topics = new Set<Topic>();
+  #ended = false;
+  #changed = false;
+  #trouble: unknown;
+
+  constructor(connection: PostgresConnection, beginning: Beginning) {
+    this.#connection = connection;
+    this.#beginning = beginning;
+  }
+
+  async get<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row | undefined> {
+    return (await this.#execute(sql, parameters)).rows[0] as Row | undefined;
+  }
+
+  async all<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row[]> {
+    return (await this.#execute(sql, parameters)).rows as Row[];
+  }
+
+  async run(sql: string, parameters?: readonly SqlValue[]): Promise<number> {
+    return (await this.#execute(sql, parameters)).changed;
+  }
+
+  wake(topic: Topic): void {
+    this.#topics.add(topic);
+  }
+
+  async claim(name: string): Promise<boolean> {
+    const { rows } = await this.#execute(CLAIM, [name]);
+    return rows[0]?.["claimed"] === 1;
+  }
+
+  /** From now on its statements are refused: they would run inside another unit, or outside any transaction. */
+  end(): void {
+    this.#ended = true;
+  }
+
+  get topics(): ReadonlySet<Topic> {
+    return this.#topics;
+  }
+
+  /** True once a statement may have changed rows. */
+  get changed(): boolean {
+    return this.#changed;
+  }
+
+  /** The first error of a statement, which ended the transaction whether or not the unit let it through. */
+  get trouble(): unknown {
+    return this.#trouble;
+  }
+
+  async #execute(sql: string, parameters?: readonly SqlValue[]): Promise<Answer> {
+    if (this.#ended) throw new Error("This transaction has ended: a unit must await each of its statements.");
+    this.#beginning.send();
+    try {
+      const answer = await this.#connection.execute(sql, parameters);
+      if (answer.command !== "SELECT" && answer.changed > 0) this.#changed = true;
+      return answer;
+    } catch (error) {
+      this.#trouble ??= error;
+      throw error;
+    }
+  }
+}
+
+/** Held until the transaction ends; a schema has claims of its own. */
+const CLAIM = `SELECT CAST(pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' ' || $1, 0)) AS INTEGER)
+                 AS claimed`;

@@ -1,0 +1,209 @@
+import { setImmediate } from "node:timers";
+import { StorageUnavailableError, type Topic, type Unit, type WriteOptions } from "../database.ts";
+import type { PostgresConnection } from "./connection.ts";
+import { isLostToAnother, isTaken } from "./errors.ts";
+import type { ConnectionPool } from "./pool.ts";
+import { Beginning, PostgresTransaction } from "./transaction.ts";
+
+const BEGIN = {
+  alone: "BEGIN ISOLATION LEVEL REPEATABLE READ",
+  beside: "BEGIN ISOLATION LEVEL REPEATABLE READ",
+  latest: "BEGIN ISOLATION LEVEL READ COMMITTED",
+};
+/** A unit loses to others this often before the database is said to be too busy: it waits its turn here after the first. */
+const MOST_LOSSES = 100;
+/** A unit is begun anew where its connection was lost before its commit was sent. */
+const MOST_CONNECTIONS_LOST = 3;
+/** Units that share a commit, and commits of shared units that are under way at once. */
+const MOST_BESIDE = 64;
+const MOST_SHARED = 2;
+
+interface Waiting {
+  readonly unit: Unit<unknown>;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Ended = { transaction: PostgresTransaction } & ({ result: unknown } | { error: unknown });
+
+/** Runs units on the pool's connections (see WriteOptions), and those that lost to others again. */
+export class Units {
+  readonly #pool: ConnectionPool;
+  readonly #committed: (topics: ReadonlySet<Topic>) => void;
+  readonly #running = new Set<Promise<unknown>>();
+  /** Units that have lost once run one at a time: among themselves none loses again. */
+  #losers: Promise<unknown> = Promise.resolve();
+  #beside: Waiting[] = [];
+  #shared = 0;
+  #planned = false;
+  #closed = false;
+
+  constructor(pool: ConnectionPool, committed: (topics: ReadonlySet<Topic>) => void) {
+    this.#pool = pool;
+    this.#committed = committed;
+  }
+
+  write<Result>(unit: Unit<Result>, { isolation = "alone" }: WriteOptions): Promise<Result> {
+    if (this.#closed)
+      return Promise.reject(new StorageUnavailableError("Storage is unavailable: the database is closed."));
+    const written = isolation === "beside" ? this.#share(unit) : this.#untilDone(unit, isolation);
+    const settled: Promise<unknown> = written.then(
+      () => this.#running.delete(settled),
+      () => this.#running.delete(settled),
+    );
+    this.#running.add(settled);
+    return written;
+  }
+
+  /** Takes no more units; resolves when those that were handed in are settled. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all(this.#running);
+  }
+
+  async #untilDone<Result>(unit: Unit<Result>, isolation: "alone" | "latest"): Promise<Result> {
+    try {
+      return await this.#run(unit, isolation);
+    } catch (error) {
+      if (!isLostToAnother(error) && !isTaken(error)) throw error;
+      // A key that was taken may be seen now; one that still cannot be is the unit's own mistake.
+      const losses = isTaken(error) ? 1 : MOST_LOSSES;
+      const again = this.#losers.then(() => this.#runAgain(unit, isolation, losses));
+      this.#losers = again.catch(() => {});
+      return again;
+    }
+  }
+
+  async #runAgain<Result>(unit: Unit<Result>, isolation: "alone" | "latest", most: number): Promise<Result> {
+    for (let losses = 1; ; losses++) {
+      try {
+        return await this.#run(unit, isolation);
+      } catch (error) {
+        if (!isLostToAnother(error)) throw error;
+        if (losses < most) continue;
+        throw new StorageUnavailableError("Storage is unavailable: too much changes at once.", { cause: error });
+      }
+    }
+  }
+
+  /** Runs a unit in a transaction of its own, on another connection where one is lost on the way. */
+  async #run<Result>(unit: Unit<Result>, isolation: "alone" | "latest"): Promise<Result> {
+    for (let lost = 1; ; lost++) {
+      const connection = await this.#pool.take();
+      const beginning = new Beginning(connection, BEGIN[isolation]);
+      const ended = await endOf(unit, connection, beginning);
+      const { transaction } = ended;
+      const cause = transaction.trouble ?? ("error" in ended ? ended.error : undefined);
+      try {
+        if (cause === undefined && !("error" in ended)) {
+          await commit(connection, beginning);
+          if (transaction.topics.size > 0) this.#committed(transaction.topics);
+          return ended.result as Result;
+        }
+        await rollBack(connection, beginning);
+      } finally {
+        this.#pool.give(connection);
+      }
+      if (!connection.isOpen && cause instanceof StorageUnavailableError && lost < MOST_CONNECTIONS_LOST) continue;
+      // A unit's own error says more than the statement's behind it, but only the latter tells whether to run again.
+      if (isLostToAnother(cause) || isTaken(cause) || !("error" in ended)) throw cause;
+      throw cause instanceof StorageUnavailableError ? cause : ended.error;
+    }
+  }
+
+  #share<Result>(unit: Unit<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#beside.push({ unit, resolve: resolve as (result: unknown) => void, reject });
+      this.#planShared();
+    });
+  }
+
+  /** Whoever arrives in one turn of the event loop shares, and whoever arrives while enough commits are under way. */
+  #planShared(): void {
+    if (this.#planned || this.#shared >= MOST_SHARED || this.#beside.length === 0) return;
+    this.#planned = true;
+    setImmediate(() => {
+      this.#planned = false;
+      this.#shared += 1;
+      const batch = this.#beside.splice(0, MOST_BESIDE);
+      this.#runShared(batch).then(() => {
+        this.#shared -= 1;
+        this.#planShared();
+      }, batch[0]?.reject);
+      this.#planShared();
+    });
+  }
+
+  /** Where one of them has changed rows and fails, all of them are run alone instead. */
+  async #runShared(batch: readonly Waiting[]): Promise<void> {
+    const [first] = batch;
+    if (first === undefined) return;
+    if (batch.length > 1 && (await this.#commitShared(batch))) return;
+    await Promise.all(batch.map(({ unit, resolve, reject }) => this.#untilDone(unit, "alone").then(resolve, reject)));
+  }
+
+  async #commitShared(batch: readonly Waiting[]): Promise<boolean> {
+    let connection: PostgresConnection;
+    try {
+      connection = await this.#pool.take();
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+      return true;
+    }
+    const beginning = new Beginning(connection, BEGIN.beside);
+    try {
+      const all = await Promise.all(batch.map(({ unit }) => endOf(unit, connection, beginning)));
+      const failed = (ended: Ended) => "error" in ended && ended.transaction.changed;
+      if (all.some((ended) => ended.transaction.trouble !== undefined || failed(ended))) {
+        await rollBack(connection, beginning);
+        return false;
+      }
+      await commit(connection, beginning);
+      const topics = new Set<Topic>();
+      for (const [index, ended] of all.entries()) {
+        if ("error" in ended) batch[index]?.reject(ended.error);
+        else {
+          for (const topic of ended.transaction.topics) topics.add(topic);
+          batch[index]?.resolve(ended.result);
+        }
+      }
+      if (topics.size > 0) this.#committed(topics);
+    } catch (error) {
+      if (isLostToAnother(error)) return false;
+      for (const { reject } of batch) reject(error);
+    } finally {
+      this.#pool.give(connection);
+    }
+    return true;
+  }
+}
+
+async function endOf(unit: Unit<unknown>, connection: PostgresConnection, beginning: Beginning): Promise<Ended> {
+  const transaction = new PostgresTransaction(connection, beginning);
+  try {
+    return { result: await Promise.race([unit(transaction), connection.lost]), transaction };
+  } catch (error) {
+    return { error, transaction };
+  } finally {
+    transaction.end();
+  }
+}
+
+/** Rejects with a StorageUnavailableError that is `uncertain` where the connection was lost meanwhile. */
+async function commit(connection: PostgresConnection, beginning: Beginning): Promise<void> {
+  if (!beginning.sent) return;
+  const answered = connection.execute("COMMIT").catch((error: unknown) => {
+    if (!(error instanceof StorageUnavailableError) || connection.isOpen) throw error;
+    const message = "Storage is unavailable: the connection was lost during the commit.";
+    throw new StorageUnavailableError(message, { cause: error, uncertain: true });
+  });
+  const [failure, { command }] = await Promise.all([beginning.failure(), answered]);
+  if (command === "COMMIT" && failure === undefined) return;
+  throw failure ?? new Error("The transaction was rolled back: one of its statements had failed.");
+}
+
+async function rollBack(connection: PostgresConnection, beginning: Beginning): Promise<void> {
+  if (!beginning.sent || !connection.isOpen) return;
+  // Where even that fails, the connection must not be used any more; the server rolls back by itself.
+  await connection.execute("ROLLBACK").catch(() => connection.destroy());
+}

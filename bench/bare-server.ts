@@ -4,7 +4,9 @@ import { SCOPES } from "../src/contract/scopes.ts";
 import { API_VERSIONS } from "../src/contract/versions.ts";
 import { Versions } from "../src/platform/domain/versions.ts";
 import { EnvironmentTime } from "../src/platform/environment-time.ts";
+import { localLimiters } from "../src/platform/domain/limiter.ts";
 import { createApp } from "../src/platform/http/app.ts";
+import { createClientAddress } from "../src/platform/http/client-address.ts";
 import { createAuthenticate } from "../src/platform/http/authenticate.ts";
 import { KeyUsage } from "../src/platform/key-usage.ts";
 import { RequestRecorder } from "../src/platform/request-recorder.ts";
@@ -50,6 +52,7 @@ const database: Database = {
 
 const log = { info() {}, warn() {}, error() {} };
 const vault = createVault(Buffer.alloc(32, 1), systemRandom);
+const clientAddress = createClientAddress([]);
 const app = createApp(
   {
     database,
@@ -64,9 +67,19 @@ const app = createApp(
     requests: new RequestRecorder({ database, clock: systemClock, log }),
     report: (activity) => void process.stdout.write(`${JSON.stringify(activity)}\n`),
     baseUrl: "",
+    createLimiter: localLimiters(systemClock.now),
+    clientAddress,
   },
-  createAuthenticate({ database, vault, now: systemClock.now, usage: new KeyUsage(database, systemClock, log) }),
-  () => Promise.reject(new Error("no clock here")),
+  {
+    authenticate: createAuthenticate({
+      database,
+      vault,
+      now: systemClock.now,
+      usage: new KeyUsage(database, systemClock, log),
+      clientAddress,
+    }),
+    advanceClock: () => Promise.reject(new Error("no clock here")),
+  },
 );
 const baseUrl = await app.listen({ host: "127.0.0.1", port: 0 });
 process.stdout.write(`${JSON.stringify({ base_url: baseUrl })}\n`);

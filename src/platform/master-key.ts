@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Database } from "./storage/database.ts";
+import type { Database, Queries } from "./storage/database.ts";
 import { findSetting, insertSetting } from "./storage/settings.ts";
 import type { Vault } from "./vault.ts";
 
@@ -37,6 +37,11 @@ export function loadMasterKeyFile(file: string): Buffer {
   } catch (error) {
     throw new MasterKeyError(`The master key file ${file} cannot be used: ${(error as Error).message}`);
   }
+}
+
+/** True where the database was made under a master key, whichever. */
+export async function hasMasterKey(queries: Queries): Promise<boolean> {
+  return (await findSetting(queries, CHECK_SETTING)) !== undefined;
 }
 
 /** Refuses a database that was made under another master key: its keys and secrets could not be read. */

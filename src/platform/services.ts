@@ -2,6 +2,8 @@ import type { IdGenerator } from "../contract/ids.ts";
 import type { Versions } from "./domain/versions.ts";
 import type { EnvironmentTime } from "./environment-time.ts";
 import type { Clock, Log, Random } from "./ports.ts";
+import type { CreateLimiter } from "./domain/limiter.ts";
+import type { ClientAddress } from "./http/client-address.ts";
 import type { Database } from "./storage/database.ts";
 import type { RequestRecorder } from "./request-recorder.ts";
 import type { RateLimit } from "./http/rate-limit.ts";
@@ -29,11 +31,14 @@ export interface Services {
   time: EnvironmentTime;
   versions: Versions;
   targets: DeliveryTargets;
-  /** The API's own origin, without a slash at its end: known once the server listens. */
+  /** The API's origin as clients see it, without a slash at its end: known once the server listens. */
   baseUrl: string;
   report: (activity: Activity) => void;
   /** Writes down what each account asked for. */
   requests: RequestRecorder;
+  /** Makes a limit of attempts that holds in all processes together. */
+  createLimiter: CreateLimiter;
+  clientAddress: ClientAddress;
   /** Absent where requests are not limited. */
   rateLimit?: RateLimit | undefined;
 }

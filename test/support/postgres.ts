@@ -50,7 +50,11 @@ export async function startPostgres(): Promise<OwnPostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), "service-postgres-"));
   const owner = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
   chmodSync(folder, 0o755);
-  if (owner.uid !== undefined) chownSync(folder, owner.uid, owner.gid);
+  if (owner.uid !== undefined) {
+    // It must be able to get there.
+    chmodSync(tmpdir(), statSync(tmpdir()).mode | 0o001);
+    chownSync(folder, owner.uid, owner.gid);
+  }
   const programs = programsFor(owner, folder);
   const data = join(folder, "data");
   const passwordFile = join(folder, "password");

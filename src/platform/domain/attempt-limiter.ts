@@ -3,6 +3,12 @@ import { parseAddress } from "./addresses.ts";
 /** Names kept before those that are full again are forgotten, and the oldest where none is. */
 const NAMES_KEPT = 10_000;
 
+/** So many attempts at once, and one more each time that many seconds have passed. */
+export interface AttemptLimits {
+  burst: number;
+  refillSeconds: number;
+}
+
 interface Bucket {
   attempts: number;
   /** When `attempts` was true. */
@@ -16,7 +22,7 @@ export class AttemptLimiter {
   private readonly refillMs: number;
   private readonly buckets = new Map<string, Bucket>();
 
-  constructor(now: () => number, limits: { burst: number; refillSeconds: number }) {
+  constructor(now: () => number, limits: AttemptLimits) {
     this.now = now;
     this.burst = limits.burst;
     this.refillMs = limits.refillSeconds * 1000;

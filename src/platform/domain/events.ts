@@ -62,12 +62,10 @@ async function writeEvent(tx: Transaction, occasion: Occasion, happening: Happen
 
 /** Makes a delivery for every enabled endpoint that subscribes to the event; answers their ids. */
 export async function deliverToAll(tx: Transaction, occasion: Occasion, event: EventRow): Promise<string[]> {
-  const ids: string[] = [];
-  for (const endpoint of await enabledEndpoints(tx, occasion.tenant.environment)) {
-    if (!matchesSubscriptions(JSON.parse(endpoint.events) as string[], event.type)) continue;
-    ids.push(await deliverTo(tx, occasion, event, endpoint.id));
-  }
-  return ids;
+  const endpoints = await enabledEndpoints(tx, occasion.tenant.environment);
+  const subscribed = endpoints.filter(({ events }) => matchesSubscriptions(JSON.parse(events) as string[], event.type));
+  // Sent together: none waits for the answer to another.
+  return Promise.all(subscribed.map(({ id }) => deliverTo(tx, occasion, event, id)));
 }
 
 /** Makes a delivery of the event to one endpoint, due now; answers its id. */

@@ -27,8 +27,11 @@ import { parseStrictJson } from "./strict-json.ts";
 
 const REQUEST_SECONDS = 30;
 
-/** The API's HTTP server, not yet listening. */
-export function createApp(services: Services, authenticate: Authenticate, advanceClock: AdvanceClock): FastifyInstance {
+/** The platform's HTTP server, not yet listening; without an API it answers probes alone. */
+export function createApp(
+  services: Services,
+  api: { authenticate: Authenticate; advanceClock: AdvanceClock } | undefined,
+): FastifyInstance {
   registerFormats();
   const newRequestId = () => services.newId("request", services.clock.now());
   const app = Fastify({
@@ -97,7 +100,21 @@ export function createApp(services: Services, authenticate: Authenticate, advanc
     }
   });
 
-  const operations: Operation[] = [
+  if (api !== undefined) {
+    const operations = operationsOf(services, api.advanceClock);
+    registerOperations(app, services, api.authenticate, operations);
+    serveDocument(app, services, operations);
+  }
+
+  app.setErrorHandler((error, request, reply) => answerError(error, request.id, reply));
+  app.setNotFoundHandler((request, reply) =>
+    answerError(nothingHere(routes, request.method, request.url), request.id, reply),
+  );
+  return app;
+}
+
+function operationsOf(services: Services, advanceClock: AdvanceClock): Operation[] {
+  return [
     ...customerOperations(services.vault),
     ...orderOperations(services.vault),
     ...paymentOperations(services.vault),
@@ -110,14 +127,6 @@ export function createApp(services: Services, authenticate: Authenticate, advanc
     ...requestLogOperations(services),
     ...identityOperations(services.versions),
   ];
-  registerOperations(app, services, authenticate, operations);
-  serveDocument(app, services, operations);
-
-  app.setErrorHandler((error, request, reply) => answerError(error, request.id, reply));
-  app.setNotFoundHandler((request, reply) =>
-    answerError(nothingHere(routes, request.method, request.url), request.id, reply),
-  );
-  return app;
 }
 
 /** What Fastify lets pass and the contract does not (every request must carry a Host; bodies are plain JSON). */

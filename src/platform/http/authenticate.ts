@@ -10,6 +10,7 @@ import { findKeyByDigest } from "../storage/api-keys.ts";
 import type { Queries } from "../storage/database.ts";
 import type { Vault } from "../vault.ts";
 import type { Caller } from "./caller.ts";
+import type { ClientAddress } from "./client-address.ts";
 import { assertKeyUsable, assertTokenUsable, callerOfKey, callerOfToken, CHALLENGE, refused } from "./credentials.ts";
 
 /**
@@ -25,9 +26,10 @@ export interface AuthenticateTools {
   /** Real time. */
   now: () => number;
   usage: KeyUsage;
+  clientAddress: ClientAddress;
 }
 
-export function createAuthenticate({ database, vault, now, usage }: AuthenticateTools): Authenticate {
+export function createAuthenticate({ database, vault, now, usage, clientAddress }: AuthenticateTools): Authenticate {
   type Identified = (caller: Caller) => void;
   const proveKey = async (secret: string, address: string | undefined, identified: Identified) => {
     const key = await findKeyByDigest(database, vault.digest(secret));
@@ -59,7 +61,7 @@ export function createAuthenticate({ database, vault, now, usage }: Authenticate
     switch (parseCredential(credential)?.kind) {
       case "secret_key":
       case "restricted_key":
-        return proveKey(credential, request.socket.remoteAddress, identified);
+        return proveKey(credential, clientAddress(request), identified);
       case "access_token":
         return proveToken(credential, identified);
       default:
@@ -77,7 +79,6 @@ export function assertScope(caller: Caller, scope: Scope): void {
   });
 }
 
-/** The peer's own address counts: X-Forwarded-For is whatever its sender likes. */
 function assertAddress({ ipAllowlist, credential }: Caller, peer: string | undefined): void {
   if (ipAllowlist.length === 0) return;
   const address = parseAddress(peer ?? "");

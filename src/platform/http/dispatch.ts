@@ -12,13 +12,15 @@ import {
   InFlight,
   keepReply,
   type KeptReply,
+  nameOf,
   onceForKey,
   readIdempotencyKey,
+  stillInFlight,
 } from "./idempotency.ts";
 import { type Call, type Operation, RawJson, type ReplyBody } from "./operation.ts";
 import { compileQuery } from "./query.ts";
 import type { Services } from "../services.ts";
-import type { Transaction } from "../storage/database.ts";
+import type { Transaction, WriteOptions } from "../storage/database.ts";
 import { type Check, compileCheck } from "./validate.ts";
 import { versionOf } from "./version.ts";
 
@@ -42,8 +44,10 @@ export function registerOperations(
   const inFlight = new InFlight();
   app.decorateRequest("caller", null);
   const prove = (request: FastifyRequest, { path }: Operation) =>
-    authenticate(request.raw, (caller) => (request.identified = { caller, path })).catch((error: unknown) => {
-      if (error instanceof ApiError && error.status === 401) services.rateLimit?.countRefusal(request.raw);
+    authenticate(request.raw, (caller) => (request.identified = { caller, path })).catch(async (error: unknown) => {
+      if (error instanceof ApiError && error.status === 401) {
+        await services.rateLimit?.countRefusal(request.raw, services.clientAddress(request.raw));
+      }
       throw error;
     });
   for (const operation of operations) {
@@ -56,7 +60,7 @@ export function registerOperations(
         request.caller = await prove(request, operation);
         if (operation.scope !== null) assertScope(request.caller, operation.scope);
         if (operation.sandboxOnly === true && request.caller.tenant.livemode) throw sandboxOnly(operation);
-        services.rateLimit?.take(request.caller.credential.id, reply);
+        await services.rateLimit?.take(request.caller.credential.id, reply);
       },
       handler: async (request, reply) => {
         const caller = request.caller!;
@@ -104,22 +108,24 @@ function runWrite(
     versions,
     ...(await services.time.read(tx, tenant)),
   });
+  const options: WriteOptions = { isolation: operation.additive === true ? "beside" : "alone" };
   const place = placeOf(operation, call, request);
   if (place === undefined) {
     return database.write(async (tx) => {
       const json = toJson(versions, version, await operation.write!(call, tx, await occasionIn(tx)));
       return { status, json, replayed: false };
-    });
+    }, options);
   }
   const fingerprint = fingerprintOf(version, call.body);
   return inFlight.run(place, () =>
     database.write(async (tx) => {
+      if (!(await tx.claim(nameOf(place)))) throw stillInFlight();
       const occasion = await occasionIn(tx);
       return onceForKey(tx, vault, place, fingerprint, occasion.now, async () => ({
         status,
         json: toJson(versions, version, await operation.write!(call, tx, occasion)),
       }));
-    }),
+    }, options),
   );
 }
 

@@ -10,10 +10,15 @@ declare module "fastify" {
 }
 
 /** What an operator's tools ask, without a credential: is the process alive, can it work, how is it doing. */
-export function registerHealth(app: FastifyInstance, { database }: Services, metrics: Metrics): void {
+export function registerHealth(
+  app: FastifyInstance,
+  { database }: Services,
+  { metrics, isStopping }: { metrics: Metrics; isStopping: () => boolean },
+): void {
   const config = { quiet: true };
   app.get("/healthz", { config }, async () => ({ status: "ok" }));
   app.get("/readyz", { config }, async (_request, reply) => {
+    if (isStopping()) return reply.code(503).send({ status: "stopping" });
     try {
       await database.get("SELECT 1 AS one");
       return { status: "ready" };

@@ -71,7 +71,7 @@ export async function findReply(
   if (!timingSafeEqual(kept.fingerprint, fingerprint)) {
     throw new ApiError("idempotency_key_reused", "This Idempotency-Key was used with another body: use a new key.");
   }
-  return { status: kept.status, json: vault.open(kept.reply, contextOf(place)), replayed: true };
+  return { status: kept.status, json: vault.open(kept.reply, nameOf(place)), replayed: true };
 }
 
 export async function keepReply(
@@ -82,12 +82,19 @@ export async function keepReply(
   now: number,
   { status, json }: { status: number; json: string },
 ): Promise<void> {
-  const reply = vault.seal(json, contextOf(place));
+  const reply = vault.seal(json, nameOf(place));
   await keepIdempotencyKey(tx, { ...place, fingerprint, status, reply, created: now });
 }
 
-function contextOf({ environment, method, path, key }: IdempotencyPlace): string {
+/** What no two places share. */
+export function nameOf({ environment, method, path, key }: IdempotencyPlace): string {
   return JSON.stringify([environment, method, path, key]);
+}
+
+export function stillInFlight(): ApiError {
+  return new ApiError("idempotency_in_flight", "The first request with this Idempotency-Key still runs.", {
+    headers: { "Retry-After": "1" },
+  });
 }
 
 /** The keyed requests that run in this process now: a second one is refused instead of made to wait. */
@@ -95,11 +102,9 @@ export class InFlight {
   private readonly running = new Set<string>();
 
   async run<Result>(place: IdempotencyPlace, work: () => Promise<Result>): Promise<Result> {
-    const name = contextOf(place);
+    const name = nameOf(place);
     if (this.running.has(name)) {
-      throw new ApiError("idempotency_in_flight", "The first request with this Idempotency-Key still runs.", {
-        headers: { "Retry-After": "1" },
-      });
+      throw stillInFlight();
     }
     this.running.add(name);
     try {

@@ -35,6 +35,8 @@ interface Description<Body extends TSchema, Query extends TSchema> {
   scope: Scope | null;
   /** True where the operation exists in the sandbox only. */
   sandboxOnly?: boolean;
+  /** True where the operation only adds rows, whatever others add meanwhile: then it shares its commit with theirs. */
+  additive?: boolean;
   body?: Body;
   query?: Query;
   /** Error codes of its own, besides those that every operation shares. */

@@ -3,7 +3,8 @@ import type { FastifyReply } from "fastify";
 import { parseCredential } from "../../contract/credentials.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { ApiError } from "../domain/api-error.ts";
-import { addressName, AttemptLimiter } from "../domain/attempt-limiter.ts";
+import { addressName } from "../domain/attempt-limiter.ts";
+import type { CreateLimiter, Limiter } from "../domain/limiter.ts";
 
 /** How often one credential may call (decisions 9). */
 export interface RateLimits {
@@ -21,20 +22,19 @@ export class RateLimit {
   /** The policy in force, as the IETF's draft 10 writes it. */
   readonly policy: string;
   private readonly limits: RateLimits;
-  private readonly requests: AttemptLimiter;
-  private readonly refusals: AttemptLimiter;
+  private readonly requests: Limiter;
+  private readonly refusals: Limiter;
 
-  constructor(now: () => number, limits: RateLimits) {
+  constructor(createLimiter: CreateLimiter, limits: RateLimits) {
     this.limits = limits;
     this.policy = `"default";q=${limits.burst};w=${Math.ceil(limits.burst / limits.perSecond)}`;
-    this.requests = new AttemptLimiter(now, { burst: limits.burst, refillSeconds: 1 / limits.perSecond });
-    this.refusals = new AttemptLimiter(now, REFUSALS);
+    this.requests = createLimiter("requests", { burst: limits.burst, refillSeconds: 1 / limits.perSecond });
+    this.refusals = createLimiter("refusals", REFUSALS);
   }
 
   /** Counts a request whose credential is proven and suffices. Throws ApiError `rate_limited`. */
-  take(credentialId: string, reply: FastifyReply): void {
-    const wait = this.requests.take(credentialId);
-    const left = Math.floor(this.requests.left(credentialId));
+  async take(credentialId: string, reply: FastifyReply): Promise<void> {
+    const { wait, left } = await this.requests.take(credentialId);
     const refill = Math.ceil((this.limits.burst - left) / this.limits.perSecond);
     void reply.header(HEADERS.rateLimit, `"default";r=${left};t=${refill}`);
     if (wait > 0) throw tooMany("This credential called too often", wait);
@@ -44,10 +44,10 @@ export class RateLimit {
    * Counts a refused credential. What is missing or malformed stays a 401 however often it comes (platform
    * specification 1); only well-formed ones could be guesses. Throws ApiError `rate_limited`.
    */
-  countRefusal(request: IncomingMessage): void {
+  async countRefusal(request: IncomingMessage, address: string | undefined): Promise<void> {
     const credential = request.headers.authorization?.split(" ").at(-1) ?? "";
     if (parseCredential(credential) === undefined) return;
-    const wait = this.refusals.take(addressName(request.socket.remoteAddress));
+    const { wait } = await this.refusals.take(addressName(address));
     if (wait > 0) throw tooMany("Too many refused credentials came from this address", wait);
   }
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { OAUTH_PATHS } from "../../contract/oauth.ts";
 import type { Scope } from "../../contract/scopes.ts";
-import { AttemptLimiter, addressName } from "../domain/attempt-limiter.ts";
+import { addressName } from "../domain/attempt-limiter.ts";
 import { html } from "../pages/html.ts";
 import { seeOther, sendPage } from "../pages/page.ts";
 import { formOf, queryOf } from "../pages/parameters.ts";
@@ -21,7 +21,7 @@ const WRONG_CODES = { burst: 5, refillSeconds: 60 };
 /** Where device codes are typed (decisions 7). The code is shown again with the question, to be compared. */
 export function deviceRoutes(scope: FastifyInstance, services: Services, visitors: Visitors): void {
   const { database, clock } = services;
-  const limiter = new AttemptLimiter(clock.now, WRONG_CODES);
+  const limiter = services.createLimiter("device codes", WRONG_CODES);
 
   scope.get(OAUTH_PATHS.device, async (request, reply) => {
     const query = queryOf(request.url);
@@ -40,8 +40,9 @@ export function deviceRoutes(scope: FastifyInstance, services: Services, visitor
     if (visitor.user === undefined) return sendPage(reply, 200, signInPage(visitor, { next: OAUTH_PATHS.device }));
     const signedIn = { ...visitor, user: visitor.user };
     const typed = form.text("user_code").slice(0, 20);
-    const names = [visitor.user.user_id, addressName(request.ip)];
-    const wait = Math.max(...names.map((name) => limiter.take(name)));
+    const names = [visitor.user.user_id, addressName(services.clientAddress(request.raw))];
+    const taken = await Promise.all(names.map((name) => limiter.take(name)));
+    const wait = Math.max(...taken.map((one) => one.wait));
     if (wait > 0) {
       void reply.header("Retry-After", String(wait));
       const problem = `Too many wrong codes: wait ${wait} seconds.`;
@@ -54,7 +55,7 @@ export function deviceRoutes(scope: FastifyInstance, services: Services, visitor
       const problem = "No device waits with this code. It may have expired: look at the device again.";
       return sendPage(reply, 400, codePage(signedIn, { code: typed, problem }));
     }
-    for (const name of names) limiter.giveBack(name);
+    await Promise.all(names.map((name) => limiter.giveBack(name)));
 
     const decision = form.get("decision");
     if (decision !== "approve" && decision !== "deny") {

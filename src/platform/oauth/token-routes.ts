@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { DEVICE_CODE_GRANT, OAUTH_PATHS } from "../../contract/oauth.ts";
-import { AttemptLimiter, addressName } from "../domain/attempt-limiter.ts";
+import { addressName } from "../domain/attempt-limiter.ts";
 import { toApiError } from "../http/problem.ts";
 import { formOf, ParameterError, type Parameters } from "../pages/parameters.ts";
 import { takeForms } from "../pages/take-forms.ts";
@@ -29,7 +29,7 @@ const DEVICE_SIGN_INS = { burst: 60, refillSeconds: 2 };
 /** What clients call themselves: forms in, JSON out (decisions 7). What stands in a query is never read. */
 export function tokenRoutes(scope: FastifyInstance, services: Services): void {
   takeForms(scope);
-  const deviceSignIns = new AttemptLimiter(services.clock.now, DEVICE_SIGN_INS);
+  const deviceSignIns = services.createLimiter("device sign-ins", DEVICE_SIGN_INS);
 
   scope.setErrorHandler((error, request, reply) => {
     const shown = asOAuthError(error);
@@ -63,7 +63,7 @@ export function tokenRoutes(scope: FastifyInstance, services: Services): void {
   scope.post(OAUTH_PATHS.deviceAuthorization, async (request) => {
     const form = readForm(request);
     const client = await authenticateClient(services, request, form);
-    const wait = deviceSignIns.take(addressName(request.ip));
+    const { wait } = await deviceSignIns.take(addressName(services.clientAddress(request.raw)));
     if (wait > 0) throw new OAuthError("slow_down", "Too many sign-ins.", 429, { "Retry-After": String(wait) });
     return authorizeDevice(services, client, form);
   });

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { AttemptLimiter } from "../domain/attempt-limiter.ts";
 import { type Passwords, problemOfPassword } from "../domain/passwords.ts";
 import { createLinkToken } from "../domain/sign-in-links.ts";
 import { isEmail } from "../http/formats.ts";
@@ -25,7 +24,7 @@ export function accountRoutes(
   { services, visitors, passwords }: { services: Services; visitors: Visitors; passwords: Passwords },
 ): void {
   const { database, clock, newId } = services;
-  const limiter = new AttemptLimiter(clock.now, WRONG_PASSWORDS);
+  const limiter = services.createLimiter("passwords", WRONG_PASSWORDS);
 
   const asksPassword = ({ user }: SignedIn) =>
     user.has_password === 1 && !(user.by_link === 1 && clock.now() - user.created < LINK_TRUST_MS);
@@ -69,7 +68,7 @@ export function accountRoutes(
       const refuse = (status: number, text: string) =>
         show(reply, status, visitor, { notice: { good: false, text }, email });
       if (asksPassword(visitor)) {
-        const wait = limiter.take(user.user_id);
+        const { wait } = await limiter.take(user.user_id);
         if (wait > 0) {
           void reply.header("Retry-After", String(wait));
           return refuse(429, `Too many wrong passwords: wait ${wait} seconds.`);
@@ -78,7 +77,7 @@ export function accountRoutes(
         if (!(await passwords.verify(form.text("current_password"), stored))) {
           return refuse(403, "The current password is wrong.");
         }
-        limiter.giveBack(user.user_id);
+        await limiter.giveBack(user.user_id);
       }
       if (email !== user.email && !isEmail(email)) return refuse(400, "That is no email address.");
       const problem = password === undefined ? undefined : problemOfPassword(password, email);

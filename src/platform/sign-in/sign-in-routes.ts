@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { AttemptLimiter, addressName } from "../domain/attempt-limiter.ts";
+import { addressName } from "../domain/attempt-limiter.ts";
 import { isOutdated, type Passwords } from "../domain/passwords.ts";
 import { formOf } from "../pages/parameters.ts";
 import { PageError, seeOther, sendPage } from "../pages/page.ts";
@@ -19,18 +19,17 @@ export function signInRoutes(
   scope: FastifyInstance,
   { services, visitors, passwords }: { services: Services; visitors: Visitors; passwords: Passwords },
 ): void {
-  const { database, clock } = services;
-  const perUser = new AttemptLimiter(clock.now, FAILURES_A_USER);
-  const perAddress = new AttemptLimiter(clock.now, FAILURES_AN_ADDRESS);
+  const { database } = services;
+  const perUser = services.createLimiter("sign-ins of a user", FAILURES_A_USER);
+  const perAddress = services.createLimiter("sign-ins from an address", FAILURES_AN_ADDRESS);
 
   /** The user, or undefined: an unknown email takes as long as a wrong password. Throws PageError 429. */
   const prove = async (emailKey: string, password: string, address: string): Promise<UserRow | undefined> => {
-    const wait = perAddress.take(address) || perUser.take(emailKey);
+    const wait = (await perAddress.take(address)).wait || (await perUser.take(emailKey)).wait;
     if (wait > 0) throw tooMany(wait);
     const user = await findUserByEmail(database, emailKey);
     if (!(await passwords.verify(password, user?.password ?? null)) || user === undefined) return undefined;
-    perAddress.giveBack(address);
-    perUser.giveBack(emailKey);
+    await Promise.all([perAddress.giveBack(address), perUser.giveBack(emailKey)]);
     return user;
   };
 
@@ -48,7 +47,9 @@ export function signInRoutes(
     const password = form.text("password");
     const next = localPath(form.get("next"));
     const known = password.length <= LONGEST_PASSWORD;
-    const user = known ? await prove(email.toLowerCase(), password, addressName(request.ip)) : undefined;
+    const user = known
+      ? await prove(email.toLowerCase(), password, addressName(services.clientAddress(request.raw)))
+      : undefined;
     if (user === undefined) {
       void reply.header("WWW-Authenticate", 'Form realm="service"');
       return sendPage(

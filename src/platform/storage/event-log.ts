@@ -1,5 +1,5 @@
 import type { EventType } from "../../contract/event-types.ts";
-import type { Queries, Transaction } from "./database.ts";
+import type { Database, Queries, Transaction } from "./database.ts";
 
 /**
  * A place in the log that listeners read: every event of an environment in the order in which they became visible, and
@@ -199,5 +199,20 @@ export function deleteReplays(tx: Transaction, environment: number, idBound: str
     `DELETE FROM replays WHERE number IN (
        SELECT number FROM replays WHERE environment = $1 AND id < $2 ORDER BY id LIMIT $3)`,
     [environment, idBound, limit],
+  );
+}
+
+/**
+ * Where a database was copied to a server that counts its transactions from anew, lets the log's numbers go on behind
+ * those that are there already.
+ */
+export async function alignLog(database: Database): Promise<void> {
+  if (database.dialect === "sqlite") return;
+  const last = "GREATEST((SELECT COALESCE(MAX(seq), 0) FROM events), (SELECT COALESCE(MAX(number), 0) FROM replays))";
+  await database.write((tx) =>
+    tx.run(
+      `UPDATE log_base SET base = ${last} / 1024 + 1 - CAST(CAST(pg_current_xact_id() AS TEXT) AS BIGINT)
+       WHERE ${last} / 1024 > base + CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS TEXT) AS BIGINT)`,
+    ),
   );
 }

@@ -1,4 +1,5 @@
 import type { Log } from "../ports.ts";
+import { isPostgresUrl } from "./database-url.ts";
 import type { Database } from "./database.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
 import { openSqlite } from "./sqlite.ts";
@@ -15,11 +16,6 @@ export interface DatabaseSettings {
   statementMilliseconds?: number | undefined;
   /** A file of certificates that PostgreSQL's may be signed by. */
   authorities?: string | undefined;
-}
-
-/** True where the text is the URL of a PostgreSQL database, not a file's path. */
-export function isPostgresUrl(text: string): boolean {
-  return /^postgres(ql)?:\/\//.test(text);
 }
 
 /** Opens what the text names. Throws StorageOpenError. */

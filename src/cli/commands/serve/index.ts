@@ -1,8 +1,9 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Context } from "../../context.ts";
 import { addExamples } from "../../help-layout.ts";
+import { addPostgresOptions, parseSeconds, type PostgresOptions } from "./postgres-options.ts";
 
-export interface ServeOptions {
+export interface ServeOptions extends PostgresOptions {
   port: number;
   host: string;
   database?: string;
@@ -12,16 +13,28 @@ export interface ServeOptions {
   /** Requests a second; 0 sets no limit. */
   rateLimit: number;
   rateBurst?: number;
+  role: "all" | "api" | "worker";
+  publicUrl?: string;
+  trustProxy: string[];
+  /** Seconds. */
+  drainDelay: number;
 }
 
 /** `service serve`: the platform in this process. */
 export function register(program: Command, context: Context): void {
-  const serve = program
-    .command("serve")
+  const serve = addPostgresOptions(program.command("serve"))
     .description("Run the platform in this process")
     .option("--port <number>", "Port of the API; 0 takes a free one", parsePort, 4010)
     .option("--host <address>", "Address to listen on", "127.0.0.1")
-    .option("--database <file>", "SQLite file (default: platform.db under the XDG data folder)")
+    .option("--database <file|url>", "SQLite file (default: platform.db under the XDG data folder), or postgres://…")
+    .addOption(
+      new Option("--role <role>", "What this process does beside others on one PostgreSQL")
+        .choices(["all", "api", "worker"])
+        .default("all"),
+    )
+    .option("--public-url <url>", "Where clients reach the API, if a proxy or balancer stands before it")
+    .option("--trust-proxy <cidr...>", "Addresses of proxies whose X-Forwarded-For is taken", [])
+    .option("--drain-delay <seconds>", "Time between the end of readiness and the stop", parseSeconds, 0)
     .option("--allow-private-targets", "Let webhooks reach private addresses, and sandbox endpoints be http", false)
     .option("--ephemeral", "Use a temporary database that is gone at exit", false)
     .option("--rate-limit <number>", "Requests a second that a credential may make; 0 sets no limit", parseRate, 100)
@@ -33,7 +46,8 @@ export function register(program: Command, context: Context): void {
 Examples:
   $ service serve                        keep data under the XDG data folder
   $ service serve --ephemeral --port 0   a platform for one test run
-  $ service serve --json                 one line of JSON for each thing that happens`,
+  $ service serve --json                 one line of JSON for each thing that happens
+  $ service serve --database postgres://service@db.example.com/service   one of many processes`,
     )
     .action(async (options: ServeOptions) => {
       const { runServe } = await import("./run.ts");

@@ -1,12 +1,12 @@
 import { NotServingError, requestSignInLink } from "../../../platform/admin/client.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
-import { databaseFile } from "./database-file.ts";
+import { namedDatabase } from "./named-database.ts";
 import type { ServeOptions } from "./index.ts";
 
 /** `service serve link`: asks the process that serves the database, which nobody else can open. */
 export async function runLink(options: ServeOptions, context: Context): Promise<void> {
-  const database = databaseFile(options, context);
+  const database = namedDatabase(options, context);
   const link = await requestSignInLink(database, fetch).catch((error: unknown) => {
     if (!(error instanceof NotServingError)) throw error;
     throw new UserError(error.message, {

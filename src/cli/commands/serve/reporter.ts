@@ -31,6 +31,7 @@ function jsonReporter({ output, version }: Context): Reporter {
         dashboard_url: `${platform.baseUrl}/dashboard`,
         database,
         version,
+        ...(platform.listenUrl === platform.baseUrl ? {} : { listen_url: platform.listenUrl }),
         ...(platform.firstAccount === undefined
           ? {}
           : {

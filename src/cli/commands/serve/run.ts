@@ -5,10 +5,12 @@ import { fileURLToPath } from "node:url";
 import { SigningKeysError } from "../../../platform/leaks/signing-keys.ts";
 import { MasterKeyError } from "../../../platform/master-key.ts";
 import { type Platform, type PlatformSettings, startPlatform } from "../../../platform/start.ts";
-import { StorageOpenError } from "../../../platform/storage/database.ts";
+import { type AddressRange, parseRange } from "../../../platform/domain/addresses.ts";
+import { StorageOpenError, StorageUnavailableError } from "../../../platform/storage/database.ts";
+import { describeDatabase, isPostgresUrl } from "../../../platform/storage/database-url.ts";
 import type { Context } from "../../context.ts";
 import { InterruptedError, UsageError, UserError } from "../../errors.ts";
-import { databaseFile } from "./database-file.ts";
+import { defaultKeyFile, namedDatabase } from "./named-database.ts";
 import type { ServeOptions } from "./index.ts";
 import { createReporter, type Reporter } from "./reporter.ts";
 
@@ -18,14 +20,14 @@ const LOOPBACK = new Set(["127.0.0.1", "localhost", "::1"]);
 export async function runServe(options: ServeOptions, context: Context): Promise<void> {
   refusePublicHost(options, context);
   const folder = options.ephemeral ? mkdtempSync(join(tmpdir(), "service-")) : undefined;
-  const database = folder === undefined ? databaseFile(options, context) : join(folder, "platform.db");
+  const database = folder === undefined ? namedDatabase(options, context) : join(folder, "platform.db");
   const reporter = createReporter(context);
   try {
     const platform = await start(options, context, database, reporter);
-    await reporter.ready(platform, options.ephemeral ? "ephemeral" : database);
+    await reporter.ready(platform, options.ephemeral ? "ephemeral" : describeDatabase(database));
     await untilSignal(context);
     reporter.stopping();
-    await platform.close();
+    await platform.close(options.drainDelay);
   } finally {
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   }
@@ -38,6 +40,13 @@ async function start(options: ServeOptions, context: Context, database: string, 
       port: options.port,
       database,
       masterKey: context.env["SERVICE_MASTER_KEY"],
+      masterKeyFile: options.masterKeyFile ?? (isPostgresUrl(database) ? defaultKeyFile(context) : undefined),
+      connections: options.databasePool,
+      statementMilliseconds: options.databaseTimeout && options.databaseTimeout * 1000,
+      authorities: options.databaseCa,
+      role: options.role,
+      publicUrl: publicUrlOf(options),
+      trustedProxies: proxiesOf(options),
       version: context.version,
       log: reporter.log,
       report: reporter.activity,
@@ -51,15 +60,32 @@ async function start(options: ServeOptions, context: Context, database: string, 
   }
 }
 
+function publicUrlOf({ publicUrl }: ServeOptions): string | undefined {
+  if (publicUrl === undefined) return undefined;
+  const url = URL.canParse(publicUrl) ? new URL(publicUrl) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin;
+  throw new UsageError("--public-url takes an origin without a path", { hint: "For example https://api.example.com" });
+}
+
+function proxiesOf({ trustProxy }: ServeOptions): AddressRange[] {
+  return trustProxy
+    .flatMap((list) => list.split(","))
+    .map((text) => {
+      const range = parseRange(text) ?? parseRange(`${text}/${text.includes(":") ? 128 : 32}`);
+      if (range !== undefined) return range;
+      throw new UsageError(`--trust-proxy ${text} is no address or range`, { hint: "For example 10.0.0.0/8" });
+    });
+}
+
 function rateLimitsOf({ rateLimit, rateBurst }: ServeOptions): PlatformSettings["rateLimits"] {
   if (rateLimit === 0) return undefined;
   return { perSecond: rateLimit, burst: Math.max(1, Math.ceil(rateBurst ?? 2 * rateLimit)) };
 }
 
 function refusePublicHost(options: ServeOptions, context: Context): void {
-  if (LOOPBACK.has(options.host) || context.globals.insecure) return;
+  if (LOOPBACK.has(options.host) || context.globals.insecure || options.trustProxy.length > 0) return;
   throw new UsageError(`--host ${options.host} would let other machines reach the API over plain http`, {
-    hint: "Put a TLS proxy before it, and say --insecure to listen there all the same.",
+    hint: "Put a TLS proxy before it and name that: --trust-proxy CIDR. Or say --insecure to listen there all the same.",
   });
 }
 
@@ -80,6 +106,8 @@ function explain(error: unknown, { port, host }: ServeOptions): unknown {
       cause: error,
     });
   }
+  if (error instanceof StorageUnavailableError)
+    return new UserError(error.message, { code: "unreachable", cause: error });
   switch ((error as NodeJS.ErrnoException).code) {
     case "EADDRINUSE":
       return new UserError(`Port ${port} on ${host} is taken by another program`, {

@@ -24,6 +24,7 @@ export function customerOperations(vault: Vault): Operation[] {
       summary: "Create a customer",
       method: "POST",
       path: "/v1/customers",
+      additive: true,
       scope: "customers:write",
       body: CustomerCreate,
       refusals: ["email_taken"],

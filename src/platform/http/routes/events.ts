@@ -47,6 +47,7 @@ export function eventOperations(vault: Vault): Operation[] {
       summary: "Make an event by hand",
       method: "POST",
       path: "/v1/events",
+      additive: true,
       scope: "events:write",
       sandboxOnly: true,
       body: EventCreate,

@@ -11,6 +11,7 @@ export function orderOperations(vault: Vault): Operation[] {
       summary: "Create an order",
       method: "POST",
       path: "/v1/orders",
+      additive: true,
       scope: "orders:write",
       body: OrderCreate,
       reply: { status: 201, schema: Order },

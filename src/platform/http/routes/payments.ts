@@ -17,6 +17,7 @@ export function paymentOperations(vault: Vault): Operation[] {
       summary: "Create a payment",
       method: "POST",
       path: "/v1/payments",
+      additive: true,
       scope: "payments:write",
       body: PaymentCreate,
       reply: { status: 201, schema: Payment },

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { ClientConfig } from "pg";
+import { describeDatabase } from "../database-url.ts";
 import { StorageOpenError } from "../database.ts";
 
 export interface ConnectionSettings {
@@ -20,18 +21,6 @@ const IDLE_MILLISECONDS = 10_000;
 const TLS_PARAMETERS = ["sslmode", "sslrootcert", "sslcert", "sslkey"];
 const LOOPBACK = new Set(["", "localhost", "127.0.0.1", "[::1]"]);
 
-/** The URL as it may be shown: without its password. */
-export function describeUrl(text: string): string {
-  try {
-    const url = new URL(text);
-    if (url.password !== "") url.password = "***";
-    url.searchParams.delete("password");
-    return url.href;
-  } catch {
-    return "the database's URL";
-  }
-}
-
 /** What the client library is given. Throws StorageOpenError where the URL cannot be used. */
 export function readUrl(settings: ConnectionSettings): {
   name: string;
@@ -50,7 +39,7 @@ export function readUrl(settings: ConnectionSettings): {
     statement_timeout: statementMilliseconds,
     idle_in_transaction_session_timeout: IDLE_MILLISECONDS,
   };
-  return { name: describeUrl(settings.url), config, statementMilliseconds };
+  return { name: describeDatabase(settings.url), config, statementMilliseconds };
 }
 
 function parse(text: string): URL {

@@ -16,7 +16,7 @@ const MOST_LOSSES = 100;
 const MOST_CONNECTIONS_LOST = 3;
 /** Units that share a commit, and commits of shared units that are under way at once. */
 const MOST_BESIDE = 64;
-const MOST_SHARED = 2;
+const MOST_SHARED = 4;
 
 interface Waiting {
   readonly unit: Unit<unknown>;

@@ -1,0 +1,78 @@
+import { existsSync } from "node:fs";
+import { createIdGenerator, type IdGenerator } from "../contract/ids.ts";
+import { DatabaseClock } from "./database-clock.ts";
+import { createFirstAccount, type FirstAccount } from "./domain/first-account.ts";
+import type { Versions } from "./domain/versions.ts";
+import { assertMasterKey, hasMasterKey, loadMasterKeyFile, MasterKeyError, parseMasterKey } from "./master-key.ts";
+import type { Clock, Random } from "./ports.ts";
+import type { Database } from "./storage/database.ts";
+import { alignLog } from "./storage/event-log.ts";
+import { isPostgresUrl } from "./storage/database-url.ts";
+import { type DatabaseSettings, openDatabase } from "./storage/open-database.ts";
+import { createVault, type Vault } from "./vault.ts";
+
+export interface DeploymentSettings extends DatabaseSettings {
+  /** 32 bytes in hex or base64. */
+  masterKey?: string | undefined;
+  /** Where the master key lies if none is given; beside an SQLite file unless said otherwise. */
+  masterKeyFile?: string | undefined;
+}
+
+/** What all processes of a deployment share, opened for this one. */
+export interface Deployment {
+  database: Database;
+  vault: Vault;
+  /** The time that all of them go by. */
+  clock: Clock;
+  newId: IdGenerator;
+  /** Set where the database was empty. */
+  firstAccount: FirstAccount | undefined;
+  close(): Promise<void>;
+}
+
+/** Opens database and secrets; an empty database is given its first account. Rejects with StorageOpenError, MasterKeyError. */
+export async function openDeployment(
+  settings: DeploymentSettings,
+  { machine, random, versions }: { machine: Clock; random: Random; versions: Versions },
+): Promise<Deployment> {
+  const database = await openDatabase(settings);
+  try {
+    const vault = createVault(await masterKeyOf(settings, database), random);
+    await assertMasterKey(database, vault);
+    const shared = database.dialect === "postgres" ? new DatabaseClock(machine, database, settings.log) : undefined;
+    await shared?.start();
+    await alignLog(database);
+    const clock = shared ?? machine;
+    const newId = createIdGenerator((size) => random.bytes(size));
+    const tools = { vault, random, newId, version: versions.latest };
+    const firstAccount = await database.write((tx) => createFirstAccount(tx, tools, clock.now()));
+    return {
+      database,
+      vault,
+      clock,
+      newId,
+      firstAccount,
+      async close() {
+        shared?.stop();
+        await database.close();
+      },
+    };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function masterKeyOf(settings: DeploymentSettings, database: Database): Promise<Buffer> {
+  if (settings.masterKey !== undefined) return parseMasterKey(settings.masterKey);
+  const file = settings.masterKeyFile ?? (isPostgresUrl(settings.database) ? undefined : `${settings.database}.key`);
+  if (file === undefined) throw new MasterKeyError("Give the master key: SERVICE_MASTER_KEY, or its file.");
+  // A key that is made here would be refused in a moment, and mistaken for the right one later.
+  if (database.dialect === "postgres" && !existsSync(file) && (await hasMasterKey(database))) {
+    throw new MasterKeyError(
+      `The database has a master key already, and ${file} is not there: give that key to this process too ` +
+        "(SERVICE_MASTER_KEY, or --master-key-file).",
+    );
+  }
+  return loadMasterKeyFile(file);
+}

@@ -69,7 +69,7 @@ export async function startPostgres(): Promise<OwnPostgresServer> {
   let server = await start();
   const stop = async () => {
     const ended = once(server, "exit");
-    server.stdin!.end();
+    server.stdin.end();
     await ended;
   };
   return {

@@ -126,10 +126,10 @@ export class Units {
       this.#planned = false;
       this.#shared += 1;
       const batch = this.#beside.splice(0, MOST_BESIDE);
-      this.#runShared(batch).then(() => {
+      void this.#runShared(batch).finally(() => {
         this.#shared -= 1;
         this.#planShared();
-      }, batch[0]?.reject);
+      });
       this.#planShared();
     });
   }

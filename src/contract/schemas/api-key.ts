@@ -30,7 +30,9 @@ export type ApiKey = Static<typeof ApiKey>;
 export const ApiKeyCreate = closed(
   {
     name: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: LIMITS.nameLength, examples: ["reporting"] }))),
-    scopes: Type.Optional(Type.Array(Type.Enum([...SCOPES]), { minItems: 1, uniqueItems: true })),
+    scopes: Type.Optional(
+      Type.Array(Type.Enum([...SCOPES]), { minItems: 1, maxItems: SCOPES.length, uniqueItems: true }),
+    ),
     ip_allowlist: Type.Optional(Type.Array(Type.String({ format: "cidr" }), { maxItems: 100 })),
     expires_at: Type.Optional(nullable(Timestamp)),
   },

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
 import { HEADERS } from "../../contract/headers.ts";
@@ -51,6 +52,9 @@ export function createApp(
     },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, newRequestId(), services.baseUrl),
   });
+
+  // Node would answer 417 without a word; a server may as well pass over what it does not know (RFC 9110 10.1.1).
+  app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
 
   const answerError = (error: unknown, requestId: string, reply: FastifyReply) => {
     const refusal = toApiError(error);
@@ -130,8 +134,9 @@ function operationsOf(services: Services, advanceClock: AdvanceClock): Operation
 }
 
 /** What Fastify lets pass and the contract does not (every request must carry a Host; bodies are plain JSON). */
-function refuseRequest(request: { url?: string | undefined; headers: NodeJS.Dict<string | string[]> }) {
+function refuseRequest(request: IncomingMessage) {
   if (request.headers.host === undefined) return new ApiError("invalid_header", "Send a Host header.");
+  if (request.headersDistinct["host"]!.length > 1) return new ApiError("invalid_header", "Send one Host header.");
   if ((request.url?.length ?? 0) > LIMITS.urlLength) {
     return new ApiError("uri_too_long", `A URL may have at most ${LIMITS.urlLength} characters.`);
   }

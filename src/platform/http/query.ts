@@ -18,11 +18,12 @@ export function compileQuery(schema: TSchema | undefined): QueryReader {
   return (url) => {
     const mark = url.indexOf("?");
     if (mark === -1 || mark === url.length - 1) return NO_QUERY;
-    const query: Record<string, unknown> = {};
+    const given = new Map<string, unknown>();
     for (const [name, text] of parse(url.slice(mark + 1))) {
-      if (Object.hasOwn(query, name)) throw invalidFields([queryError(name, "duplicate", "is given twice")]);
-      query[name] = properties[name]?.type === "integer" && /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+      if (given.has(name)) throw invalidFields([queryError(name, "duplicate", "is given twice")]);
+      given.set(name, properties[name]?.type === "integer" && /^-?\d{1,15}$/.test(text) ? Number(text) : text);
     }
+    const query = Object.fromEntries(given);
     const errors = check?.(query) ?? Object.keys(query).map((name) => queryError(name, "unknown_field", "is unknown"));
     if (errors.length > 0) throw invalidFields(errors.map(inQuery));
     return query;
@@ -45,7 +46,7 @@ function decode(text: string): string {
   } catch {
     throw new ApiError("invalid_request", `The query holds a malformed escape: ${text.slice(0, 60)}`);
   }
-  if (!/[\u0000-\u001f\u007f]/.test(decoded)) return decoded;
+  if (!/[\u0000-\u001f\u007f-\u009f]/.test(decoded)) return decoded;
   throw new ApiError("invalid_request", `The query holds a control character: ${text.slice(0, 60)}`);
 }
 

@@ -14,9 +14,9 @@ export function parseStrictJson(bytes: Buffer): unknown {
 }
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const PLAIN_STRING = /"[^"\\\u0000-\u001f\u007f]*"/y;
+const PLAIN_STRING = /"[^"\\\u0000-\u001f\u007f-\u009f]*"/y;
 const ESCAPED_STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
-const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
+const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
 const FORBIDDEN_KEYS = new Set(["__proto__", "prototype"]);
 
 class Reader {

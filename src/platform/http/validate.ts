@@ -5,6 +5,7 @@ import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS } from "../../contract/event-types.
 import type { FieldError } from "../../contract/errors.ts";
 import { nearest } from "../../contract/nearest.ts";
 import { problemOfRedirectUri } from "../domain/redirect-uris.ts";
+import { escapePointer, excessOf, MOST_TOLD } from "./excess.ts";
 import { expectedOfFormat } from "./formats.ts";
 
 /** Checks a value; answers what is wrong with it, field by field: an empty list where nothing is. */
@@ -14,19 +15,21 @@ export type Check = (value: unknown) => FieldError[];
 export function compileCheck(schema: TSchema): Check {
   const validator = Compile(schema);
   return (value) => {
-    if (validator.Check(value)) return [];
+    const excess = excessOf(schema, value);
+    if (excess.length >= MOST_TOLD || excess.some(({ code }) => code === "too_many")) return excess;
+    if (excess.length === 0 && validator.Check(value)) return [];
     const errors = validator.Errors(value);
     const seen = new Set<string>();
-    return errors
-      .flatMap((error) => describe(error, errors, schema, value))
-      .filter(({ pointer, code }) => !seen.has(`${pointer} ${code}`) && seen.add(`${pointer} ${code}`));
+    const found = [...excess, ...errors.flatMap((error) => describe(error, errors, value))];
+    // What the library refuses is refused, also where its errors say nothing of use.
+    if (found.length === 0) return [{ pointer: "", code: "invalid", detail: "is not valid" }];
+    return found.filter(({ pointer, code }) => !seen.has(`${pointer} ${code}`) && seen.add(`${pointer} ${code}`));
   };
 }
 
 function describe(
   error: TLocalizedValidationError,
   all: readonly TLocalizedValidationError[],
-  schema: TSchema,
   root: unknown,
 ): FieldError[] {
   const pointer = error.instancePath;
@@ -34,6 +37,7 @@ function describe(
   switch (error.keyword) {
     case "boolean":
     case "anyOf":
+    case "additionalProperties":
       return [];
     case "required":
       return error.params.requiredProperties.map((name) => ({
@@ -41,8 +45,6 @@ function describe(
         code: "required",
         detail: "is required",
       }));
-    case "additionalProperties":
-      return error.params.additionalProperties.map((name) => unknownField(pointer, name, schema));
     case "type": {
       // The branches of a nullable field each complain; the one that is not `null` says what is wanted.
       if (error.params.type === "null") return [];
@@ -73,17 +75,6 @@ function describe(
   }
 }
 
-function unknownField(pointer: string, name: string, schema: TSchema): FieldError {
-  const place = `${pointer}/${escapePointer(name)}`;
-  if (pointer === "/metadata") {
-    return { pointer: place, code: "invalid_key", detail: "a metadata key has 1 to 40 characters" };
-  }
-  const known = Object.keys((schema as { properties?: object }).properties ?? {});
-  const [guess] = nearest(name, known);
-  const help = guess === undefined ? `known fields: ${known.join(", ") || "none"}` : `did you mean ${guess}?`;
-  return { pointer: place, code: "unknown_field", detail: `is not a field of this request; ${help}` };
-}
-
 function formatDetail(format: string, value: unknown): string {
   if (format === "redirect-uri") return problemOfRedirectUri(String(value)) ?? "must be a redirect URI";
   const wanted = `must be ${expectedOfFormat(format)}`;
@@ -101,10 +92,6 @@ function isNullable(error: TLocalizedValidationError, all: readonly TLocalizedVa
 
 function article(type: string): string {
   return `${/^[aeiou]/.test(type) ? "an" : "a"} ${type}`;
-}
-
-function escapePointer(name: string): string {
-  return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 function valueAt(root: unknown, pointer: string): unknown {

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { type RawReply, sendRaw } from "../support/raw-http.ts";
+
+let platform: RunningPlatform;
+beforeAll(async () => {
+  platform = await startPlatform();
+});
+afterAll(() => platform.stop());
+
+const send = (first: string, headers: readonly string[] = [], body: string | Buffer = ""): Promise<RawReply> => {
+  const lines = [first, "Host: x", `Authorization: Bearer ${platform.sandboxKey}`, ...headers, "", ""];
+  return sendRaw(platform.baseUrl, Buffer.concat([Buffer.from(lines.join("\r\n"), "latin1"), Buffer.from(body)]));
+};
+const post = (headers: readonly string[], body: string | Buffer = "") =>
+  send("POST /v1/customers HTTP/1.1", ["Content-Type: application/json", ...headers], body);
+
+function expectProblem(reply: RawReply, status: number, code: string): void {
+  expect(reply.status).toBe(status);
+  expect(reply.headers["content-type"]).toMatch(/^application\/problem\+json/);
+  expect(JSON.parse(reply.body)).toMatchObject({ status, code, request_id: reply.headers["request-id"] });
+}
+
+describe("a request on whose end two programs could disagree is refused", () => {
+  it.each([
+    ["an unknown transfer coding", ["Transfer-Encoding: xchunked"]],
+    ["chunked that is not the last coding", ["Transfer-Encoding: chunked, identity"]],
+    ["a length with a sign", ["Content-Length: +5"]],
+    ["a length in hexadecimal", ["Content-Length: 0x5"]],
+    ["a length that no number holds", ["Content-Length: 99999999999999999999"]],
+    ["a folded header", ["X-Folded: a\r\n b"]],
+    ["a space before the colon", ["X-Spaced : a"]],
+    ["NUL in a header", ["X-Nul: a\0b"]],
+  ])("%s", async (_what, headers) => {
+    expectProblem(await post(headers), 400, "invalid_request");
+  });
+
+  it("a chunk without a size", async () => {
+    expectProblem(await post(["Transfer-Encoding: chunked"], "zz\r\n{}\r\n0\r\n\r\n"), 400, "invalid_request");
+  });
+
+  it("two hosts, and none in HTTP/1.0", async () => {
+    expectProblem(await send("GET /v1/me HTTP/1.1", ["Host: attacker.example"]), 400, "invalid_header");
+    expectProblem(await sendRaw(platform.baseUrl, "GET /v1/me HTTP/1.0\r\n\r\n"), 400, "invalid_header");
+  });
+});
+
+describe("a request line", () => {
+  it.each([
+    "GET /v1/me HTTP/3.0",
+    "GET /v1/me again HTTP/1.1",
+    "GET /v1/\tme HTTP/1.1",
+    "GET /v1/m\xff HTTP/1.1",
+    "PRI * HTTP/2.0",
+  ])("%j is refused", async (line) => {
+    expectProblem(await send(line), 400, "invalid_request");
+  });
+
+  it("with another host's whole address gets this platform's answer", async () => {
+    const { status, body } = await send("GET http://attacker.example/v1/me HTTP/1.1");
+    expect([status, JSON.parse(body).object]).toEqual([200, "identity"]);
+  });
+});
+
+describe("a body too large is refused before it is read", () => {
+  it("by its announced length", async () => {
+    expectProblem(await post(["Content-Length: 999999999999"]), 413, "body_too_large");
+  });
+
+  it("or once its chunks are", async () => {
+    const size = 2 * 1024 * 1024;
+    const chunks = Buffer.concat([Buffer.from(`${size.toString(16)}\r\n`), Buffer.alloc(size, "a")]);
+    expectProblem(await post(["Transfer-Encoding: chunked"], chunks), 413, "body_too_large");
+  });
+});
+
+describe("what belongs to other protocols", () => {
+  it("a web page of another origin is allowed nothing", async () => {
+    const headers = ["Origin: https://attacker.example", "Access-Control-Request-Method: POST"];
+    const preflight = await send("OPTIONS /v1/customers HTTP/1.1", headers);
+    expectProblem(preflight, 405, "method_not_allowed");
+    const { headers: answered } = await send("GET /v1/me HTTP/1.1", headers);
+    for (const name of [...Object.keys(preflight.headers), ...Object.keys(answered)]) {
+      expect(name).not.toMatch(/^access-control/);
+    }
+  });
+
+  it.each(["h2c", "websocket", "TLS/1.3"])("an upgrade to %s leads nowhere", async (protocol) => {
+    const reply = await send("GET /v1/me HTTP/1.1", ["Connection: Upgrade", `Upgrade: ${protocol}`]);
+    expectProblem(reply, 404, "not_found");
+  });
+
+  it("a proxy's request for another host is not served", async () => {
+    const line = "CONNECT attacker.example:443 HTTP/1.1\r\nHost: attacker.example:443\r\n\r\n";
+    await expect(sendRaw(platform.baseUrl, line)).rejects.toThrow("no complete reply");
+  });
+
+  it("an expectation that nobody knows is passed over", async () => {
+    const reply = await post(["Expect: magic", "Content-Length: 2"], "{}");
+    expectProblem(reply, 400, "invalid_request");
+  });
+
+  it.each(["application/jsonp", "application/json, text/plain", "multipart/form-data; boundary=x", "json"])(
+    "a body of the type %s is not JSON",
+    async (type) => {
+      const reply = await send("POST /v1/customers HTTP/1.1", [`Content-Type: ${type}`, "Content-Length: 2"], "{}");
+      expectProblem(reply, 415, "unsupported_media_type");
+    },
+  );
+});

@@ -29,6 +29,7 @@ const LAZY = {
   listen: "src/cli/commands/listen/run.ts",
   demo: "src/cli/commands/demo/run.ts",
   login: "src/cli/commands/login/run.ts",
+  "sqlite-version": "src/cli/commands/serve/sqlite-version.ts",
   "check-receiver": "src/cli/commands/webhooks/check/run.ts",
   "read-fixture": "src/cli/commands/trigger/fixture/read.ts",
   "scan-keys": "src/cli/commands/keys/scan/run.ts",

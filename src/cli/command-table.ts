@@ -116,6 +116,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/status/index.ts"),
   },
   {
+    name: "doctor",
+    group: SESSION,
+    summary: "Find out what is wrong, and what to do about it",
+    load: () => import("./commands/doctor/index.ts"),
+  },
+  {
     name: "profiles",
     group: SESSION,
     summary: "List, choose and delete profiles",

@@ -105,9 +105,12 @@ export class Context {
 
   /** The same surroundings under other flags. */
   withGlobals(globals: GlobalOptions): Context {
-    const { stdout, stderr, env, platform, cwd, signal } = this;
-    const surroundings = { stdout, stderr, streams: this.#streams, env, platform, cwd, signal };
-    return new Context(surroundings, globals, this.output);
+    return this.#with(globals, this.signal);
+  }
+
+  /** The same, for work that ends sooner than the command. */
+  withSignal(signal: AbortSignal): Context {
+    return this.#with(this.globals, signal);
   }
 
   /** True where a person can be asked: terminals on both ends, and neither --no-input nor SERVICE_NO_INPUT. */
@@ -196,6 +199,11 @@ export class Context {
     const key = (await this.#input.readStdin("--api-key-stdin")).toString("utf8").trim();
     if (key === "") throw new UsageError("--api-key-stdin: nothing came on standard input");
     return key;
+  }
+
+  #with(globals: GlobalOptions, signal: AbortSignal): Context {
+    const { stdout, stderr, env, platform, cwd } = this;
+    return new Context({ stdout, stderr, streams: this.#streams, env, platform, cwd, signal }, globals, this.output);
   }
 
   #readSettings(): Settings {

@@ -24,7 +24,8 @@ export function defaultKeyFile(context: Context): string {
   return join(dataFolder(context), "master.key");
 }
 
-function dataFolder({ env }: Context): string {
+/** Where the platform keeps its data unless a database is named. */
+export function dataFolder({ env }: Context): string {
   const data = env["XDG_DATA_HOME"] || join(env["HOME"] || homedir(), ".local", "share");
   return join(data, "service");
 }

@@ -2,6 +2,7 @@ import { ApiError, NetworkError } from "../../../client/errors.ts";
 import type { Client } from "../../../client/http.ts";
 import type { Environment } from "../../../contract/environments.ts";
 import type { Identity } from "../../../contract/schemas/identity.ts";
+import type { Scope } from "../../../contract/scopes.ts";
 import { LATEST_VERSION } from "../../../contract/versions.ts";
 import type { Context } from "../../context.ts";
 import { NotSignedInError } from "../../errors.ts";
@@ -34,6 +35,9 @@ interface CredentialState {
   /** When the access token ends. */
   expires_at: string | null;
   problem: string | null;
+  /** Of the key or token, where it works. */
+  id: string | null;
+  scopes: Scope[] | null;
 }
 
 const PROBES = 3;
@@ -98,7 +102,8 @@ async function tryCredential(
   try {
     const client = await context.client();
     const { body: identity } = await client.request<Identity>({ method: "GET", path: "/v1/me" });
-    return { identity, credential: stateOf("works", credential) };
+    const { scopes, credential: own } = identity;
+    return { identity, credential: { ...stateOf("works", credential), id: own.id, scopes } };
   } catch (error) {
     const isRefused = error instanceof NotSignedInError || (error instanceof ApiError && error.status === 401);
     if (!isRefused && !(error instanceof ApiError) && !(error instanceof NetworkError)) throw error;
@@ -118,6 +123,8 @@ function stateOf(
     source: credential?.name ?? null,
     expires_at: value?.type === "oauth" ? value.expires_at : null,
     problem: error?.message ?? null,
+    id: null,
+    scopes: null,
   };
 }
 

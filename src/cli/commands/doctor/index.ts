@@ -1,0 +1,78 @@
+import type { Command } from "commander";
+import { NetworkError } from "../../../client/errors.ts";
+import type { Context } from "../../context.ts";
+import { EXIT_CODES, SilentExit, UserError } from "../../errors.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
+import { type Check, failed, type Finding } from "./finding.ts";
+import { machineChecks } from "./machine.ts";
+import { platformChecks } from "./platform.ts";
+import { drawResults, type Result, RESULTS } from "./view.ts";
+
+/** Nothing that is looked at may take longer. */
+const PATIENCE_MILLISECONDS = 6000;
+const CONNECT_MILLISECONDS = 3000;
+
+/** `service doctor`. */
+export function register(program: Command, context: Context): void {
+  const doctor = program
+    .command("doctor")
+    .description(
+      "Check all that a command needs, on this machine and at the platform, and say what to do about what is wrong.\nExits with 1 where something failed.",
+    )
+    .action(() => runDoctor(context));
+  addExamples(addFields(doctor, RESULTS.fields), [
+    "service doctor",
+    "service doctor --live --profile shop",
+    "service doctor --json --jq '.[] | select(.status == \"failed\")'",
+  ]);
+}
+
+async function runDoctor(context: Context): Promise<void> {
+  const { output } = context;
+  const limit = AbortSignal.timeout(PATIENCE_MILLISECONDS);
+  const bounded = context.withSignal(AbortSignal.any([context.signal, limit]));
+  const checks = [...machineChecks(bounded, CONNECT_MILLISECONDS), ...platformChecks(bounded)];
+  const ending = endOf(limit);
+  const looking = Promise.all(checks.map((check) => examineOne(check, ending, limit)));
+  const results = await output.spinner.during(`Checking ${checks.length} things`, looking);
+  context.signal.throwIfAborted();
+  const isDrawn = output.terminal && !output.json && !output.quiet && !output.chosen;
+  if (isDrawn) for (const line of drawResults(results, output)) output.line(line);
+  else await output.list(results, RESULTS);
+  const count = (status: Result["status"]): number => results.filter((result) => result.status === status).length;
+  output.note(`\n${summary(count("failed"), count("warning"))}`);
+  if (count("failed") > 0) throw new SilentExit(EXIT_CODES.failed);
+}
+
+/** A check that goes wrong is a finding too. */
+async function examineOne({ id, title, look }: Check, ending: Promise<never>, limit: AbortSignal): Promise<Result> {
+  let finding: Finding;
+  try {
+    finding = await Promise.race([Promise.resolve(look()), ending]);
+  } catch (error) {
+    if (limit.aborted)
+      finding = failed(`no answer within ${PATIENCE_MILLISECONDS / 1000} s`, "Check the network, and try again.");
+    else finding = failed((error as Error).message, adviceOf(error));
+  }
+  return { id, title, status: finding.status, detail: finding.detail, advice: finding.advice ?? null };
+}
+
+function endOf(limit: AbortSignal): Promise<never> {
+  const ending = new Promise<never>((_resolve, reject) => {
+    limit.addEventListener("abort", () => reject(limit.reason as Error), { once: true });
+  });
+  // Usually all is known before.
+  ending.catch(() => {});
+  return ending;
+}
+
+function adviceOf(error: unknown): string {
+  const hint = error instanceof UserError || error instanceof NetworkError ? error.hint : undefined;
+  return hint ?? "Run it again with --debug.";
+}
+
+function summary(failures: number, warnings: number): string {
+  if (failures + warnings === 0) return "All is well.";
+  const words = [...(failures > 0 ? [`${failures} failed`] : []), ...(warnings > 0 ? [`${warnings} to look at`] : [])];
+  return `${words.join(", ")}.`;
+}

@@ -1,0 +1,122 @@
+import { ApiError, NetworkError } from "../../../client/errors.ts";
+import { listItems } from "../../../client/pages.ts";
+import { apiPath } from "../../../client/path.ts";
+import { LIMITS } from "../../../contract/limits.ts";
+import type { ApiKey } from "../../../contract/schemas/api-key.ts";
+import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
+import type { Context } from "../../context.ts";
+import { DEFAULT_BASE_URL } from "../../settings/connection.ts";
+import { formatSpan, relativeTime } from "../../terminal/time.ts";
+import { ENDPOINTS, isSecretOld } from "../endpoints/view.ts";
+import { examine, type Status } from "../status/examine.ts";
+import { type Check, failed, type Finding, ok, skipped, warning } from "./finding.ts";
+import { tryPort } from "./ports.ts";
+
+const NOT_REACHED = "the platform is not reached";
+const SOON_MILLISECONDS = 14 * 86_400_000;
+
+/** What concerns the platform that commands speak to. */
+export function platformChecks(context: Context): Check[] {
+  let examination: Promise<Status> | undefined;
+  const status = (): Promise<Status> => (examination ??= examine(context));
+  return [
+    { id: "platform", title: "Platform", look: async () => checkPlatform(await status()) },
+    { id: "version", title: "API version", look: async () => checkVersion(await status()) },
+    { id: "clock", title: "Clock", look: async () => checkClock(await status()) },
+    { id: "credential", title: "Credential", look: async () => await checkCredential(await status(), context) },
+    { id: "signing_secrets", title: "Signing secrets", look: async () => await checkSecrets(await status(), context) },
+    { id: "port", title: "Port 4010", look: () => checkPort(context) },
+  ];
+}
+
+function checkPlatform({ platform }: Status): Finding {
+  if (platform.reachable) return ok(`${platform.base_url} answers in ${platform.latency_ms} ms`);
+  return failed(`${platform.base_url}: ${platform.problem}`, `The address is from: ${platform.base_url_source}.`);
+}
+
+function checkVersion({ platform, versions: { cli, api, supported } }: Status): Finding {
+  if (!platform.reachable) return skipped(NOT_REACHED);
+  if (supported === null) return skipped("the platform tells its versions to those who are signed in");
+  const detail = `service ${cli} speaks ${api}`;
+  if (supported.includes(api)) return ok(`${detail}, which the platform supports`);
+  return failed(`${detail}; the platform supports ${supported.join(", ")}`, "Update whichever is older.");
+}
+
+function checkClock({ platform, clock_ahead_seconds: ahead }: Status): Finding {
+  if (!platform.reachable) return skipped(NOT_REACHED);
+  if (ahead === null) return skipped("the platform did not tell its time");
+  if (ahead === 0) return ok("agrees with the platform's");
+  const detail = `${formatSpan(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"} the platform's`;
+  const advice = "Let the system set its clock: timedatectl set-ntp true";
+  if (Math.abs(ahead) < LIMITS.signatureToleranceSeconds) return warning(detail, advice);
+  return failed(`${detail}: signatures count as stale`, advice);
+}
+
+async function checkCredential({ credential, environment }: Status, context: Context): Promise<Finding> {
+  const { state, source, problem, scopes, type } = credential;
+  const flag = environment === "live" ? " --live" : "";
+  const signIn = `Sign in: service login${flag}`;
+  if (state === "missing")
+    return warning(`none for the ${environment} environment`, `${signIn}, or set SERVICE_API_KEY.`);
+  const name = `${type === "oauth" ? "Browser sign-in" : "API key"} from ${source}`;
+  if (state === "refused") return failed(`${name} is refused: ${problem}`, signIn);
+  if (state === "unknown") return skipped(problem ?? NOT_REACHED);
+  const expiry = type === "oauth" ? null : await expiryOf(credential, context);
+  const may = `${name} works, with ${scopes?.length} ${scopes?.length === 1 ? "scope" : "scopes"}`;
+  if (expiry === null) return ok(type === "oauth" ? `${may}; renews itself` : `${may}; has no end`);
+  if (expiry === undefined) return ok(may);
+  const detail = `${may}; ends ${relativeTime(expiry, context.now())}`;
+  if (Date.parse(expiry) - context.now() > SOON_MILLISECONDS) return ok(detail);
+  return warning(detail, `Replace it: service keys roll ${credential.id}${flag}`);
+}
+
+/** When an API key ends: null for never, undefined where it may not look at itself. */
+async function expiryOf({ id }: Status["credential"], context: Context): Promise<string | null | undefined> {
+  const client = await context.client();
+  try {
+    const { body } = await client.request<ApiKey>({ method: "GET", path: apiPath`/v1/api_keys/${id ?? ""}` });
+    return body.expires_at;
+  } catch (error) {
+    if (error instanceof ApiError || error instanceof NetworkError) return undefined;
+    throw error;
+  }
+}
+
+async function checkSecrets({ credential }: Status, context: Context): Promise<Finding> {
+  if (credential.state !== "works") return skipped("no credential works");
+  const endpoints: WebhookEndpoint[] = [];
+  try {
+    const client = await context.client();
+    for await (const endpoint of listItems<WebhookEndpoint>(client, ENDPOINTS.path)) endpoints.push(endpoint);
+  } catch (error) {
+    if (error instanceof ApiError || error instanceof NetworkError) return skipped(error.message);
+    throw error;
+  }
+  const old = endpoints.filter((endpoint) => isSecretOld(endpoint, context.now()));
+  if (old.length > 0) {
+    const ids = old.map(({ id }) => id);
+    return warning(
+      `older than ${LIMITS.secretAgeDays} days: ${ids.join(", ")}`,
+      `Replace each: service endpoints rotate-secret ${ids[0]}`,
+    );
+  }
+  if (endpoints.length === 0) return ok("no webhook endpoints");
+  return ok(
+    `${endpoints.length === 1 ? "the one is" : `all ${endpoints.length} are`} younger than ${LIMITS.secretAgeDays} days`,
+  );
+}
+
+async function checkPort(context: Context): Promise<Finding> {
+  const problem = await tryPort(Number(new URL(DEFAULT_BASE_URL).port));
+  if (problem === undefined) return ok("free for `service serve`");
+  const advice = "Let the platform take another: service serve --port 0";
+  if (problem !== "EADDRINUSE") return failed(`cannot be used (${problem})`, advice);
+  try {
+    const client = await context.clientFor(DEFAULT_BASE_URL, undefined);
+    const { body } = await client.request<{ status?: string }>({ method: "GET", path: "/healthz" });
+    if (body.status === "ok") return ok("a platform runs on it");
+  } catch (error) {
+    if (!(error instanceof ApiError) && !(error instanceof NetworkError)) throw error;
+  }
+  return warning("another program has it", advice);
+}

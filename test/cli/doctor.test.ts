@@ -1,0 +1,222 @@
+import { chmodSync, writeFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import { createServer as createTcpServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { listen } from "../client/support/scripted-server.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { makeConfigDir, runCli } from "../support/run-cli.ts";
+import { runInTerminal } from "../support/terminal.ts";
+
+interface Result {
+  id: string;
+  status: string;
+  detail: string;
+  advice: string | null;
+}
+
+interface Diagnosis {
+  exitCode: number | null;
+  stderr: string;
+  of: (id: string) => Result;
+}
+
+const DAY = 86_400_000;
+let platform: RunningPlatform;
+beforeAll(async () => {
+  platform = await startPlatform();
+});
+afterAll(() => platform.stop());
+
+async function diagnose(env: Record<string, string>, ...args: string[]): Promise<Diagnosis> {
+  const { exitCode, stdout, stderr } = await runCli(["doctor", "--json", ...args], { env });
+  const results = JSON.parse(stdout) as Result[];
+  return { exitCode, stderr, of: (id) => results.find((result) => result.id === id)! };
+}
+
+/** A platform whose answers the test chooses, by path; anything else is 404. */
+function scripted(answers: Record<string, object>, headers: Record<string, string> = {}): Promise<string> {
+  const answer: RequestListener = (request, response) => {
+    const body = answers[request.url!.split("?")[0]!];
+    response.writeHead(body === undefined ? 404 : 200, { "content-type": "application/json", ...headers });
+    response.end(JSON.stringify(body ?? { code: "not_found", detail: "Nothing here", status: 404 }));
+  };
+  return listen(createServer(answer));
+}
+
+const IDENTITY = {
+  object: "identity",
+  account: { id: "acct_1", name: "Example" },
+  user: null,
+  environment: "sandbox",
+  livemode: false,
+  credential: { kind: "secret_key", id: "key_1", prefix: "sk_sandbox_x", last4: "xxxx" },
+  scopes: ["customers:read"],
+};
+const KEY = { SERVICE_API_KEY: "sk_sandbox_x" };
+
+function at(milliseconds: number): string {
+  return `${new Date(Date.now() + milliseconds).toISOString().slice(0, 19)}Z`;
+}
+
+describe("service doctor", () => {
+  it("finds nothing wrong where all is well, and ends with 0", async () => {
+    const { exitCode, stderr, of } = await diagnose(platform.env);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(of("node")).toMatchObject({ status: "ok", detail: expect.stringContaining(process.versions.node) });
+    expect(of("platform").detail).toContain(`${platform.baseUrl} answers in`);
+    expect(of("version")).toMatchObject({ status: "ok", detail: expect.stringContaining("2026-11-01") });
+    expect(of("credential").detail).toMatch(/^API key from SERVICE_API_KEY works, with \d+ scopes; has no end$/);
+    expect(of("signing_secrets").detail).toBe("no webhook endpoints");
+    expect(of("sqlite").detail).toMatch(/^3\.\d+\.\d+/);
+    for (const id of ["settings_file", "settings_folder", "data_folder", "proxy", "clock"]) {
+      expect(of(id)).toMatchObject({ status: "ok", advice: null });
+    }
+    expect(["ok", "warning"]).toContain(of("port").status);
+  });
+
+  it("says what to do where nothing listens and nobody is signed in, and ends with 1", async () => {
+    const { exitCode, of } = await diagnose({ SERVICE_BASE_URL: "http://127.0.0.1:9" });
+    expect(exitCode).toBe(1);
+    expect(of("platform")).toMatchObject({ status: "failed", detail: expect.stringContaining("service serve") });
+    expect(of("platform").advice).toContain("SERVICE_BASE_URL");
+    expect(of("credential")).toMatchObject({ status: "warning", advice: expect.stringContaining("service login") });
+    for (const id of ["version", "clock", "signing_secrets"]) expect(of(id).status).toBe("skipped");
+  });
+
+  it("sees a settings file that others can read, and one that is damaged", async () => {
+    const folder = makeConfigDir();
+    const file = join(folder, "config.json");
+    writeFileSync(file, '{"version":1,"profiles":{}}');
+    chmodSync(file, 0o644);
+    const readable = await diagnose({ ...platform.env, SERVICE_CONFIG_DIR: folder });
+    expect(readable.exitCode).toBe(0);
+    expect(readable.of("settings_file")).toMatchObject({
+      status: "warning",
+      advice: expect.stringContaining(`chmod 600 ${file}`),
+    });
+    chmodSync(file, 0o600);
+    chmodSync(folder, 0o755);
+    const open = await diagnose({ ...platform.env, SERVICE_CONFIG_DIR: folder });
+    expect(open.of("settings_file")).toMatchObject({
+      status: "warning",
+      advice: expect.stringContaining(`chmod 700 ${folder}`),
+    });
+    writeFileSync(file, "{");
+    const damaged = await diagnose({ ...platform.env, SERVICE_CONFIG_DIR: folder });
+    expect(damaged.exitCode).toBe(1);
+    expect(damaged.of("settings_file")).toMatchObject({ status: "failed", detail: expect.stringContaining("damaged") });
+    expect(damaged.of("node").status).toBe("ok");
+  });
+
+  it("sees folders that cannot be written", async () => {
+    const env = { ...platform.env, SERVICE_CONFIG_DIR: "/dev/null/settings", XDG_DATA_HOME: "/dev/null/data" };
+    const { exitCode, of } = await diagnose(env);
+    expect(exitCode).toBe(1);
+    expect(of("settings_folder")).toMatchObject({
+      status: "failed",
+      advice: expect.stringContaining("SERVICE_CONFIG_DIR"),
+    });
+    expect(of("data_folder")).toMatchObject({ status: "failed", advice: expect.stringContaining("XDG_DATA_HOME") });
+  });
+
+  it("sees a key that is refused", async () => {
+    const { exitCode, of } = await diagnose({
+      ...platform.env,
+      SERVICE_API_KEY: `${platform.sandboxKey.slice(0, -1)}?`,
+    });
+    expect(exitCode).toBe(1);
+    expect(of("credential")).toMatchObject({ status: "failed", advice: "Sign in: service login" });
+  });
+
+  it.each([
+    [-60, "warning", "behind"],
+    [60, "warning", "ahead of"],
+    [3600, "failed", "signatures count as stale"],
+  ])("sees a clock that is %i s off", async (ahead, status, words) => {
+    const date = new Date(Date.now() - ahead * 1000).toUTCString();
+    const url = await scripted({ "/healthz": { status: "ok" }, "/v1/me": IDENTITY }, { date });
+    const { of } = await diagnose({ ...KEY, SERVICE_BASE_URL: url });
+    expect(of("clock")).toMatchObject({ status, detail: expect.stringContaining(words) });
+  });
+
+  it("sees another API version, a key that ends soon, and signing secrets older than 90 days", async () => {
+    const endpoint = (id: string, age: number) => ({ id, object: "webhook_endpoint", secret_created: at(-age * DAY) });
+    const url = await scripted({
+      "/healthz": { status: "ok" },
+      "/v1/me": IDENTITY,
+      "/v1/versions": { data: ["2031-01-01"] },
+      "/v1/api_keys/key_1": { id: "key_1", expires_at: at(3 * DAY) },
+      "/v1/webhook_endpoints": {
+        object: "list",
+        data: [endpoint("we_young", 89), endpoint("we_old", 91)],
+        has_more: false,
+        next_cursor: null,
+      },
+    });
+    const { exitCode, of } = await diagnose({ ...KEY, SERVICE_BASE_URL: url });
+    expect(exitCode).toBe(1);
+    expect(of("version")).toMatchObject({ status: "failed", detail: expect.stringContaining("2031-01-01") });
+    expect(of("credential")).toMatchObject({
+      status: "warning",
+      detail: expect.stringMatching(/1 scope; ends in [23] days/),
+      advice: "Replace it: service keys roll key_1",
+    });
+    expect(of("signing_secrets")).toEqual({
+      id: "signing_secrets",
+      title: "Signing secrets",
+      status: "warning",
+      detail: "older than 90 days: we_old",
+      advice: "Replace each: service endpoints rotate-secret we_old",
+    });
+  });
+
+  it.each([
+    ["http://127.0.0.1:9", "cannot be reached"],
+    ["http://[", "is not a URL"],
+  ])("sees a proxy that is of no use: %s", async (proxy, words) => {
+    const { exitCode, of } = await diagnose({ ...platform.env, HTTPS_PROXY: proxy });
+    expect(exitCode).toBe(1);
+    expect(of("proxy")).toMatchObject({ status: "failed", detail: expect.stringContaining(words) });
+  });
+
+  it("says whether the platform is reached through a proxy, without its password", async () => {
+    const proxy = new URL(await listen(createServer()));
+    const { of } = await diagnose({ ...platform.env, HTTP_PROXY: `http://ada:secret@${proxy.host}` });
+    expect(of("proxy")).toMatchObject({ status: "ok", detail: expect.stringContaining("is reached without it") });
+    expect(of("proxy").detail).not.toContain("secret");
+  });
+
+  it("does not wait for a platform that never answers", async () => {
+    const { exitCode, of } = await diagnose({ ...KEY, SERVICE_BASE_URL: await listen(createServer(() => {})) });
+    expect(exitCode).toBe(1);
+    expect(of("platform")).toMatchObject({ status: "failed", detail: "no answer within 6 s" });
+    expect(of("node").status).toBe("ok");
+  });
+
+  it("knows the default port's platform from another program", async () => {
+    const taken = createTcpServer();
+    const isMine = await new Promise<boolean>((resolve) => {
+      taken.once("error", () => resolve(false)).listen(4010, "127.0.0.1", () => resolve(true));
+    });
+    // A program that speaks no HTTP; where the port is taken already, it is that one.
+    taken.on("connection", (socket) => socket.end("220 hello\r\n"));
+    const { of } = await diagnose(platform.env);
+    taken.close();
+    if (isMine) expect(of("port")).toMatchObject({ status: "warning", advice: expect.stringContaining("--port 0") });
+    else expect(of("port").detail).toMatch(/a platform runs on it|another program has it/);
+  });
+
+  it("is drawn with signs and words on a terminal, advice below, and a line a check in a pipe", async () => {
+    const session = runInTerminal(["doctor"], { env: { SERVICE_BASE_URL: "http://127.0.0.1:9" }, columns: 80 });
+    expect(await session.ended).toBe(1);
+    const text = session.text();
+    expect(text).toMatch(/✓ ok {7}Node\.js/);
+    expect(text).toMatch(/^✗ failed {3}Platform +http:\/\/127\.0\.0\.1:9: /m);
+    expect(text).toMatch(/^! warning {2}Credential/m);
+    expect(text).toMatch(/^ +→ Sign in: service login/m);
+    expect(text).toMatch(/1 failed, 1 to look at\.\s*$/);
+    const { stdout } = await runCli(["doctor"], { env: platform.env });
+    expect(stdout).toMatch(/^ok\tnode\t/);
+  });
+});

@@ -69,6 +69,7 @@ const app = createApp(
     baseUrl: "",
     createLimiter: localLimiters(systemClock.now),
     clientAddress,
+    publicHost: undefined,
   },
   {
     authenticate: createAuthenticate({
@@ -77,6 +78,7 @@ const app = createApp(
       now: systemClock.now,
       usage: new KeyUsage(database, systemClock, log),
       clientAddress,
+      publicHost: undefined,
     }),
     advanceClock: () => Promise.reject(new Error("no clock here")),
   },

@@ -17,6 +17,7 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { buildDashboard } from "./build-dashboard.js";
 import { thirdPartyLicenses } from "./third-party-licenses.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -161,6 +162,7 @@ const builds = await Promise.all([
   }),
   build({ ...options, entryPoints: ["src/webhooks/index.ts"], outfile: "dist/webhooks/index.js", format: "esm" }),
   build({ ...options, entryPoints: ["src/webhooks/index.ts"], outfile: "dist/webhooks/index.cjs", format: "cjs" }),
+  buildDashboard(root, join(dist, "dashboard")),
 ]);
 
 execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "--project", "src/webhooks/tsconfig.json"], {

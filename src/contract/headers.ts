@@ -7,6 +7,7 @@ export const HEADERS = {
   signature: "Service-Signature",
   eventId: "Service-Event-Id",
   deliveryAttempt: "Service-Delivery-Attempt",
+  environment: "Service-Environment",
   relay: "Service-Relay",
   device: "Service-Device",
   rateLimit: "RateLimit",

@@ -15,6 +15,7 @@ export const ID_PREFIXES = {
   access_token: "tok_",
   account: "acct_",
   user: "usr_",
+  session: "ses_",
   request: "req_",
   listener: "lsn_",
 } as const;

@@ -3,6 +3,9 @@ import { HEADERS } from "./headers.ts";
 
 /** The WebSocket of `service listen`: `GET {base_url}/v1/listen` with this subprotocol (decisions 10). */
 export const LISTEN_PATH = "/v1/listen";
+
+/** Where events come as server-sent events, in either environment, without acknowledgements. */
+export const EVENT_STREAM_PATH = "/v1/events/stream";
 export const LISTEN_SUBPROTOCOL = "service.listen.v1";
 
 /** Names the machine that listens; the signing secret is stable for account, user and this name. */

@@ -22,6 +22,7 @@ import { KeyUsage } from "./key-usage.ts";
 import { createClientAddress } from "./http/client-address.ts";
 import { RateLimit, type RateLimits } from "./http/rate-limit.ts";
 import { sharedLimiters } from "./shared-limiters.ts";
+import { registerEventStream } from "./listen/event-stream.ts";
 import { createListenServer } from "./listen/server.ts";
 import { leakReportRoute } from "./leaks/report-route.ts";
 import { SigningKeys } from "./leaks/signing-keys.ts";
@@ -63,6 +64,8 @@ export interface PlatformSettings extends DeploymentSettings {
   versions?: readonly [ApiVersion, ...ApiVersion[]];
   /** URL or file of the public keys that leak reports are signed with; without it none is taken. */
   leakKeys?: string | undefined;
+  /** Folder of the dashboard's built files; without it /dashboard leads to the page that needs none. */
+  dashboard?: string | undefined;
   /** Folder of the API reference's built files; without it there is no page at /docs. */
   reference?: string | undefined;
 }
@@ -128,6 +131,7 @@ async function run(
     requests: new RequestRecorder({ database, clock, log: settings.log }),
     createLimiter,
     clientAddress: createClientAddress(settings.trustedProxies ?? []),
+    publicHost: settings.publicUrl === undefined ? undefined : new URL(settings.publicUrl).hostname,
     rateLimit: settings.rateLimits === undefined ? undefined : new RateLimit(createLimiter, settings.rateLimits),
   };
   const usage = new KeyUsage(database, clock, settings.log);
@@ -140,7 +144,8 @@ async function run(
   const listening = role === "worker" ? undefined : createListenServer(app.server, services, authenticate);
   const adminToken = Buffer.from(random.bytes(32)).toString("base64url");
   if (role !== "worker") {
-    registerWeb(app, services);
+    registerWeb(app, services, settings.dashboard);
+    registerEventStream(app, services, authenticate);
     registerDocs(app, services, settings.reference);
     app.register(async (scope) => leakReportRoute(scope, services, leakKeys));
     adminRoutes(app, services, adminToken);

@@ -1,5 +1,7 @@
 import fastifyCookie from "@fastify/cookie";
 import type { FastifyInstance } from "fastify";
+import { loadAssets } from "./dashboard/assets.ts";
+import { dashboardRoutes } from "./dashboard/routes.ts";
 import { Passwords } from "./domain/passwords.ts";
 import { INTERNAL_ERROR, toApiError } from "./http/problem.ts";
 import { authorizeRoutes } from "./oauth/authorize-routes.ts";
@@ -15,7 +17,7 @@ import { signInRoutes } from "./sign-in/sign-in-routes.ts";
 import { Visitors } from "./sign-in/visitors.ts";
 
 /** Adds what browsers and OAuth clients see: pages that speak HTML, and endpoints that speak OAuth's JSON. */
-export function registerWeb(app: FastifyInstance, services: Services): void {
+export function registerWeb(app: FastifyInstance, services: Services, dashboard: string | undefined): void {
   app.register(async (scope) => {
     await scope.register(fastifyCookie);
     takeForms(scope);
@@ -29,6 +31,7 @@ export function registerWeb(app: FastifyInstance, services: Services): void {
     signInRoutes(scope, tools);
     linkRoutes(scope, tools);
     accountRoutes(scope, tools);
+    if (dashboard !== undefined) dashboardRoutes(scope, visitors, services.publicHost, loadAssets(dashboard));
     authorizeRoutes(scope, services, visitors);
     deviceRoutes(scope, services, visitors);
   });

@@ -31,4 +31,5 @@ const KINDS: Readonly<Record<Identity["credential"]["kind"], string>> = {
   secret_key: "secret key",
   restricted_key: "restricted key",
   access_token: "access token",
+  session: "dashboard session",
 };

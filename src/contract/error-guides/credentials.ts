@@ -54,6 +54,25 @@ export const CREDENTIAL_GUIDES = {
     remedy: "Call from an address in one of the ranges, or create a key with the range that you call from.",
     example: { detail: "The key key_06Fv3Tt0q1Yd8mWc5KxLrB may not be used from 198.51.100.7." },
   },
+  session_required: {
+    meaning: "Only a person who is signed in to the dashboard may do this.",
+    cause: "An API key or access token was sent. People, their sessions and what they allow apps are nobody else's matter.",
+    remedy: "Sign in and use the dashboard, at `/dashboard`.",
+    example: { detail: "This takes a person who is signed in to the dashboard, not a key or token." },
+  },
+  owner_required: {
+    meaning: "You are signed in, and only an owner of the account may do this.",
+    cause: "Members cannot invite or remove people.",
+    remedy: "Ask an owner of the account.",
+    example: { detail: "Ask an owner of the account to do this." },
+  },
+  cross_site_request: {
+    meaning: "A browser sent its session cookie with a request that the dashboard did not make.",
+    cause:
+      "`Origin` or `Sec-Fetch-Site` names another site, or a change came without either. That is how one site would act in another's name.",
+    remedy: "Use the dashboard's own pages. A program sends an API key instead of a cookie.",
+    example: { detail: "A session may be used by the dashboard's own pages only." },
+  },
   exceeds_maker: {
     meaning: "The new key would be allowed more than the key that makes it.",
     cause:

@@ -92,6 +92,13 @@ export const REQUEST_GUIDES = {
     remedy: "Send less: keep the data where it belongs, and a reference to it here.",
     example: { detail: "A body may have at most 1 MiB." },
   },
+  misdirected_request: {
+    meaning: "The request names a host that this server is not.",
+    cause:
+      "It came to this machine under a name that somebody else points here (DNS rebinding), or through a proxy whose name the platform was not told.",
+    remedy: "Use 127.0.0.1 or localhost. Behind a proxy on the same machine start with `service serve --allow-host <name>`.",
+    example: { detail: "This server is not rebound.example." },
+  },
   uri_too_long: {
     meaning: "The URL has more than 8,192 characters.",
     cause: "Most often a query that grew by itself, or a body that was put into the URL.",

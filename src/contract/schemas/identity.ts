@@ -12,7 +12,7 @@ export const Identity = Type.Object(
     environment: Type.Enum([...ENVIRONMENTS]),
     livemode: Livemode,
     credential: Type.Object({
-      kind: Type.Enum(["secret_key", "restricted_key", "access_token"]),
+      kind: Type.Enum(["secret_key", "restricted_key", "access_token", "session"]),
       id: Type.String({ examples: ["key_06Fv3Tt0q1Yd8mWc5KxLrB"] }),
       prefix: Type.String({ examples: ["sk_sandbox_a"] }),
       last4: Type.String({ examples: ["9fQ2"] }),

@@ -18,6 +18,9 @@ export const WebhookEndpoint = Type.Object(
     livemode: Livemode,
     created: Timestamp,
     secret_created: Timestamp,
+    previous_secret_until: nullable(
+      Type.String({ format: "timestamp", description: "The overlap's end, while two secrets sign" }),
+    ),
     secret: Type.Optional(
       Type.String({ description: "What deliveries are signed with; shown at creation and rotation only" }),
     ),

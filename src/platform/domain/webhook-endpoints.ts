@@ -155,5 +155,6 @@ function toEndpoint(row: WebhookEndpointRow, tenant: Tenant): WebhookEndpoint {
     livemode: tenant.livemode,
     created: formatTimestamp(row.created),
     secret_created: formatTimestamp(row.secret_created),
+    previous_secret_until: row.previous_until === null ? null : formatTimestamp(row.previous_until),
   };
 }

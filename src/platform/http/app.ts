@@ -18,9 +18,13 @@ import { eventOperations } from "./routes/events.ts";
 import { apiKeyOperations } from "./routes/api-keys.ts";
 import { identityOperations } from "./routes/identity.ts";
 import { oauthAppOperations } from "./routes/oauth-apps.ts";
+import { oauthGrantOperations } from "./routes/oauth-grants.ts";
 import { orderOperations } from "./routes/orders.ts";
 import { paymentOperations } from "./routes/payments.ts";
 import { type AdvanceClock, testClockOperations } from "./routes/test-clock.ts";
+import { sessionOperations } from "./routes/sessions.ts";
+import { statisticsOperations } from "./routes/statistics.ts";
+import { userOperations } from "./routes/users.ts";
 import { webhookEndpointOperations } from "./routes/webhook-endpoints.ts";
 import { requestLogOperations } from "./routes/request-logs.ts";
 import { recordRequests } from "./record-requests.ts";
@@ -130,6 +134,10 @@ function operationsOf(services: Services, advanceClock: AdvanceClock): Operation
     ...oauthAppOperations(services),
     ...requestLogOperations(services),
     ...identityOperations(services.versions),
+    ...statisticsOperations(services),
+    ...userOperations(services),
+    ...sessionOperations(services),
+    ...oauthGrantOperations(services),
   ];
 }
 

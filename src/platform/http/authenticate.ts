@@ -9,14 +9,16 @@ import { findTokenByDigest } from "../storage/access-tokens.ts";
 import { findKeyByDigest } from "../storage/api-keys.ts";
 import type { Queries } from "../storage/database.ts";
 import type { Vault } from "../vault.ts";
+import { createProveSession } from "./session-credential.ts";
 import type { Caller } from "./caller.ts";
 import type { ClientAddress } from "./client-address.ts";
 import { assertKeyUsable, assertTokenUsable, callerOfKey, callerOfToken, CHALLENGE, refused } from "./credentials.ts";
 
 /**
- * Proves who calls (platform specification 5.1, 5.2). Throws ApiError: 401, 403 where the key may not be used from the
- * caller's address, or 400 for more than one Authorization header. `identified` hears whose the credential is before it
- * is known whether it may be used: that is for the log alone.
+ * Proves who calls (platform specification 5.1, 5.2), by key, by access token, or by the session of a page of our own.
+ * Throws ApiError: 401, 403 where the key may not be used from the caller's address or the session by another site's
+ * page, or 400 for more than one Authorization header. `identified` hears whose the credential is before it is known
+ * whether it may be used: that is for the log alone.
  */
 export type Authenticate = (request: IncomingMessage, identified: (caller: Caller) => void) => Promise<Caller>;
 
@@ -27,9 +29,12 @@ export interface AuthenticateTools {
   now: () => number;
   usage: KeyUsage;
   clientAddress: ClientAddress;
+  /** The public URL's host name, where there is one. */
+  publicHost: string | undefined;
 }
 
-export function createAuthenticate({ database, vault, now, usage, clientAddress }: AuthenticateTools): Authenticate {
+export function createAuthenticate(tools: AuthenticateTools): Authenticate {
+  const { database, vault, now, usage, clientAddress } = tools;
   type Identified = (caller: Caller) => void;
   const proveKey = async (secret: string, address: string | undefined, identified: Identified) => {
     const key = await findKeyByDigest(database, vault.digest(secret));
@@ -56,7 +61,10 @@ export function createAuthenticate({ database, vault, now, usage, clientAddress 
     assertTokenUsable(token, now());
     return caller;
   };
+  const proveSession = createProveSession(tools);
   return async (request, identified) => {
+    const session = await proveSession(request, identified);
+    if (session !== undefined) return session;
     const credential = bearerOf(request);
     switch (parseCredential(credential)?.kind) {
       case "secret_key":
@@ -68,6 +76,16 @@ export function createAuthenticate({ database, vault, now, usage, clientAddress 
         throw notACredential(credential);
     }
   };
+}
+
+/** Throws ApiError 403 where no person is signed in, or none of the role that is asked for. */
+export function assertSession({ role }: Caller, wanted: "member" | "owner"): void {
+  if (role === undefined) {
+    throw new ApiError("session_required", "This takes a person who is signed in to the dashboard, not a key or token.");
+  }
+  if (wanted === "owner" && role !== "owner") {
+    throw new ApiError("owner_required", "Ask an owner of the account to do this.");
+  }
 }
 
 /** Throws ApiError 403 where the caller lacks the scope (platform specification 5.4). */

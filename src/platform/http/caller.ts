@@ -5,12 +5,14 @@ import type { Tenant } from "../domain/occasion.ts";
 export interface Caller {
   tenant: Tenant;
   credential: {
-    kind: "secret_key" | "restricted_key" | "access_token";
+    kind: "secret_key" | "restricted_key" | "access_token" | "session";
     id: string;
     prefix: string;
     last4: string;
   };
   user: { id: string; email: string } | null;
+  /** Set for a person who is signed in. */
+  role?: "owner" | "member";
   scopes: readonly Scope[];
   /** CIDR ranges that the key is bound to; empty for none, and for access tokens. */
   ipAllowlist: readonly string[];

@@ -1,10 +1,11 @@
-import type { Scope } from "../../contract/scopes.ts";
+import { type Scope, SCOPES } from "../../contract/scopes.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Tenant } from "../domain/occasion.ts";
 import { findTokenOwner, type TokenOwner } from "../storage/access-tokens.ts";
 import { findKeyOwner, type KeyOwner } from "../storage/api-keys.ts";
 import type { Queries } from "../storage/database.ts";
+import { isSessionLive, type SessionCaller } from "../storage/sessions.ts";
 import type { Caller } from "./caller.ts";
 
 export const CHALLENGE = 'Bearer realm="service"';
@@ -74,6 +75,7 @@ export async function refusalOf(
   now: number,
 ): Promise<ApiError | undefined> {
   try {
+    if (kind === "session") return (await isSessionLive(queries, id, now)) ? undefined : sessionEnded();
     if (kind === "access_token") assertTokenUsable((await findTokenOwner(queries, id)) ?? gone(), now);
     else assertKeyUsable((await findKeyOwner(queries, id)) ?? gone(), now);
     return undefined;
@@ -83,11 +85,29 @@ export async function refusalOf(
   }
 }
 
+/** The 401 for a session that has ended. */
+export function sessionEnded(): ApiError {
+  return refused("revoked_credential", "The session has ended: sign in again.");
+}
+
 function gone(): never {
   throw refused("revoked_credential", "The credential does not exist any more.");
 }
 
-function tenantOf(owner: KeyOwner | TokenOwner): Tenant {
+/** Whoever is signed in may do all that the account's keys may. */
+export function callerOfSession(session: SessionCaller): Caller {
+  return {
+    tenant: tenantOf(session),
+    credential: { kind: "session", id: session.id, prefix: "ses_", last4: session.id.slice(-4) },
+    user: { id: session.user_id, email: session.email },
+    role: session.role,
+    scopes: SCOPES,
+    ipAllowlist: [],
+    expiresAt: null,
+  };
+}
+
+function tenantOf(owner: KeyOwner | TokenOwner | SessionCaller): Tenant {
   return {
     environment: owner.environment,
     name: owner.environment_name,

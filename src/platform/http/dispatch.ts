@@ -4,7 +4,7 @@ import { ApiError, invalidFields } from "../domain/api-error.ts";
 import type { Occasion } from "../domain/occasion.ts";
 import type { Versions } from "../domain/versions.ts";
 import type { Authenticate } from "./authenticate.ts";
-import { assertScope } from "./authenticate.ts";
+import { assertScope, assertSession } from "./authenticate.ts";
 import type { Caller } from "./caller.ts";
 import {
   findReply,
@@ -58,6 +58,7 @@ export function registerOperations(
       url: operation.path.replace("{id}", ":id"),
       onRequest: async (request, reply) => {
         request.caller = await prove(request, operation);
+        if (operation.session !== undefined) assertSession(request.caller, operation.session);
         if (operation.scope !== null) assertScope(request.caller, operation.scope);
         if (operation.sandboxOnly === true && request.caller.tenant.livemode) throw sandboxOnly(operation);
         await services.rateLimit?.take(request.caller.credential.id, reply);

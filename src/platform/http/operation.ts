@@ -33,6 +33,8 @@ interface Description<Body extends TSchema, Query extends TSchema> {
   path: string;
   /** What the credential must be allowed to do; null: any valid credential. */
   scope: Scope | null;
+  /** Set where only a person who is signed in may do it, of this role at least: keys and tokens may not. */
+  session?: "member" | "owner";
   /** True where the operation exists in the sandbox only. */
   sandboxOnly?: boolean;
   /** True where the operation only adds rows, whatever others add meanwhile: then it shares its commit with theirs. */

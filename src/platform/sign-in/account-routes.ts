@@ -10,7 +10,7 @@ import { deleteSessionsOfUser } from "../storage/sessions.ts";
 import { deleteLinksOfUser } from "../storage/sign-in-links.ts";
 import { changeEmail, deleteMember, findUser, insertUser, setPassword, usersOfAccount } from "../storage/users.ts";
 import { type AccountView, accountPage } from "./account-views.ts";
-import { HOME } from "./home.ts";
+import { ACCOUNT } from "./home.ts";
 import { signInPage } from "./views.ts";
 import type { SignedIn, Visitors } from "./visitors.ts";
 
@@ -51,9 +51,9 @@ export function accountRoutes(
       return act({ ...visitor, user: visitor.user }, form, reply);
     };
 
-  scope.get(HOME, async (request, reply) => {
+  scope.get(ACCOUNT, async (request, reply) => {
     const visitor = await visitors.of(request, reply);
-    if (visitor.user === undefined) return sendPage(reply, 200, signInPage(visitor, { next: HOME }));
+    if (visitor.user === undefined) return sendPage(reply, 200, signInPage(visitor, { next: ACCOUNT }));
     const saved = queryOf(request.url).get("saved") !== undefined;
     const notice = saved ? { good: true, text: "Saved." } : undefined;
     return show(reply, 200, { ...visitor, user: visitor.user }, { notice });
@@ -93,7 +93,7 @@ export function accountRoutes(
       });
       if (token === undefined) return refuse(409, "Somebody else signs in with that email address.");
       if (token !== visitor.token) visitors.admit(reply, token);
-      return seeOther(reply, `${HOME}?saved=1`);
+      return seeOther(reply, `${ACCOUNT}?saved=1`);
     }),
   );
 
@@ -123,7 +123,7 @@ export function accountRoutes(
     onForm(async (visitor, form, reply) => {
       assertOwner(visitor);
       await database.write((tx) => deleteMember(tx, visitor.user.account_id, form.text("user")));
-      return seeOther(reply, HOME);
+      return seeOther(reply, ACCOUNT);
     }),
   );
 
@@ -131,7 +131,7 @@ export function accountRoutes(
     "/account/apps/revoke",
     onForm(async ({ user }, form, reply) => {
       await database.write((tx) => revokeGrantOfUser(tx, user.user_id, form.text("grant"), clock.now()));
-      return seeOther(reply, HOME);
+      return seeOther(reply, ACCOUNT);
     }),
   );
 }

@@ -28,7 +28,7 @@ export function accountPage(visitor: SignedIn, view: AccountView): Page {
         <h1>${user.account_name}</h1>
         ${buttonForm(visitor, "/sign-out", "Sign out")}
       </div>
-      <p class="soft">Signed in as ${user.email}</p>
+      <p class="soft">Signed in as ${user.email} · <a href="/dashboard">Dashboard</a></p>
       ${
         view.notice !== undefined &&
         html`<p class="notice ${view.notice.good ? "good" : "bad"}" role="status">${view.notice.text}</p>`

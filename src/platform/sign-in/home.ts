@@ -1,5 +1,8 @@
 /** Where people land who did not ask for a page. */
-export const HOME = "/account";
+export const HOME = "/dashboard";
+
+/** The signed-in person's own page. */
+export const ACCOUNT = "/account";
 
 /** The page of ours to go on to; anything that leads elsewhere, or is none, leads home. */
 export function localPath(path: string | undefined): string {

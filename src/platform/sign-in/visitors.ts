@@ -1,5 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { sessionCookieName } from "../http/session-credential.ts";
 import type { Parameters } from "../pages/parameters.ts";
 import { PageError } from "../pages/page.ts";
 import type { Services } from "../services.ts";
@@ -7,6 +8,7 @@ import type { Transaction } from "../storage/database.ts";
 import { deleteSession, findSession, insertSession, type SessionOwner } from "../storage/sessions.ts";
 
 const SESSION_SECONDS = 7 * 86_400;
+const USER_AGENT_LENGTH = 300;
 
 /** A browser, signed in or not. */
 export interface Visitor {
@@ -14,6 +16,8 @@ export interface Visitor {
   token: string;
   /** What each form must hold: it cannot be known without the cookie. */
   csrf: string;
+  /** What the browser calls itself. */
+  userAgent: string | undefined;
   user: SessionOwner | undefined;
 }
 
@@ -27,21 +31,21 @@ export class Visitors {
 
   constructor(services: Services) {
     this.services = services;
-    // Cookies know no ports: two platforms on one machine must not sign each other's users out.
-    this.cookie = `service_session_${services.vault.tag("session-cookie").toString("hex").slice(0, 8)}`;
+    this.cookie = sessionCookieName(services.vault);
   }
 
   /** Who asks; a browser without a cookie gets one, for its forms. */
   async of(request: FastifyRequest, reply: FastifyReply): Promise<Visitor> {
     const known = request.cookies[this.cookie];
+    const userAgent = request.headers["user-agent"];
     if (known === undefined || !/^[\w-]{43}$/.test(known)) {
       const token = this.newToken();
       this.setCookie(reply, token);
-      return { token, csrf: this.csrfOf(token), user: undefined };
+      return { token, csrf: this.csrfOf(token), userAgent, user: undefined };
     }
     const { database, vault, clock } = this.services;
     const user = await findSession(database, vault.digest(known), clock.now());
-    return { token: known, csrf: this.csrfOf(known), user };
+    return { token: known, csrf: this.csrfOf(known), userAgent, user };
   }
 
   /** Throws PageError where the form was not made for this browser and session. */
@@ -58,13 +62,15 @@ export class Visitors {
 
   /** Begins a session under a new token, in the caller's transaction; the old token is worth nothing then. */
   async begin(tx: Transaction, visitor: Visitor, userId: string, byLink: boolean): Promise<string> {
-    const { vault, clock } = this.services;
+    const { vault, clock, newId } = this.services;
     const token = this.newToken();
     await deleteSession(tx, vault.digest(visitor.token));
     await insertSession(tx, {
       digest: vault.digest(token),
+      id: newId("session", clock.now()),
       user_id: userId,
       by_link: byLink ? 1 : 0,
+      user_agent: visitor.userAgent?.slice(0, USER_AGENT_LENGTH) ?? null,
       created: clock.now(),
       expires_at: clock.now() + SESSION_SECONDS * 1000,
     });

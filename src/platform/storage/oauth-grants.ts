@@ -39,13 +39,14 @@ export async function revokeGrant(tx: Transaction, id: string, at: number, reaso
   ]);
 }
 
-/** The user's own grant, ended. */
-export async function revokeGrantOfUser(tx: Transaction, userId: string, id: string, at: number): Promise<void> {
-  await tx.run(
+/** Ends the user's own grant; false where there is none that lives. */
+export async function revokeGrantOfUser(tx: Transaction, userId: string, id: string, at: number): Promise<boolean> {
+  const revoked = await tx.run(
     `UPDATE oauth_grants SET revoked_at = $3, revoked_reason = 'revoked'
      WHERE id = $2 AND user_id = $1 AND revoked_at IS NULL`,
     [userId, id, at],
   );
+  return revoked === 1;
 }
 
 /** The user's grants that can still be refreshed, newest first. */

@@ -1,11 +1,15 @@
+import type { Environment } from "../../contract/environments.ts";
 import type { Queries, Transaction } from "./database.ts";
 
 /** A browser in which somebody is signed in. */
 export interface SessionRow {
   digest: Uint8Array;
+  id: string;
   user_id: string;
   /** 1 where a one-time link began it, else 0. */
   by_link: number;
+  /** What the browser called itself when the session began. */
+  user_agent: string | null;
   created: number;
   expires_at: number;
 }
@@ -25,13 +29,11 @@ export interface SessionOwner {
 /** Adds a session, and clears away those that have expired. */
 export async function insertSession(tx: Transaction, row: SessionRow): Promise<void> {
   await tx.run("DELETE FROM sessions WHERE expires_at <= $1", [row.created]);
-  await tx.run("INSERT INTO sessions (digest, user_id, by_link, created, expires_at) VALUES ($1, $2, $3, $4, $5)", [
-    row.digest,
-    row.user_id,
-    row.by_link,
-    row.created,
-    row.expires_at,
-  ]);
+  await tx.run(
+    `INSERT INTO sessions (digest, id, user_id, by_link, user_agent, created, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    [row.digest, row.id, row.user_id, row.by_link, row.user_agent, row.created, row.expires_at],
+  );
 }
 
 export function findSession(queries: Queries, digest: Uint8Array, now: number): Promise<SessionOwner | undefined> {
@@ -50,4 +52,51 @@ export async function deleteSession(tx: Transaction, digest: Uint8Array): Promis
 
 export async function deleteSessionsOfUser(tx: Transaction, userId: string): Promise<void> {
   await tx.run("DELETE FROM sessions WHERE user_id = $1", [userId]);
+}
+
+/** A live session as a credential of one environment: all that authentication needs, by one look-up. */
+export interface SessionCaller {
+  id: string;
+  user_id: string;
+  email: string;
+  role: "owner" | "member";
+  environment: number;
+  environment_name: Environment;
+  account_id: string;
+  account_name: string;
+  account_version: string;
+}
+
+export function findSessionCaller(
+  queries: Queries,
+  digest: Uint8Array,
+  environment: Environment,
+  now: number,
+): Promise<SessionCaller | undefined> {
+  return queries.get(
+    `SELECT s.id, s.user_id, u.email, u.role, e.id AS environment, e.name AS environment_name, a.id AS account_id,
+            a.name AS account_name, a.version AS account_version
+     FROM sessions s JOIN users u ON u.id = s.user_id JOIN accounts a ON a.id = u.account_id
+     JOIN environments e ON e.account_id = a.id AND e.name = $2
+     WHERE s.digest = $1 AND s.expires_at > $3`,
+    [digest, environment, now],
+  );
+}
+
+export async function isSessionLive(queries: Queries, id: string, now: number): Promise<boolean> {
+  return (await queries.get("SELECT id FROM sessions WHERE id = $1 AND expires_at > $2", [id, now])) !== undefined;
+}
+
+/** A user's live sessions, newest first. */
+export function sessionsOfUser(queries: Queries, userId: string, now: number): Promise<Omit<SessionRow, "digest">[]> {
+  return queries.all(
+    `SELECT id, user_id, by_link, user_agent, created, expires_at FROM sessions
+     WHERE user_id = $1 AND expires_at > $2 ORDER BY id DESC LIMIT 100`,
+    [userId, now],
+  );
+}
+
+/** True where the user had such a session. */
+export async function deleteSessionOfUser(tx: Transaction, userId: string, id: string): Promise<boolean> {
+  return (await tx.run("DELETE FROM sessions WHERE user_id = $1 AND id = $2", [userId, id])) === 1;
 }

@@ -1,3 +1,4 @@
+import { HEADERS } from "../../../contract/headers.ts";
 import { OAUTH_PATHS, oauthScopeName } from "../../../contract/oauth.ts";
 import { SCOPES } from "../../../contract/scopes.ts";
 import { LATEST_VERSION } from "../../../contract/versions.ts";
@@ -47,6 +48,13 @@ function securitySchemes(baseUrl: string): Json {
       bearerFormat: "sk_… or rk_…",
       description:
         "An API key. It belongs to one environment; a restricted one (`rk_…`) has the scopes it was made with.",
+    },
+    session: {
+      type: "apiKey",
+      in: "header",
+      name: HEADERS.environment,
+      description:
+        "The session cookie of somebody who is signed in to the dashboard, on this origin alone. The header names the environment, `sandbox` or `live`; without it the cookie is no credential.",
     },
     oauth: {
       type: "oauth2",

@@ -43,12 +43,17 @@ function describe(operation: Operation, tools: PathTools): Json {
   };
 }
 
-function descriptionOf({ scope, sandboxOnly }: Operation): string {
+function descriptionOf({ scope, session, sandboxOnly }: Operation): string {
+  if (session !== undefined) {
+    const who = session === "owner" ? "an owner of the account" : "a person";
+    return `Takes ${who} who is signed in to the dashboard, not a key or token.`;
+  }
   const needs = scope === null ? "Takes any valid credential." : `Needs the scope \`${scope}\`.`;
   return sandboxOnly === true ? `${needs} Works in the sandbox only.` : needs;
 }
 
-function securityOf({ scope }: Operation): Json[] {
+function securityOf({ scope, session }: Operation): Json[] {
+  if (session !== undefined) return [{ session: [] }];
   return [{ apiKey: scope === null ? [] : [scope] }, { oauth: scope === null ? [] : [oauthScopeName(scope)] }];
 }
 

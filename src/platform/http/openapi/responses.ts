@@ -31,6 +31,8 @@ const SHARED: Record<string, readonly ErrorCode[]> = {
   Unavailable: ["unavailable"],
 };
 
+const SESSION_REFUSALS: readonly ErrorCode[] = ["session_required", "cross_site_request", "misdirected_request"];
+
 /** Every refusal that an operation may answer with, by status. */
 export function refusalsOf(operation: Operation, schemas: Schemas, baseUrl: string): Json {
   const byStatus = new Map<number, Set<ErrorCode>>();
@@ -49,12 +51,14 @@ export function sharedResponses(schemas: Schemas, baseUrl: string): Json {
   return Object.fromEntries(entries.map(([name, codes]) => [name, problemResponse(codes, schemas, baseUrl)]));
 }
 
-function codesOf({ method, path, scope, sandboxOnly, refusals = [] }: Operation): ErrorCode[] {
+function codesOf({ method, path, scope, session, sandboxOnly, refusals = [] }: Operation): ErrorCode[] {
   return [
     ...SHARED["BadRequest"]!,
     ...SHARED["Unauthorized"]!,
     "ip_not_allowed",
     ...(scope === null ? [] : (["insufficient_scope"] as const)),
+    ...(session === undefined ? [] : SESSION_REFUSALS),
+    ...(session === "owner" ? (["owner_required"] as const) : []),
     ...(sandboxOnly === true ? (["sandbox_only"] as const) : []),
     ...(path.includes("{id}") ? (["not_found"] as const) : []),
     "request_timeout",

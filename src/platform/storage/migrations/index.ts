@@ -3,7 +3,8 @@ import { delivery } from "./002-delivery.ts";
 import { identity } from "./003-identity.ts";
 import { requestLog } from "./004-request-log.ts";
 import { manyProcesses } from "./005-many-processes.ts";
+import { dashboard } from "./006-dashboard.ts";
 import type { Migration } from "./migration.ts";
 
 /** In the order in which they run. A released migration never changes. */
-export const MIGRATIONS: readonly Migration[] = [core, delivery, identity, requestLog, manyProcesses];
+export const MIGRATIONS: readonly Migration[] = [core, delivery, identity, requestLog, manyProcesses, dashboard];

@@ -1,0 +1,63 @@
+// Builds the dashboard: files with hashed names, each beside its compressed form, and a manifest that names the first ones.
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+
+const OUTDATED_MILLISECONDS = 3_600_000;
+
+/** Answers what the build says about itself. */
+export async function buildDashboard(root, folder) {
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: {
+      main: "src/dashboard/main.tsx",
+      style: "src/dashboard/styles/index.css",
+      icon: "src/dashboard/icon.svg",
+    },
+    outdir: folder,
+    entryNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
+    loader: { ".svg": "copy" },
+    bundle: true,
+    minify: true,
+    splitting: true,
+    format: "esm",
+    platform: "browser",
+    target: ["es2022"],
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    legalComments: "none",
+    logLevel: "warning",
+    metafile: true,
+    write: false,
+  });
+  mkdirSync(folder, { recursive: true });
+  for (const { path, contents } of outputFiles) {
+    writeFileSync(path, contents);
+    writeFileSync(`${path}.gz`, gzipSync(contents, { level: 9 }));
+  }
+  const outputs = Object.entries(metafile.outputs);
+  const main = outputs.find(([, { entryPoint }]) => entryPoint === "src/dashboard/main.tsx");
+  const named = (start) => outputFiles.map(({ path }) => basename(path)).find((name) => name.startsWith(start));
+  const manifest = {
+    script: basename(main[0]),
+    style: named("style-"),
+    icon: named("icon-"),
+    // The chart library is asked for late, by the first page all the same.
+    preload: main[1].imports.map(({ path }) => basename(path)),
+  };
+  removeOutdated(folder, new Set(outputFiles.map(({ path }) => basename(path))));
+  writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifest));
+  return { metafile };
+}
+
+/** Files of earlier builds stay for an hour: a page that was loaded before may still ask for them. */
+function removeOutdated(folder, current) {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder)) {
+    const file = join(folder, name);
+    const isCurrent = current.has(name.replace(/\.gz$/, "")) || name === "manifest.json";
+    if (!isCurrent && Date.now() - statSync(file).mtimeMs > OUTDATED_MILLISECONDS) rmSync(file);
+  }
+}

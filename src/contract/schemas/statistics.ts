@@ -1,0 +1,57 @@
+import { type Static, Type } from "typebox";
+import { LIMITS } from "../limits.ts";
+import { closed, nullable, Timestamp } from "./fields.ts";
+
+const Count = Type.Integer({ minimum: 0 });
+
+/** What happened in one minute. Latencies are estimated from a histogram, null where nothing was attempted. */
+export const StatisticsMinute = Type.Object(
+  {
+    at: Timestamp,
+    events: Count,
+    attempts: Count,
+    succeeded: Count,
+    failed: Count,
+    latency_p50_ms: nullable(Type.Number()),
+    latency_p95_ms: nullable(Type.Number()),
+  },
+  { $id: "StatisticsMinute", description: "What happened in one minute" },
+);
+export type StatisticsMinute = Static<typeof StatisticsMinute>;
+
+/** Failed attempts that have the receiver and the reason in common; `endpoint` is null for listeners. */
+export const StatisticsFailure = Type.Object(
+  {
+    endpoint: nullable(Type.String()),
+    status_code: nullable(Type.Integer()),
+    error: nullable(Type.String()),
+    count: Count,
+    last_at: Timestamp,
+  },
+  { $id: "StatisticsFailure", description: "Failed attempts with one reason" },
+);
+export type StatisticsFailure = Static<typeof StatisticsFailure>;
+
+/** The environment's last minutes, oldest first, the current one included, and its queue as it is now. */
+export const Statistics = Type.Object(
+  {
+    object: Type.Literal("statistics"),
+    now: Timestamp,
+    minutes: Type.Array(StatisticsMinute),
+    failures: Type.Array(StatisticsFailure),
+    queue: Type.Object({
+      pending: Type.Integer({ minimum: 0, description: `Counted up to ${LIMITS.countedPending}` }),
+      oldest_due_seconds: Type.Number({ description: "How long the longest waiting delivery has been due" }),
+    }),
+  },
+  { $id: "Statistics", description: "The last minutes, and the queue as it is now" },
+);
+export type Statistics = Static<typeof Statistics>;
+
+export const StatisticsQuery = closed({
+  minutes: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: LIMITS.statisticsMinutesMost, default: LIMITS.statisticsMinutesDefault }),
+  ),
+  endpoint: Type.Optional(Type.String({ format: "webhook_endpoint-id" })),
+});
+export type StatisticsQuery = Static<typeof StatisticsQuery>;

@@ -1,0 +1,65 @@
+import { signal } from "@preact/signals";
+import type { FieldError, Problem } from "../../contract/errors.ts";
+import { HEADERS } from "../../contract/headers.ts";
+import { environment } from "../router.tsx";
+
+/** True once the platform says that the session has ended. */
+export const signedOut = signal(false);
+
+/** Why a call did not succeed, in words for the person who made it. */
+export class CallError extends Error {
+  override name = "CallError";
+  /** 0 where no reply came. */
+  readonly status: number;
+  readonly code: string;
+  readonly requestId: string | undefined;
+  readonly fields: readonly FieldError[];
+
+  constructor(status: number, problem: Partial<Problem>) {
+    super(problem.detail ?? problem.title ?? `The platform answered ${status}.`);
+    this.status = status;
+    this.code = problem.code ?? "unknown";
+    this.requestId = problem.request_id;
+    this.fields = problem.errors ?? [];
+  }
+}
+
+export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+
+/** The one way to the platform: its public API, as the person who is signed in. Throws CallError. */
+export async function send(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+  const headers: Record<string, string> = { [HEADERS.environment]: environment.value };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new CallError(0, { detail: "The platform cannot be reached. Is it running?", code: "unavailable" });
+  }
+  if (response.ok) return response;
+  if (response.status === 401) signedOut.value = true;
+  throw new CallError(response.status, (await response.json().catch(() => ({}))) as Partial<Problem>);
+}
+
+/** A call whose reply is JSON. Throws CallError. */
+export async function call<Reply>(method: Method, path: string, body?: unknown): Promise<Reply> {
+  return (await (await send(method, path, body)).json()) as Reply;
+}
+
+/** A path with its query; what is empty is left out. */
+export function withQuery(path: string, query: Record<string, string | number | undefined>): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return text === "" ? path : `${path}?${text}`;
+}
+
+/** Any thrown value as the error that is shown. */
+export function asCallError(error: unknown): CallError {
+  return error instanceof CallError ? error : new CallError(0, { detail: String(error) });
+}

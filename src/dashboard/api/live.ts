@@ -1,0 +1,99 @@
+import { signal } from "@preact/signals";
+import type { Event } from "../../contract/schemas/event.ts";
+import { EVENT_STREAM_PATH } from "../../contract/listen.ts";
+import { CallError, send, withQuery } from "./call.ts";
+
+export const liveState = signal<"connecting" | "live" | "paused">("connecting");
+
+type Follower = (event: Event, isReplay: boolean) => void;
+const followers = new Set<Follower>();
+
+/** Calls back with every event that happens from now on; the answer ends it. */
+export function followEvents(follower: Follower): () => void {
+  followers.add(follower);
+  return () => {
+    followers.delete(follower);
+  };
+}
+
+const RETRY_MILLISECONDS = [250, 1000, 2000, 5000];
+
+/** Keeps one stream open while the page can be seen; what was missed meanwhile comes first. Answers how to end it. */
+export function startLive(): () => void {
+  let stopped = false;
+  let after: string | undefined;
+  let controller = new AbortController();
+
+  const read = async () => {
+    const response = await send("GET", withQuery(EVENT_STREAM_PATH, { after }), undefined, controller.signal);
+    liveState.value = "live";
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      const messages = (rest + value).split("\n\n");
+      rest = messages.pop()!;
+      for (const message of messages) after = take(message) ?? after;
+    }
+  };
+
+  const keepReading = async () => {
+    for (let failures = 0; !stopped;) {
+      if (document.visibilityState === "hidden") {
+        liveState.value = "paused";
+        await visible();
+        continue;
+      }
+      controller = new AbortController();
+      try {
+        await read();
+        failures = 0;
+      } catch (error) {
+        if (error instanceof CallError && error.status === 401) return;
+        failures += 1;
+      }
+      if (stopped) return;
+      liveState.value = "connecting";
+      await pause(RETRY_MILLISECONDS[Math.min(failures, RETRY_MILLISECONDS.length - 1)]!);
+    }
+  };
+
+  const onVisibility = () => {
+    if (document.visibilityState === "hidden") controller.abort();
+  };
+  document.addEventListener("visibilitychange", onVisibility);
+  void keepReading();
+  return () => {
+    stopped = true;
+    document.removeEventListener("visibilitychange", onVisibility);
+    controller.abort();
+  };
+}
+
+/** Reads one message of the stream; answers the id to go on from. */
+function take(message: string): string | undefined {
+  const fields = new Map<string, string>();
+  for (const line of message.split("\n")) {
+    const colon = line.indexOf(": ");
+    if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 2));
+  }
+  const data = fields.get("data");
+  if (data === undefined) return undefined;
+  if (fields.get("event") === "ready") return (JSON.parse(data) as { cursor: string }).cursor;
+  const event = JSON.parse(data) as Event;
+  for (const follower of followers) follower(event, fields.get("event") === "replay");
+  return fields.get("id");
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds);
+  });
+}
+
+function visible(): Promise<void> {
+  return new Promise((resolve) => {
+    document.addEventListener("visibilitychange", () => resolve(), { once: true });
+  });
+}

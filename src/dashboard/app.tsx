@@ -1,0 +1,79 @@
+import type { ComponentType } from "preact";
+import { useEffect } from "preact/hooks";
+import { call, signedOut } from "./api/call.ts";
+import { startLive } from "./api/live.ts";
+import { clockOffset } from "./clock.ts";
+import { Toasts } from "./components/toasts.tsx";
+import { ApiKeys } from "./pages/api-keys/index.tsx";
+import { Apps } from "./pages/apps/index.tsx";
+import { Customers } from "./pages/customers/index.tsx";
+import { Deliveries } from "./pages/deliveries/index.tsx";
+import { Endpoints } from "./pages/endpoints/index.tsx";
+import { Events } from "./pages/events/index.tsx";
+import { NotFound } from "./pages/not-found.tsx";
+import { Orders } from "./pages/orders/index.tsx";
+import { Overview } from "./pages/overview/index.tsx";
+import { Payments } from "./pages/payments/index.tsx";
+import { People } from "./pages/people/index.tsx";
+import { RequestLogs } from "./pages/request-logs/index.tsx";
+import { TestClockPage } from "./pages/test-clock/index.tsx";
+import { environment, go, hrefOf, place } from "./router.tsx";
+import { Shell } from "./shell.tsx";
+
+const PAGES: Record<string, ComponentType> = {
+  "": Overview,
+  events: Events,
+  deliveries: Deliveries,
+  customers: Customers,
+  orders: Orders,
+  payments: Payments,
+  endpoints: Endpoints,
+  keys: ApiKeys,
+  apps: Apps,
+  people: People,
+  logs: RequestLogs,
+  clock: TestClockPage,
+};
+
+export function App() {
+  const shown = environment.value;
+  useEffect(() => {
+    // The address always names the environment, so that a copied one shows the same.
+    if (!location.pathname.startsWith(hrefOf(""))) go(hrefOf(""), { replace: true });
+    clockOffset.value = 0;
+    if (shown === "sandbox") void readClock();
+    return startLive();
+  }, [shown]);
+  if (signedOut.value) return <SignedOut />;
+  const { page, id } = place.value;
+  const Shown = PAGES[page] ?? NotFound;
+  return (
+    <Shell>
+      <Shown key={`${shown} ${page} ${id}`} />
+      <Toasts />
+    </Shell>
+  );
+}
+
+async function readClock(): Promise<void> {
+  try {
+    const { offset_seconds: seconds } = await call<{ offset_seconds: number }>("GET", "/v1/test_clock");
+    clockOffset.value = seconds * 1000;
+  } catch {
+    // Times are then shown by the machine's own clock.
+  }
+}
+
+function SignedOut() {
+  return (
+    <main class="signed-out">
+      <h1>You are signed out</h1>
+      <p>The session has ended, here or in another tab.</p>
+      <p>
+        <a class="button primary" href={location.pathname}>
+          Sign in again
+        </a>
+      </p>
+    </main>
+  );
+}

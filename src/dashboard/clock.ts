@@ -1,0 +1,15 @@
+import { signal } from "@preact/signals";
+
+/** Milliseconds by which the environment's clock is ahead: a sandbox's can be moved. */
+export const clockOffset = signal(0);
+
+/** A second hand, for countdowns and ages. */
+export const tick = signal(Date.now());
+setInterval(() => {
+  if (document.visibilityState === "visible") tick.value = Date.now();
+}, 1000);
+
+/** The environment's time, in Unix milliseconds. */
+export function environmentNow(): number {
+  return tick.value + clockOffset.value;
+}

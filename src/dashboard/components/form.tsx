@@ -1,0 +1,119 @@
+import type { ComponentChildren } from "preact";
+import { useId, useState } from "preact/hooks";
+import { asCallError, type CallError } from "../api/call.ts";
+import { ErrorBox } from "./states.tsx";
+
+interface FieldProps {
+  label: string;
+  /** The field of the API's request that this is: its errors stand beside it. */
+  name: string;
+  value: string;
+  onInput: (value: string) => void;
+  error?: CallError | undefined;
+  hint?: ComponentChildren;
+  type?: "text" | "number" | "datetime-local";
+  placeholder?: string;
+  required?: boolean;
+  isLong?: boolean;
+  /** Where the value is one of a few. */
+  options?: readonly (readonly [value: string, label: string])[];
+}
+
+/** One labelled input, with what the platform says about it. */
+export function Field(props: FieldProps) {
+  const id = useId();
+  const problem = props.error?.fields.find(({ pointer }) => isOf(pointer, props.name));
+  const describedBy = [props.hint === undefined ? "" : `${id}h`, problem === undefined ? "" : `${id}e`]
+    .join(" ")
+    .trim();
+  const shared = {
+    id,
+    value: props.value,
+    required: props.required,
+    placeholder: props.placeholder,
+    "aria-invalid": problem !== undefined,
+    "aria-describedby": describedBy || undefined,
+    autoComplete: "off",
+    spellcheck: false,
+    onInput: (event: Event) => props.onInput((event.currentTarget as HTMLInputElement).value),
+  };
+  return (
+    <div class="field">
+      <label for={id}>{props.label}</label>
+      {props.options !== undefined ? (
+        <select {...shared}>
+          {props.options.map(([value, label]) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </select>
+      ) : props.isLong === true ? (
+        <textarea {...shared} rows={3} />
+      ) : (
+        <input {...shared} {...({ type: props.type ?? "text" } as { type: "text" })} />
+      )}
+      {props.hint !== undefined && (
+        <p class="hint" id={`${id}h`}>
+          {props.hint}
+        </p>
+      )}
+      {problem !== undefined && (
+        <p class="field-error" id={`${id}e`}>
+          {problem.detail}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function isOf(pointer: string, name: string): boolean {
+  return pointer === `/${name}` || pointer.startsWith(`/${name}/`);
+}
+
+/** A form that makes one call; what the platform refuses stands beside the fields. */
+export function Form(props: {
+  submit: string;
+  run: () => Promise<void>;
+  onCancel?: () => void;
+  children: (error: CallError | undefined) => ComponentChildren;
+  /** Fields whose errors are shown beside them. */
+  fields: readonly string[];
+}) {
+  const [error, setError] = useState<CallError>();
+  const [isBusy, setBusy] = useState(false);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(undefined);
+    try {
+      await props.run();
+    } catch (problem) {
+      setError(asCallError(problem));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const isShownBeside = error?.fields.some(({ pointer }) => props.fields.some((name) => isOf(pointer, name))) === true;
+  return (
+    <form onSubmit={(event) => void submit(event)} noValidate>
+      {props.children(error)}
+      {error !== undefined && !isShownBeside && <ErrorBox error={error} />}
+      {isShownBeside && (
+        <p class="sr-only" role="alert">
+          {error.message}
+        </p>
+      )}
+      <div class="buttons">
+        {props.onCancel !== undefined && (
+          <button type="button" onClick={props.onCancel}>
+            Cancel
+          </button>
+        )}
+        <button type="submit" class="primary" disabled={isBusy}>
+          {props.submit}
+        </button>
+      </div>
+    </form>
+  );
+}

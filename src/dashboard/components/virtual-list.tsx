@@ -1,0 +1,68 @@
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+
+/** Rows drawn beyond the edges, so that a quick scroll meets no gap. */
+const SPARE_ROWS = 8;
+
+interface VirtualListProps<Item> {
+  label: string;
+  items: readonly Item[];
+  keyOf: (item: Item) => string;
+  /** Height of a row in pixels, the same for all. */
+  rowHeight: number;
+  row: (item: Item) => ComponentChildren;
+  headings: readonly string[];
+  /** Called when the end comes near. */
+  onNearEnd: () => void;
+  onScrolled: (isAtTop: boolean) => void;
+}
+
+/** A long list of which only the rows in sight are in the page. */
+export function VirtualList<Item>(props: VirtualListProps<Item>) {
+  const { items, rowHeight, keyOf, onNearEnd, onScrolled } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ first: 0, rows: 30 });
+  const measure = () => {
+    const element = box.current;
+    if (element === null) return;
+    const first = Math.max(0, Math.floor(element.scrollTop / rowHeight) - SPARE_ROWS);
+    const rows = Math.ceil(element.clientHeight / rowHeight) + 2 * SPARE_ROWS;
+    setView((before) => (before.first === first && before.rows === rows ? before : { first, rows }));
+    onScrolled(element.scrollTop < rowHeight);
+    if (element.scrollTop + 3 * element.clientHeight > element.scrollHeight) onNearEnd();
+  };
+  useLayoutEffect(measure, [items.length]);
+  useLayoutEffect(() => {
+    addEventListener("resize", measure);
+    return () => removeEventListener("resize", measure);
+  });
+  const shown = items.slice(view.first, view.first + view.rows);
+  return (
+    <div class="virtual" role="table" aria-label={props.label} aria-rowcount={items.length + 1}>
+      <div class="virtual-head" role="rowgroup">
+        <div role="row" aria-rowindex={1} class="virtual-row">
+          {props.headings.map((heading) => (
+            <span key={heading} role="columnheader">
+              {heading}
+            </span>
+          ))}
+        </div>
+      </div>
+      <div class="virtual-body" role="rowgroup" tabIndex={0} ref={box} onScroll={measure}>
+        <div class="virtual-space" role="presentation" style={{ height: `${items.length * rowHeight}px` }}>
+          {shown.map((item, index) => (
+            <div
+              key={keyOf(item)}
+              role="row"
+              class="virtual-row"
+              aria-rowindex={view.first + index + 2}
+              style={{ transform: `translateY(${(view.first + index) * rowHeight}px)`, height: `${rowHeight}px` }}
+            >
+              {props.row(item)}
+            </div>
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,34 @@
+import type { ComponentChildren } from "preact";
+import type { Delivery } from "../../../contract/schemas/delivery.ts";
+import type { Pages } from "../../api/use-query.ts";
+import { Badge } from "../../components/badge.tsx";
+import { PagedTable } from "../../components/table.tsx";
+import { Distance, Time } from "../../components/time.tsx";
+import { hrefOf, Link } from "../../router.tsx";
+import { ObjectLink } from "../object-link.tsx";
+
+export function DeliveryTable(props: { label: string; pages: Pages<Delivery>; empty?: ComponentChildren }) {
+  return (
+    <PagedTable
+      label={props.label}
+      pages={props.pages}
+      empty={props.empty}
+      columns={[
+        { label: "Event", cell: ({ id, event_type: type }) => <Link href={hrefOf("deliveries", id)}>{type}</Link> },
+        { label: "Status", cell: ({ status }) => <Badge status={status} /> },
+        { label: "Attempts", isNumber: true, cell: ({ attempt_count: attempts }) => attempts },
+        {
+          label: "Next",
+          cell: ({ next_attempt: next }) => (next === null ? <span class="soft">–</span> : <Distance at={next} />),
+        },
+        {
+          label: "Receiver",
+          isMinor: true,
+          cell: ({ endpoint, listener }) =>
+            endpoint === null ? <>listener {listener}</> : <ObjectLink id={endpoint} />,
+        },
+        { label: "Created", isMinor: true, cell: ({ created }) => <Time at={created} /> },
+      ]}
+    />
+  );
+}

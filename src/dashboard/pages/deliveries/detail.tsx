@@ -1,0 +1,96 @@
+import { useEffect, useState } from "preact/hooks";
+import { DELIVERY_USER_AGENT, HEADERS } from "../../../contract/headers.ts";
+import type { Delivery } from "../../../contract/schemas/delivery.ts";
+import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
+import { call, send } from "../../api/call.ts";
+import { useQuery } from "../../api/use-query.ts";
+import { Action } from "../../components/action.tsx";
+import { Badge } from "../../components/badge.tsx";
+import { Copy, Id } from "../../components/copy.tsx";
+import { Card, Facts, Page } from "../../components/page.tsx";
+import { Loaded } from "../../components/states.tsx";
+import { Time } from "../../components/time.tsx";
+import { hrefOf } from "../../router.tsx";
+import { ObjectLink } from "../object-link.tsx";
+import { Timeline } from "./timeline.tsx";
+
+export function DeliveryDetail({ id }: { id: string }) {
+  const query = useQuery<Delivery>(`/v1/deliveries/${encodeURIComponent(id)}`, { every: 1500 });
+  const { data } = query;
+  const canRetry = data !== undefined && data.endpoint !== null && data.status !== "succeeded";
+  return (
+    <Page
+      title={data === undefined ? "Delivery" : `Delivery of ${data.event_type}`}
+      back={{ href: hrefOf("deliveries"), label: "Deliveries" }}
+      actions={
+        canRetry && (
+          <Action
+            class="primary"
+            run={async () => {
+              await call("POST", `/v1/deliveries/${id}/retry`);
+              query.reload();
+              return "Due now";
+            }}
+          >
+            Retry now
+          </Action>
+        )
+      }
+    >
+      <Loaded of={query}>
+        {(delivery) => (
+          <>
+            <Facts
+              rows={[
+                ["Status", <Badge status={delivery.status} />],
+                ["Event", <ObjectLink id={delivery.event} />],
+                [
+                  "Receiver",
+                  delivery.endpoint === null ? (
+                    <>listener {delivery.listener}</>
+                  ) : (
+                    <ObjectLink id={delivery.endpoint} />
+                  ),
+                ],
+                ["Created", <Time at={delivery.created} />],
+                ["Id", <Id id={delivery.id} />],
+              ]}
+            />
+            <Card title="Attempts">
+              <Timeline delivery={delivery} />
+            </Card>
+            <SentRequest delivery={delivery} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+/** The request as each attempt sends it; only the signature and the number differ. */
+function SentRequest({ delivery }: { delivery: Delivery }) {
+  const { event, endpoint, attempt_count: attempts } = delivery;
+  const [body, setBody] = useState("");
+  const target = useQuery<WebhookEndpoint>(endpoint === null ? undefined : `/v1/webhook_endpoints/${endpoint}`);
+  useEffect(() => {
+    send("GET", `/v1/events/${event}`)
+      .then((response) => response.text())
+      .then(setBody, () => setBody("(the event is older than 30 days and gone)"));
+  }, [event]);
+  const url = target.data?.url ?? (endpoint === null ? "(the listener's own target)" : endpoint);
+  const text = `POST ${url}
+Content-Type: application/json
+User-Agent: ${DELIVERY_USER_AGENT}
+${HEADERS.eventId}: ${event}
+${HEADERS.deliveryAttempt}: ${Math.max(1, attempts)}
+${HEADERS.signature}: t=<seconds>,v1=<HMAC-SHA256 of t.body>
+
+${body}`;
+  return (
+    <Card title="Request" actions={<Copy text={text} what="the request" />}>
+      <pre class="raw" tabIndex={0} aria-label="Request">
+        {text}
+      </pre>
+    </Card>
+  );
+}

@@ -1,0 +1,63 @@
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { assertHost } from "../http/host.ts";
+import { PageError, sendPage } from "../pages/page.ts";
+import { HOME } from "../sign-in/home.ts";
+import { signInPage } from "../sign-in/views.ts";
+import type { Visitors } from "../sign-in/visitors.ts";
+import type { Asset, Assets } from "./assets.ts";
+
+const YEAR_SECONDS = 31_536_000;
+/** No inline script or style, nothing from elsewhere, in no frame, and no text that becomes markup. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join("; ");
+
+/** The dashboard: one page for every path below /dashboard, which works by the public API alone. */
+export function dashboardRoutes(
+  scope: FastifyInstance,
+  visitors: Visitors,
+  publicHost: string | undefined,
+  assets: Assets | undefined,
+): void {
+  scope.get(`${HOME}/assets/:name`, { config: { quiet: true } }, async (request, reply) => {
+    assertHost(request.raw, publicHost);
+    const asset = assets?.files.get((request.params as { name: string }).name);
+    if (asset === undefined) throw new PageError(404, "Nothing is here", "The dashboard has no such file.");
+    return sendAsset(reply, asset, /\bgzip\b/.test(request.headers["accept-encoding"] ?? ""));
+  });
+
+  const show = async (request: Parameters<Visitors["of"]>[0], reply: FastifyReply) => {
+    assertHost(request.raw, publicHost);
+    if (assets === undefined) throw new PageError(503, "Not built", "This copy was built without its dashboard.");
+    const visitor = await visitors.of(request, reply);
+    if (visitor.user === undefined) return sendPage(reply, 200, signInPage(visitor, { next: request.url }));
+    return reply
+      .header("Content-Type", "text/html; charset=utf-8")
+      .header("Content-Security-Policy", POLICY)
+      .header("X-Frame-Options", "DENY")
+      .header("Referrer-Policy", "no-referrer")
+      .header("Cross-Origin-Opener-Policy", "same-origin")
+      .header("Cross-Origin-Resource-Policy", "same-origin")
+      .send(assets.page);
+  };
+  scope.get(HOME, show);
+  scope.get(`${HOME}/*`, show);
+}
+
+function sendAsset(reply: FastifyReply, { mediaType, bytes, gzipped }: Asset, gzip: boolean): FastifyReply {
+  void reply
+    .header("Content-Type", mediaType)
+    .header("Cache-Control", `public, max-age=${YEAR_SECONDS}, immutable`)
+    .header("Cross-Origin-Resource-Policy", "same-origin")
+    .header("Vary", "Accept-Encoding");
+  return gzip ? reply.header("Content-Encoding", "gzip").send(gzipped) : reply.send(bytes);
+}

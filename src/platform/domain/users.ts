@@ -1,0 +1,59 @@
+import type { IdGenerator } from "../../contract/ids.ts";
+import type { User } from "../../contract/schemas/user.ts";
+import { formatTimestamp } from "../../contract/timestamps.ts";
+import type { Clock } from "../ports.ts";
+import type { Queries, Transaction } from "../storage/database.ts";
+import { deleteMember, insertUser, type UserRow, usersOfAccount } from "../storage/users.ts";
+import type { SecretTools } from "./api-keys.ts";
+import { ApiError } from "./api-error.ts";
+import { assertId, missing } from "./missing.ts";
+import type { Tenant } from "./occasion.ts";
+import { createLinkToken } from "./sign-in-links.ts";
+
+export async function listUsers(queries: Queries, { account }: Tenant, you: string): Promise<User[]> {
+  return (await usersOfAccount(queries, account.id)).map((row) => toUser(row, you));
+}
+
+/** Adds a member without a password, and the link by which one is chosen. Throws ApiError `email_taken`. */
+export async function inviteUser(
+  tx: Transaction,
+  tools: SecretTools & { clock: Clock; newId: IdGenerator; baseUrl: string },
+  { account }: Tenant,
+  email: string,
+): Promise<User> {
+  const now = tools.clock.now();
+  const row: UserRow = {
+    id: tools.newId("user", now),
+    account_id: account.id,
+    email,
+    email_key: email.toLowerCase(),
+    role: "member",
+    password: null,
+    created: now,
+  };
+  if (!(await insertUser(tx, row))) {
+    const errors = [{ pointer: "/email", code: "taken", detail: "somebody signs in with this address already" }];
+    throw new ApiError("email_taken", "Somebody signs in with that email address already.", { members: { errors } });
+  }
+  const token = await createLinkToken(tx, tools, { userId: row.id, invitation: true, now });
+  return { ...toUser(row, ""), invitation_url: `${tools.baseUrl}/invitation?token=${token}` };
+}
+
+/** Removes a member; an owner stays, and is as missing as somebody of another account. */
+export async function removeUser(tx: Transaction, { account }: Tenant, id: string) {
+  assertId("user", id);
+  if (!(await deleteMember(tx, account.id, id))) missing("user", id);
+  return { id, object: "user" as const, deleted: true as const };
+}
+
+function toUser(row: UserRow, you: string): User {
+  return {
+    id: row.id,
+    object: "user",
+    email: row.email,
+    role: row.role,
+    has_password: row.password !== null,
+    is_you: row.id === you,
+    created: formatTimestamp(row.created),
+  };
+}

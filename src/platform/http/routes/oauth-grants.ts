@@ -1,0 +1,46 @@
+import { type OAuthGrant, OAuthGrantList, RevokedOAuthGrant } from "../../../contract/schemas/oauth-grant.ts";
+import { formatTimestamp } from "../../../contract/timestamps.ts";
+import { assertId, missing } from "../../domain/missing.ts";
+import type { Services } from "../../services.ts";
+import { liveGrantsOfUser, revokeGrantOfUser } from "../../storage/oauth-grants.ts";
+import { type Operation, readOperation, writeOperation } from "../operation.ts";
+
+export function oauthGrantOperations({ clock }: Services): Operation[] {
+  return [
+    readOperation({
+      name: "listOAuthGrants",
+      summary: "List the apps that act for you, in both environments",
+      method: "GET",
+      path: "/v1/oauth_grants",
+      scope: null,
+      session: "member",
+      reply: { status: 200, schema: OAuthGrantList },
+      read: async ({ caller }, queries) => {
+        const rows = await liveGrantsOfUser(queries, caller.user!.id, clock.now());
+        const data = rows.map((row): OAuthGrant => ({
+          id: row.id,
+          object: "oauth_grant",
+          app_name: row.app_name,
+          environment: row.environment_name,
+          scopes: JSON.parse(row.scopes) as string[],
+          created: formatTimestamp(row.created),
+        }));
+        return { object: "list", data, has_more: false, next_cursor: null };
+      },
+    }),
+    writeOperation({
+      name: "revokeOAuthGrant",
+      summary: "Take back what you allowed an app; its tokens end at once",
+      method: "POST",
+      path: "/v1/oauth_grants/{id}/revoke",
+      scope: null,
+      session: "member",
+      reply: { status: 200, schema: RevokedOAuthGrant },
+      write: async ({ caller, id }, tx) => {
+        assertId("oauth_grant", id);
+        if (!(await revokeGrantOfUser(tx, caller.user!.id, id, clock.now()))) missing("oauth_grant", id);
+        return { id, object: "oauth_grant", revoked: true };
+      },
+    }),
+  ];
+}

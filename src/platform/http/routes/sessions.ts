@@ -1,0 +1,47 @@
+import { DeletedSession, type Session, SessionList } from "../../../contract/schemas/session.ts";
+import { formatTimestamp } from "../../../contract/timestamps.ts";
+import { assertId, missing } from "../../domain/missing.ts";
+import type { Services } from "../../services.ts";
+import { deleteSessionOfUser, sessionsOfUser } from "../../storage/sessions.ts";
+import { type Operation, readOperation, writeOperation } from "../operation.ts";
+
+export function sessionOperations({ clock }: Services): Operation[] {
+  return [
+    readOperation({
+      name: "listSessions",
+      summary: "List the browsers in which you are signed in",
+      method: "GET",
+      path: "/v1/sessions",
+      scope: null,
+      session: "member",
+      reply: { status: 200, schema: SessionList },
+      read: async ({ caller }, queries) => {
+        const rows = await sessionsOfUser(queries, caller.user!.id, clock.now());
+        const data = rows.map((row): Session => ({
+          id: row.id,
+          object: "session",
+          user_agent: row.user_agent,
+          by_link: row.by_link === 1,
+          is_current: row.id === caller.credential.id,
+          created: formatTimestamp(row.created),
+          expires_at: formatTimestamp(row.expires_at),
+        }));
+        return { object: "list", data, has_more: false, next_cursor: null };
+      },
+    }),
+    writeOperation({
+      name: "endSession",
+      summary: "Sign one of your browsers out",
+      method: "DELETE",
+      path: "/v1/sessions/{id}",
+      scope: null,
+      session: "member",
+      reply: { status: 200, schema: DeletedSession },
+      write: async ({ caller, id }, tx) => {
+        assertId("session", id);
+        if (!(await deleteSessionOfUser(tx, caller.user!.id, id))) missing("session", id);
+        return { id, object: "session", deleted: true };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,23 @@
+import { Statistics, StatisticsQuery } from "../../../contract/schemas/statistics.ts";
+import type { Services } from "../../services.ts";
+import { StatisticsCounter } from "../../statistics.ts";
+import { type Operation, readOperation } from "../operation.ts";
+
+export function statisticsOperations({ time }: Services): Operation[] {
+  const counter = new StatisticsCounter();
+  return [
+    readOperation({
+      name: "getStatistics",
+      summary: "Count events, attempts, latencies and failures by the minute",
+      method: "GET",
+      path: "/v1/statistics",
+      scope: "deliveries:read",
+      query: StatisticsQuery,
+      reply: { status: 200, schema: Statistics },
+      read: async ({ caller, query }, queries) => {
+        const { now } = await time.read(queries, caller.tenant);
+        return counter.read(queries, caller.tenant.environment, now, query);
+      },
+    }),
+  ];
+}

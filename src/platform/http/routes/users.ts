@@ -1,0 +1,46 @@
+import { DeletedUser, User, UserInvite, UserList } from "../../../contract/schemas/user.ts";
+import { inviteUser, listUsers, removeUser } from "../../domain/users.ts";
+import type { Services } from "../../services.ts";
+import { type Operation, readOperation, writeOperation } from "../operation.ts";
+
+export function userOperations(services: Services): Operation[] {
+  return [
+    readOperation({
+      name: "listUsers",
+      summary: "List the people of the account",
+      method: "GET",
+      path: "/v1/users",
+      scope: null,
+      session: "member",
+      reply: { status: 200, schema: UserList },
+      read: async ({ caller }, queries) => ({
+        object: "list",
+        data: await listUsers(queries, caller.tenant, caller.user!.id),
+        has_more: false,
+        next_cursor: null,
+      }),
+    }),
+    writeOperation({
+      name: "inviteUser",
+      summary: "Invite somebody to the account; the reply alone shows the link",
+      method: "POST",
+      path: "/v1/users",
+      scope: null,
+      session: "owner",
+      body: UserInvite,
+      refusals: ["email_taken"],
+      reply: { status: 201, schema: User },
+      write: ({ caller, body }, tx) => inviteUser(tx, services, caller.tenant, body.email),
+    }),
+    writeOperation({
+      name: "removeUser",
+      summary: "Remove a member with all sessions and grants",
+      method: "DELETE",
+      path: "/v1/users/{id}",
+      scope: null,
+      session: "owner",
+      reply: { status: 200, schema: DeletedUser },
+      write: ({ caller, id }, tx) => removeUser(tx, caller.tenant, id),
+    }),
+  ];
+}

@@ -1,0 +1,81 @@
+import type { IncomingMessage } from "node:http";
+import { ENVIRONMENTS, type Environment } from "../../contract/environments.ts";
+import { HEADERS } from "../../contract/headers.ts";
+import { ApiError } from "../domain/api-error.ts";
+import type { Queries } from "../storage/database.ts";
+import { findSessionCaller } from "../storage/sessions.ts";
+import type { Vault } from "../vault.ts";
+import type { Caller } from "./caller.ts";
+import { callerOfSession, sessionEnded } from "./credentials.ts";
+import { assertHost } from "./host.ts";
+
+/** Cookies know no ports: two platforms on one machine must not sign each other's users out. */
+export function sessionCookieName(vault: Vault): string {
+  return `service_session_${vault.tag("session-cookie").toString("hex").slice(0, 8)}`;
+}
+
+interface SessionTools {
+  database: Queries;
+  vault: Vault;
+  /** Real time. */
+  now: () => number;
+  /** The public URL's host name, where there is one. */
+  publicHost: string | undefined;
+}
+
+/**
+ * Proves the session of a page of our own; answers undefined where the request does not present one.
+ *
+ * A cookie goes along with requests that other sites cause, so it counts as a credential only beside `Service-Environment`,
+ * which a page of another site cannot send (it would have to ask first, and nothing here answers such a question), and
+ * only where the browser says that the request came from this origin.
+ */
+export function createProveSession({ database, vault, now, publicHost }: SessionTools) {
+  const cookie = sessionCookieName(vault);
+  return async (request: IncomingMessage, identified: (caller: Caller) => void): Promise<Caller | undefined> => {
+    const { headers } = request;
+    const environment = headers[HEADERS.environment.toLowerCase()];
+    if (headers.authorization !== undefined || environment === undefined) return undefined;
+    const token = cookieOf(headers.cookie, cookie);
+    if (token === undefined) return undefined;
+    if (!isEnvironment(environment)) {
+      throw new ApiError("invalid_header", `${HEADERS.environment} must be one of ${ENVIRONMENTS.join(", ")}.`);
+    }
+    const session = await findSessionCaller(database, vault.digest(token), environment, now());
+    if (session === undefined) throw sessionEnded();
+    const caller = callerOfSession(session);
+    // What open pages read by themselves would fill the log of requests.
+    if (request.method !== "GET") identified(caller);
+    assertHost(request, publicHost);
+    assertSameOrigin(request, publicHost);
+    return caller;
+  };
+}
+
+/** Browsers say where a request came from; what cannot be told is let pass for reading only. */
+function assertSameOrigin({ method, headers }: IncomingMessage, publicHost: string | undefined): void {
+  const site = headers["sec-fetch-site"];
+  const { origin, host } = headers;
+  const isOwn =
+    (site === undefined || site === "same-origin") &&
+    (origin === undefined || isOrigin(origin, host, publicHost));
+  const isTold = site !== undefined || origin !== undefined;
+  if (isOwn && (isTold || method === "GET")) return;
+  throw new ApiError("cross_site_request", "A session may be used by the dashboard's own pages only.");
+}
+
+/** A proxy may pass on its own idea of the Host, the page's origin is the public one then. */
+function isOrigin(origin: string, host: string | undefined, publicHost: string | undefined): boolean {
+  if (!URL.canParse(origin)) return false;
+  const url = new URL(origin);
+  return url.host === host || url.hostname === publicHost;
+}
+
+function isEnvironment(text: string | string[]): text is Environment {
+  return (ENVIRONMENTS as readonly unknown[]).includes(text);
+}
+
+function cookieOf(header: string | undefined, name: string): string | undefined {
+  const pair = header?.split(";").find((part) => part.trim().startsWith(`${name}=`));
+  return pair?.trim().slice(name.length + 1);
+}

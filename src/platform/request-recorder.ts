@@ -55,7 +55,7 @@ export class RequestRecorder {
       path: request.path,
       status: request.status,
       duration_us: Math.round(request.milliseconds * 1000),
-      key_id: credential.kind === "access_token" ? null : credential.id,
+      key_id: user === null ? credential.id : null,
       user_id: user?.id ?? null,
       // It is the client's own text, and may be what it should not.
       idempotency_key: request.idempotencyKey === undefined ? null : withoutCredentials(request.idempotencyKey),

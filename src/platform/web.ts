@@ -31,7 +31,8 @@ export function registerWeb(app: FastifyInstance, services: Services, dashboard:
     signInRoutes(scope, tools);
     linkRoutes(scope, tools);
     accountRoutes(scope, tools);
-    if (dashboard !== undefined) dashboardRoutes(scope, visitors, services.publicHost, loadAssets(dashboard));
+    const assets = dashboard === undefined ? undefined : loadAssets(dashboard);
+    dashboardRoutes(scope, visitors, services.publicHost, assets);
     authorizeRoutes(scope, services, visitors);
     deviceRoutes(scope, services, visitors);
   });

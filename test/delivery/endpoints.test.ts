@@ -39,6 +39,7 @@ describe("creating an endpoint", () => {
       livemode: false,
       created: expect.stringMatching(/Z$/),
       secret_created: reply.body.created,
+      previous_secret_until: null,
       secret: expect.stringMatching(SECRET),
     });
     const { secret, ...shown } = reply.body;

@@ -18,17 +18,17 @@ afterAll(() => platform.stop());
 const landsAt = async (url: string) => new URL((await new Browser(url).get(url)).url).pathname;
 
 it("the ready line of a new database has a sign-in link that works", async () => {
-  expect(await landsAt(platform.ready.sign_in_url!)).toBe("/account");
+  expect(await landsAt(platform.ready.sign_in_url!)).toBe("/dashboard");
 });
 
 it("service serve link makes another, as text and as JSON", async () => {
   const { exitCode, stdout } = await runCli(["serve", "link", "--database", database]);
   expect(exitCode).toBe(0);
   expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/sign-in\/link\?token=[\w-]{43}\n$/);
-  expect(await landsAt(stdout.trim())).toBe("/account");
+  expect(await landsAt(stdout.trim())).toBe("/dashboard");
   const json = JSON.parse((await runCli(["serve", "link", "--database", database, "--json"])).stdout);
   expect(json).toMatchObject({ email: "owner@localhost", expires_at: expect.any(String) });
-  expect(await landsAt(json.sign_in_url)).toBe("/account");
+  expect(await landsAt(json.sign_in_url)).toBe("/dashboard");
 });
 
 it("service serve link says what to do where nothing is served", async () => {

@@ -56,7 +56,8 @@ export const CREDENTIAL_GUIDES = {
   },
   session_required: {
     meaning: "Only a person who is signed in to the dashboard may do this.",
-    cause: "An API key or access token was sent. People, their sessions and what they allow apps are nobody else's matter.",
+    cause:
+      "An API key or access token was sent. People, their sessions and what they allow apps are nobody else's matter.",
     remedy: "Sign in and use the dashboard, at `/dashboard`.",
     example: { detail: "This takes a person who is signed in to the dashboard, not a key or token." },
   },

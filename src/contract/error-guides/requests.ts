@@ -96,7 +96,8 @@ export const REQUEST_GUIDES = {
     meaning: "The request names a host that this server is not.",
     cause:
       "It came to this machine under a name that somebody else points here (DNS rebinding), or through a proxy whose name the platform was not told.",
-    remedy: "Use 127.0.0.1 or localhost. Behind a proxy on the same machine start with `service serve --allow-host <name>`.",
+    remedy:
+      "Use 127.0.0.1 or localhost. Behind a proxy on the same machine start with `service serve --public-url https://<name>`.",
     example: { detail: "This server is not rebound.example." },
   },
   uri_too_long: {

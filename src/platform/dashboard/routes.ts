@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { assertHost } from "../http/host.ts";
-import { PageError, sendPage } from "../pages/page.ts";
-import { HOME } from "../sign-in/home.ts";
+import { PageError, seeOther, sendPage } from "../pages/page.ts";
+import { ACCOUNT, HOME } from "../sign-in/home.ts";
 import { signInPage } from "../sign-in/views.ts";
 import type { Visitors } from "../sign-in/visitors.ts";
 import type { Asset, Assets } from "./assets.ts";
@@ -37,9 +37,10 @@ export function dashboardRoutes(
 
   const show = async (request: Parameters<Visitors["of"]>[0], reply: FastifyReply) => {
     assertHost(request.raw, publicHost);
-    if (assets === undefined) throw new PageError(503, "Not built", "This copy was built without its dashboard.");
     const visitor = await visitors.of(request, reply);
     if (visitor.user === undefined) return sendPage(reply, 200, signInPage(visitor, { next: request.url }));
+    // A platform without its dashboard's files has the page that needs none.
+    if (assets === undefined) return seeOther(reply, ACCOUNT);
     return reply
       .header("Content-Type", "text/html; charset=utf-8")
       .header("Content-Security-Policy", POLICY)

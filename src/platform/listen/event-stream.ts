@@ -2,7 +2,6 @@ import type { ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
 import { EVENT_TYPES, typesOfSubscription } from "../../contract/event-types.ts";
-import { LIMITS } from "../../contract/limits.ts";
 import { EVENT_STREAM_PATH } from "../../contract/listen.ts";
 import { assertScope, type Authenticate } from "../http/authenticate.ts";
 import { compileQuery } from "../http/query.ts";
@@ -13,6 +12,8 @@ import { findPosition, type Position } from "./position.ts";
 const READ_MOST = 128;
 /** After how long the log is read again where some of it could not be read yet. */
 const HELD_BACK_MILLISECONDS = 20;
+/** How often a quiet stream says that it lives, and whether its credential may still be used is looked at. */
+const LOOK_MILLISECONDS = 1000;
 /** A stream is no request with a reply. */
 const notLogged = () => {};
 
@@ -109,7 +110,7 @@ class EventStream {
   }
 
   private beat(): void {
-    const cancel = this.services.clock.after((LIMITS.heartbeatSeconds * 1000) / 3, () => {
+    const cancel = this.services.clock.after(LOOK_MILLISECONDS, () => {
       this.stops.splice(this.stops.indexOf(cancel), 1);
       this.settings.prove().then(
         () => {

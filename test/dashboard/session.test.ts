@@ -1,0 +1,200 @@
+import { readFileSync } from "node:fs";
+import { request } from "node:http";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { requestSignInLink } from "../../src/platform/admin/client.ts";
+import { Browser } from "../oauth/support/browser.ts";
+import { type EmbeddedPlatform, startEmbedded } from "../oauth/support/embedded-platform.ts";
+import { type Api, apiOf } from "../support/api.ts";
+
+const BUILT = fileURLToPath(new URL("../../dist/dashboard/", import.meta.url));
+const EMAIL = "new@example.com";
+
+let platform: EmbeddedPlatform;
+/** Calls with the cookie of somebody who is signed in; a test adds or leaves out what a browser would say beside it. */
+let call: Api;
+let cookie: string;
+
+beforeAll(async () => {
+  platform = await startEmbedded({ dashboard: BUILT, publicUrl: "https://board.example" });
+  cookie = await signIn();
+  call = callsWith(cookie);
+});
+afterAll(() => platform.close());
+
+async function signIn(): Promise<string> {
+  const browser = new Browser(platform.baseUrl);
+  await browser.get((await requestSignInLink(platform.database, fetch)).sign_in_url);
+  return [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+}
+
+function callsWith(of: string): Api {
+  const api = apiOf(platform.baseUrl, undefined);
+  return (method, path, body, headers) =>
+    api(method, path, body, {
+      Cookie: of,
+      "Service-Environment": "sandbox",
+      "Sec-Fetch-Site": "same-origin",
+      Origin: platform.baseUrl,
+      ...headers,
+    });
+}
+
+describe("the session as a credential of the API", () => {
+  it("stands for the person, in the environment that the header names", async () => {
+    const sandbox = (await call("GET", "/v1/me")).body;
+    expect(sandbox).toMatchObject({
+      environment: "sandbox",
+      livemode: false,
+      user: { email: "owner@localhost" },
+      credential: { kind: "session", id: expect.stringMatching(/^ses_[0-9A-Za-z]{22}$/) },
+    });
+    const live = (await call("GET", "/v1/me", undefined, { "Service-Environment": "live" })).body;
+    expect(live).toMatchObject({ environment: "live", livemode: true, account: sandbox.account });
+  });
+
+  it("is none without the header, which another site's page cannot send", async () => {
+    const plain = await fetch(`${platform.baseUrl}/v1/me`, { headers: { Cookie: cookie } });
+    expect(plain.status).toBe(401);
+    expect(await plain.json()).toMatchObject({ code: "missing_credential" });
+    const asked = await fetch(`${platform.baseUrl}/v1/customers`, {
+      method: "OPTIONS",
+      headers: { Origin: "https://evil.example", "Access-Control-Request-Headers": "service-environment" },
+    });
+    expect([...asked.headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
+  });
+
+  it.each([
+    { "Sec-Fetch-Site": "cross-site" },
+    { "Sec-Fetch-Site": "same-site" },
+    { "Sec-Fetch-Site": "none" },
+    { Origin: "https://evil.example" },
+    { Origin: "null" },
+    { Origin: "http://127.0.0.1:1" },
+  ])("is refused where the browser says that another page asks: %o", async (headers) => {
+    const reply = await call("POST", "/v1/customers", { email: EMAIL }, headers);
+    expect(reply.body).toMatchObject({ status: 403, code: "cross_site_request" });
+    expect((await call("GET", `/v1/customers?email=${EMAIL}`)).body.data).toEqual([]);
+  });
+
+  it("changes nothing where the browser does not say who asks", async () => {
+    const bare = apiOf(platform.baseUrl, undefined);
+    const headers = { Cookie: cookie, "Service-Environment": "sandbox" };
+    expect((await bare("POST", "/v1/customers", { email: EMAIL }, headers)).body.code).toBe("cross_site_request");
+    expect((await bare("GET", "/v1/customers", undefined, headers)).status).toBe(200);
+  });
+
+  it("is refused under a name that somebody else pointed to this machine", async () => {
+    expect(await statusUnder("rebound.example")).toBe(421);
+    expect(await statusUnder("board.example")).toBe(200);
+    expect(await statusUnder("localhost")).toBe(200);
+  });
+
+  it("names its environment properly", async () => {
+    const reply = await call("GET", "/v1/me", undefined, { "Service-Environment": "Live" });
+    expect(reply.body).toMatchObject({ status: 400, code: "invalid_header" });
+  });
+
+  it("leaves no line in the request log for what pages read, and one for what they change", async () => {
+    await call("POST", "/v1/customers", { email: "logged@example.com" });
+    await call("GET", "/v1/customers");
+    const { data } = (await call("GET", "/v1/request_logs")).body;
+    const mine = data.filter((log: { user: string | null }) => log.user !== null);
+    expect(new Set(mine.map((log: { method: string }) => log.method))).toEqual(new Set(["POST"]));
+    expect(mine[0]).toMatchObject({ path: "/v1/customers", status: 201, key: null });
+  });
+
+  it("ends at once, in the stream of events too", async () => {
+    const other = callsWith(await signIn());
+    const stream = await streamOf(await signIn());
+    const sessions = (await call("GET", "/v1/sessions")).body.data;
+    expect(sessions.filter((session: { is_current: boolean }) => session.is_current)).toHaveLength(1);
+    for (const { id, is_current: isCurrent } of sessions) if (!isCurrent) await call("DELETE", `/v1/sessions/${id}`);
+    expect((await other("GET", "/v1/me")).body.code).toBe("revoked_credential");
+    for await (const _chunk of stream) continue;
+  });
+});
+
+describe("what only a person may do", () => {
+  it.each(["/v1/users", "/v1/sessions", "/v1/oauth_grants"])("is refused to a key: %s", async (path) => {
+    const reply = await apiOf(platform.baseUrl, platform.liveKey)("GET", path);
+    expect(reply.body).toMatchObject({ status: 403, code: "session_required" });
+  });
+
+  it("invites a member, who may look and not invite, and is out once removed", async () => {
+    const invited = (await call("POST", "/v1/users", { email: "member@example.com" })).body;
+    expect(invited).toMatchObject({ role: "member", has_password: false });
+    expect((await call("POST", "/v1/users", { email: "Member@example.com" })).body.code).toBe("email_taken");
+    const browser = new Browser(platform.baseUrl);
+    await browser.submit(await browser.get(invited.invitation_url), { password: "correct horse battery" });
+    const member = callsWith([...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; "));
+    expect((await member("GET", "/v1/users")).body.data).toHaveLength(2);
+    expect((await member("POST", "/v1/users", { email: EMAIL })).body.code).toBe("owner_required");
+    expect((await call("DELETE", `/v1/users/${invited.id}`)).body).toMatchObject({ deleted: true });
+    expect((await member("GET", "/v1/users")).status).toBe(401);
+    const owner = (await call("GET", "/v1/users")).body.data[0];
+    expect((await call("DELETE", `/v1/users/${owner.id}`)).status).toBe(404);
+  });
+});
+
+describe("the page", () => {
+  const page = (path: string, of = cookie) => fetch(platform.baseUrl + path, { headers: { Cookie: of } });
+
+  it("runs its own scripts alone, inline ones not even its own", async () => {
+    for (const path of ["/dashboard", "/dashboard/live/events/evt_x"]) {
+      const reply = await page(path);
+      const policy = reply.headers.get("content-security-policy")!;
+      expect(policy).toContain("script-src 'self';");
+      expect(policy).toContain("style-src 'self';");
+      expect(policy).not.toContain("unsafe");
+      expect(policy).toContain("frame-ancestors 'none'");
+      const text = await reply.text();
+      expect(text).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\son\w+=|\sstyle=/);
+    }
+  });
+
+  it("asks whoever is not signed in to sign in, and leads back", async () => {
+    const text = await (await page("/dashboard/live/events", "")).text();
+    expect(text).toContain('name="next" value="/dashboard/live/events"');
+  });
+
+  it("keeps its files for a year under names that change with them, small together", async () => {
+    const { script } = JSON.parse(readFileSync(`${BUILT}manifest.json`, "utf8")) as { script: string };
+    const reply = await page(`/dashboard/assets/${script}`, "");
+    expect(script).toMatch(/^main-[A-Z0-9]{8}\.js$/);
+    expect(reply.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+    expect(reply.headers.get("content-encoding")).toBe("gzip");
+    for (const name of ["manifest.json", "..%2fserve.js", "none.js"]) {
+      expect((await page(`/dashboard/assets/${name}`, "")).status).toBe(404);
+    }
+  });
+
+  it("loads at most 60 KB of JavaScript, compressed", async () => {
+    const text = await (await page("/dashboard")).text();
+    const names = [...text.matchAll(/assets\/([\w.-]+\.js)/g)].map(([, name]) => name!);
+    expect(names.length).toBeGreaterThan(1);
+    const bytes = names.map((name) => readFileSync(`${BUILT}${name}.gz`).length);
+    expect(bytes.reduce((sum, size) => sum + size)).toBeLessThan(60_000);
+  });
+});
+
+/** As a browser that was told that this machine has another name. */
+function statusUnder(name: string): Promise<number | undefined> {
+  const { hostname, port } = new URL(platform.baseUrl);
+  return new Promise((resolve, reject) => {
+    const headers = { Host: `${name}:${port}`, Cookie: cookie, "Service-Environment": "sandbox" };
+    request({ hostname, port, path: "/v1/me", headers }, (reply) => {
+      reply.resume();
+      resolve(reply.statusCode);
+    })
+      .on("error", reject)
+      .end();
+  });
+}
+
+async function streamOf(of: string): Promise<ReadableStream<Uint8Array>> {
+  const headers = { Cookie: of, "Service-Environment": "sandbox", "Sec-Fetch-Site": "same-origin" };
+  const reply = await fetch(`${platform.baseUrl}/v1/events/stream`, { headers });
+  expect(reply.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+  return reply.body!;
+}

@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
-import { request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { requestSignInLink } from "../../src/platform/admin/client.ts";
+import { ApiError } from "../../src/platform/domain/api-error.ts";
+import { assertHost } from "../../src/platform/http/host.ts";
 import { Browser } from "../oauth/support/browser.ts";
 import { type EmbeddedPlatform, startEmbedded } from "../oauth/support/embedded-platform.ts";
 import { type Api, apiOf } from "../support/api.ts";
@@ -16,7 +18,7 @@ let call: Api;
 let cookie: string;
 
 beforeAll(async () => {
-  platform = await startEmbedded({ dashboard: BUILT, publicUrl: "https://board.example" });
+  platform = await startEmbedded({ dashboard: BUILT });
   cookie = await signIn();
   call = callsWith(cookie);
 });
@@ -86,8 +88,15 @@ describe("the session as a credential of the API", () => {
 
   it("is refused under a name that somebody else pointed to this machine", async () => {
     expect(await statusUnder("rebound.example")).toBe(421);
-    expect(await statusUnder("board.example")).toBe(200);
     expect(await statusUnder("localhost")).toBe(200);
+  });
+
+  it("may come under the public URL's name, and under any on other interfaces", () => {
+    const request = (localAddress: string) =>
+      ({ headers: { host: "board.example:443" }, socket: { localAddress } }) as IncomingMessage;
+    expect(() => assertHost(request("127.0.0.1"), "board.example")).not.toThrow();
+    expect(() => assertHost(request("::1"), "other.example")).toThrow(ApiError);
+    expect(() => assertHost(request("203.0.113.7"), undefined)).not.toThrow();
   });
 
   it("names its environment properly", async () => {

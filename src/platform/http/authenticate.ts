@@ -81,7 +81,10 @@ export function createAuthenticate(tools: AuthenticateTools): Authenticate {
 /** Throws ApiError 403 where no person is signed in, or none of the role that is asked for. */
 export function assertSession({ role }: Caller, wanted: "member" | "owner"): void {
   if (role === undefined) {
-    throw new ApiError("session_required", "This takes a person who is signed in to the dashboard, not a key or token.");
+    throw new ApiError(
+      "session_required",
+      "This takes a person who is signed in to the dashboard, not a key or token.",
+    );
   }
   if (wanted === "owner" && role !== "owner") {
     throw new ApiError("owner_required", "Ask an owner of the account to do this.");

@@ -57,8 +57,7 @@ function assertSameOrigin({ method, headers }: IncomingMessage, publicHost: stri
   const site = headers["sec-fetch-site"];
   const { origin, host } = headers;
   const isOwn =
-    (site === undefined || site === "same-origin") &&
-    (origin === undefined || isOrigin(origin, host, publicHost));
+    (site === undefined || site === "same-origin") && (origin === undefined || isOrigin(origin, host, publicHost));
   const isTold = site !== undefined || origin !== undefined;
   if (isOwn && (isTold || method === "GET")) return;
   throw new ApiError("cross_site_request", "A session may be used by the dashboard's own pages only.");

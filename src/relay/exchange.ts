@@ -86,7 +86,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Expirable {
       return;
     }
     this.#over = true;
-    this.#failed(failure);
+    // The client is still busy with the failure: whoever is told may use it again at once.
+    queueMicrotask(() => this.#failed(failure));
   }
 
   expire(): void {

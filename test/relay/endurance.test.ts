@@ -1,0 +1,162 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, it } from "vitest";
+import { createIdGenerator } from "../../src/contract/ids.ts";
+import type { Report } from "../../src/relay/report.ts";
+import type { SessionOptions } from "../../src/relay/session.ts";
+import { FakeClock } from "./support/fake-clock.ts";
+import { FakePlatform } from "./support/fake-platform.ts";
+import { openSession } from "./support/open-session.ts";
+import { closedPort, startReceiver } from "./support/receivers.ts";
+
+const MEBIBYTE = 1024 * 1024;
+const EVENT_BYTES = 64 * 1024;
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+function heapUsed(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed + process.memoryUsage().external;
+}
+
+/** Commits large events whose bodies the platform of the test makes up as they are sent, and does not keep. */
+function appendLarge(platform: FakePlatform, count: number): void {
+  const newId = createIdGenerator((size) => new Uint8Array(size));
+  const filler = "x".repeat(EVENT_BYTES);
+  for (let i = 0; i < count; i += 1) {
+    const id = newId("event", platform.time);
+    platform.log.push({
+      id,
+      type: "order.completed",
+      get body() {
+        return JSON.stringify({ id, filler: filler + String(i) });
+      },
+    });
+  }
+  platform.session.pump();
+}
+
+describe("a receiver that takes nothing", () => {
+  const EVENTS = 1_000;
+  /** A third of all that passes: what a window holds comes and goes. */
+  const MOST_GROWTH = (EVENTS * EVENT_BYTES) / 3;
+
+  /** Relays to it until every event is acknowledged; gives the most that the heap grew by. */
+  async function exhaust(
+    target: URL,
+    statuses: readonly (number | undefined)[],
+    options: Partial<SessionOptions> = {},
+  ) {
+    const platform = await FakePlatform.start();
+    const clock = new FakeClock();
+    const counts = { attempts: 0, failures: 0, other: 0 };
+    // Keeping all reports would be the leak that is looked for.
+    const report = (told: Report) => {
+      if (told.event !== "forwarded") return;
+      counts.attempts += 1;
+      if (told.retryInMs !== undefined) return;
+      if (statuses.includes(told.status)) counts.failures += 1;
+      else counts.other += 1;
+    };
+    const { session } = openSession(platform, { target, clock, report, ...options });
+    await platform.until(() => platform.sessions.length === 1);
+    appendLarge(platform, EVENTS);
+    let base: number | undefined;
+    let most = 0;
+    let looked = 0;
+    while (platform.acknowledgedIds.size < EVENTS) {
+      clock.advance(500);
+      await new Promise(setImmediate);
+      const { size } = platform.acknowledgedIds;
+      if (size < looked + 300) continue;
+      looked = size;
+      const used = heapUsed();
+      base ??= used;
+      most = Math.max(most, used - base);
+    }
+    expect(platform.session.peak).toBeLessThanOrEqual(256);
+    expect(platform.acknowledgedIds.size).toBe(EVENTS);
+    const { summary } = await session.stop();
+    expect(summary).toMatchObject({ received: EVENTS, forwarded: 0, failed: EVENTS });
+    return { ...counts, most };
+  }
+
+  it("because it answers 500: each event is tried as often as asked for and then told as failed, in steady memory", async () => {
+    const receiver = await startReceiver((reply) => {
+      receiver.requests.length = 0;
+      reply.writeHead(500).end("x".repeat(8_000));
+    });
+    const { attempts, failures, other, most } = await exhaust(receiver.url, [500], { retries: 1 });
+    expect({ attempts, failures, other }).toEqual({ attempts: 2 * EVENTS, failures: EVENTS, other: 0 });
+    expect(most).toBeLessThan(MOST_GROWTH);
+  }, 120_000);
+
+  it("because it is down", async () => {
+    const url = new URL(`http://127.0.0.1:${await closedPort()}`);
+    const { failures, other, most } = await exhaust(url, [undefined]);
+    expect({ failures, other }).toEqual({ failures: EVENTS, other: 0 });
+    expect(most).toBeLessThan(MOST_GROWTH);
+  }, 120_000);
+
+  it("because it hangs", async () => {
+    const receiver = await startReceiver(() => void (receiver.requests.length = 0));
+    const { failures, other, most } = await exhaust(receiver.url, [undefined], { concurrency: 64 });
+    expect({ failures, other }).toEqual({ failures: EVENTS, other: 0 });
+    expect(most).toBeLessThan(MOST_GROWTH);
+  }, 120_000);
+});
+
+it("leaves nothing behind in 24 hours of heartbeats, events and a new connection every ten minutes", async () => {
+  const platform = await FakePlatform.start();
+  const clock = new FakeClock();
+  const receiver = await startReceiver((reply) => {
+    receiver.requests.length = 0;
+    reply.end();
+  });
+  let lost = 0;
+  let forwarded = 0;
+  let told = () => {};
+  const report = ({ event }: Report) => {
+    if (event === "lost") lost += 1;
+    if (event === "forwarded") forwarded += 1;
+    told();
+  };
+  const until = async (isMet: () => boolean) => {
+    while (!isMet()) await new Promise<void>((resolve) => (told = resolve));
+  };
+  const { session } = openSession(platform, { target: receiver.url, clock, report });
+  await platform.until(() => platform.sessions.length === 1);
+  await platform.session.roundTrip();
+  const figures: { timers: number; resources: number; heap: number }[] = [];
+  const BEATS_AN_HOUR = 240;
+  for (let beat = 1; beat <= 24 * BEATS_AN_HOUR; beat += 1) {
+    if (beat % 40 === 0) {
+      const [cuts, connections] = [lost, platform.sessions.length];
+      platform.session.socket.terminate();
+      await until(() => lost > cuts);
+      clock.advance(1);
+      await platform.until(() => platform.sessions.length > connections);
+    }
+    if (beat % 4 === 0) {
+      const count = forwarded;
+      const { id } = platform.append();
+      await until(() => forwarded > count);
+      clock.advance(2);
+      await platform.until(() => platform.acknowledgedIds.has(id));
+    }
+    clock.advance(15_000);
+    await platform.session.roundTrip();
+    if (beat % BEATS_AN_HOUR === 0) {
+      const { length: timers } = clock.waiting;
+      figures.push({ timers, resources: process.getActiveResourcesInfo().length, heap: heapUsed() });
+    }
+  }
+  expect({ lost, forwarded }).toEqual({ lost: 144, forwarded: 1_440 });
+  const [early, late] = [figures[1]!, figures.at(-1)!];
+  expect(late.timers).toBeLessThanOrEqual(early.timers);
+  expect(late.resources).toBeLessThanOrEqual(early.resources + 2);
+  expect(late.heap - early.heap).toBeLessThan(8 * MEBIBYTE);
+  const { summary } = await session.stop();
+  expect(summary).toMatchObject({ received: 1_440, forwarded: 1_440, failed: 0 });
+}, 120_000);

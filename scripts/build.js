@@ -43,6 +43,7 @@ const LAZY = {
   chalk: "chalk",
   ora: "ora",
   tab: "@bomb.sh/tab",
+  "update-notice": "src/cli/update/notice.ts",
   prompts: "@inquirer/prompts",
 };
 

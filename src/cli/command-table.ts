@@ -178,4 +178,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     hidden: true,
     load: () => import("./commands/complete/index.ts"),
   },
+  {
+    name: "check-for-update",
+    group: MORE,
+    summary: "Ask for the newest version",
+    hidden: true,
+    load: () => import("./commands/check-for-update.ts"),
+  },
 ];

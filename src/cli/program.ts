@@ -29,10 +29,19 @@ export async function runProgram(args: readonly string[], controller: AbortContr
     const context = await Context.create(surroundings, readGlobalOptions(program));
     await declare(program, context, operands);
     await program.parseAsync([...args], { from: "user" });
+    await tellOfUpdate(context);
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (!isHelpShown(error)) throw usageErrorOf(error, program, operands);
   }
+}
+
+/** Only for a person who watches, and never from a script. */
+async function tellOfUpdate(context: Context): Promise<void> {
+  const { env, output, stderr } = context;
+  if (!stderr.isTTY || output.json || output.quiet || env["CI"] || env["SERVICE_NO_UPDATE_NOTIFIER"]) return;
+  const { tellOfUpdate: tell } = await import("./update/notice.ts");
+  tell(context);
 }
 
 /**

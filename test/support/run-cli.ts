@@ -29,12 +29,13 @@ export function makeConfigDir(): string {
 }
 
 /**
- * The environment of a test's processes: nothing of the developer's own settings, and a settings folder that is empty
- * unless the test names one.
+ * The environment of a test's processes: nothing of the developer's own settings, a settings folder that is empty unless
+ * the test names one, and no question to the package registry.
  */
 export function cliEnv(env: CliOptions["env"] = {}): Record<string, string> {
   const { PATH, NODE_V8_COVERAGE, TMPDIR } = inherited;
-  const whole = { PATH, NODE_V8_COVERAGE, TMPDIR, HOME: tmpdir(), SERVICE_CONFIG_DIR: makeConfigDir(), ...env };
+  const own = { HOME: tmpdir(), SERVICE_CONFIG_DIR: makeConfigDir(), SERVICE_NO_UPDATE_NOTIFIER: "1" };
+  const whole = { PATH, NODE_V8_COVERAGE, TMPDIR, ...own, ...env };
   return Object.fromEntries(Object.entries(whole).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 

@@ -12,6 +12,10 @@ SERVICE_CONFIG_DIR       Folder of settings and credentials (default: $XDG_CONFI
 SERVICE_MASTER_KEY       What \`service serve\` seals stored secrets with (default: a file beside the database)
 SERVICE_WEBHOOK_SECRET   Signing secret for \`service webhooks sign\` and \`verify\`
 SERVICE_NO_INPUT         When set, never ask; same as --no-input
+SERVICE_NO_UPDATE_NOTIFIER
+                         When set, never say that there is a newer version; same as \`config set update_notices false\`
+SERVICE_REGISTRY_URL     Package registry to ask for it, once a day (default: https://registry.npmjs.org)
+CI                       When set, no moving parts, no browser, no word of newer versions
 SERVICE_DEBUG            When set, show requests and stack traces; same as --debug
 HTTPS_PROXY, HTTP_PROXY, NO_PROXY
                          Proxy for hosts other than this machine

@@ -1,0 +1,33 @@
+import type { Command } from "commander";
+import { parseBaseUrl, urlOf } from "../../client/base-url.ts";
+import { createTransport } from "../../client/transport.ts";
+import { proxiesOf } from "../connect.ts";
+import type { Context } from "../context.ts";
+import { isVersion, readUpdateState, writeUpdateState } from "../update/state.ts";
+
+const REGISTRY = "https://registry.npmjs.org";
+const TIME_LIMIT_SECONDS = 20;
+
+/** `service check-for-update`: asks the package registry, and remembers the answer. Runs in the background. */
+export function register(program: Command, context: Context): void {
+  program
+    .command("check-for-update", { hidden: true })
+    .description("Ask the package registry for the newest version, and remember it.")
+    .action(() => runCheck(context));
+}
+
+async function runCheck(context: Context): Promise<void> {
+  const registry = parseBaseUrl(context.env["SERVICE_REGISTRY_URL"] || REGISTRY, { insecure: false });
+  const { status, text } = await createTransport(proxiesOf(context)).send({
+    method: "GET",
+    url: urlOf(registry, "/service-cli/latest"),
+    headers: { Accept: "application/json", "User-Agent": `service-cli/${context.version}` },
+    body: undefined,
+    timeLimit: TIME_LIMIT_SECONDS,
+    signal: context.signal,
+  });
+  const latest = status === 200 ? (JSON.parse(text) as { version?: unknown }).version : undefined;
+  if (!isVersion(latest)) return;
+  const folder = context.settingsDirectory;
+  writeUpdateState(folder, { ...readUpdateState(folder), latest });
+}

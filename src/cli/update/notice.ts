@@ -1,0 +1,66 @@
+import { spawn } from "node:child_process";
+import type { Context } from "../context.ts";
+import { updateNotices } from "../settings/update-notices.ts";
+import { isVersion, readUpdateState, writeUpdateState } from "./state.ts";
+
+const DAY_MILLISECONDS = 86_400_000;
+
+/**
+ * Says once a day that there is a newer version, and has the registry asked once a day, by a process of its own that no
+ * command waits for. Import this module lazily, after the command.
+ */
+export function tellOfUpdate(context: Context): void {
+  try {
+    if (!updateNotices(context.env, context.settings).value) return;
+    const folder = context.settingsDirectory;
+    const now = context.now();
+    const state = readUpdateState(folder);
+    const { latest } = state;
+    const isNews = latest !== undefined && isNewer(latest, context.version) && !isToday(state.told, now);
+    if (isNews) say(context, latest);
+    const isDue = !isToday(state.checked, now);
+    if (!isNews && !isDue) return;
+    // Before the registry is asked: one that cannot be reached is not asked by every command.
+    writeUpdateState(folder, { ...state, ...(isNews ? { told: now } : {}), ...(isDue ? { checked: now } : {}) });
+    if (isDue) check(context);
+  } catch (error) {
+    // No command fails because of this.
+    if (context.debug) context.output.trace(`update notice: ${(error as Error).message}`);
+  }
+}
+
+function say({ output, version }: Context, latest: string): void {
+  const styles = output.noteStyles;
+  output.note(`\nA newer version is out: ${version} → ${styles.accent(latest)}\n  npm install --global service-cli`);
+  output.note(styles.dim("Say no more of it: service config set update_notices false"));
+}
+
+/** The clock may have been set back since. */
+function isToday(time: number, now: number): boolean {
+  return time <= now && now - time < DAY_MILLISECONDS;
+}
+
+function check({ env }: Context): void {
+  const [node, program] = process.argv;
+  if (node === undefined || program === undefined) return;
+  const child = spawn(node, [program, "check-for-update"], {
+    detached: true,
+    stdio: "ignore",
+    windowsHide: true,
+    env: { ...env },
+  });
+  child.on("error", () => {});
+  child.unref();
+}
+
+/** Whether one version of three numbers is newer than another; a pre-release counts as its release. */
+function isNewer(one: string, other: string): boolean {
+  const [base = ""] = other.split("-");
+  if (!isVersion(base)) return false;
+  const mine = base.split(".").map(Number);
+  const difference = one
+    .split(".")
+    .map((part, i) => Number(part) - mine[i]!)
+    .find((by) => by !== 0);
+  return (difference ?? 0) > 0;
+}

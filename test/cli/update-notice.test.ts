@@ -1,0 +1,130 @@
+import { readFileSync, watch, writeFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { listen } from "../client/support/scripted-server.ts";
+import { makeConfigDir, runCli } from "../support/run-cli.ts";
+import { runInTerminal } from "../support/terminal.ts";
+
+const DAY = 86_400_000;
+let folder: string;
+let env: Record<string, string | undefined>;
+let seen: string[];
+
+/** A package registry; the command asks it in the background. */
+async function startRegistry(answer: RequestListener): Promise<void> {
+  const url = await listen(
+    createServer((request, response) => {
+      seen.push(`${request.method} ${request.url}`);
+      answer(request, response);
+    }),
+  );
+  env = { ...env, SERVICE_REGISTRY_URL: url };
+}
+
+beforeEach(() => {
+  seen = [];
+  folder = makeConfigDir();
+  env = {
+    SERVICE_CONFIG_DIR: folder,
+    SERVICE_NO_UPDATE_NOTIFIER: undefined,
+    SERVICE_REGISTRY_URL: "http://127.0.0.1:9",
+  };
+});
+
+const release =
+  (version: string): RequestListener =>
+  (_request, response) =>
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ version }));
+
+async function terminal(...args: string[]): Promise<string> {
+  const session = runInTerminal(args, { env });
+  expect(await session.ended).toBe(0);
+  return session.text();
+}
+
+const remember = (state: object): void => writeFileSync(join(folder, "update.json"), JSON.stringify(state));
+const remembered = (): Record<string, unknown> => JSON.parse(readFileSync(join(folder, "update.json"), "utf8"));
+
+/** Resolves once the background process has written what it found. */
+function untilRemembered(latest: string): Promise<void> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (remembered()["latest"] !== latest) return;
+      watcher.close();
+      resolve();
+    };
+    const watcher = watch(folder, look);
+    look();
+  });
+}
+
+describe("a newer version", () => {
+  it("is asked for in the background, told once after the next command, and asked for once a day", async () => {
+    await startRegistry(release("99.0.0"));
+    expect(await terminal("version")).not.toContain("newer version");
+    await untilRemembered("99.0.0");
+    expect(seen).toEqual(["GET /service-cli/latest"]);
+    const told = await terminal("version");
+    expect(told).toMatch(
+      /^service \d.*\n\nA newer version is out: \d+\.\d+\.\d+ → 99\.0\.0\n {2}npm install --global service-cli\n/,
+    );
+    expect(told).toContain("service config set update_notices false");
+    expect(await terminal("version")).not.toContain("newer version");
+    expect(seen).toHaveLength(1);
+  });
+
+  it("does not hold up a command while the registry is silent", async () => {
+    let asked = (): void => {};
+    const request = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    await startRegistry(() => asked());
+    await terminal("version");
+    // The command has ended, and nobody has answered.
+    await request;
+    expect(remembered()["checked"]).toBeGreaterThan(Date.now() - DAY);
+  });
+
+  it("is no news where it is older, or no release", async () => {
+    for (const latest of ["0.0.1", "99.0.0-beta.1", "\u001b[31m99.0.0"]) {
+      remember({ checked: Date.now(), told: 0, latest });
+      expect(await terminal("version")).not.toContain("newer version");
+    }
+  });
+
+  it("is told again the next day", async () => {
+    remember({ checked: Date.now(), told: Date.now() - 1.1 * DAY, latest: "99.0.0" });
+    expect(await terminal("version")).toContain("→ 99.0.0");
+  });
+
+  it.each<[string, string[], Record<string, string>]>([
+    ["--json", ["version", "--json"], {}],
+    ["--quiet", ["version", "-q"], {}],
+    ["CI", ["version"], { CI: "true" }],
+    ["SERVICE_NO_UPDATE_NOTIFIER", ["version"], { SERVICE_NO_UPDATE_NOTIFIER: "1" }],
+  ])("is not told with %s", async (_name, args, more) => {
+    await startRegistry(release("99.0.0"));
+    const state = { checked: 0, told: 0, latest: "99.0.0" };
+    remember(state);
+    env = { ...env, ...more };
+    expect(await terminal(...args)).not.toContain("99.0.0");
+    expect(remembered()).toEqual(state);
+    expect(seen).toEqual([]);
+  });
+
+  it("is not told in a pipe, nor once the settings say so", async () => {
+    remember({ checked: Date.now(), told: 0, latest: "99.0.0" });
+    const { stdout, stderr } = await runCli(["version"], { env });
+    expect(stdout + stderr).not.toContain("99.0.0");
+    await runCli(["config", "set", "update_notices", "false"], { env });
+    expect(await terminal("version")).not.toContain("99.0.0");
+    await runCli(["config", "unset", "update_notices"], { env });
+    expect(await terminal("version")).toContain("99.0.0");
+  });
+
+  it("never breaks a command", async () => {
+    env = { ...env, SERVICE_CONFIG_DIR: "/dev/null/nowhere" };
+    expect(await terminal("version")).toMatch(/^service /);
+  });
+});

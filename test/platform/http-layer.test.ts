@@ -113,6 +113,16 @@ describe("paths and methods", () => {
     const reply = await api("GET", path);
     expect(reply.status).toBe(400);
     expect(reply.body.code).toBe("invalid_request");
+    expect(reply.headers.get("service-version")).toMatch(/^\d{4}-/);
+    expect(reply.headers.get("cache-control")).toBe("no-store");
+  });
+
+  it("passes over an expectation that it does not know", async () => {
+    const reply = await sendRaw(
+      platform.baseUrl,
+      lines("GET /v1/me HTTP/1.1", "Host: x", `Authorization: Bearer ${platform.sandboxKey}`, "Expect: surprises"),
+    );
+    expect(reply.status).toBe(200);
   });
 
   it.each(["/v1/customers/cus%00_1", "/v1/customers/..%2fevents", `/v1/customers/cus_${"9".repeat(400)}`])(
@@ -156,6 +166,7 @@ describe("queries", () => {
     ["limit=ten", "?limit", "wrong_type"],
     ["limit=", "?limit", "wrong_type"],
     ["emial=a", "?emial", "unknown_field"],
+    ["__proto__=a", "?__proto__", "unknown_field"],
     ["created_after=2026-02-30T00:00:00Z", "?created_after", "invalid_format"],
     ["created_after=2026-02-03T00:00:00Z&created_before=2026-02-01T00:00:00Z", "?created_after", "out_of_range"],
   ])("refuses %s", async (query, pointer, code) => {

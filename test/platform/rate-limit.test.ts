@@ -56,5 +56,6 @@ describe("refused credentials from one address", () => {
     expect(statuses.get(429)).toBeGreaterThan(0);
     expect((await call(undefined)).status).toBe(401);
     expect((await call("hello")).status).toBe(401);
+    expect((await call(`${guess} ${guess}`)).status).toBe(401);
   });
 });

@@ -52,6 +52,7 @@ export function createApp(
     // Queries are read by each operation, which knows what it takes.
     routerOptions: { maxParamLength: LIMITS.urlLength, querystringParser: () => ({}) },
     frameworkErrors: (error, request, reply) => {
+      addCommonHeaders(reply, request.id);
       void answerError(error, request.id, reply);
     },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, newRequestId(), services.baseUrl),
@@ -60,6 +61,12 @@ export function createApp(
   // Node would answer 417 without a word; a server may as well pass over what it does not know (RFC 9110 10.1.1).
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
 
+  /** What every reply carries; a page or a file may say otherwise later. */
+  const addCommonHeaders = (reply: FastifyReply, requestId: string) => {
+    void reply.header(HEADERS.requestId, requestId).header(HEADERS.version, services.versions.latest);
+    if (services.rateLimit !== undefined) void reply.header(HEADERS.rateLimitPolicy, services.rateLimit.policy);
+    void reply.header("Cache-Control", "no-store").header("X-Content-Type-Options", "nosniff");
+  };
   const answerError = (error: unknown, requestId: string, reply: FastifyReply) => {
     const refusal = toApiError(error);
     if (refusal === undefined) services.log.error({ request_id: requestId, err: error }, "a request failed");
@@ -78,9 +85,7 @@ export function createApp(
     for (const name of [method].flat()) if (name !== "HEAD") routes.push({ method: name, path: url });
   });
   app.addHook("onRequest", (request, reply, done) => {
-    void reply.header(HEADERS.requestId, request.id).header(HEADERS.version, services.versions.latest);
-    if (services.rateLimit !== undefined) void reply.header(HEADERS.rateLimitPolicy, services.rateLimit.policy);
-    void reply.header("Cache-Control", "no-store").header("X-Content-Type-Options", "nosniff");
+    addCommonHeaders(reply, request.id);
     done(refuseRequest(request.raw));
   });
   app.addHook("onResponse", (request, reply, done) => {

@@ -45,7 +45,7 @@ export class RateLimit {
    * specification 1); only well-formed ones could be guesses. Throws ApiError `rate_limited`.
    */
   async countRefusal(request: IncomingMessage, address: string | undefined): Promise<void> {
-    const credential = request.headers.authorization?.split(" ").at(-1) ?? "";
+    const credential = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1] ?? "";
     if (parseCredential(credential) === undefined) return;
     const { wait } = await this.refusals.take(addressName(address));
     if (wait > 0) throw tooMany("Too many refused credentials came from this address", wait);

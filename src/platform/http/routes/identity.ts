@@ -1,5 +1,5 @@
-import { Type } from "typebox";
 import { Identity } from "../../../contract/schemas/identity.ts";
+import { VersionList } from "../../../contract/schemas/version.ts";
 import type { Versions } from "../../domain/versions.ts";
 import { type Operation, readOperation } from "../operation.ts";
 
@@ -31,12 +31,7 @@ export function identityOperations(versions: Versions): Operation[] {
       scope: null,
       reply: {
         status: 200,
-        schema: Type.Object({
-          object: Type.Literal("list"),
-          data: Type.Array(Type.String()),
-          latest: Type.String(),
-          pinned: Type.String(),
-        }),
+        schema: VersionList,
       },
       read: async ({ caller }) => ({
         object: "list",

@@ -1,0 +1,15 @@
+import { Type } from "typebox";
+
+const VersionDate = (description: string) =>
+  Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$", description, examples: ["2026-11-01"] });
+
+/** What `GET /v1/versions` answers (decisions 9). */
+export const VersionList = Type.Object(
+  {
+    object: Type.Literal("list"),
+    data: Type.Array(VersionDate("A date that `Service-Version` may name"), { description: "Oldest first" }),
+    latest: VersionDate("The newest version"),
+    pinned: VersionDate("What holds for the account where no version is named"),
+  },
+  { $id: "VersionList", description: "The versions that the platform speaks" },
+);

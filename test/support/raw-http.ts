@@ -14,7 +14,7 @@ export function sendRaw(baseUrl: string, bytes: string | Buffer): Promise<RawRep
     const socket = connect(Number(port), hostname, () => socket.write(bytes));
     let received = Buffer.alloc(0);
     const settle = () => {
-      const reply = parse(received);
+      const reply = readReply(received);
       if (reply === undefined) return false;
       socket.destroy();
       resolve(reply);
@@ -33,7 +33,8 @@ export function sendRaw(baseUrl: string, bytes: string | Buffer): Promise<RawRep
   });
 }
 
-function parse(bytes: Buffer): RawReply | undefined {
+/** The first reply in what was received; undefined while it is not complete. */
+export function readReply(bytes: Buffer): RawReply | undefined {
   const end = bytes.indexOf("\r\n\r\n");
   if (end === -1) return undefined;
   const [statusLine = "", ...lines] = bytes.subarray(0, end).toString("latin1").split("\r\n");

@@ -1,0 +1,35 @@
+import type { Seeded } from "./seeded.ts";
+
+const ID = /^([a-z]+_)[0-9A-Za-z]{22}$/;
+const KEPT = 24;
+
+/** Ids that earlier replies held, newest last, so that later requests are about things that exist. */
+export class Pool {
+  private readonly ids = new Map<string, string[]>();
+  private readonly barred: ReadonlySet<string>;
+
+  /** What is barred is never handed out: the key that the requests are made with must not revoke itself. */
+  constructor(barred: readonly string[]) {
+    this.barred = new Set(barred);
+  }
+
+  /** Takes every id in a reply's body. */
+  harvest(value: unknown): void {
+    if (typeof value === "string") this.take(value);
+    else if (typeof value === "object" && value !== null) for (const part of Object.values(value)) this.harvest(part);
+  }
+
+  /** An id that fits the schema's pattern, the newest ones most often. */
+  pick(pattern: string, seeded: Seeded): string | undefined {
+    const known = this.ids.get(/^\^([a-z]+_)\[/.exec(pattern)?.[1] ?? "");
+    if (known === undefined) return undefined;
+    return seeded.chance(0.6) ? known.at(-seeded.integer(1, Math.min(4, known.length))) : seeded.pick(known);
+  }
+
+  private take(text: string): void {
+    const prefix = ID.exec(text)?.[1];
+    if (prefix === undefined || this.barred.has(text)) return;
+    const known = (this.ids.get(prefix) ?? []).filter((id) => id !== text);
+    this.ids.set(prefix, [...known, text].slice(-KEPT));
+  }
+}

@@ -1,0 +1,39 @@
+/** Random choices that a seed repeats. */
+export class Seeded {
+  private state: number;
+
+  constructor(seed: number) {
+    this.state = seed >>> 0;
+  }
+
+  /** A number in [0, 1). */
+  next(): number {
+    this.state = (this.state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(this.state ^ (this.state >>> 15), this.state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  chance(probability: number): boolean {
+    return this.next() < probability;
+  }
+
+  /** A whole number from `least` to `most`, both included. */
+  integer(least: number, most: number): number {
+    return least + Math.floor(this.next() * (most - least + 1));
+  }
+
+  pick<Item>(items: readonly Item[]): Item {
+    return items[this.integer(0, items.length - 1)]!;
+  }
+
+  /** Some of the items, in their order, at least one where there are any. */
+  some<Item>(items: readonly Item[]): Item[] {
+    const chosen = items.filter(() => this.chance(0.4));
+    return chosen.length > 0 || items.length === 0 ? chosen : [this.pick(items)];
+  }
+
+  text(length: number, alphabet: readonly string[]): string {
+    return Array.from({ length }, () => this.pick(alphabet)).join("");
+  }
+}

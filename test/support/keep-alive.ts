@@ -1,0 +1,45 @@
+import { connect, type Socket } from "node:net";
+import { type RawReply, readReply } from "./raw-http.ts";
+
+/** One connection that carries a request after the other, byte for byte as given; it is opened again where the peer ends it. */
+export class KeepAlive {
+  private readonly host: string;
+  private readonly port: number;
+  private socket: Socket | undefined;
+
+  constructor(baseUrl: string) {
+    const { hostname, port } = new URL(baseUrl);
+    this.host = hostname;
+    this.port = Number(port);
+  }
+
+  /** Sends a request and resolves with its reply. */
+  send(bytes: Buffer): Promise<RawReply> {
+    const socket = (this.socket ??= connect(this.port, this.host).setNoDelay());
+    return new Promise((resolve, reject) => {
+      let received = Buffer.alloc(0);
+      const settle = (ended: boolean, error?: Error) => {
+        const reply = readReply(received);
+        if (reply === undefined && !ended) return;
+        socket.removeAllListeners();
+        socket.on("error", () => {});
+        if (ended || reply?.headers["connection"] === "close") this.close();
+        if (reply === undefined)
+          reject(error ?? new Error(`no complete reply: ${JSON.stringify(received.toString())}`));
+        else resolve(reply);
+      };
+      socket.on("data", (chunk) => {
+        received = Buffer.concat([received, chunk]);
+        settle(false);
+      });
+      socket.on("error", (error) => settle(true, error));
+      socket.on("close", () => settle(true));
+      socket.write(bytes);
+    });
+  }
+
+  close(): void {
+    this.socket?.destroy();
+    this.socket = undefined;
+  }
+}

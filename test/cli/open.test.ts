@@ -6,9 +6,9 @@ import { runInTerminal } from "../support/terminal.ts";
 
 describe("service open", () => {
   it.each([
-    [[], "http://127.0.0.1:4010/dashboard"],
-    [["dashboard"], "http://127.0.0.1:4010/dashboard"],
-    [["events"], "http://127.0.0.1:4010/dashboard#/events"],
+    [[], "http://127.0.0.1:4010/dashboard/sandbox"],
+    [["dashboard", "--live"], "http://127.0.0.1:4010/dashboard/live"],
+    [["events"], "http://127.0.0.1:4010/dashboard/sandbox/events"],
     [["docs", "--base-url", "https://example.com/platform"], "https://example.com/platform/docs"],
   ])("%j prints the URL", async (args, url) => {
     expect(await runCli(["open", ...args])).toEqual({ exitCode: 0, stdout: `${url}\n`, stderr: "" });
@@ -32,7 +32,7 @@ describe("service open", () => {
     const session = runInTerminal(["open"], { env: { SSH_TTY: "/dev/pts/1" } });
     expect(await session.ended).toBe(0);
     expect(session.text()).toBe(
-      "http://127.0.0.1:4010/dashboard\nNo browser was opened over SSH: open the URL yourself.\n",
+      "http://127.0.0.1:4010/dashboard/sandbox\nNo browser was opened over SSH: open the URL yourself.\n",
     );
   });
 
@@ -46,6 +46,6 @@ describe("service open", () => {
     });
     expect(await session.ended).toBe(0);
     expect(session.text()).toContain("Opened in your browser.");
-    expect(readFileSync(join(folder, "opened"), "utf8")).toBe("http://127.0.0.1:4010/dashboard#/events");
+    expect(readFileSync(join(folder, "opened"), "utf8")).toBe("http://127.0.0.1:4010/dashboard/sandbox/events");
   });
 });

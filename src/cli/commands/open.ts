@@ -1,15 +1,16 @@
 import { Argument, type Command } from "commander";
 import { parseBaseUrl, urlOf } from "../../client/base-url.ts";
 import { whyNoBrowser } from "../browser-availability.ts";
+import type { Environment } from "../../contract/environments.ts";
 import type { Context } from "../context.ts";
 import { addExamples } from "../help-layout.ts";
 import { resolvePlace } from "../settings/connection.ts";
 
-/** Path and fragment of each page below the base URL. */
+/** The path of each page below the base URL. */
 const PAGES = {
-  dashboard: { path: "/dashboard", hash: "" },
-  events: { path: "/dashboard", hash: "#/events" },
-  docs: { path: "/docs", hash: "" },
+  dashboard: (environment: Environment) => `/dashboard/${environment}`,
+  events: (environment: Environment) => `/dashboard/${environment}/events`,
+  docs: () => "/docs",
 } as const;
 
 type Page = keyof typeof PAGES;
@@ -22,14 +23,14 @@ export function register(program: Command, context: Context): void {
     .addArgument(new Argument("[page]", "What to open").choices(Object.keys(PAGES)).default("dashboard"))
     .option("--no-browser", "Print the URL; open nothing")
     .action((page: Page, flags: { browser: boolean }) => runOpen(page, flags, context));
-  addExamples(open, ["service open", "service open events", "service open docs --no-browser"]);
+  addExamples(open, ["service open", "service open events --live", "service open docs --no-browser"]);
 }
 
 async function runOpen(page: Page, { browser }: { browser: boolean }, context: Context): Promise<void> {
   const { output, globals, env, settings } = context;
   const { baseUrl } = resolvePlace({ flags: globals, env, settings });
-  const url = urlOf(parseBaseUrl(baseUrl.value, globals), PAGES[page].path);
-  url.hash = PAGES[page].hash;
+  const path = PAGES[page](globals.live ? "live" : "sandbox");
+  const url = urlOf(parseBaseUrl(baseUrl.value, globals), path);
   const reason = browser ? whyNoBrowser(context) : undefined;
   // The URL first: it is of use whatever becomes of the browser.
   if (!output.json) output.line(url.href);

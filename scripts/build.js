@@ -32,6 +32,7 @@ const LAZY = {
   login: "src/cli/commands/login/run.ts",
   "sqlite-version": "src/cli/commands/serve/sqlite-version.ts",
   "check-receiver": "src/cli/commands/webhooks/check/run.ts",
+  mcp: "src/cli/commands/mcp/run.ts",
   "read-fixture": "src/cli/commands/trigger/fixture/read.ts",
   "scan-keys": "src/cli/commands/keys/scan/run.ts",
   "refresh-session": "src/cli/session/refresh.ts",

@@ -151,6 +151,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "See what was asked of the API, or watch it",
     load: () => import("./commands/logs/index.ts"),
   },
+  {
+    name: "mcp",
+    group: MORE,
+    summary: "Serve the sandbox to MCP clients over stdio",
+    load: () => import("./commands/mcp/index.ts"),
+  },
   { name: "api", group: MORE, summary: "Call any path of the API", load: () => import("./commands/api.ts") },
   {
     name: "open",

@@ -10,7 +10,7 @@ import { CLOCK_PATH, showClock } from "./view.ts";
 
 const MOST_SECONDS = LIMITS.replaySeconds * 12;
 /** The platform answers once all has been attempted, and a silent receiver takes 10 s each time. */
-const TIME_LIMIT_SECONDS = 15 * 60;
+export const ADVANCE_LIMIT_SECONDS = 15 * 60;
 
 export function registerAdvance(clock: Command, context: Context): void {
   const advance = clock
@@ -24,7 +24,7 @@ export function registerAdvance(clock: Command, context: Context): void {
       method: "POST",
       path: `${CLOCK_PATH}/advance`,
       body: { seconds } satisfies TestClockAdvance,
-      timeLimit: TIME_LIMIT_SECONDS,
+      timeLimit: ADVANCE_LIMIT_SECONDS,
       idempotencyKey,
     });
     output.spinner.say(`Moving the sandbox's time by ${formatSpan(seconds)}; deliveries are attempted on the way`);

@@ -1,0 +1,105 @@
+import { Writable } from "node:stream";
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import {
+  CallToolRequestSchema,
+  type CallToolResult,
+  ErrorCode,
+  ListToolsRequestSchema,
+  McpError,
+} from "@modelcontextprotocol/sdk/types.js";
+import { ApiError } from "../../../client/errors.ts";
+import type { Identity } from "../../../contract/schemas/identity.ts";
+import type { Context } from "../../context.ts";
+import { UsageError } from "../../errors.ts";
+import { failureOf } from "../../failure.ts";
+import { describeTool } from "./describe.ts";
+import type { Tool, ToolSession } from "./tool.ts";
+import { CLOCK_TOOLS } from "./tools/clock.ts";
+import { CUSTOMER_TOOLS } from "./tools/customers.ts";
+import { DELIVERY_TOOLS } from "./tools/deliveries.ts";
+import { EVENT_TOOLS } from "./tools/events.ts";
+import { ORDER_TOOLS } from "./tools/orders.ts";
+import { RECEIVER_TOOLS } from "./tools/receiver.ts";
+import { TRIGGER_TOOLS } from "./tools/trigger.ts";
+
+const TOOLS: readonly Tool[] = [
+  ...CUSTOMER_TOOLS,
+  ...ORDER_TOOLS,
+  ...TRIGGER_TOOLS,
+  ...EVENT_TOOLS,
+  ...DELIVERY_TOOLS,
+  ...RECEIVER_TOOLS,
+  ...CLOCK_TOOLS,
+];
+
+/** Serves until the client closes stdin, or a signal ends it. Import this module lazily: the protocol is large. */
+export async function runMcp(context: Context): Promise<void> {
+  const client = await context.client();
+  const { body: identity } = await client.request<Identity>({ method: "GET", path: "/v1/me" });
+  if (identity.livemode) throw new UsageError("Tools act in the sandbox only", { hint: "Give a sandbox credential." });
+  const tools = TOOLS.filter(({ scopes }) =>
+    scopes.every((one) => one.some((scope) => identity.scopes.includes(scope))),
+  );
+
+  const server = new Server(
+    { name: "service", version: context.version },
+    {
+      capabilities: { tools: {} },
+      instructions: `The sandbox of account ${identity.account.name} (${identity.account.id}) at ${client.baseUrl.origin}.`,
+    },
+  );
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(describeTool) }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { sendNotification }) => {
+    const tool = tools.find(({ name }) => name === params.name);
+    if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `There is no tool ${params.name}`);
+    const progressToken = params._meta?.progressToken;
+    const progress: ToolSession["progress"] = (done, total, message) => {
+      if (progressToken === undefined) return;
+      const told = { progressToken, progress: done, total, message };
+      // A client that has gone takes the whole server with it.
+      sendNotification({ method: "notifications/progress", params: told }).catch(() => {});
+    };
+    return await call(tool, params.arguments ?? {}, { client, context, progress });
+  });
+
+  const ended = endOf(context);
+  await server.connect(new StdioServerTransport(context.stdin, protocolStream(context)));
+  await ended;
+  await server.close();
+}
+
+async function call(tool: Tool, input: Record<string, unknown>, session: ToolSession): Promise<CallToolResult> {
+  try {
+    const result = await tool.run(input, session);
+    return { content: [{ type: "text", text: JSON.stringify(result) }], structuredContent: { ...result } };
+  } catch (error) {
+    const { message, details, hint } = failureOf(error);
+    const text = [message, ...details, ...(hint === undefined ? [] : [hint])].join("\n");
+    return {
+      isError: true,
+      content: [{ type: "text", text }],
+      ...(error instanceof ApiError ? { structuredContent: { ...error.problem } } : {}),
+    };
+  }
+}
+
+/** Resolves once nothing more can come: stdin has ended, or the process is told to end. */
+function endOf({ stdin, signal }: Context): Promise<void> {
+  return new Promise((resolve) => {
+    stdin.once("end", () => resolve());
+    stdin.once("close", () => resolve());
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+/** stdout for messages of the protocol, and for nothing else. */
+function protocolStream({ stdout }: Context): Writable {
+  return new Writable({
+    decodeStrings: false,
+    write(chunk: string, _encoding, done) {
+      stdout.write(chunk);
+      done();
+    },
+  });
+}

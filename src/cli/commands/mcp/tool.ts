@@ -1,0 +1,96 @@
+import type { Static, TSchema } from "typebox";
+import { Compile } from "typebox/compile";
+import type { Client, Method } from "../../../client/http.ts";
+import { apiPath } from "../../../client/path.ts";
+import type { Scope } from "../../../contract/scopes.ts";
+import type { Context } from "../../context.ts";
+import { UsageError } from "../../errors.ts";
+
+/** What tools work with. */
+export interface ToolSession {
+  client: Client;
+  context: Context;
+  /** Tells a client that asked for it how far a call has come. */
+  progress: (done: number, total: number, message: string) => void;
+}
+
+export type Arguments = Readonly<Record<string, unknown>>;
+
+/** One tool, as clients list and call it. */
+export interface Tool {
+  /** snake_case. */
+  name: string;
+  description: string;
+  /** What the credential must be allowed to do: one of each inner list. */
+  scopes: readonly (readonly Scope[])[];
+  /** `removes` also changes, and cannot be undone. */
+  effect: "reads" | "changes" | "removes";
+  input: TSchema;
+  /** Rejects with what an API call or a command would reject with. */
+  run(input: Arguments, session: ToolSession): Promise<object>;
+}
+
+interface Description extends Omit<Tool, "scopes" | "run"> {
+  scope: Scope;
+}
+
+/** A tool that is one operation of the API, which also checks its arguments. `{id}` in the path is the argument `id`. */
+export function apiTool(description: Description & { method: Method; path: string; timeLimit?: number }): Tool {
+  const { method, path, scope, timeLimit, ...tool } = description;
+  return {
+    ...tool,
+    scopes: [[scope]],
+    async run(input, { client }) {
+      const { id, ...rest } = input;
+      const takesId = path.includes("{id}");
+      if (takesId && typeof id !== "string") throw new UsageError("id is required", { code: "invalid_arguments" });
+      const members = takesId ? rest : input;
+      const { body } = await client.request<object>({
+        method,
+        path: takesId ? path.replace("{id}", () => apiPath`${String(id)}`) : path,
+        ...(method === "GET" ? { query: queryOf(members) } : method === "DELETE" ? {} : { body: members }),
+        ...(timeLimit === undefined ? {} : { timeLimit }),
+      });
+      return body;
+    },
+  };
+}
+
+function queryOf(members: Arguments): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(members).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]),
+  );
+}
+
+/** A tool of our own: its arguments are checked against its schema first. */
+export function ownTool<Input extends TSchema>(
+  tool: Omit<Tool, "input" | "run"> & {
+    input: Input;
+    run: (input: Static<Input>, session: ToolSession) => Promise<object>;
+  },
+): Tool {
+  const validator = Compile(tool.input as TSchema);
+  return {
+    ...tool,
+    run(input, session) {
+      if (!validator.Check(input)) {
+        const mistakes = validator.Errors(input).filter(({ keyword }) => keyword !== "boolean");
+        throw new UsageError("The arguments are not what the tool takes", {
+          code: "invalid_arguments",
+          hint: mistakes
+            .map(({ instancePath, message, params }) =>
+              `${instancePath.slice(1)} ${message} ${detailOf(params)}`.trim(),
+            )
+            .join("\n"),
+        });
+      }
+      return tool.run(input as Static<Input>, session);
+    },
+  };
+}
+
+/** The names and values that a complaint is about. */
+function detailOf(params: object): string {
+  const lists = Object.values(params).filter(Array.isArray).flat();
+  return lists.length === 0 ? "" : `(${lists.join(", ")})`;
+}

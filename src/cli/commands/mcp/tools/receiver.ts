@@ -1,0 +1,65 @@
+import { Type } from "typebox";
+import { EVENT_TYPES } from "../../../../contract/event-types.ts";
+import { closed } from "../../../../contract/schemas/fields.ts";
+import { probeAt } from "../../../../receiver-check/observer.ts";
+import { CHECK_COUNT } from "../../../../receiver-check/run.ts";
+import { isLoopback } from "../../../../relay/target.ts";
+import { UsageError } from "../../../errors.ts";
+import { clockOf, parseAddress, performCheck } from "../../webhooks/check/perform.ts";
+import { secretsIfGiven } from "../../webhooks/secrets.ts";
+import { ownTool, type Tool } from "../tool.ts";
+
+export const RECEIVER_TOOLS: readonly Tool[] = [
+  ownTool({
+    name: "check_receiver",
+    description:
+      "Send a receiver of webhooks on this machine the deliveries that it must accept and those that it must refuse, and grade it: each check with its rule, what was sent and seen, and for a failure an explanation and a fix. The deliveries are made up and do not touch the platform.",
+    scopes: [],
+    effect: "changes",
+    input: closed({
+      url: Type.String({ description: "The webhook route: localhost:3000/webhooks" }),
+      secret: Type.Optional(
+        Type.String({ minLength: 1, description: "Its signing secret; SERVICE_WEBHOOK_SECRET where left out" }),
+      ),
+      previous_secret: Type.Optional(Type.String({ minLength: 1, description: "The other secret of a rotation" })),
+      probe: Type.Optional(
+        Type.String({ description: "A URL that answers a GET with how often the receiver has acted: duplicates show" }),
+      ),
+      event: Type.Optional(Type.Enum([...EVENT_TYPES], { description: "A type that the receiver acts on" })),
+    }),
+    async run({ url, secret, previous_secret: previous, probe, event = "order.completed" }, { context, progress }) {
+      const given = [secret, previous].filter((text) => text !== undefined);
+      const secrets = await secretsIfGiven({ secret: given }, context);
+      if (secrets === undefined) {
+        throw new UsageError("secret is required where SERVICE_WEBHOOK_SECRET is not set", {
+          code: "invalid_arguments",
+        });
+      }
+      const probeUrl = probe === undefined ? undefined : onThisMachine(probe, "probe");
+      let done = 0;
+      return await performCheck(
+        {
+          url: onThisMachine(url, "url"),
+          secrets,
+          eventType: event,
+          observer:
+            probeUrl === undefined ? undefined : probeAt(probeUrl, { clock: clockOf(context), signal: context.signal }),
+          waitSeconds: 0,
+          skipVerify: true,
+          onResult: ({ title }) => progress(++done, CHECK_COUNT, title),
+        },
+        context,
+      );
+    },
+  }),
+];
+
+/** Whoever writes the arguments must not reach other machines through this one. */
+function onThisMachine(text: string, name: string): URL {
+  const address = parseAddress(text, name);
+  if (isLoopback(address.hostname)) return address;
+  throw new UsageError(`${name}: ${address.hostname} is not this machine`, {
+    hint: "Receivers elsewhere are checked with the command: service webhooks check URL",
+    code: "invalid_arguments",
+  });
+}

@@ -1,0 +1,47 @@
+import { Type } from "typebox";
+import { EVENT_TYPES } from "../../../../contract/event-types.ts";
+import type { Event } from "../../../../contract/schemas/event.ts";
+import { closed } from "../../../../contract/schemas/fields.ts";
+import { UserError } from "../../../errors.ts";
+import { findEvent, perform } from "../../trigger/perform.ts";
+import { planSteps } from "../../trigger/plan.ts";
+import { ownTool, type Tool } from "../tool.ts";
+
+const MOST = 100;
+
+export const TRIGGER_TOOLS: readonly Tool[] = [
+  ownTool({
+    name: "trigger_event",
+    description:
+      "Make an event happen through the API calls that an application would make: order.completed creates an order and completes it. Answers with the event, or with a list where count is more than 1.",
+    scopes: [["customers:write", "orders:write", "payments:write", "events:write"], ["events:read"]],
+    effect: "changes",
+    input: closed({
+      type: Type.Enum([...EVENT_TYPES]),
+      overrides: Type.Optional(
+        Type.Record(Type.String(), Type.Unknown(), {
+          description: 'Fields of the object by dotted path: {"amount": 500, "metadata.plan": "pro"}',
+        }),
+      ),
+      data: Type.Optional(
+        Type.Record(Type.String(), Type.Unknown(), { description: "The whole data.object, in place of a real one" }),
+      ),
+      count: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST, default: 1 })),
+    }),
+    async run({ type, overrides = {}, data, count = 1 }, { client, context, progress }) {
+      const pairs = Object.entries(overrides).map(([path, value]) => [path, JSON.stringify(value)] as const);
+      const steps = planSteps(type, pairs, data);
+      const events: Event[] = [];
+      while (events.length < count) {
+        const unique = context.uuid().slice(0, 8);
+        const outcome = await perform(client, steps, { unique, onCall: () => {}, now: () => context.now() });
+        const event = await findEvent(client, type, outcome);
+        if (event === undefined)
+          throw new UserError(`The calls succeeded, but no ${type} of ${outcome.subject} was found`);
+        events.push(event);
+        progress(events.length, count, type);
+      }
+      return count === 1 ? events[0]! : { object: "list", data: events };
+    },
+  }),
+];

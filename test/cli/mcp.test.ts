@@ -1,0 +1,257 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { nodeWebhook } from "../../src/webhooks/index.ts";
+import { startApplication } from "../receiver-check/support/application.ts";
+import { apiOf } from "../support/api.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { BIN, cliEnv, runCli } from "../support/run-cli.ts";
+
+const SECRET = `whsec_${"m".repeat(43)}`;
+
+let platform: RunningPlatform;
+let full: Client;
+const clients: Client[] = [];
+
+/** An MCP client that has started the built command with this key. */
+async function connect(key: string): Promise<Client> {
+  const client = new Client({ name: "test", version: "1" });
+  const env = cliEnv({ ...platform.env, SERVICE_API_KEY: key });
+  const transport = new StdioClientTransport({ command: process.execPath, args: [BIN, "mcp"], env, stderr: "pipe" });
+  // Anything on stdout that is no message of the protocol ends up here.
+  client.onerror = (error) => {
+    throw error;
+  };
+  await client.connect(transport);
+  clients.push(client);
+  return client;
+}
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  full = await connect(platform.sandboxKey);
+});
+afterAll(async () => {
+  await Promise.all(clients.map((client) => client.close()));
+  await platform.stop();
+});
+
+async function call(name: string, args: Record<string, unknown> = {}, client = full): Promise<CallToolResult> {
+  return (await client.callTool({ name, arguments: args })) as CallToolResult;
+}
+
+/** What a tool answered, where it is no error; the text and the structured content say the same. */
+async function result(name: string, args?: Record<string, unknown>): Promise<Record<string, unknown>> {
+  const { isError, content, structuredContent } = await call(name, args);
+  expect(isError, textOf({ content })).toBeUndefined();
+  expect(JSON.parse(textOf({ content }))).toEqual(structuredContent);
+  return structuredContent!;
+}
+
+function textOf({ content }: Pick<CallToolResult, "content">): string {
+  const [first] = content;
+  return first?.type === "text" ? first.text : "";
+}
+
+async function toolNames(client: Client): Promise<string[]> {
+  return (await client.listTools()).tools.map(({ name }) => name);
+}
+
+describe("service mcp", () => {
+  it("says whose sandbox it serves", () => {
+    expect(full.getServerVersion()).toMatchObject({ name: "service" });
+    expect(full.getInstructions()).toContain(platform.ready.account);
+  });
+
+  it("lists tools with the contract's schemas, and what they do", async () => {
+    const { tools } = await full.listTools();
+    expect(tools.map(({ name }) => name)).toEqual([
+      "create_customer",
+      "list_customers",
+      "get_customer",
+      "update_customer",
+      "delete_customer",
+      "create_order",
+      "list_orders",
+      "get_order",
+      "complete_order",
+      "cancel_order",
+      "trigger_event",
+      "list_events",
+      "get_event",
+      "replay_event",
+      "list_deliveries",
+      "get_delivery",
+      "retry_delivery",
+      "check_receiver",
+      "get_test_clock",
+      "advance_test_clock",
+    ]);
+    const tool = (name: string) => tools.find((tool) => tool.name === name)!;
+    expect(tool("create_order").inputSchema).toMatchObject({
+      type: "object",
+      required: ["amount", "currency"],
+      properties: { amount: { type: "integer", minimum: 0 } },
+      additionalProperties: false,
+    });
+    expect(tool("get_order").annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
+    expect(tool("delete_customer").annotations).toMatchObject({ readOnlyHint: false, destructiveHint: true });
+    expect(JSON.stringify(tools)).not.toMatch(/"\$id"|-id"/);
+  });
+
+  it("works with customers", async () => {
+    const created = await result("create_customer", { email: "mcp@example.com", metadata: { plan: "pro" } });
+    expect(created).toMatchObject({ object: "customer", email: "mcp@example.com", livemode: false });
+    const id = created["id"];
+    expect(await result("get_customer", { id })).toEqual(created);
+    expect(await result("update_customer", { id, name: "Ada", metadata: { plan: null } })).toMatchObject({
+      name: "Ada",
+      metadata: {},
+    });
+    expect(await result("list_customers", { limit: 1, email: "mcp@example.com" })).toMatchObject({ data: [{ id }] });
+    expect(await result("delete_customer", { id })).toMatchObject({ id, deleted: true });
+  });
+
+  it("works with orders, events, deliveries and replays", async () => {
+    const application = await startApplication((work) =>
+      nodeWebhook({ secrets: () => secret }, ({ id }, _request, response) => {
+        work.act(id);
+        response.writeHead(204).end();
+      }),
+    );
+    const api = apiOf(platform.baseUrl, platform.sandboxKey);
+    const endpoint = await api("POST", "/v1/webhook_endpoints", { url: application.webhooks, events: ["order.*"] });
+    const secret = endpoint.body.secret as string;
+    const order = await result("create_order", { amount: 700, currency: "EUR" });
+    expect(await result("complete_order", { id: order["id"] })).toMatchObject({ status: "completed" });
+    const events = (await result("list_events", { related: order["id"], type: "order.completed" }))["data"] as {
+      id: string;
+    }[];
+    expect(await result("get_event", { id: events[0]!.id })).toEqual(events[0]);
+    const replay = await result("replay_event", { id: events[0]!.id });
+    expect(replay).toMatchObject({ object: "replay", event: events[0]!.id });
+    const deliveries = (await result("list_deliveries", { event: events[0]!.id }))["data"] as { id: string }[];
+    expect(deliveries).toHaveLength(2);
+    expect(await result("get_delivery", { id: deliveries[0]!.id })).toMatchObject({ event_type: "order.completed" });
+    await api("DELETE", `/v1/webhook_endpoints/${endpoint.body.id}`);
+    application.close();
+  });
+
+  it("triggers events, with progress where it is asked for", async () => {
+    const event = await result("trigger_event", {
+      type: "payment.failed",
+      overrides: { amount: 5, "metadata.plan": "pro", failure_code: "insufficient_funds" },
+    });
+    expect(event).toMatchObject({
+      type: "payment.failed",
+      data: { object: { amount: 5, metadata: { plan: "pro" }, failure_code: "insufficient_funds" } },
+    });
+    const told: number[] = [];
+    const many = (await full.callTool(
+      { name: "trigger_event", arguments: { type: "order.created", count: 3 } },
+      undefined,
+      {
+        onprogress: ({ progress }) => told.push(progress),
+      },
+    )) as CallToolResult;
+    expect(many.structuredContent!["data"]).toHaveLength(3);
+    expect(told).toEqual([1, 2, 3]);
+    expect(await result("trigger_event", { type: "order.completed", data: { id: "mine" } })).toMatchObject({
+      data: { object: { id: "mine" } },
+    });
+  });
+
+  it("moves the test clock", async () => {
+    const before = await result("get_test_clock");
+    const after = await result("advance_test_clock", { seconds: 60 });
+    expect(Number(after["offset_seconds"]) - Number(before["offset_seconds"])).toBe(60);
+  });
+
+  it("checks a receiver on this machine, and none elsewhere", async () => {
+    const application = await startApplication((work) =>
+      nodeWebhook({ secrets: SECRET }, ({ id }, _request, response) => {
+        work.once(id);
+        response.writeHead(204).end();
+      }),
+    );
+    const report = await result("check_receiver", {
+      url: application.webhooks,
+      secret: SECRET,
+      probe: application.count,
+    });
+    expect(report).toMatchObject({ object: "receiver_check", grade: "A", passed: true });
+    application.close();
+    for (const args of [
+      { url: "http://192.0.2.1/hook", secret: SECRET },
+      { url: application.webhooks, secret: SECRET, probe: "http://192.0.2.1/count" },
+    ]) {
+      const refused = await call("check_receiver", args);
+      expect(refused.isError).toBe(true);
+      expect(textOf(refused)).toContain("192.0.2.1 is not this machine");
+    }
+    expect(textOf(await call("check_receiver", { url: "localhost:1" }))).toContain("secret is required");
+  });
+
+  it("answers with the problem's words where the platform refuses", async () => {
+    const missing = await call("get_order", { id: "ord_0000000000000000000000" });
+    expect(missing).toMatchObject({ isError: true, structuredContent: { status: 404, code: "not_found" } });
+    expect(textOf(missing)).toMatch(/^No order has the id .*\n404 not_found, request req_\w+/);
+    const invalid = await call("create_customer", { email: "nobody", nam: "Ada" });
+    expect(textOf(invalid)).toContain("email: must be");
+    expect(textOf(invalid)).toContain("did you mean name?");
+    expect((await call("get_order", {})).isError).toBe(true);
+  });
+
+  it("says which argument a tool does not take", async () => {
+    const wrong = await call("trigger_event", { type: "order.complete", count: 0, often: true });
+    expect(wrong.isError).toBe(true);
+    expect(textOf(wrong)).toContain("type must be equal to one of the allowed values (customer.created");
+    expect(textOf(wrong)).toContain("count must be >= 1");
+    expect(textOf(wrong)).toContain("must not have additional properties (often)");
+  });
+
+  it("knows no other tool", async () => {
+    await expect(call("drop_database")).rejects.toThrow("There is no tool drop_database");
+  });
+
+  it("offers what the credential's scopes allow, and no more", async () => {
+    const api = apiOf(platform.baseUrl, platform.sandboxKey);
+    const key = await api("POST", "/v1/api_keys", { name: "reader", scopes: ["orders:read", "events:read"] });
+    const reader = await connect(key.body.key as string);
+    expect(await toolNames(reader)).toEqual(["list_orders", "get_order", "list_events", "get_event", "check_receiver"]);
+    await expect(call("create_order", { amount: 1, currency: "EUR" }, reader)).rejects.toThrow("There is no tool");
+  });
+
+  it("refuses the live environment", async () => {
+    expect(await runCli(["mcp", "--live"], { env: platform.env })).toMatchObject({
+      exitCode: 2,
+      stdout: "",
+      stderr: expect.stringContaining("Tools act in the sandbox only"),
+    });
+    const live = { ...platform.env, SERVICE_API_KEY: platform.liveKey };
+    expect(await runCli(["mcp"], { env: live })).toMatchObject({ exitCode: 2, stdout: "" });
+  });
+
+  it("says on stderr that nobody is signed in, before any protocol", async () => {
+    const nobody = { ...platform.env, SERVICE_API_KEY: undefined };
+    expect(await runCli(["mcp"], { env: nobody })).toMatchObject({
+      exitCode: 4,
+      stdout: "",
+      stderr: expect.stringContaining("Not signed in"),
+    });
+  });
+
+  it("ends with 0 when stdin ends, and when it is told to", async () => {
+    expect(await runCli(["mcp"], { env: platform.env })).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+    const child = spawn(process.execPath, [BIN, "mcp"], { env: cliEnv(platform.env), stdio: "pipe" });
+    const ask = { jsonrpc: "2.0", id: 1, method: "ping" };
+    child.stdin.write(`${JSON.stringify(ask)}\n`);
+    await once(child.stdout, "data");
+    child.kill("SIGTERM");
+    const [exitCode] = (await once(child, "exit")) as [number | null];
+    expect(exitCode).toBe(0);
+  });
+});

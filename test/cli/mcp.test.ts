@@ -15,15 +15,17 @@ const SECRET = `whsec_${"m".repeat(43)}`;
 let platform: RunningPlatform;
 let full: Client;
 const clients: Client[] = [];
+const strayOutput: Error[] = [];
 
 /** An MCP client that has started the built command with this key. */
 async function connect(key: string): Promise<Client> {
   const client = new Client({ name: "test", version: "1" });
   const env = cliEnv({ ...platform.env, SERVICE_API_KEY: key });
   const transport = new StdioClientTransport({ command: process.execPath, args: [BIN, "mcp"], env, stderr: "pipe" });
-  // Anything on stdout that is no message of the protocol ends up here.
+  // What stands on stdout and is no message of the protocol ends up here.
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client is no EventTarget
   client.onerror = (error) => {
-    throw error;
+    if (error instanceof SyntaxError || error.name === "ZodError") strayOutput.push(error);
   };
   await client.connect(transport);
   clients.push(client);
@@ -140,7 +142,7 @@ describe("service mcp", () => {
     application.close();
   });
 
-  it("triggers events, with progress where it is asked for", async () => {
+  it("triggers events", async () => {
     const event = await result("trigger_event", {
       type: "payment.failed",
       overrides: { amount: 5, "metadata.plan": "pro", failure_code: "insufficient_funds" },
@@ -149,16 +151,8 @@ describe("service mcp", () => {
       type: "payment.failed",
       data: { object: { amount: 5, metadata: { plan: "pro" }, failure_code: "insufficient_funds" } },
     });
-    const told: number[] = [];
-    const many = (await full.callTool(
-      { name: "trigger_event", arguments: { type: "order.created", count: 3 } },
-      undefined,
-      {
-        onprogress: ({ progress }) => told.push(progress),
-      },
-    )) as CallToolResult;
-    expect(many.structuredContent!["data"]).toHaveLength(3);
-    expect(told).toEqual([1, 2, 3]);
+    const many = await result("trigger_event", { type: "order.created", count: 3 });
+    expect(many["data"]).toHaveLength(3);
     expect(await result("trigger_event", { type: "order.completed", data: { id: "mine" } })).toMatchObject({
       data: { object: { id: "mine" } },
     });
@@ -170,18 +164,19 @@ describe("service mcp", () => {
     expect(Number(after["offset_seconds"]) - Number(before["offset_seconds"])).toBe(60);
   });
 
-  it("checks a receiver on this machine, and none elsewhere", async () => {
+  it("checks a receiver on this machine, and none elsewhere; tells how far it is", async () => {
     const application = await startApplication((work) =>
       nodeWebhook({ secrets: SECRET }, ({ id }, _request, response) => {
         work.once(id);
         response.writeHead(204).end();
       }),
     );
-    const report = await result("check_receiver", {
-      url: application.webhooks,
-      secret: SECRET,
-      probe: application.count,
+    const told: string[] = [];
+    const args = { url: application.webhooks, secret: SECRET, probe: application.count };
+    const { structuredContent: report } = await full.callTool({ name: "check_receiver", arguments: args }, undefined, {
+      onprogress: ({ progress, total, message }) => told.push(`${progress}/${total} ${message}`),
     });
+    expect(told[0]).toBe("1/27 Accepts a valid delivery");
     expect(report).toMatchObject({ object: "receiver_check", grade: "A", passed: true });
     application.close();
     for (const args of [
@@ -242,6 +237,10 @@ describe("service mcp", () => {
       stdout: "",
       stderr: expect.stringContaining("Not signed in"),
     });
+  });
+
+  it("prints nothing but messages of the protocol", () => {
+    expect(strayOutput).toEqual([]);
   });
 
   it("ends with 0 when stdin ends, and when it is told to", async () => {

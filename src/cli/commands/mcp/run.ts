@@ -55,7 +55,8 @@ export async function runMcp(context: Context): Promise<void> {
     if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `There is no tool ${params.name}`);
     const progressToken = params._meta?.progressToken;
     const progress: ToolSession["progress"] = (done, total, message) => {
-      if (progressToken === undefined) return;
+      // The answer itself says that all is done.
+      if (progressToken === undefined || done === total) return;
       const told = { progressToken, progress: done, total, message };
       // A client that has gone takes the whole server with it.
       sendNotification({ method: "notifications/progress", params: told }).catch(() => {});

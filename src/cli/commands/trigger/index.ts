@@ -12,8 +12,8 @@ import type { TriggerFlags } from "./run.ts";
 const MOST_WAIT_SECONDS = LIMITS.retryTotalSeconds + LIMITS.retryFirstSeconds;
 
 const FIXTURE_HELP = `
-A fixture is a list of API calls, made in turn; later ones refer to the replies of earlier ones by name. \${unique} is
-fresh in each run:
+A fixture is a list of API calls, made in turn; later ones refer to the replies of earlier ones by
+name. \${unique} is fresh in each run:
 
   - name: ada
     method: POST

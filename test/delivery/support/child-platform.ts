@@ -8,6 +8,8 @@ import { BIN, cliEnv } from "../../support/run-cli.ts";
 export interface ChildPlatform {
   baseUrl: string;
   api: Api;
+  /** The value of the Authorization header. */
+  authorization: string;
   pid: number;
   /** When it said that it was ready, in milliseconds of this process. */
   readyAt: number;
@@ -66,6 +68,7 @@ export async function startChildPlatform({
   return {
     baseUrl,
     api: apiOf(baseUrl, key),
+    authorization: `Bearer ${key}`,
     pid: child.pid!,
     readyAt: performance.now(),
     lines: (event) => lines.filter((line) => line["event"] === event),

@@ -1,0 +1,147 @@
+import { connect } from "node:net";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { once } from "node:events";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Connection } from "../../src/platform/storage/connection.ts";
+import { loadSqlite, type SqliteRuntime } from "../../src/platform/storage/sqlite-runtime.ts";
+import { type ChildPlatform, startChildPlatform } from "../delivery/support/child-platform.ts";
+import { figure } from "../delivery/support/figures.ts";
+
+const ROUNDS = 200;
+/** Platforms that are killed side by side, each on a database of its own: a round is mostly the next one's start. */
+const LANES = 3;
+/** Answers of so many bytes together fill every buffer between the platform and a client that reads nothing. */
+const CLOG = { answers: 8, bytes: 900_000 };
+
+let folder: string;
+let sqlite: SqliteRuntime;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "service-idempotency-"));
+  sqlite = await loadSqlite();
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Lane {
+  database: string;
+  /** The sandbox's number. */
+  environment: number;
+  platform: ChildPlatform;
+  /** An event with a large answer. */
+  event: string;
+  requests: number;
+}
+
+/** Orders of which exactly one may exist, and the event of each. */
+const list = async (platform: ChildPlatform, path: string) => {
+  const found: { amount: number; data: { object: { amount: number } } }[] = [];
+  for (let cursor = ""; ;) {
+    const { body } = await platform.api("GET", `${path}limit=100${cursor}`);
+    found.push(...body.data);
+    if (body.next_cursor === null) return found;
+    cursor = `&cursor=${body.next_cursor}`;
+  }
+};
+
+function sandboxOf(database: string): number {
+  const reader = new Connection(sqlite, database, { readOnly: true });
+  const { id } = reader.get("SELECT id FROM environments WHERE name = 'sandbox'") as { id: number };
+  reader.close();
+  return id;
+}
+
+/** HTTP/1.1 requests on one connection, each sent without waiting for the answer to the one before it. */
+function pipelined({ platform, event }: Lane, amount: number): string {
+  const body = JSON.stringify({ amount, currency: "EUR" });
+  const headers = `Host: platform\r\nAuthorization: ${platform.authorization}\r\n`;
+  const json = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nIdempotency-Key: ${amount}\r\n`;
+  return `${`GET /v1/events/${event} HTTP/1.1\r\n${headers}\r\n`.repeat(CLOG.answers)}POST /v1/orders HTTP/1.1\r\n${headers}${json}\r\n${body}`;
+}
+
+/**
+ * Kills the platform after a request's commit and before its answer. Answers leave a connection in the order of its
+ * requests, so behind large ones to a client that does not read, the answer cannot be sent, however long the platform
+ * lives on; its change is made all the same, and is seen in the database itself. Gives what left the platform.
+ */
+async function killBeforeAnswer(lane: Lane, amount: number): Promise<string> {
+  const { database, environment, platform } = lane;
+  const socket = connect(Number(new URL(platform.baseUrl).port), "127.0.0.1").setEncoding("latin1");
+  socket.on("error", () => {});
+  socket.pause();
+  await once(socket, "connect");
+  socket.write(pipelined(lane, amount));
+  const reader = new Connection(sqlite, database, { readOnly: true });
+  const sql = "SELECT 1 FROM idempotency_keys WHERE environment = $1 AND path = '/v1/orders' AND key = $2";
+  await expect
+    .poll(() => reader.get(sql, [environment, String(amount)]), { interval: 2, timeout: 20_000 })
+    .toBeDefined();
+  reader.close();
+  await platform.end("SIGKILL");
+  let received = "";
+  socket.on("data", (text: string) => (received += text));
+  await new Promise((resolve) => {
+    socket.once("close", resolve);
+    socket.resume();
+  });
+  return received;
+}
+
+async function round(lane: Lane): Promise<void> {
+  const amount = ++lane.requests;
+  const received = await killBeforeAnswer(lane, amount);
+  expect(received).toMatch(/^HTTP\/1\.1 200 /);
+  expect(received).not.toContain("HTTP/1.1 201 ");
+  lane.platform = await startChildPlatform({ database: lane.database });
+  const again = () =>
+    lane.platform.api("POST", "/v1/orders", { amount, currency: "EUR" }, { "Idempotency-Key": String(amount) });
+  const [first, second] = [await again(), await again()];
+  expect(first).toMatchObject({ status: 201, body: { object: "order", amount } });
+  expect(first.headers.get("idempotent-replayed")).toBe("true");
+  expect(second).toMatchObject({ status: 201, body: first.body });
+  expect((await lane.platform.api("GET", `/v1/orders/${first.body.id}`)).body).toEqual(first.body);
+}
+
+it(`killed ${ROUNDS} times between a commit and its answer, it makes each order once and gives one reply`, async () => {
+  let begun = 0;
+  const began = performance.now();
+  await Promise.all(
+    Array.from({ length: LANES }, async (_lane, index) => {
+      const database = join(folder, `lane-${index}.db`);
+      const platform = await startChildPlatform({ database });
+      const data = { id: "large", filler: "x".repeat(CLOG.bytes) };
+      const { body } = await platform.api("POST", "/v1/events", { type: "payment.failed", data });
+      const lane: Lane = { database, environment: sandboxOf(database), platform, event: body.id, requests: 0 };
+      while (begun++ < ROUNDS) await round(lane);
+      const each = Array.from({ length: lane.requests }, (_order, order) => order + 1);
+      const amounts = (await list(lane.platform, "/v1/orders?")).map(({ amount }) => amount);
+      expect(amounts.toSorted((a, b) => a - b)).toEqual(each);
+      const events = await list(lane.platform, "/v1/events?type=order.created&");
+      expect(events.map(({ data: { object } }) => object.amount).toSorted((a, b) => a - b)).toEqual(each);
+      expect(await lane.platform.end("SIGTERM")).toBe(0);
+    }),
+  );
+  const seconds = ((performance.now() - began) / 1000).toFixed(0);
+  figure(`${ROUNDS} kills between a commit and its answer: one order and one reply each (${seconds} s)`);
+}, 300_000);
+
+it("50 requests at once with one key have one effect", async () => {
+  const platform = await startChildPlatform({ database: join(folder, "at-once.db") });
+  const headers = { "Idempotency-Key": "one" };
+  const post = () => platform.api("POST", "/v1/orders", { amount: 1, currency: "EUR" }, headers);
+  const replies = await Promise.all(Array.from({ length: 50 }, post));
+  const made = replies.filter(({ status }) => status === 201);
+  const refused = replies.filter(({ status }) => status !== 201);
+  expect(made.length).toBeGreaterThan(0);
+  expect(made.filter((reply) => reply.headers.get("idempotent-replayed") === null)).toHaveLength(1);
+  expect(new Set(made.map(({ body }) => body.id)).size).toBe(1);
+  expect(new Set(refused.map(({ body }) => body.code)).size).toBeLessThanOrEqual(1);
+  for (const reply of refused) {
+    expect(reply).toMatchObject({ status: 409, body: { code: "idempotency_in_flight" } });
+    expect(reply.headers.get("retry-after")).toBe("1");
+  }
+  expect((await post()).body.id).toBe(made[0]!.body.id);
+  expect(await list(platform, "/v1/orders?")).toHaveLength(1);
+  expect(await list(platform, "/v1/events?")).toHaveLength(1);
+  expect(await platform.end("SIGTERM")).toBe(0);
+});

@@ -5,11 +5,12 @@ import { cpus } from "node:os";
 import { join } from "node:path";
 import { benchApi } from "./api.js";
 import { benchDeliveries } from "./deliveries.js";
+import { benchLists } from "./lists.js";
 import { ROOT } from "./measure.js";
 import { benchRelay } from "./relay.js";
 import { benchStartup } from "./startup.js";
 
-const PARTS = { startup: benchStartup, api: benchApi, relay: benchRelay, deliveries: benchDeliveries };
+const PARTS = { startup: benchStartup, api: benchApi, relay: benchRelay, deliveries: benchDeliveries, lists: benchLists };
 
 const chosen = process.argv.slice(2);
 const unknown = chosen.find((name) => !(name in PARTS));

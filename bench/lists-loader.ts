@@ -33,7 +33,16 @@ for (let first = 0; first < count; first += UNIT) {
       const id = newId("customer", created);
       const email = `customer-${row}@example.com`;
       const metadata = JSON.stringify({ plan: "pro", number: String(row) });
-      const customer = { environment, id, email, email_key: email, name: "Ada Lovelace", phone: null, metadata, created };
+      const customer = {
+        environment,
+        id,
+        email,
+        email_key: email,
+        name: "Ada Lovelace",
+        phone: null,
+        metadata,
+        created,
+      };
       await insertCustomer(tx, customer);
       const type = TYPES[row % TYPES.length]!;
       const event = newId("event", created);

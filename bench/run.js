@@ -10,7 +10,13 @@ import { ROOT } from "./measure.js";
 import { benchRelay } from "./relay.js";
 import { benchStartup } from "./startup.js";
 
-const PARTS = { startup: benchStartup, api: benchApi, relay: benchRelay, deliveries: benchDeliveries, lists: benchLists };
+const PARTS = {
+  startup: benchStartup,
+  api: benchApi,
+  relay: benchRelay,
+  deliveries: benchDeliveries,
+  lists: benchLists,
+};
 
 const chosen = process.argv.slice(2);
 const unknown = chosen.find((name) => !(name in PARTS));

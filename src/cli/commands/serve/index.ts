@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { LogLevel } from "../../../platform/json-log.ts";
 import type { Context } from "../../context.ts";
 import { addExamples } from "../../help-layout.ts";
 import { addPostgresOptions, parseSeconds, type PostgresOptions } from "./postgres-options.ts";
@@ -13,6 +14,7 @@ export interface ServeOptions extends PostgresOptions {
   /** Requests a second; 0 sets no limit. */
   rateLimit: number;
   rateBurst?: number;
+  logLevel: LogLevel;
   role: "all" | "api" | "worker";
   publicUrl?: string;
   trustProxy: string[];
@@ -39,6 +41,11 @@ export function register(program: Command, context: Context): void {
     .option("--ephemeral", "Use a temporary database that is gone at exit", false)
     .option("--rate-limit <number>", "Requests a second that a credential may make; 0 sets no limit", parseRate, 100)
     .option("--rate-burst <number>", "Requests that it may make at once (default: twice the rate)", parseRate)
+    .addOption(
+      new Option("--log-level <level>", "What is printed: everything, only trouble, or only failures")
+        .choices(["info", "warn", "error"])
+        .default("info"),
+    )
     .option("--leak-keys <url|file>", "Public keys of the code host that reports leaked keys")
     .addHelpText(
       "after",

@@ -1,4 +1,6 @@
+import { withoutCredentials } from "../../../contract/credentials.ts";
 import type { Activity } from "../../../platform/activity.ts";
+import { createJsonLog, type LogLevel } from "../../../platform/json-log.ts";
 import type { Log } from "../../../platform/ports.ts";
 import type { Platform } from "../../../platform/start.ts";
 import type { Context } from "../../context.ts";
@@ -9,22 +11,28 @@ export interface Reporter {
   log: Log;
   activity: (activity: Activity) => void;
   ready(platform: Platform, database: string): Promise<void>;
+  /** To be called where the platform could not start: tells what was held back until it would be ready. */
+  failed(): void;
   stopping(): void;
 }
 
-export function createReporter(context: Context): Reporter {
-  return context.output.json ? jsonReporter(context) : humanReporter(context);
+export function createReporter(context: Context, level: LogLevel): Reporter {
+  return context.output.json ? jsonReporter(context, level) : humanReporter(context, level);
 }
 
-function jsonReporter({ output, version }: Context): Reporter {
-  const line = (record: object) => output.line(JSON.stringify(record));
-  const logged = (level: string) => (fields: Record<string, unknown>, message: string) =>
-    line({ event: level, message, ...withErrorText(fields) });
+/** The line that tells how to reach the platform comes first, at every level; what follows is the platform's log. */
+function jsonReporter({ output, stdout, stderr, version }: Context, level: LogLevel): Reporter {
+  let early: string[] | undefined = [];
+  const log = createJsonLog(level, (line) => {
+    if (early === undefined) stdout.write(line);
+    else early.push(line);
+  });
   return {
-    log: { info: logged("info"), warn: logged("warning"), error: logged("error") },
-    activity: line,
+    log,
+    activity: log.activity,
+    stopping: log.stopping,
     async ready(platform, database) {
-      line({
+      const ready = {
         event: "ready",
         base_url: platform.baseUrl,
         auth_url: platform.baseUrl,
@@ -40,13 +48,18 @@ function jsonReporter({ output, version }: Context): Reporter {
               live_key: platform.firstAccount.keys.live,
               sign_in_url: platform.firstAccount.signInUrl,
             }),
-      });
+      };
+      output.line(JSON.stringify(ready));
+      for (const line of early ?? []) stdout.write(line);
+      early = undefined;
     },
-    stopping: () => line({ event: "stopping" }),
+    failed() {
+      for (const line of early ?? []) stderr.write(line);
+    },
   };
 }
 
-function humanReporter(context: Context): Reporter {
+function humanReporter(context: Context, level: LogLevel): Reporter {
   const { output, version } = context;
   const { styles } = output;
   const dim = (text: string) => styles.dim(text);
@@ -56,25 +69,27 @@ function humanReporter(context: Context): Reporter {
     output.warn(`${level === "error" ? "Error: " : ""}${message} (${details.filter(Boolean).join(", ")})`);
   };
   return {
-    log: { info: () => {}, warn: said("warning"), error: said("error") },
+    log: { info: () => {}, warn: level === "error" ? () => {} : said("warning"), error: said("error") },
     activity(activity) {
+      if (activity.event === "warning") {
+        if (level !== "error") output.warn(activity.message);
+        return;
+      }
+      if (level !== "info") return;
       const time = dim(clockTime(context.now()));
       if (activity.event === "request") {
         const { method, path, status, duration_ms, request_id } = activity;
         output.line(
-          `${time}  ${colorStatus(status, styles)}  ${method.padEnd(6)} ${path}  ${dim(`${duration_ms} ms  ${request_id}`)}`,
+          `${time}  ${colorStatus(status, styles)}  ${method.padEnd(6)} ${withoutCredentials(path)}  ${dim(`${duration_ms} ms  ${request_id}`)}`,
         );
       } else if (activity.event === "delivery") {
         const { status, status_code, error, event_type, event_id, endpoint, attempt, duration_ms } = activity;
         const result = status_code === null ? styles.bad("ERR") : colorStatus(status_code, styles);
         const rest = [`${duration_ms} ms`, `attempt ${attempt}`, status, event_id, error].filter(Boolean).join("  ");
         output.line(`${time}  ${result}  ${"→".padEnd(6)} ${endpoint}  ${event_type}  ${dim(rest)}`);
-      } else if (activity.event === "listener") {
-        output.line(
-          `${time}  ${activity.state === "connected" ? "→" : "←"} listener ${activity.state}  ${dim(activity.listener)}`,
-        );
       } else {
-        output.warn(activity.message);
+        const arrow = activity.state === "connected" ? "→" : "←";
+        output.line(`${time}  ${arrow} listener ${activity.state}  ${dim(activity.listener)}`);
       }
     },
     async ready({ baseUrl, firstAccount }, database) {
@@ -96,6 +111,7 @@ function humanReporter(context: Context): Reporter {
       output.line(dim("  Ctrl-C stops it"));
       output.line("");
     },
+    failed() {},
     stopping: () => output.note("Finishing what is in flight…"),
   };
 }

@@ -21,7 +21,7 @@ export async function runServe(options: ServeOptions, context: Context): Promise
   refusePublicHost(options, context);
   const folder = options.ephemeral ? mkdtempSync(join(tmpdir(), "service-")) : undefined;
   const database = folder === undefined ? namedDatabase(options, context) : join(folder, "platform.db");
-  const reporter = createReporter(context);
+  const reporter = createReporter(context, options.logLevel);
   try {
     const platform = await start(options, context, database, reporter);
     await reporter.ready(platform, options.ephemeral ? "ephemeral" : describeDatabase(database));
@@ -57,6 +57,7 @@ async function start(options: ServeOptions, context: Context, database: string, 
       rateLimits: rateLimitsOf(options),
     });
   } catch (error) {
+    reporter.failed();
     throw explain(error, options);
   }
 }

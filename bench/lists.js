@@ -9,19 +9,19 @@ const MANY = Number(process.env.BENCH_LIST_ROWS ?? 1_000_000);
 const ROUNDS = 15;
 const REQUESTS = 40;
 
-const PAGES = [
-  ["customers, first page", () => "/v1/customers"],
-  ["customers, page in the middle", ({ customers }) => `/v1/customers?cursor=${customers}`],
-  ["customers, by email", ({ email }) => `/v1/customers?email=${email}`],
-  ["customers, created after the middle", ({ since }) => `/v1/customers?created_after=${since}`],
-  ["customers, created before the middle", ({ since }) => `/v1/customers?created_before=${since}`],
-  ["events, first page", () => "/v1/events"],
-  ["events, page in the middle", ({ events }) => `/v1/events?cursor=${events}`],
-  ["events, type order.*", () => "/v1/events?type=order.*"],
-  ["events, type order.*, before the middle", ({ since }) => `/v1/events?type=order.*&created_before=${since}`],
-  ["events, related to one object", ({ related }) => `/v1/events?related=${related}`],
-  ["events, created after the middle", ({ since }) => `/v1/events?created_after=${since}`],
-];
+const PAGES = {
+  "customers, first page": () => "/v1/customers",
+  "customers, page in the middle": ({ customers }) => `/v1/customers?cursor=${customers}`,
+  "customers, by email": ({ email }) => `/v1/customers?email=${email}`,
+  "customers, created after the middle": ({ since }) => `/v1/customers?created_after=${since}`,
+  "customers, created before the middle": ({ since }) => `/v1/customers?created_before=${since}`,
+  "events, first page": () => "/v1/events",
+  "events, page in the middle": ({ events }) => `/v1/events?cursor=${events}`,
+  "events, type order.*": () => "/v1/events?type=order.*",
+  "events, type order.*, before the middle": ({ since }) => `/v1/events?type=order.*&created_before=${since}`,
+  "events, related to one object": ({ related }) => `/v1/events?related=${related}`,
+  "events, created after the middle": ({ since }) => `/v1/events?created_after=${since}`,
+};
 
 /** A platform whose lists have so many rows. */
 async function startWith(rows, loader) {
@@ -55,7 +55,7 @@ export async function benchLists() {
   const many = await startWith(MANY, loader);
   const dispatcher = new Agent({ pipelining: 1 });
   const rows = [];
-  for (const [name, page] of PAGES) {
+  for (const [name, page] of Object.entries(PAGES)) {
     await pageTime(few, page, dispatcher);
     await pageTime(many, page, dispatcher);
     const short = [];

@@ -78,6 +78,16 @@ export async function stop({ child }) {
   await ended;
 }
 
+/** The bundle lies outside, where the package would not be found by its name. */
+const installedSqlite = {
+  name: "installed SQLite",
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /^@photostructure\/sqlite$/ }, ({ path }) => ({
+      path: import.meta.resolve(path),
+      external: true,
+    })),
+};
+
 /** Bundles a TypeScript file of the benchmarks into a file that Node can run. */
 export async function bundle(name) {
   const outfile = join(temporaryFolder(), `${name}.mjs`);
@@ -88,7 +98,8 @@ export async function bundle(name) {
     platform: "node",
     format: "esm",
     target: "node20.19",
-    external: ["@photostructure/sqlite", "node:sqlite"],
+    external: ["node:sqlite"],
+    plugins: [installedSqlite],
     banner: { js: `import{createRequire as $cr}from"node:module";const require=$cr(${JSON.stringify(BIN)});` },
     logLevel: "warning",
   });

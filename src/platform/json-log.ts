@@ -9,7 +9,7 @@ export type LogLevel = "info" | "warn" | "error";
 /** The platform's log, with what it does. */
 export interface JsonLog extends Log {
   activity: (activity: Activity) => void;
-  stopping(): void;
+  stopping: () => void;
 }
 
 /**

@@ -1,8 +1,8 @@
-import type { Problem } from "../contract/errors.ts";
 import { HEADERS } from "../contract/headers.ts";
 import { LATEST_VERSION } from "../contract/versions.ts";
 import { type QueryValue, urlOf } from "./base-url.ts";
 import { ApiError, NetworkError } from "./errors.ts";
+import { problemOf } from "./problem-reply.ts";
 import type { ProxySettings } from "./proxy-settings.ts";
 import { retryDelay } from "./retry.ts";
 import { createTransport, type RawReply } from "./transport.ts";
@@ -116,7 +116,7 @@ export function createClient(options: ClientOptions): Client {
         if (reply.status < 300) {
           return { status: reply.status, headers: reply.headers, requestId: requestIdOf(reply), body: body as Body };
         }
-        failure = new ApiError(problemOf(reply, body), attempts, retryAfterOf(reply));
+        failure = new ApiError(problemOf(reply.status, body, requestIdOf(reply)), attempts, retryAfterOf(reply));
       } catch (error) {
         if (!(error instanceof NetworkError)) throw error;
         failure = error;
@@ -186,20 +186,6 @@ function notThePlatform(message: string, cause?: unknown): NetworkError {
     "Something other than the platform answered: a wrong --base-url, a proxy, or a network's sign-in page.",
     { passing: false, cause },
   );
-}
-
-/** Errors of a proxy in between may be JSON, but no problem document. */
-function problemOf(reply: RawReply, body: unknown): Problem {
-  const problem = (typeof body === "object" && body !== null ? body : {}) as Partial<Problem>;
-  return {
-    type: "about:blank",
-    title: `HTTP ${reply.status}`,
-    detail: problem.title ?? `The platform answered ${reply.status} without saying why`,
-    code: "internal_error",
-    request_id: requestIdOf(reply),
-    ...problem,
-    status: reply.status,
-  };
 }
 
 function requestIdOf(reply: RawReply): string {

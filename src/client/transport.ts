@@ -77,10 +77,6 @@ async function openSecure(): Promise<Sender> {
 function exchange({ send, options }: Sender, request: RawRequest): Promise<RawReply> {
   const { url, body, signal } = request;
   return new Promise((resolve, reject) => {
-    const timeLimit = setTimeout(
-      () => outgoing.destroy(Object.assign(new Error("no answer in time"), { code: TIME_LIMIT_CODE })),
-      request.timeLimit * 1000,
-    );
     const abort = (): unknown => outgoing.destroy();
     const end = (): void => {
       clearTimeout(timeLimit);
@@ -101,6 +97,11 @@ function exchange({ send, options }: Sender, request: RawRequest): Promise<RawRe
         resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text });
       }, fail);
     });
+    // What cannot be sent has thrown by now, and leaves nothing behind.
+    const timeLimit = setTimeout(
+      () => outgoing.destroy(Object.assign(new Error("no answer in time"), { code: TIME_LIMIT_CODE })),
+      request.timeLimit * 1000,
+    );
     outgoing.on("error", fail);
     signal.addEventListener("abort", abort, { once: true });
     outgoing.end(body);

@@ -8,6 +8,7 @@ import { addExamples } from "../help-layout.ts";
 import { type Pair, pairsOption } from "../options.ts";
 import { assign } from "../assignments.ts";
 import { confirmDestruction } from "./resource/confirm-destruction.ts";
+import { parseIdempotencyKey } from "./resource/idempotency-key.ts";
 
 const METHODS: readonly Method[] = ["GET", "POST", "PATCH", "PUT", "DELETE"];
 
@@ -34,7 +35,7 @@ export function register(program: Command, context: Context): void {
     )
     .addOption(new Option("--input <file>", "Send this file as the body; - is standard input").conflicts("field"))
     .option("--paginate", "Follow the cursors and print the whole list")
-    .option("--idempotency-key <key>", "Make repeating a POST safe: one key, one effect")
+    .option("--idempotency-key <key>", "Make repeating a POST safe: one key, one effect", parseIdempotencyKey)
     .option("--yes", "Do not ask before a DELETE in live mode")
     .action((method: Method, path: string, flags: Flags) => runApi(method, path, flags, context));
   addExamples(addDryRun(api), [

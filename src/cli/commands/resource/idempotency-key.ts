@@ -1,7 +1,17 @@
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
+import { LIMITS } from "../../../contract/limits.ts";
 import { addDryRun } from "../../dry-run.ts";
 
 /** `--idempotency-key` and `--dry-run` of every command that creates or changes by POST. */
 export function addIdempotencyKey(command: Command): Command {
-  return addDryRun(command.option("--idempotency-key <key>", "Make repeating the command safe: one key, one effect"));
+  const description = "Make repeating the command safe: one key, one effect";
+  return addDryRun(command.option("--idempotency-key <key>", description, parseIdempotencyKey));
+}
+
+/** Reads the flag's value: what may stand in the header (decisions 9). */
+export function parseIdempotencyKey(text: string): string {
+  if (/^[\x21-\x7e]+$/.test(text) && text.length <= LIMITS.idempotencyKeyLength) return text;
+  throw new InvalidArgumentError(
+    `It is 1 to ${LIMITS.idempotencyKeyLength} letters, digits and signs of ASCII, without spaces.`,
+  );
 }

@@ -16,8 +16,8 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-/** `secret` is asked at every delivery: a listener tells it after the receiver has started. */
-export async function startReceiver(secret: () => string): Promise<Receiver> {
+/** `secret` is asked at every delivery: a listener tells it after the receiver has started. Port 0 takes a free one. */
+export async function startReceiver(secret: () => string, port = 0): Promise<Receiver> {
   const events: WebhookEvent[] = [];
   const refusals: SignatureError[] = [];
   const waiting: { condition: () => boolean; resolve: () => void }[] = [];
@@ -43,7 +43,7 @@ export async function startReceiver(secret: () => string): Promise<Receiver> {
     });
   });
   await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", resolve);
+    server.listen(port, "127.0.0.1", resolve);
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,

@@ -1,0 +1,187 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { signedInPerson, signIn } from "../cli/support/running-login.ts";
+import { expire, tokensIn } from "../cli/support/stored.ts";
+import { startServer } from "../client/support/scripted-server.ts";
+import { startListener } from "../support/listener.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { BIN, type CliResult, cliEnv, makeConfigDir, runCli } from "../support/run-cli.ts";
+
+let platform: RunningPlatform;
+beforeAll(async () => {
+  platform = await startPlatform();
+});
+afterAll(() => platform.stop());
+
+const service = (args: readonly string[], env: Record<string, string | undefined> = {}): Promise<CliResult> =>
+  runCli(args, { env: { ...platform.env, ...env } });
+
+describe("values", () => {
+  it("of metadata may be empty and hold =", async () => {
+    const args = ["customers", "create", "--email", "a@example.com", "--metadata", "a=", "b=c=d", "--json"];
+    expect(JSON.parse((await service(args)).stdout).metadata).toEqual({ a: "", b: "c=d" });
+  });
+
+  it("behind -- are no flags", async () => {
+    expect(await service(["customers", "get", "--", "--help"])).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringContaining('the id "--help"'),
+    });
+  });
+
+  it.each(["a\nb", "", "a b", "é", "k".repeat(256)])("that no header can carry are wrong usage: %j", async (key) => {
+    for (const command of [
+      ["customers", "create", "--email", "b@example.com"],
+      ["api", "POST", "/v1/customers", "-f", "email=b@example.com"],
+    ]) {
+      const { exitCode, stderr } = await service([...command, "--idempotency-key", key]);
+      expect([exitCode, stderr]).toEqual([2, expect.stringContaining("It is 1 to 255")]);
+    }
+  });
+
+  it.each([
+    [["listen", "--forward-to", "localhost:99999"], "99999"],
+    [["listen", "--forward-to", "/tmp/app.sock"], "file path"],
+    [["listen", "--forward-to", "http://ada:hunter2@localhost:1"], "user name and password"],
+    [["listen", "-H", "A: b\r\nC: d"], "--header"],
+    [["listen", "--secret", ""], "--secret"],
+    [["api", "POST", "/v1/customers", "-f", "__proto__.x=1"], "__proto__"],
+    [["api", "POST", "/v1/customers", "-f", "constructor.prototype.x=1"], "constructor"],
+    [["customers", "list", "--fields", "__proto__"], "__proto__"],
+    [["config", "set", "__proto__", "x"], "__proto__"],
+    [["config", "set", "base_url", "javascript:alert(1)"], "neither http nor https"],
+    [["config", "set", "base_url", "https://ada:hunter2@example.com"], "user name or password"],
+    [["whoami", "--profile", "__proto__"], "cannot be the name of a profile"],
+    [["whoami", "--base-url", "http://example.com"], "clear text"],
+  ])("service %j is wrong usage", async (args, words) => {
+    const { exitCode, stdout, stderr } = await service(args);
+    expect([exitCode, stdout, stderr]).toEqual([2, "", expect.stringContaining(words)]);
+    expect(stderr).not.toContain("hunter2");
+  });
+
+  it.each(["ключ", "sk_sandbox_\u007f", "a b"])("that no key has are refused as a key: %j", async (key) => {
+    const { exitCode, stderr } = await service(["whoami"], { SERVICE_API_KEY: key });
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining("characters that no key has")]);
+    expect(stderr).not.toContain(key);
+  });
+
+  it("of a profile may be called what every object has", async () => {
+    const env = { SERVICE_CONFIG_DIR: makeConfigDir(), SERVICE_API_KEY: undefined };
+    expect((await service(["whoami", "--profile", "toString"], env)).stderr).toContain('no profile "toString"');
+    const login = ["login", "--api-key-stdin", "--profile", "constructor", "--base-url", platform.baseUrl];
+    expect((await runCli(login, { env, input: platform.sandboxKey })).exitCode).toBe(0);
+    expect((await service(["whoami", "--profile", "constructor"], env)).exitCode).toBe(0);
+  });
+});
+
+describe("streams", () => {
+  const inShell = async (redirections: string, args: string): Promise<[number | null, string]> => {
+    const child = spawn("sh", ["-c", `"$0" "$1" ${args} ${redirections}`, process.execPath, BIN], {
+      env: cliEnv(platform.env),
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let said = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (said += String(text)));
+    const [code] = (await once(child, "close")) as [number | null];
+    return [code, said];
+  };
+
+  it("that are closed break nothing", async () => {
+    expect(await inShell(">&-", "customers list")).toEqual([0, ""]);
+    expect((await inShell("2>&-", "customers list"))[0]).toBe(0);
+    expect(await inShell(">&- 2>&-", "customers get cus_1")).toEqual([3, ""]);
+    expect(await inShell("<&-", "login --api-key-stdin")).toEqual([2, expect.stringContaining("nothing came")]);
+  });
+
+  it("that never end where a key is expected are not read for ever", async () => {
+    expect(await inShell("< /dev/null", "login --api-key-stdin")).toEqual([2, expect.stringContaining("nothing came")]);
+    const { exitCode, stderr } = await runCli(["login", "--api-key-stdin", "--base-url", platform.baseUrl], {
+      input: Buffer.alloc(3_000_000),
+    });
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining("not a complete API key")]);
+    expect(stderr.length).toBeLessThan(1000);
+  });
+});
+
+describe("a reply of any shape is read", () => {
+  it.each([
+    ["a title that is no text", { title: { a: 1 }, detail: [], code: 7, request_id: null }],
+    ["errors that are no list", { detail: "no", errors: "many" }],
+    ["errors of another shape", { detail: "no", errors: [null, 5, {}, { pointer: 1, code: 2, detail: 3 }] }],
+    ["a list", []],
+    ["nothing", null],
+    ["text that would redraw the terminal", { title: "\u001b[2J\u009b2J\u202e", detail: "\u001b[2J\u009b2J\u202e" }],
+  ])("%s", async (_what, document) => {
+    const { url } = await startServer((_request, response) => {
+      response.writeHead(400, { "Content-Type": "application/problem+json" }).end(JSON.stringify(document));
+    });
+    for (const flags of [[], ["--json"]]) {
+      const { exitCode, stdout, stderr } = await service(["customers", "list", ...flags], { SERVICE_BASE_URL: url });
+      expect([exitCode, stdout]).toEqual([1, ""]);
+      expect(stderr).not.toContain("inside the program");
+      expect(stderr).not.toMatch(/[\u001b\u009b\u202e]/);
+    }
+  });
+});
+
+describe("a clock that is wrong", () => {
+  /** What Node loads before the command: `Date` and nothing else is moved. */
+  function movedBy(milliseconds: number): string {
+    const file = join(makeConfigDir(), "clock.cjs");
+    writeFileSync(
+      file,
+      `const Real = Date;
+       globalThis.Date = class extends Real {
+         constructor(...parts) { if (parts.length === 0) super(Real.now() + ${milliseconds}); else super(...parts); }
+         static now() { return Real.now() + ${milliseconds}; }
+       };`,
+    );
+    return `--require=${file}`;
+  }
+
+  it("by whole decades stops no command that has a key", async () => {
+    const NODE_OPTIONS = movedBy(-Date.now());
+    expect((await service(["customers", "list"], { NODE_OPTIONS })).exitCode).toBe(0);
+    const { exitCode, stdout } = await service(["status", "--json"], { NODE_OPTIONS });
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout).clock_ahead_seconds).toBeLessThan(-1e9);
+  });
+
+  it("by an hour either way renews a session at most once, and the next command not again", async () => {
+    const person = await signedInPerson(platform);
+    for (const hours of [-1, 1]) {
+      const dir = makeConfigDir();
+      await signIn(platform, person, dir);
+      const env = { SERVICE_CONFIG_DIR: dir, SERVICE_API_KEY: undefined, NODE_OPTIONS: movedBy(hours * 3_600_000) };
+      if (hours === -1) expire(dir);
+      expect(await service(["customers", "list", "--limit", "1", "--quiet"], env)).toMatchObject({ exitCode: 0 });
+      const renewed = tokensIn(dir).access_token;
+      expect(await service(["customers", "list", "--limit", "1", "--quiet"], env)).toMatchObject({ exitCode: 0 });
+      expect(tokensIn(dir).access_token).toBe(renewed);
+    }
+  });
+});
+
+it("listening goes on while nothing listens at the target, and delivers once something does", async () => {
+  const reserved = createServer();
+  await new Promise<void>((listening) => {
+    reserved.listen(0, "127.0.0.1", listening);
+  });
+  const { port } = reserved.address() as AddressInfo;
+  await new Promise((closed) => reserved.close(closed));
+  const listener = await startListener(platform.env, ["--forward-to", `127.0.0.1:${port}`]);
+  await service(["trigger", "customer.created"]);
+  const failed = await listener.record(({ event }) => event === "forwarded");
+  expect(JSON.stringify(failed)).toContain(`127.0.0.1:${port}`);
+  const receiver = await startReceiver(() => listener.secret, port);
+  await service(["trigger", "customer.created"]);
+  await receiver.until(() => receiver.events.length > 0);
+  expect(await listener.interrupt()).toBe(0);
+  await receiver.close();
+});

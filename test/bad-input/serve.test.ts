@@ -1,0 +1,156 @@
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Connection } from "../../src/platform/storage/connection.ts";
+import { loadSqlite } from "../../src/platform/storage/sqlite-runtime.ts";
+import { type RunningPlatform, startPlatformOn } from "../support/platform.ts";
+import { type CliResult, runCli } from "../support/run-cli.ts";
+
+let folder: string;
+let database: string;
+let platform: RunningPlatform;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "service-serve-"));
+  database = join(folder, "data", "platform.db");
+  platform = await startPlatformOn(database, 0);
+});
+afterAll(async () => {
+  await platform.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const serve = (args: readonly string[], env: Record<string, string> = {}): Promise<CliResult> =>
+  runCli(["serve", "--port", "0", ...args], { env });
+
+/** The start fails, in words, on stderr alone. */
+async function expectRefusal(args: readonly string[], words: string, exitCode = 1, env = {}): Promise<void> {
+  const result = await serve(args, env);
+  expect(result).toMatchObject({ exitCode, stdout: "", stderr: expect.stringContaining(words) });
+  expect(result.stderr).not.toContain("inside the program");
+}
+
+describe("an address", () => {
+  it("that other machines reach is refused without a TLS proxy", async () => {
+    const hosts = ["0.0.0.0", "::", "", "192.0.2.1", "example.com", "0", "127.0.0.1.example.com"];
+    await Promise.all(hosts.map((host) => expectRefusal(["--ephemeral", "--host", host], "plain http", 2)));
+  });
+
+  it("whose port is taken is named, for programs too", async () => {
+    const taken = createServer();
+    await new Promise<void>((listening) => {
+      taken.listen(0, "127.0.0.1", listening);
+    });
+    const { port } = taken.address() as AddressInfo;
+    const args = ["serve", "--ephemeral", "--port", String(port)];
+    expect(await runCli(args)).toMatchObject({
+      exitCode: 1,
+      stdout: "",
+      stderr: expect.stringContaining(`Port ${port} on 127.0.0.1 is taken`),
+    });
+    const { stderr, stdout } = await runCli([...args, "--json"]);
+    expect([JSON.parse(stderr).code, stdout]).toEqual(["port_taken", ""]);
+    await new Promise((closed) => taken.close(closed));
+  });
+
+  it.each([
+    ["--port", "65536"],
+    ["--port", "-1"],
+    ["--port", "80a"],
+    ["--rate-limit", "often"],
+    ["--public-url", "ftp://example.com"],
+    ["--public-url", "https://example.com/path"],
+    ["--public-url", "https://user:secret@example.com"],
+    ["--trust-proxy", "everybody"],
+    ["--trust-proxy", "10.0.0.0/33"],
+  ])("%s %s is wrong usage", async (flag, value) => {
+    const { exitCode, stdout } = await serve(["--ephemeral", flag, value]);
+    expect([exitCode, stdout]).toEqual([2, ""]);
+  });
+});
+
+describe("a database", () => {
+  it("that another process serves is refused, naming it", async () => {
+    await expectRefusal(["--database", database], String(platform.pid));
+  });
+
+  it("that is a folder, another file or another program's is left as it is", async () => {
+    await expectRefusal(["--database", folder], folder);
+    const text = join(folder, "notes.txt");
+    writeFileSync(text, "Not a database, but somebody's notes.".repeat(100));
+    await expectRefusal(["--database", text], text);
+    expect(readFileSync(text, "utf8")).toContain("somebody's notes");
+    const foreign = join(folder, "foreign.db");
+    const connection = new Connection(await loadSqlite(), foreign, { readOnly: false });
+    connection.exec("CREATE TABLE recipes (name TEXT)");
+    connection.close();
+    await expectRefusal(["--database", foreign], "another program");
+  });
+
+  it("in a place where nothing can be written is named", async () => {
+    await expectRefusal(["--database", "/dev/null/platform.db"], "/dev/null");
+    await expectRefusal(["--database", "/proc/platform.db"], "/proc");
+  });
+
+  it("of a newer version is refused to this one", async () => {
+    const newer = join(folder, "newer.db");
+    await (await startPlatformOn(newer, 0)).stop();
+    const connection = new Connection(await loadSqlite(), newer, { readOnly: false });
+    connection.exec("INSERT INTO schema_migrations (number, name, version) VALUES (9999, 'later', '99.0.0')");
+    connection.close();
+    await expectRefusal(["--database", newer], "99.0.0");
+  });
+
+  it("by a URL of another kind is refused, and its password not repeated", async () => {
+    const { exitCode, stderr } = await serve(["--database", "mysql://root:hunter2@127.0.0.1/service"]);
+    expect(exitCode).toBe(2);
+    expect(stderr).not.toContain("hunter2");
+  });
+});
+
+describe("the master key", () => {
+  it("lies outside of the database, and both are their owner's alone", () => {
+    for (const name of [database, `${database}.key`, `${database}.admin`]) {
+      expect(statSync(name).mode & 0o777, name).toBe(0o600);
+    }
+    expect(statSync(join(folder, "data")).mode & 0o777).toBe(0o700);
+  });
+
+  it("that is another, too short or gone ends the start before anything is served", async () => {
+    const own = join(folder, "own", "platform.db");
+    await (await startPlatformOn(own, 0)).stop();
+    const before = readFileSync(`${own}.key`, "utf8");
+    const given = (key: string) => ({ SERVICE_MASTER_KEY: key });
+    await expectRefusal(["--database", own], "another master key", 1, given("a".repeat(64)));
+    await expectRefusal(["--database", own], "32 bytes", 1, given("abc"));
+    writeFileSync(`${own}.key`, "");
+    await expectRefusal(["--database", own], "32 bytes");
+    rmSync(`${own}.key`);
+    await expectRefusal(["--database", own], "another master key");
+    writeFileSync(`${own}.key`, before);
+    await (await startPlatformOn(own, 0)).stop();
+  });
+
+  it("is never repeated, however wrong", async () => {
+    const { stdout, stderr } = await serve(["--ephemeral", "--debug"], { SERVICE_MASTER_KEY: "hunter2-is-no-key" });
+    expect(stdout + stderr).toContain("32 bytes");
+    expect(stdout + stderr).not.toContain("hunter2");
+  });
+
+  it("in a file that others may read is closed at the next start", async () => {
+    const own = join(folder, "open", "platform.db");
+    await (await startPlatformOn(own, 0)).stop();
+    chmodSync(`${own}.key`, 0o644);
+    await (await startPlatformOn(own, 0)).stop();
+    expect(statSync(`${own}.key`).mode & 0o777).toBe(0o600);
+    expect(existsSync(`${own}.admin`)).toBe(false);
+  });
+});
+
+it("a source of leak report keys that cannot be trusted is refused", async () => {
+  for (const source of ["http://keys.example.com/", "ftp://keys.example.com/"]) {
+    await expectRefusal(["--ephemeral", "--leak-keys", source], "https URL", 2);
+  }
+});

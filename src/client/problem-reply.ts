@@ -16,7 +16,7 @@ export function problemOf(status: number, body: unknown, requestId: string): Pro
     request_id: textOf(sent["request_id"]) ?? requestId,
     status,
     ...(errors === undefined ? {} : { errors: Array.isArray(errors) ? errors.filter(isFieldError) : [] }),
-  } as Problem;
+  };
 }
 
 function isFieldError(value: unknown): value is FieldError {

@@ -9,6 +9,7 @@ import type { Services } from "../services.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { registerOperations } from "./dispatch.ts";
 import { registerFormats } from "./formats.ts";
+import { loggedPath } from "./logged-path.ts";
 import type { Operation } from "./operation.ts";
 import { serveDocument } from "./openapi/serve.ts";
 import { answerBrokenRequest, INTERNAL_ERROR, toApiError, toProblem } from "./problem.ts";
@@ -93,7 +94,7 @@ export function createApp(
     services.report({
       event: "request",
       method: request.method,
-      path: request.url.split("?", 1)[0]!,
+      path: loggedPath(request.url),
       status: reply.statusCode,
       duration_ms: Math.round(reply.elapsedTime * 10) / 10,
       request_id: request.id,

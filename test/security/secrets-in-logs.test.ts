@@ -1,0 +1,164 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { decide, startLogin, visit } from "../cli/support/running-login.ts";
+import { tokensIn } from "../cli/support/stored.ts";
+import { Browser } from "../oauth/support/browser.ts";
+import { apiOf } from "../support/api.ts";
+import type { ReadyLine } from "../support/platform.ts";
+import { BIN, cliEnv, makeConfigDir, runCli } from "../support/run-cli.ts";
+
+/** Every secret that was handed out, by name. */
+const secrets: Record<string, string> = {};
+/** What commands said on stderr, where nothing secret belongs. */
+let said = "";
+/** All that the platform printed after its first line, which shows its first keys once. */
+const logged: string[] = [];
+/** The command line of every process that ran meanwhile, as any user of the machine sees it. */
+const commandLines = new Set<string>();
+
+let folder: string;
+let database: string;
+let dir: string;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "service-secrets-"));
+  database = join(folder, "data", "platform.db");
+  const flags = ["--json", "--debug", "--database", database, "--port", "0", "--allow-private-targets"];
+  const child = spawn(process.execPath, [BIN, "serve", ...flags], { env: cliEnv(), stdio: ["ignore", "pipe", "pipe"] });
+  child.stderr.on("data", (text) => logged.push(String(text)));
+  const lines = createInterface(child.stdout);
+  const [first] = (await once(lines, "line")) as [string];
+  lines.on("line", (line) => logged.push(line));
+  const ready = JSON.parse(first) as ReadyLine;
+  const watch = setInterval(noteCommandLines, 20);
+  try {
+    await work(ready);
+  } finally {
+    clearInterval(watch);
+    child.kill("SIGTERM");
+    await once(child, "close");
+  }
+}, 120_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function noteCommandLines(): void {
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    try {
+      commandLines.add(readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " "));
+    } catch {
+      // It has ended.
+    }
+  }
+}
+
+/** Runs a command with all that it can say of itself; gives what it printed as data. */
+async function service(args: readonly string[], input?: string): Promise<Record<string, unknown>> {
+  const { exitCode, stdout, stderr } = await runCli([...args, "--json", "--debug"], { env, input: input ?? "" });
+  expect(exitCode, stderr).toBe(0);
+  said += stderr;
+  return JSON.parse(stdout.trim().split("\n").at(-1)!) as Record<string, unknown>;
+}
+
+/** Everything by which a secret comes into being, is used, and is replaced. */
+async function work(ready: ReadyLine): Promise<void> {
+  dir = makeConfigDir();
+  env = { SERVICE_BASE_URL: ready.base_url, SERVICE_CONFIG_DIR: dir };
+  const person = new Browser(ready.base_url);
+  await person.get(ready.sign_in_url!);
+  const login = await startLogin(["--no-browser", "--debug"], env);
+  const answer = await decide(person, login.announcement.authorization_url!, "approve");
+  await visit(answer);
+  const signedIn = await login.ended;
+  expect(signedIn.exitCode).toBe(0);
+  said += signedIn.stdout + signedIn.stderr;
+  const { access_token, refresh_token } = tokensIn(dir);
+
+  const key = await service(["keys", "create", "--name", "one"]);
+  const rolled = await service(["keys", "roll", String(key["id"])]);
+  const endpoint = await service(["endpoints", "create", "--url", "http://127.0.0.1:9/", "--events", "*"]);
+  const rotated = await service(["endpoints", "rotate-secret", String(endpoint["id"])]);
+  const app = await service(["apps", "create", "--name", "An app", "--redirect-uri", "https://app.example.com/"]);
+  const listening = await service(["listen", "--print-secret"]);
+  await service(["trigger", "order.completed"]);
+  await service(["whoami"]);
+  await service(["status"]);
+  const env0 = env;
+  env = { ...env, SERVICE_CONFIG_DIR: makeConfigDir() };
+  await service(["login", "--api-key-stdin"], String(rolled["key"]));
+  env = env0;
+  Object.assign(secrets, {
+    accessToken: access_token,
+    refreshToken: refresh_token,
+    code: answer.searchParams.get("code"),
+    session: [...person.cookies.values()][0],
+    signInLink: new URL(ready.sign_in_url!).searchParams.get("token"),
+    sandboxKey: ready.sandbox_key,
+    liveKey: ready.live_key,
+    madeKey: key["key"],
+    rolledKey: rolled["key"],
+    endpointSecret: endpoint["secret"],
+    rotatedSecret: rotated["secret"],
+    clientSecret: app["client_secret"],
+    listenSecret: listening["secret"],
+    masterKey: readFileSync(`${database}.key`, "utf8").trim(),
+    administratorToken: (JSON.parse(readFileSync(`${database}.admin`, "utf8")) as { token: string }).token,
+  });
+
+  // What clients put where it does not belong.
+  const api = apiOf(ready.base_url, ready.sandbox_key);
+  for (const secret of [ready.sandbox_key, String(endpoint["secret"]), access_token]) {
+    for (const shown of [secret, secret.replace("_", "%5F")]) {
+      await api("GET", `/v1/customers/${shown}`);
+      await api("GET", `/${shown}?token=${shown}`);
+      await api("POST", "/v1/customers", { email: shown, [shown]: 1 }, { "Service-Version": shown });
+    }
+  }
+  await fetch(`${ready.base_url}/oauth/token`, {
+    method: "POST",
+    body: new URLSearchParams({ grant_type: "refresh_token", refresh_token, client_id: "app_service_cli", scope: "x" }),
+  });
+  await service(["serve", "link", "--database", database]);
+  const leak = join(folder, "leak");
+  writeFileSync(leak, `key = ${String(key["key"])}\n`);
+  const scan = await runCli(["keys", "scan", leak, "--debug"], { env });
+  expect(scan.exitCode).toBe(1);
+  said += scan.stdout + scan.stderr;
+}
+
+function expectNone(text: string, place: string): void {
+  for (const [name, secret] of Object.entries(secrets)) {
+    expect(secret.length, name).toBeGreaterThan(20);
+    const encoded = secret.replace("_", "%5F");
+    expect(text.includes(secret) || text.includes(encoded), `${name} in ${place}`).toBe(false);
+  }
+}
+
+it("stands in no line that the platform logs", () => {
+  expect(logged.filter((line) => line.includes('"event":"request"')).length).toBeGreaterThan(20);
+  expect(logged.join("\n")).toContain("/v1/customers/sk_sandbox_%E2%80%A6");
+  expectNone(logged.join("\n"), "the log");
+});
+
+it("stands in nothing that a command says on stderr, with --debug too", () => {
+  expect(said).toContain("/oauth/token → 200");
+  expectNone(said, "stderr");
+});
+
+it("stands in no command line", () => {
+  const all = [...commandLines].join("\n");
+  expect(all).toContain("login --api-key-stdin");
+  expectNone(all, "a command line");
+});
+
+it("stands in no file beside the master key and the administrator's", () => {
+  const data = dirname(database);
+  const files = readdirSync(data).filter((name) => !/\.(key|admin)$/.test(name));
+  expect(files).toContain("platform.db");
+  for (const file of files) expectNone(readFileSync(join(data, file), "latin1"), file);
+});

@@ -1,37 +1,7 @@
-import type http from "node:http";
-import { Readable } from "node:stream";
+import { type FetchHandler, listenerOf } from "./fetch-listener.ts";
 import { listen, type Receiver } from "./receiver-server.ts";
 
-/** Serves a Fetch handler on a real socket: the least of what Fetch servers for Node do. */
+/** Serves a Fetch handler on a real socket. */
 export async function listenFetch(handle: FetchHandler): Promise<Receiver> {
   return listen(listenerOf(handle));
-}
-
-export type FetchHandler = (request: Request) => Response | Promise<Response>;
-
-/** The same for a server that exists. */
-export function listenerOf(handle: FetchHandler): http.RequestListener {
-  return (incoming, outgoing) => {
-    answer(handle, incoming, outgoing).catch(() => outgoing.writeHead(500).end());
-  };
-}
-
-async function answer(
-  handle: FetchHandler,
-  incoming: http.IncomingMessage,
-  outgoing: http.ServerResponse,
-): Promise<void> {
-  const response = await handle(requestOf(incoming));
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  outgoing.end(Buffer.from(await response.arrayBuffer()));
-  incoming.resume();
-}
-
-function requestOf(incoming: http.IncomingMessage): Request {
-  const { method = "GET" } = incoming;
-  const body = method === "GET" || method === "HEAD" ? null : (Readable.toWeb(incoming) as ReadableStream);
-  const headers = Object.entries(incoming.headersDistinct).flatMap(([name, values = []]) =>
-    values.map((value): [string, string] => [name, value]),
-  );
-  return new Request(`http://receiver${incoming.url}`, { method, headers, body, duplex: "half" });
 }

@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import { Stripe } from "stripe";
 import { expressWebhook, fastifyWebhook, fetchWebhook, honoWebhook, nodeWebhook } from "../../../src/webhooks/index.ts";
 import { express } from "../../webhooks/express-app.ts";
-import { listenerOf } from "../../webhooks/fetch-server.ts";
+import { listenerOf } from "../../webhooks/fetch-listener.ts";
 import type { Work } from "./application.ts";
 import { readBody } from "./read-body.ts";
 

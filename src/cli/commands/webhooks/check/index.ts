@@ -51,10 +51,11 @@ export function registerCheck(webhooks: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-Without a secret one is printed: set it in the receiver, and the check begins with the first delivery
-that is accepted. Give the two secrets of a rotation to check that both are accepted. Whether a
-repeated event is acted on once shows in effects only: give --probe, or --effects. The deliveries are
-made up; check a receiver that does no harm with them.`,
+Without a secret one is printed: set it in the receiver, and the check begins with the first
+delivery that is accepted. Give the two secrets of a rotation to check that both are accepted.
+Whether a repeated event is acted on once shows in effects only: give --probe, or --effects. The
+deliveries are made up; check a receiver that does no harm with them.
+`,
     )
     .action(async (url: string, flags: CheckFlags) => {
       parseEventType(flags.event);
@@ -63,7 +64,7 @@ made up; check a receiver that does no harm with them.`,
     });
   addExamples(check, [
     "service webhooks check localhost:3000/webhooks",
-    "service webhooks check localhost:3000/webhooks --secret-file secret.txt --probe localhost:3000/count",
+    "service webhooks check 3000/webhooks --secret-file secret.txt --probe localhost:3000/count",
     "service webhooks check localhost:3000/webhooks --effects --junit webhooks.xml --wait 30s",
   ]);
 }

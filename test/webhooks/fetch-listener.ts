@@ -1,0 +1,31 @@
+import type http from "node:http";
+import { Readable } from "node:stream";
+
+export type FetchHandler = (request: Request) => Response | Promise<Response>;
+
+/** Serves a Fetch handler from a server of Node: the least of what Fetch servers for Node do. */
+export function listenerOf(handle: FetchHandler): http.RequestListener {
+  return (incoming, outgoing) => {
+    answer(handle, incoming, outgoing).catch(() => outgoing.writeHead(500).end());
+  };
+}
+
+async function answer(
+  handle: FetchHandler,
+  incoming: http.IncomingMessage,
+  outgoing: http.ServerResponse,
+): Promise<void> {
+  const response = await handle(requestOf(incoming));
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+  outgoing.end(Buffer.from(await response.arrayBuffer()));
+  incoming.resume();
+}
+
+function requestOf(incoming: http.IncomingMessage): Request {
+  const { method = "GET" } = incoming;
+  const body = method === "GET" || method === "HEAD" ? null : (Readable.toWeb(incoming) as ReadableStream);
+  const headers = Object.entries(incoming.headersDistinct).flatMap(([name, values = []]) =>
+    values.map((value): [string, string] => [name, value]),
+  );
+  return new Request(`http://receiver${incoming.url}`, { method, headers, body, duplex: "half" });
+}

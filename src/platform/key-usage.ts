@@ -46,7 +46,8 @@ export class KeyUsage {
   private async write(noted: readonly [id: string, at: number][]): Promise<void> {
     try {
       await this.database.write(async (tx) => {
-        for (const [id, at] of noted) await touchApiKey(tx, id, at);
+        // In one order everywhere, or two processes could each wait for the other.
+        for (const [id, at] of noted.toSorted(([a], [b]) => (a < b ? -1 : 1))) await touchApiKey(tx, id, at);
       });
     } catch (error) {
       this.log.warn({ err: error }, "when keys were last used could not be kept");

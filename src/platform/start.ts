@@ -30,6 +30,7 @@ import { createMetrics } from "./metrics.ts";
 import type { Clock, Random } from "./ports.ts";
 import { RequestRecorder } from "./request-recorder.ts";
 import type { Services } from "./services.ts";
+import { PUBLIC_URL_SETTING, putSetting } from "./storage/settings.ts";
 import { systemClock, systemRandom } from "./system.ts";
 import { createUpkeep } from "./upkeep.ts";
 import { registerWeb } from "./web.ts";
@@ -159,6 +160,9 @@ async function run(
     upkeep.start();
   }
   const hasAdminFile = database.dialect === "sqlite";
+  if (!hasAdminFile && role !== "worker") {
+    await database.write((tx) => putSetting(tx, PUBLIC_URL_SETTING, Buffer.from(services.baseUrl)));
+  }
   if (hasAdminFile) writeAdminFile(settings.database, { url: localUrl(listenUrl), token: adminToken });
   return {
     baseUrl: services.baseUrl,

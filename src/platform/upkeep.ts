@@ -27,7 +27,7 @@ export function createUpkeep(services: Services): Periodic {
 export async function removeOldHistory({ database, clock }: Services, signal?: AbortSignal): Promise<void> {
   for (const { id, clock_offset: offset } of await allEnvironments(database)) {
     for (const step of stepsOf(id, clock.now(), offset)) {
-      while (signal?.aborted !== true && (await database.write(step))) {
+      while (signal?.aborted !== true && (await database.write(alone(id, step)))) {
         await new Promise<void>((resolve) => {
           clock.after(PAUSE_MILLISECONDS, resolve);
         });
@@ -37,6 +37,11 @@ export async function removeOldHistory({ database, clock }: Services, signal?: A
 }
 
 /** Requests keep real time, which no test clock moves; all else lives by its environment's. */
+/** One process at a time clears an environment; the others need not. */
+function alone(environment: number, step: Step): Step {
+  return async (tx) => (await tx.claim(`upkeep ${environment}`)) && step(tx);
+}
+
 function stepsOf(environment: number, realTime: number, offset: number): Step[] {
   const now = realTime + offset;
   const kept = now - LIMITS.replaySeconds * 1000;

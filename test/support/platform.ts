@@ -37,6 +37,8 @@ export interface RunningPlatform {
 
 /** Tests call more often than a rate limit lets a credential. */
 const UNLIMITED = ["--rate-limit", "0"];
+/** What the processes on one database share. */
+const MASTER_KEY = "5a".repeat(32);
 
 /** Starts `service serve` on a database file that outlives it; an empty one only shows its keys at the first start. */
 export function startPlatformOn(database: string, port: number): Promise<RunningPlatform> {
@@ -48,9 +50,15 @@ export function startPlatform(args: readonly string[] = []): Promise<RunningPlat
   return launch(["--ephemeral", "--port", "0", ...(args.includes("--rate-limit") ? [] : UNLIMITED), ...args]);
 }
 
-async function launch(flags: readonly string[]): Promise<RunningPlatform> {
+/** Starts one of several processes on a PostgreSQL database, on a free port unless the flags name one. */
+export function startNode(database: string, args: readonly string[] = [], masterKey = MASTER_KEY) {
+  const flags = ["--port", "0", ...(args.includes("--rate-limit") ? [] : UNLIMITED), ...args];
+  return launch(flags, { SERVICE_DATABASE: database, SERVICE_MASTER_KEY: masterKey });
+}
+
+async function launch(flags: readonly string[], env: Record<string, string> = {}): Promise<RunningPlatform> {
   const child = spawn(process.execPath, [BIN, "serve", "--json", "--allow-private-targets", ...flags], {
-    env: cliEnv(),
+    env: cliEnv(env),
     stdio: ["ignore", "pipe", "pipe"],
   });
   let complaints = "";

@@ -116,22 +116,25 @@ export class TestClockAdvancer {
     let finished: Finished[] = [];
     for (;;) {
       const token = `${this.owner}.${(this.steps += 1)}`;
-      const step = await database.write(async (tx) => {
-        const disabled = await recordFinished(tx, finished);
-        if (this.stopping) return { disabled, at: end, jobs: undefined, ended: [] };
-        const time = await this.nextTime(tx, environment, end);
-        await moveClock(tx, environment, offsetAt(time ?? end), clock.now() + HOLD_MILLISECONDS);
-        const lease = { token, until: clock.now() + LEASE_MILLISECONDS };
-        if (time === undefined) {
-          const ended = await claimEnded(tx, lease, environment, end, END_MOST);
-          await recordFinished(tx, ended);
-          return { disabled, at: end, jobs: undefined, ended };
-        }
-        const at = Math.max(begin, time);
-        const { jobs, abandoned } = await this.claim(tx, environment, at, lease);
-        await recordFinished(tx, abandoned);
-        return { disabled, at, jobs, ended: abandoned };
-      });
+      const step = await database.write(
+        async (tx) => {
+          const disabled = await recordFinished(tx, finished);
+          if (this.stopping) return { disabled, at: end, jobs: undefined, ended: [] };
+          const time = await this.nextTime(tx, environment, end);
+          await moveClock(tx, environment, offsetAt(time ?? end), clock.now() + HOLD_MILLISECONDS);
+          const lease = { token, until: clock.now() + LEASE_MILLISECONDS };
+          if (time === undefined) {
+            const ended = await claimEnded(tx, lease, environment, end, END_MOST);
+            await recordFinished(tx, ended);
+            return { disabled, at: end, jobs: undefined, ended };
+          }
+          const at = Math.max(begin, time);
+          const { jobs, abandoned } = await this.claim(tx, environment, at, lease);
+          await recordFinished(tx, abandoned);
+          return { disabled, at, jobs, ended: abandoned };
+        },
+        { isolation: "latest" },
+      );
       reportFinished(report, finished, step.disabled);
       reportFinished(report, step.ended, []);
       count(tally, finished);

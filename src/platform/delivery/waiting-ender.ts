@@ -1,11 +1,13 @@
 import { Periodic } from "../periodic.ts";
 import type { Services } from "../services.ts";
+import type { WriteOptions } from "../storage/database.ts";
 import { allEnvironments } from "../storage/environments.ts";
 import { claimEnded, LEASE_MILLISECONDS } from "./claim.ts";
 import { recordFinished, reportFinished } from "./record.ts";
 
 const EVERY_MILLISECONDS = 60_000;
 const MOST = 250;
+const LATEST: WriteOptions = { isolation: "latest" };
 
 /** Ends deliveries that waited for a disabled endpoint until their days of retries were over: now and then is enough. */
 export function createWaitingEnder(services: Services): Periodic {
@@ -19,7 +21,7 @@ export function createWaitingEnder(services: Services): Periodic {
           const found = await claimEnded(tx, { token, until: now + LEASE_MILLISECONDS }, id, now + offset, MOST);
           await recordFinished(tx, found);
           return found;
-        });
+        }, LATEST);
         reportFinished(report, finished, []);
         ended = finished.length;
       }

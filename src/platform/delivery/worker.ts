@@ -1,10 +1,17 @@
 import type { Services } from "../services.ts";
 import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
-import { giveBack, hasLapsedLease, queueHeads, releaseAll, releaseLapsed } from "../storage/delivery-queue.ts";
+import {
+  giveBack,
+  hasLapsedLease,
+  queueHeads,
+  releaseAll,
+  releaseLapsed,
+  releaseTokens,
+} from "../storage/delivery-queue.ts";
 import { letGoOfClocks } from "../storage/environments.ts";
 import { claimDue, LEASE_MILLISECONDS } from "./claim.ts";
 import type { Courier, Finished, Job } from "./courier.ts";
-import { type DeliveryLimits, Lanes } from "./lanes.ts";
+import { type DeliveryLimits, type Lane, Lanes } from "./lanes.ts";
 import { recordFinished, reportFinished } from "./record.ts";
 import type { SecretOpener } from "./secret-opener.ts";
 import { UnderWay } from "./under-way.ts";
@@ -14,6 +21,13 @@ const POLL_MILLISECONDS = 250;
 /** Turns follow each other no sooner, so that work gathers to share a commit, unless nothing else would go on. */
 const TURN_MILLISECONDS = 5;
 const RELEASE_MOST = 500;
+
+interface Claimed {
+  jobs: Job[];
+  abandoned: Finished[];
+  /** What the lanes are to become once that is committed. */
+  lanes: (Pick<Lane, "ready" | "due" | "ended"> & { lane: Lane })[];
+}
 
 /**
  * Attempts what is due. In turns: one transaction records the attempts that ended and claims as many deliveries as there
@@ -32,6 +46,8 @@ export class DeliveryWorker {
   private lapsed = false;
   /** Leased and never begun: to be given back. */
   private unbegun: Job[] = [];
+  /** Tokens of claims of which it is not known whether they were committed. */
+  private doubtful: string[] = [];
   /** When the next delivery is due that was not yet so, in real time. */
   private nextDue = Infinity;
   private turning = false;
@@ -143,16 +159,25 @@ export class DeliveryWorker {
     if (!underWay.hasFinished && unbegun.length === 0 && !this.lapsed && !this.canClaim()) return;
     const { free } = underWay;
     const finished = underWay.take();
+    const tried: string[] = [];
     const unit = async (tx: Transaction) => {
+      const token = `${this.owner}.${(this.claims += 1)}`;
+      tried.push(token);
       const disabled = await recordFinished(tx, finished);
+      await releaseTokens(tx, this.doubtful);
       await giveBack(tx, unbegun.map(toLease));
       if (this.lapsed) await releaseLapsed(tx, clock.now(), this.owner, RELEASE_MOST);
-      return { disabled, ...(await this.claim(tx, free)) };
+      return { disabled, ...(await this.claim(tx, token, free)) };
     };
-    const { disabled, abandoned, jobs } = await database.write(unit).catch((error: unknown) => {
+    const written = await database.write(unit, { isolation: "latest" }).catch((error: unknown) => {
       underWay.putBack(finished);
+      // Where the connection was lost during the commit, the deliveries may be leased and nobody attempts them.
+      this.doubtful.push(...tried);
       throw error;
     });
+    const { disabled, abandoned, jobs } = written;
+    for (const { lane, ...change } of written.lanes) Object.assign(lane, change);
+    this.doubtful = [];
     this.lapsed = false;
     this.unbegun = [];
     reportFinished(report, finished, disabled);
@@ -178,13 +203,13 @@ export class DeliveryWorker {
     this.lapsed = await hasLapsedLease(database, now, this.owner);
   }
 
-  private async claim(tx: Transaction, free: number): Promise<{ jobs: Job[]; abandoned: Finished[] }> {
+  private async claim(tx: Transaction, token: string, free: number): Promise<Claimed> {
     const { clock } = this.services;
     const jobs: Job[] = [];
     const abandoned: Finished[] = [];
-    if (this.stopped !== undefined) return { jobs, abandoned };
+    const lanes: Claimed["lanes"] = [];
+    if (this.stopped !== undefined) return { jobs, abandoned, lanes };
     const now = clock.now();
-    const token = `${this.owner}.${(this.claims += 1)}`;
     const claimant = {
       opener: this.opener,
       lease: { token, until: now + LEASE_MILLISECONDS },
@@ -195,10 +220,10 @@ export class DeliveryWorker {
       const claim = await claimDue(tx, claimant, { environment: lane.environment, id: lane.endpointId }, now, wanted);
       jobs.push(...claim.jobs);
       abandoned.push(...claim.abandoned);
-      Object.assign(lane, { ready: claim.full, due: claim.lastDue, ended: 0 });
+      lanes.push({ lane, ready: claim.full, due: claim.lastDue, ended: 0 });
     }
     await recordFinished(tx, abandoned);
-    return { jobs, abandoned };
+    return { jobs, abandoned, lanes };
   }
 }
 

@@ -3,7 +3,7 @@ import { LIMITS } from "../../contract/limits.ts";
 import type { Moment } from "../environment-time.ts";
 import type { Services } from "../services.ts";
 import { insertAttempt, storableText } from "../storage/attempts.ts";
-import type { Transaction } from "../storage/database.ts";
+import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
 import { findListenerDelivery, insertDelivery, recordListenerOutcome } from "../storage/deliveries.ts";
 
 /** The outcome of one event at a listener. */
@@ -19,6 +19,9 @@ export interface Outcome {
 const GATHER_MILLISECONDS = 25;
 /** So many are recorded without waiting. */
 const GATHER_MOST = 512;
+/** A database that is away for a minute costs no outcomes. */
+const TRY_AGAIN_MILLISECONDS = 500;
+const MOST_TRIES = 120;
 
 /** Records the outcomes of one listener as deliveries with their attempts. */
 export class AckRecorder {
@@ -49,6 +52,7 @@ export class AckRecorder {
 
   private async record(): Promise<void> {
     const { database, log, time, clock } = this.services;
+    let tries = 0;
     while (this.waiting.length > 0) {
       await this.gather();
       const batch = this.waiting;
@@ -61,6 +65,12 @@ export class AckRecorder {
           for (const outcome of batch) await this.recordOne(tx, { ...outcome, at: outcome.at + offset }, newId);
         });
       } catch (error) {
+        if (error instanceof StorageUnavailableError && tries < MOST_TRIES) {
+          tries += 1;
+          this.waiting.unshift(...batch);
+          await new Promise<void>((resolve) => clock.after(TRY_AGAIN_MILLISECONDS, resolve));
+          continue;
+        }
         log.error({ err: error, listener: this.listener.id, outcomes: batch.length }, "outcomes could not be recorded");
       }
     }

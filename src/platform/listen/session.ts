@@ -4,6 +4,7 @@ import type { EventType } from "../../contract/event-types.ts";
 import { FrameError, parseClientFrame, type PlatformFrame } from "../../contract/listen.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Services } from "../services.ts";
+import { StorageUnavailableError } from "../storage/database.ts";
 import { type LoggedEvent, type LogPlace, readLog } from "../storage/event-log.ts";
 import type { AckRecorder } from "./acks.ts";
 
@@ -11,6 +12,7 @@ import type { AckRecorder } from "./acks.ts";
 const READ_MOST = 128;
 /** After how long the log is read again where some of it could not be read yet. */
 const HELD_BACK_MILLISECONDS = 20;
+const UNAVAILABLE_MILLISECONDS = 250;
 
 export interface SessionSettings {
   environment: number;
@@ -112,12 +114,20 @@ export class ListenSession {
     }
   }
 
+  /** There may be more in the log. */
+  look(): void {
+    this.pump();
+  }
+
   /** Reads on from the log while the window has room; calls while one runs make it look once more. */
   private pump(): void {
     this.pumpAgain = true;
     if (this.pumping) return;
     this.pumping = true;
     this.pumpOnce().catch((error: unknown) => {
+      this.pumping = false;
+      // The session outlasts the database's absence; nothing is lost by waiting.
+      if (error instanceof StorageUnavailableError) return this.pumpLater(UNAVAILABLE_MILLISECONDS);
       this.services.log.error({ err: error }, "a listener could not be served");
       this.socket.close(1011, "internal_error");
     });
@@ -133,14 +143,14 @@ export class ListenSession {
       const { events, heldBack } = await readLog(this.services.database, environment, this.position, types, room);
       this.send(events);
       if (events.length === room) this.pumpAgain = true;
-      else if (heldBack) this.pumpLater();
+      else if (heldBack) this.pumpLater(HELD_BACK_MILLISECONDS);
     }
     this.pumping = false;
   }
 
-  private pumpLater(): void {
+  private pumpLater(milliseconds: number): void {
     if (this.cancelLater !== undefined) return;
-    const cancel = this.services.clock.after(HELD_BACK_MILLISECONDS, () => {
+    const cancel = this.services.clock.after(milliseconds, () => {
       this.cancelLater = undefined;
       this.pump();
     });

@@ -151,7 +151,8 @@ async function recordBatch(tx: Transaction, outcomes: readonly AttemptOutcome[])
      SELECT d.id, d.attempt_count + 1, CAST(o.column3 AS BIGINT), CAST(o.column4 AS INTEGER), o.column5,
             CAST(o.column6 AS INTEGER), o.column7
      FROM (VALUES ${rowsOfPlaces(outcomes.length, 7)}) AS o
-     CROSS JOIN deliveries d WHERE d.id = o.column1 AND d.lease_token = o.column2`,
+     CROSS JOIN deliveries d WHERE d.id = o.column1 AND d.lease_token = o.column2
+     ${tx.dialect === "postgres" ? "FOR UPDATE OF d" : ""}`,
     outcomes.flatMap((o) => [o.id, o.token, o.at, o.status_code, o.error, o.duration_ms, o.response_excerpt]),
   );
   await tx.run(
@@ -177,6 +178,16 @@ export async function giveBack(tx: Transaction, leased: readonly { id: string; t
       id,
       token,
     ]);
+  }
+}
+
+/** Ends the leases under some tokens, whatever they hold. */
+export async function releaseTokens(tx: Transaction, tokens: readonly string[]): Promise<void> {
+  for (const token of tokens) {
+    await tx.run(
+      "UPDATE deliveries SET lease_until = NULL, lease_token = NULL WHERE lease_until IS NOT NULL AND lease_token = $1",
+      [token],
+    );
   }
 }
 

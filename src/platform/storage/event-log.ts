@@ -79,12 +79,13 @@ async function horizonOf(queries: Queries, environment: number): Promise<{ horiz
   return row!;
 }
 
-/** A number that changes with every event and replay that becomes visible. */
-export async function lastInLog(queries: Queries): Promise<string> {
-  const row = await queries.get<{ seq: number; replay: number }>(
-    `SELECT (SELECT COALESCE(MAX(seq), 0) FROM events) AS seq, (SELECT COALESCE(MAX(number), 0) FROM replays) AS replay`,
+/** A text that changes whenever there may be more to read (PostgreSQL alone). */
+export async function stateOfLog(queries: Queries): Promise<string> {
+  const row = await queries.get<{ seq: number; replay: number; horizon: number }>(
+    `SELECT (SELECT COALESCE(MAX(seq), 0) FROM events) AS seq, (SELECT COALESCE(MAX(number), 0) FROM replays) AS replay,
+            log_horizon() AS horizon`,
   );
-  return `${row?.seq} ${row?.replay}`;
+  return `${row?.seq} ${row?.replay} ${row?.horizon}`;
 }
 
 function merge(events: readonly EventInLog[], replays: readonly ReplayInLog[], behind: LogPlace): LoggedEvent[] {

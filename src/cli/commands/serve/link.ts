@@ -1,13 +1,26 @@
+import { makeSignInLink } from "../../../platform/admin/direct-link.ts";
 import { NotServingError, requestSignInLink } from "../../../platform/admin/client.ts";
+import { MasterKeyError } from "../../../platform/master-key.ts";
+import { StorageOpenError } from "../../../platform/storage/database.ts";
+import { isPostgresUrl } from "../../../platform/storage/database-url.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
+import { deploymentSettings } from "./deployment-settings.ts";
 import { namedDatabase } from "./named-database.ts";
 import type { ServeOptions } from "./index.ts";
 
-/** `service serve link`: asks the process that serves the database, which nobody else can open. */
+const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
+
+/** `service serve link`: asks the process that serves an SQLite file, which nobody else can open, or a PostgreSQL itself. */
 export async function runLink(options: ServeOptions, context: Context): Promise<void> {
   const database = namedDatabase(options, context);
-  const link = await requestSignInLink(database, fetch).catch((error: unknown) => {
+  const asked = isPostgresUrl(database)
+    ? makeSignInLink(deploymentSettings(database, options, context, QUIET))
+    : requestSignInLink(database, fetch);
+  const link = await asked.catch((error: unknown) => {
+    if (error instanceof StorageOpenError || error instanceof MasterKeyError) {
+      throw new UserError(error.message, { code: "unreachable", cause: error });
+    }
     if (!(error instanceof NotServingError)) throw error;
     throw new UserError(error.message, {
       hint: "Start it: service serve. Or name its database: service serve link --database FILE",

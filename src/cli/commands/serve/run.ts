@@ -7,10 +7,11 @@ import { MasterKeyError } from "../../../platform/master-key.ts";
 import { type Platform, type PlatformSettings, startPlatform } from "../../../platform/start.ts";
 import { type AddressRange, parseRange } from "../../../platform/domain/addresses.ts";
 import { StorageOpenError, StorageUnavailableError } from "../../../platform/storage/database.ts";
-import { describeDatabase, isPostgresUrl } from "../../../platform/storage/database-url.ts";
+import { describeDatabase } from "../../../platform/storage/database-url.ts";
 import type { Context } from "../../context.ts";
 import { InterruptedError, UsageError, UserError } from "../../errors.ts";
-import { defaultKeyFile, namedDatabase } from "./named-database.ts";
+import { deploymentSettings } from "./deployment-settings.ts";
+import { namedDatabase } from "./named-database.ts";
 import type { ServeOptions } from "./index.ts";
 import { createReporter, type Reporter } from "./reporter.ts";
 
@@ -36,19 +37,12 @@ export async function runServe(options: ServeOptions, context: Context): Promise
 async function start(options: ServeOptions, context: Context, database: string, reporter: Reporter): Promise<Platform> {
   try {
     return await startPlatform({
+      ...deploymentSettings(database, options, context, reporter.log),
       host: options.host,
       port: options.port,
-      database,
-      masterKey: context.env["SERVICE_MASTER_KEY"],
-      masterKeyFile: options.masterKeyFile ?? (isPostgresUrl(database) ? defaultKeyFile(context) : undefined),
-      connections: options.databasePool,
-      statementMilliseconds: options.databaseTimeout && options.databaseTimeout * 1000,
-      authorities: options.databaseCa,
       role: options.role,
       publicUrl: publicUrlOf(options),
       trustedProxies: proxiesOf(options),
-      version: context.version,
-      log: reporter.log,
       report: reporter.activity,
       allowPrivateTargets: options.allowPrivateTargets,
       dashboard: fileURLToPath(new URL("../dashboard/", import.meta.url)),

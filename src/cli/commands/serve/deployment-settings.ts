@@ -1,0 +1,25 @@
+import type { DeploymentSettings } from "../../../platform/deployment.ts";
+import type { Log } from "../../../platform/ports.ts";
+import { isPostgresUrl } from "../../../platform/storage/database-url.ts";
+import type { Context } from "../../context.ts";
+import { defaultKeyFile } from "./named-database.ts";
+import type { PostgresOptions } from "./postgres-options.ts";
+
+/** How a command's options say to open a database. */
+export function deploymentSettings(
+  database: string,
+  options: PostgresOptions,
+  context: Context,
+  log: Log,
+): DeploymentSettings {
+  return {
+    database,
+    masterKey: context.env["SERVICE_MASTER_KEY"],
+    masterKeyFile: options.masterKeyFile ?? (isPostgresUrl(database) ? defaultKeyFile(context) : undefined),
+    connections: options.databasePool,
+    statementMilliseconds: options.databaseTimeout && options.databaseTimeout * 1000,
+    authorities: options.databaseCa,
+    version: context.version,
+    log,
+  };
+}

@@ -1,0 +1,268 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Client } from "pg";
+import { HOME } from "../../src/platform/sign-in/home.ts";
+import { listenTo } from "../delivery/support/listen-socket.ts";
+import { startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { apiOf, type Api } from "../support/api.ts";
+import { type RunningPlatform, startNode } from "../support/platform.ts";
+import { type PostgresServer, usePostgres } from "../support/postgres.ts";
+import { runCli } from "../support/run-cli.ts";
+
+let server: PostgresServer & { remove(): Promise<void> };
+let database: string;
+let nodes: RunningPlatform[];
+let key: string;
+let apis: Api[];
+
+beforeAll(async () => {
+  server = await usePostgres();
+  database = await server.createDatabase();
+  // Both at once: one of them makes the schema and the first account.
+  nodes = await Promise.all([startNode(database), startNode(database)]);
+  const first = nodes.filter((node) => node.ready.sandbox_key !== undefined);
+  expect(first).toHaveLength(1);
+  key = first[0]!.sandboxKey;
+  apis = nodes.map((node) => apiOf(node.baseUrl, key));
+});
+afterAll(async () => {
+  await Promise.all(nodes.map((node) => node.stop()));
+  await server.remove();
+});
+
+const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
+
+describe("two processes on one PostgreSQL", () => {
+  it("show each other's changes at once", async () => {
+    const made = await apis[0]!("POST", "/v1/customers", { email: "Ada@example.com", name: "Ada" });
+    expect(made.status).toBe(201);
+    expect((await apis[1]!("GET", `/v1/customers/${made.body.id}`)).body).toEqual(made.body);
+    const changed = await apis[1]!("PATCH", `/v1/customers/${made.body.id}`, { metadata: { plan: "pro" } });
+    expect((await apis[0]!("GET", `/v1/customers/${made.body.id}`)).body).toEqual(changed.body);
+    const taken = await apis[1]!("POST", "/v1/customers", { email: "ada@EXAMPLE.com" });
+    expect([taken.status, taken.body.code, taken.body.existing]).toEqual([409, "email_taken", made.body.id]);
+  });
+
+  it("give one email to one of many who ask at once", async () => {
+    const replies = await Promise.all(
+      Array.from({ length: 40 }, (_, i) => apis[i % 2]!("POST", "/v1/customers", { email: "one@example.com" })),
+    );
+    const statuses = replies.map((reply) => reply.status);
+    expect(statuses.filter((status) => status === 201)).toHaveLength(1);
+    expect(statuses.filter((status) => status === 409)).toHaveLength(39);
+  });
+
+  it("lose none of many changes to one customer", async () => {
+    const { body } = await apis[0]!("POST", "/v1/customers", { email: "many@example.com" });
+    const names = Array.from({ length: 30 }, (_, i) => `k${i}`);
+    await Promise.all(
+      names.map((name, i) => apis[i % 2]!("PATCH", `/v1/customers/${body.id}`, { metadata: { [name]: "1" } })),
+    );
+    const { metadata } = (await apis[0]!("GET", `/v1/customers/${body.id}`)).body;
+    expect(Object.keys(metadata).toSorted()).toEqual(names.toSorted());
+  });
+
+  it("run a keyed request once, whichever is asked", async () => {
+    const ask = (i: number) =>
+      apis[i % 2]!("POST", "/v1/orders", { amount: 5, currency: "EUR" }, { "Idempotency-Key": "the-same" });
+    const replies = await Promise.all(Array.from({ length: 20 }, (_, i) => ask(i)));
+    const made = replies.filter((reply) => reply.status === 201);
+    expect(made.length).toBeGreaterThan(0);
+    expect(new Set(made.map((reply) => reply.body.id)).size).toBe(1);
+    expect(replies.every(({ status }) => status === 201 || status === 409)).toBe(true);
+    const late = await Promise.all([ask(0), ask(1)]);
+    expect(late.map(({ headers }) => headers.get("idempotent-replayed"))).toEqual(["true", "true"]);
+    expect(late.map(({ body }) => body.id)).toEqual([made[0]!.body.id, made[0]!.body.id]);
+    expect((await apis[0]!("GET", "/v1/orders")).body.data).toHaveLength(1);
+  });
+
+  it("end a key everywhere at once", async () => {
+    const made = await apis[0]!("POST", "/v1/api_keys", { name: "short", scopes: ["orders:read"] });
+    const asked = () =>
+      Promise.all(nodes.map((node) => apiOf(node.baseUrl, made.body.key as string)("GET", "/v1/orders")));
+    expect((await asked()).map(({ status }) => status)).toEqual([200, 200]);
+    await apis[1]!("POST", `/v1/api_keys/${made.body.id}/revoke`);
+    expect((await asked()).map(({ status }) => status)).toEqual([401, 401]);
+  });
+
+  it("let a sign-in link work once, and know its session both", async () => {
+    const link = await runCli(["serve", "link", "--json"], {
+      env: { SERVICE_DATABASE: database, SERVICE_MASTER_KEY: "5a".repeat(32) },
+    });
+    expect(link.stderr).toBe("");
+    const { pathname, search, origin } = new URL((JSON.parse(link.stdout) as { sign_in_url: string }).sign_in_url);
+    expect(nodes.map((node) => node.baseUrl)).toContain(origin);
+    const replies = await Promise.all(
+      nodes.map((node) => fetch(node.baseUrl + pathname + search, { redirect: "manual" })),
+    );
+    const admitted = replies.filter((reply) => reply.status === 303);
+    expect(admitted).toHaveLength(1);
+    const cookies = admitted[0]!.headers.getSetCookie();
+    const session = cookies.at(-1)!.split(";", 1)[0]!;
+    for (const node of nodes) {
+      const home = await fetch(`${node.baseUrl}${HOME}`, { headers: { cookie: session } });
+      expect(await home.text()).toContain("owner@localhost");
+    }
+  });
+
+  it("go by one test clock, which one of them moves at a time", async () => {
+    const [a, b] = await Promise.all(apis.map((api) => api("POST", "/v1/test_clock/advance", { seconds: 3600 })));
+    const statuses = [a!.status, b!.status].toSorted();
+    expect([
+      [200, 200],
+      [200, 409],
+    ]).toContainEqual(statuses);
+    const moved = 3600 * statuses.filter((status) => status === 200).length;
+    const clocks = await Promise.all(apis.map((api) => api("GET", "/v1/test_clock")));
+    expect(clocks.map(({ body }) => body.offset_seconds)).toEqual([moved, moved]);
+  });
+
+  it("show every listener all events in one order, whichever process it is at", async () => {
+    const listeners = await Promise.all(
+      [0, 1, 1].map((node) => listenTo(nodes[node]!.baseUrl, key, "?after=now&window=512")),
+    );
+    await Promise.all(
+      Array.from({ length: 60 }, (_, i) => apis[i % 2]!("POST", "/v1/orders", { amount: i, currency: "EUR" })),
+    );
+    for (const listener of listeners) await listener.until(60);
+    const seen = listeners.map(({ events }) => events.map(({ id }) => id));
+    expect(new Set(seen[0]).size).toBe(60);
+    expect(seen[1]).toEqual(seen[0]);
+    expect(seen[2]).toEqual(seen[0]);
+    await Promise.all(listeners.map((listener) => listener.close()));
+  });
+
+  it("skip no event whose transaction was committed late", async () => {
+    const listener = await listenTo(nodes[1]!.baseUrl, key, "?after=now");
+    const slow = new Client({ connectionString: database });
+    await slow.connect();
+    await slow.query("BEGIN");
+    await slow.query(
+      `INSERT INTO events (environment, id, type, object_id, created, body)
+       SELECT environment, 'evt_0000000000000000000000', type, object_id, created, body
+       FROM events ORDER BY seq DESC LIMIT 1`,
+    );
+    const made = await apis[0]!("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+    const resumed = await apis[0]!("GET", `/v1/events?related=${made.body.id}`);
+    const { id } = resumed.body.data[0];
+    // Nothing behind the late one is sent, and whoever begins behind what it can already see is not led past it.
+    const begunMeanwhile = await listenTo(nodes[0]!.baseUrl, key, `?after=${id}`);
+    expect(listener.events).toEqual([]);
+    await slow.query("COMMIT");
+    await slow.end();
+    await listener.until(2);
+    expect(listener.events.map((event) => event.id)).toEqual(["evt_0000000000000000000000", id]);
+    await begunMeanwhile.until(1);
+    expect(begunMeanwhile.events[0]!.id).toBe("evt_0000000000000000000000");
+    await listener.close();
+    await begunMeanwhile.close();
+  });
+
+  it("deliver each event once, together", async () => {
+    const receiver = await startScriptedReceiver();
+    const endpoint = { url: `${receiver.url}/hook`, events: ["payment.created"] };
+    expect((await apis[0]!("POST", "/v1/webhook_endpoints", endpoint)).status).toBe(201);
+    await Promise.all(
+      Array.from({ length: 50 }, (_, i) => apis[i % 2]!("POST", "/v1/payments", { amount: i, currency: "EUR" })),
+    );
+    await receiver.until(50);
+    const settled = async () => (await apis[1]!("GET", "/v1/deliveries?status=pending")).body.data.length as number;
+    await expect.poll(settled).toBe(0);
+    expect(new Set(receiver.received.map(({ event }) => event)).size).toBe(50);
+    expect(receiver.received).toHaveLength(50);
+    await receiver.close();
+  });
+});
+
+describe("a further process", () => {
+  it("with another master key is refused, and says so", async () => {
+    await expect(startNode(database, [], "77".repeat(32))).rejects.toThrow(/made under another master key/);
+  });
+
+  it("of an older program is refused", async () => {
+    const other = await server.createDatabase();
+    await (await startNode(other)).stop();
+    await server.query("INSERT INTO schema_migrations VALUES (999, 'later', '9.9.9')", [], other);
+    await expect(startNode(other)).rejects.toThrow(/schema 999 by version 9\.9\.9/);
+  });
+
+  it("shares the limits of a credential with the others", async () => {
+    const other = await server.createDatabase();
+    const limits = ["--rate-limit", "0.5", "--rate-burst", "20"];
+    const pair = [await startNode(other, limits)];
+    pair.push(await startNode(other, limits));
+    const began = performance.now();
+    const replies = await Promise.all(
+      Array.from({ length: 60 }, (_, i) => apiOf(pair[i % 2]!.baseUrl, pair[0]!.sandboxKey)("GET", "/v1/orders")),
+    );
+    const seconds = (performance.now() - began) / 1000;
+    const passed = sum(replies.map(({ status }) => (status === 200 ? 1 : 0)));
+    expect(passed).toBeGreaterThanOrEqual(20);
+    expect(passed).toBeLessThanOrEqual(20 + Math.ceil(seconds * 0.5));
+    const refused = replies.find(({ status }) => status === 429)!;
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    await Promise.all(pair.map((node) => node.stop()));
+  });
+
+  it("may only serve, or only deliver", async () => {
+    const other = await server.createDatabase();
+    const api = await startNode(other, ["--role", "api"]);
+    const receiver = await startScriptedReceiver();
+    const call = apiOf(api.baseUrl, api.sandboxKey);
+    await call("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
+    await call("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+    const waiting = await call("GET", "/v1/deliveries?status=pending");
+    expect(waiting.body.data).toMatchObject([{ attempt_count: 0 }]);
+    const worker = await startNode(other, ["--role", "worker"]);
+    await receiver.until(1);
+    const probe = apiOf(worker.baseUrl, api.sandboxKey);
+    expect((await probe("GET", "/readyz")).status).toBe(200);
+    expect((await probe("GET", "/v1/orders")).status).toBe(404);
+    expect([await worker.stop(), await api.stop()]).toEqual([0, 0]);
+    await receiver.close();
+  });
+
+  it("on a database that was copied to a new server goes on behind the log's last number", async () => {
+    const other = await server.createDatabase();
+    const first = await startNode(other);
+    const call = apiOf(first.baseUrl, first.sandboxKey);
+    await call("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+    await first.stop();
+    await server.query("UPDATE events SET seq = seq + 1000000000000", [], other);
+    const second = await startNode(other);
+    const listener = await listenTo(second.baseUrl, first.sandboxKey, "?after=now");
+    const again = apiOf(second.baseUrl, first.sandboxKey);
+    await again("POST", "/v1/orders", { amount: 2, currency: "EUR" });
+    await listener.until(1);
+    await listener.close();
+    await second.stop();
+  });
+});
+
+describe("behind a proxy", () => {
+  it("the client's address and the public URL are what counts", async () => {
+    const other = await server.createDatabase();
+    const flags = ["--trust-proxy", "127.0.0.0/8", "--public-url", "https://api.example.com", "--host", "0.0.0.0"];
+    const node = await startNode(other, flags);
+    expect(node.baseUrl).toBe("https://api.example.com");
+    const local = (node.ready as { listen_url?: string }).listen_url!.replace("0.0.0.0", "127.0.0.1");
+    const call = apiOf(local, node.sandboxKey);
+    const made = await call("POST", "/v1/api_keys", {
+      name: "bound",
+      scopes: ["orders:read"],
+      ip_allowlist: ["203.0.113.0/24"],
+    });
+    const bound = apiOf(local, made.body.key as string);
+    const from = async (forwarded: string | undefined) =>
+      (await bound("GET", "/v1/orders", undefined, forwarded === undefined ? {} : { "X-Forwarded-For": forwarded }))
+        .status;
+    expect(await from("203.0.113.9")).toBe(200);
+    expect(await from("198.51.100.1, 203.0.113.9, 127.0.0.9")).toBe(200);
+    expect(await from("203.0.113.9, 198.51.100.1")).toBe(403);
+    expect(await from(undefined)).toBe(403);
+    const metadata = await call("GET", "/.well-known/oauth-authorization-server");
+    expect(metadata.body.issuer).toBe("https://api.example.com");
+    const page = await fetch(`${local}/sign-in`);
+    expect(page.headers.get("set-cookie")).toContain("Secure");
+    await node.stop();
+  });
+});

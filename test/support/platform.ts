@@ -94,6 +94,7 @@ async function launch(flags: readonly string[], env: Record<string, string> = {}
 }
 
 async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, "exit");
   child.kill("SIGKILL");
   await ended;

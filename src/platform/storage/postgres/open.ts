@@ -51,7 +51,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
       { readers, writers: connections - readers, patience: statementMilliseconds * 2 },
       options.log,
     );
-    const storage = new PostgresStorage(pool, open, options.log);
+    const waking = { ...config, application_name: `${String(config.application_name)} wakes` };
+    const openWaking = (onEnd: () => void) => PostgresConnection.open(waking, now, onEnd);
+    const storage = new PostgresStorage(pool, openWaking, options.log);
     await storage.start();
     return storage;
   } catch (error) {

@@ -1,0 +1,215 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { figure } from "../delivery/support/figures.ts";
+import { listenTo } from "../delivery/support/listen-socket.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { apiOf } from "../support/api.ts";
+import { type RunningPlatform, startNode } from "../support/platform.ts";
+import { type OwnPostgresServer, startPostgres } from "../support/postgres.ts";
+import { startBalancer } from "./balancer.ts";
+import { countDeliveries, queueDeliveries } from "./queue.ts";
+
+const DELIVERIES = 10_000;
+const ENDPOINTS = 10;
+const LEASE_SECONDS = 15;
+/** The lease, a look at the queue, and the attempt itself; this machine may be busy. */
+const RECLAIM_SECONDS = LEASE_SECONDS + 1;
+const SLACK_SECONDS = 4;
+const DOWN_SECONDS = Number(process.env["POSTGRES_DOWN_SECONDS"] ?? 3);
+
+let server: OwnPostgresServer;
+let database: string;
+let nodes: RunningPlatform[] = [];
+let key: string;
+let receiver: ScriptedReceiver;
+
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.remove());
+
+beforeEach(async () => {
+  database = await server.createDatabase();
+  receiver = await startScriptedReceiver();
+});
+afterEach(async () => {
+  await Promise.all(nodes.map((node) => node.kill()));
+  nodes = [];
+  await receiver.close();
+});
+
+async function startNodes(count: number, args: readonly string[] = []): Promise<void> {
+  nodes = [await startNode(database, args)];
+  key = nodes[0]!.sandboxKey;
+  nodes.push(...(await Promise.all(Array.from({ length: count - 1 }, () => startNode(database, args)))));
+}
+
+async function addEndpoints(): Promise<void> {
+  const api = apiOf(nodes[0]!.baseUrl, key);
+  for (let i = 0; i < ENDPOINTS; i++) {
+    await api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/${i}`, events: ["order.*"] });
+  }
+}
+
+const seconds = (since: number) => (performance.now() - since) / 1000;
+/** What a process says of faults that it did not expect. */
+const complaints = (node: RunningPlatform) => node.lines.filter((line) => /unhandled|"event":"error"/i.test(line));
+
+it("kill -9 of one of two processes amid 10,000 deliveries: what it held is reclaimed, nothing is lost", async () => {
+  await startNodes(2);
+  await addEndpoints();
+  await queueDeliveries(server, database, DELIVERIES);
+  await receiver.until(DELIVERIES / 4);
+  const killed = performance.now();
+  await nodes.pop()!.kill();
+  const events = () => new Set(receiver.received.map(({ event }) => event)).size;
+  await vi.waitFor(() => expect(events()).toBe(DELIVERIES), { timeout: 60_000, interval: 50 });
+  const firsts = new Map<string, number>();
+  for (const { event, at } of receiver.received) if (!firsts.has(event)) firsts.set(event, at);
+  const reclaimed = (Math.max(...firsts.values()) - killed) / 1000;
+  await vi.waitFor(
+    async () => expect(await countDeliveries(server, database)).toEqual({ succeeded: DELIVERIES }),
+    { timeout: 20_000, interval: 100 },
+  );
+  const duplicates = receiver.received.length - DELIVERIES;
+  figure(`kill -9 of one of two: reclaimed after ${reclaimed.toFixed(1)} s, 0 lost, ${duplicates} sent twice`);
+  expect(reclaimed).toBeLessThanOrEqual(RECLAIM_SECONDS + SLACK_SECONDS);
+}, 120_000);
+
+it("four processes deliver 10,000 without faults, none of them twice", async () => {
+  await startNodes(4);
+  await addEndpoints();
+  const began = performance.now();
+  await queueDeliveries(server, database, DELIVERIES);
+  await vi.waitFor(
+    async () => expect(await countDeliveries(server, database)).toEqual({ succeeded: DELIVERIES }),
+    { timeout: 90_000, interval: 100 },
+  );
+  figure(`4 processes, ${DELIVERIES} deliveries: 0 twice, ${Math.round(DELIVERIES / seconds(began))} a second`);
+  expect(receiver.received).toHaveLength(DELIVERIES);
+  expect(new Set(receiver.received.map(({ event }) => event)).size).toBe(DELIVERIES);
+  const took = nodes.map((node) => node.lines.filter((line) => line.includes('"event":"delivery"')).length);
+  expect(Math.min(...took)).toBeGreaterThan(0);
+}, 120_000);
+
+it("every connection cut 20 times under load: nothing acknowledged is lost, and the processes live on", async () => {
+  await startNodes(2);
+  const acknowledged = new Set<string>();
+  const unavailable: number[] = [];
+  let stopped = false;
+  let lastSuccess = 0;
+  const write = async (writer: number) => {
+    const api = apiOf(nodes[writer % nodes.length]!.baseUrl, key);
+    for (let i = 0; !stopped; i++) {
+      const name = `w${writer}-${i}`;
+      for (;;) {
+        const body = { email: `${name}@example.com` };
+        const reply = await api("POST", "/v1/customers", body, { "Idempotency-Key": name });
+        if (reply.status === 201) {
+          acknowledged.add(reply.body.id as string);
+          lastSuccess = performance.now();
+          break;
+        }
+        expect([409, 503]).toContain(reply.status);
+        expect(reply.headers.get("retry-after")).not.toBeNull();
+        unavailable.push(reply.status);
+      }
+    }
+  };
+  const writers = Array.from({ length: 8 }, (_, writer) => write(writer));
+  const recoveries: number[] = [];
+  for (let cut = 0; cut < 20; cut++) {
+    const before = acknowledged.size;
+    await vi.waitFor(() => expect(acknowledged.size).toBeGreaterThan(before + 20), { timeout: 20_000, interval: 5 });
+    await server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = $1", [
+      new URL(database).pathname.slice(1),
+    ]);
+    const at = performance.now();
+    await vi.waitFor(() => expect(lastSuccess).toBeGreaterThan(at), { timeout: 20_000, interval: 2 });
+    recoveries.push((lastSuccess - at) / 1000);
+  }
+  stopped = true;
+  await Promise.all(writers);
+  const rows = await server.query<{ id: string }>("SELECT id FROM customers", [], database);
+  const kept = new Set(rows.map(({ id }) => id));
+  const lost = [...acknowledged].filter((id) => !kept.has(id));
+  figure(
+    `20 cuts, ${acknowledged.size} customers: ${lost.length} lost, ${unavailable.length} answered 503 or 409 and repeated, ` +
+      `ready again after ${Math.max(...recoveries).toFixed(2)} s at most`,
+  );
+  expect(lost).toEqual([]);
+  expect(kept.size).toBe(acknowledged.size);
+  expect(Math.max(...recoveries)).toBeLessThanOrEqual(5 + SLACK_SECONDS);
+  expect(await Promise.all(nodes.map((node) => node.stop()))).toEqual([0, 0]);
+  expect(nodes.flatMap(complaints).filter((line) => !line.includes("cannot be reached"))).toEqual([]);
+}, 120_000);
+
+it("the connection for waking cut: the next event still comes at once", async () => {
+  await startNodes(2);
+  const listener = await listenTo(nodes[1]!.baseUrl, key, "?after=now");
+  const api = apiOf(nodes[0]!.baseUrl, key);
+  const cut = await server.query<{ cut: boolean }>(
+    "SELECT pg_terminate_backend(pid) AS cut FROM pg_stat_activity WHERE application_name = 'service wakes' AND datname = $1",
+    [new URL(database).pathname.slice(1)],
+  );
+  expect(cut).toHaveLength(2);
+  expect((await api("POST", "/v1/orders", { amount: 1, currency: "EUR" })).status).toBe(201);
+  const committed = performance.now();
+  await listener.until(1);
+  figure(`waking cut: the next event after ${Math.round(performance.now() - committed)} ms`);
+  expect(seconds(committed)).toBeLessThanOrEqual(1 + SLACK_SECONDS);
+  await listener.close();
+}, 60_000);
+
+it("the database away: 503 with Retry-After, the processes live, and go on by themselves", async () => {
+  await startNodes(2);
+  await addEndpoints();
+  const listener = await listenTo(nodes[1]!.baseUrl, key, "?after=now");
+  const api = apiOf(nodes[0]!.baseUrl, key);
+  const order = () => api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+  expect((await order()).status).toBe(201);
+  await server.halt();
+  const down = performance.now();
+  while (seconds(down) < DOWN_SECONDS) {
+    const refused = await order();
+    expect([refused.status, refused.body.code]).toEqual([503, "unavailable"]);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect((await api("GET", "/healthz")).status).toBe(200);
+    expect((await api("GET", "/readyz")).status).toBe(503);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  await server.resume();
+  const back = performance.now();
+  await vi.waitFor(async () => expect((await order()).status).toBe(201), { timeout: 20_000, interval: 50 });
+  figure(`${DOWN_SECONDS} s without a database: 503 throughout, works again ${seconds(back).toFixed(2)} s after its return`);
+  await listener.until(2);
+  await receiver.until(2);
+  expect(nodes.flatMap(complaints).filter((line) => !line.includes("cannot be reached"))).toEqual([]);
+  await listener.close();
+}, 120_000);
+
+it("three processes restarted in turn under load: no request fails", async () => {
+  const flags = ["--drain-delay", "0.3"];
+  await startNodes(3, flags);
+  const balancer = await startBalancer(() => nodes.map((node) => node.baseUrl));
+  const api = apiOf(balancer.url, key);
+  const statuses = new Map<number, number>();
+  let stopped = false;
+  const write = async (writer: number) => {
+    for (let i = 0; !stopped; i++) {
+      const { status } = await api("POST", "/v1/customers", { email: `${writer}-${i}@example.com` });
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+  };
+  const writers = Array.from({ length: 6 }, (_, writer) => write(writer));
+  for (const [place, node] of [...nodes].entries()) {
+    const before = statuses.get(201) ?? 0;
+    await vi.waitFor(() => expect(statuses.get(201) ?? 0).toBeGreaterThan(before + 50), { timeout: 20_000 });
+    expect(await node.stop()).toBe(0);
+    nodes[place] = await startNode(database, flags);
+  }
+  stopped = true;
+  await Promise.all(writers);
+  await balancer.close();
+  figure(`3 processes restarted in turn: ${[...statuses].map(([status, count]) => `${count} × ${status}`).join(", ")}`);
+  expect([...statuses.keys()]).toEqual([201]);
+}, 120_000);

@@ -66,10 +66,10 @@ it("kill -9 of one of two processes amid 10,000 deliveries: what it held is recl
   const firsts = new Map<string, number>();
   for (const { event, at } of receiver.received) if (!firsts.has(event)) firsts.set(event, at);
   const reclaimed = (Math.max(...firsts.values()) - killed) / 1000;
-  await vi.waitFor(
-    async () => expect(await countDeliveries(server, database)).toEqual({ succeeded: DELIVERIES }),
-    { timeout: 20_000, interval: 100 },
-  );
+  await vi.waitFor(async () => expect(await countDeliveries(server, database)).toEqual({ succeeded: DELIVERIES }), {
+    timeout: 20_000,
+    interval: 100,
+  });
   const duplicates = receiver.received.length - DELIVERIES;
   figure(`kill -9 of one of two: reclaimed after ${reclaimed.toFixed(1)} s, 0 lost, ${duplicates} sent twice`);
   expect(reclaimed).toBeLessThanOrEqual(RECLAIM_SECONDS + SLACK_SECONDS);
@@ -80,10 +80,10 @@ it("four processes deliver 10,000 without faults, none of them twice", async () 
   await addEndpoints();
   const began = performance.now();
   await queueDeliveries(server, database, DELIVERIES);
-  await vi.waitFor(
-    async () => expect(await countDeliveries(server, database)).toEqual({ succeeded: DELIVERIES }),
-    { timeout: 90_000, interval: 100 },
-  );
+  await vi.waitFor(async () => expect(await countDeliveries(server, database)).toEqual({ succeeded: DELIVERIES }), {
+    timeout: 90_000,
+    interval: 100,
+  });
   figure(`4 processes, ${DELIVERIES} deliveries: 0 twice, ${Math.round(DELIVERIES / seconds(began))} a second`);
   expect(receiver.received).toHaveLength(DELIVERIES);
   expect(new Set(receiver.received.map(({ event }) => event)).size).toBe(DELIVERIES);
@@ -120,9 +120,10 @@ it("every connection cut 20 times under load: nothing acknowledged is lost, and 
   for (let cut = 0; cut < 20; cut++) {
     const before = acknowledged.size;
     await vi.waitFor(() => expect(acknowledged.size).toBeGreaterThan(before + 20), { timeout: 20_000, interval: 5 });
-    await server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = $1", [
-      new URL(database).pathname.slice(1),
-    ]);
+    await server.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = $1",
+      [new URL(database).pathname.slice(1)],
+    );
     const at = performance.now();
     await vi.waitFor(() => expect(lastSuccess).toBeGreaterThan(at), { timeout: 20_000, interval: 2 });
     recoveries.push((lastSuccess - at) / 1000);
@@ -180,7 +181,9 @@ it("the database away: 503 with Retry-After, the processes live, and go on by th
   await server.resume();
   const back = performance.now();
   await vi.waitFor(async () => expect((await order()).status).toBe(201), { timeout: 20_000, interval: 50 });
-  figure(`${DOWN_SECONDS} s without a database: 503 throughout, works again ${seconds(back).toFixed(2)} s after its return`);
+  figure(
+    `${DOWN_SECONDS} s without a database: 503 throughout, works again ${seconds(back).toFixed(2)} s after its return`,
+  );
   await listener.until(2);
   await receiver.until(2);
   expect(nodes.flatMap(complaints).filter((line) => !line.includes("cannot be reached"))).toEqual([]);

@@ -214,13 +214,26 @@ export class DeliveryWorker {
       opener: this.opener,
       lease: { token, until: now + LEASE_MILLISECONDS },
     };
-    for (const lane of this.lanes.ready()) {
-      const wanted = this.lanes.wantedBy(lane, Math.max(0, free - jobs.length));
-      if (wanted === 0) continue;
-      const claim = await claimDue(tx, claimant, { environment: lane.environment, id: lane.endpointId }, now, wanted);
-      jobs.push(...claim.jobs);
-      abandoned.push(...claim.abandoned);
-      lanes.push({ lane, ready: claim.full, due: claim.lastDue, ended: 0 });
+    for (let rest = this.lanes.ready(); rest.length > 0;) {
+      let room = Math.max(0, free - jobs.length);
+      const group = rest.flatMap((lane) => {
+        const wanted = this.lanes.wantedBy(lane, room);
+        room = Math.max(0, room - wanted);
+        return wanted === 0 ? [] : [{ lane, wanted }];
+      });
+      if (group.length === 0) break;
+      // Asked for together; what some do not need is there for the rest.
+      const claims = await Promise.all(
+        group.map(({ lane, wanted }) =>
+          claimDue(tx, claimant, { environment: lane.environment, id: lane.endpointId }, now, wanted),
+        ),
+      );
+      for (const [index, claim] of claims.entries()) {
+        jobs.push(...claim.jobs);
+        abandoned.push(...claim.abandoned);
+        lanes.push({ lane: group[index]!.lane, ready: claim.full, due: claim.lastDue, ended: 0 });
+      }
+      rest = rest.filter((lane) => group.every((one) => one.lane !== lane));
     }
     await recordFinished(tx, abandoned);
     return { jobs, abandoned, lanes };

@@ -139,14 +139,19 @@ const BATCHES = [64, 16, 4, 1];
 
 /** Records how attempts ended. What another has taken over since is left alone. */
 export async function recordOutcomes(tx: Transaction, outcomes: readonly AttemptOutcome[]): Promise<void> {
+  const batches: Promise<unknown>[] = [];
   let start = 0;
   for (const size of BATCHES) {
-    for (; outcomes.length - start >= size; start += size) await recordBatch(tx, outcomes.slice(start, start + size));
+    for (; outcomes.length - start >= size; start += size) {
+      batches.push(recordBatch(tx, outcomes.slice(start, start + size)));
+    }
   }
+  // Sent together; they are carried out in their order.
+  await Promise.all(batches);
 }
 
-async function recordBatch(tx: Transaction, outcomes: readonly AttemptOutcome[]): Promise<void> {
-  await tx.run(
+function recordBatch(tx: Transaction, outcomes: readonly AttemptOutcome[]): Promise<unknown> {
+  const inserted = tx.run(
     `INSERT INTO attempts (delivery_id, number, at, status_code, error, duration_ms, response_excerpt)
      SELECT d.id, d.attempt_count + 1, CAST(o.column3 AS BIGINT), CAST(o.column4 AS INTEGER), o.column5,
             CAST(o.column6 AS INTEGER), o.column7
@@ -155,7 +160,7 @@ async function recordBatch(tx: Transaction, outcomes: readonly AttemptOutcome[])
      ${tx.dialect === "postgres" ? "FOR UPDATE OF d" : ""}`,
     outcomes.flatMap((o) => [o.id, o.token, o.at, o.status_code, o.error, o.duration_ms, o.response_excerpt]),
   );
-  await tx.run(
+  const updated = tx.run(
     `UPDATE deliveries
      SET status = o.column3, next_attempt = CAST(o.column4 AS BIGINT), attempt_count = attempt_count + 1,
          first_attempt = COALESCE(first_attempt, CAST(o.column5 AS BIGINT)), lease_until = NULL, lease_token = NULL
@@ -163,6 +168,7 @@ async function recordBatch(tx: Transaction, outcomes: readonly AttemptOutcome[])
      WHERE deliveries.id = o.column1 AND deliveries.lease_token = o.column2`,
     outcomes.flatMap((o) => [o.id, o.token, o.status, o.next_attempt, o.at]),
   );
+  return Promise.all([inserted, updated]);
 }
 
 function rowsOfPlaces(rows: number, columns: number): string {
@@ -173,12 +179,8 @@ function rowsOfPlaces(rows: number, columns: number): string {
 
 /** Gives back what was leased and not begun. */
 export async function giveBack(tx: Transaction, leased: readonly { id: string; token: string }[]): Promise<void> {
-  for (const { id, token } of leased) {
-    await tx.run("UPDATE deliveries SET lease_until = NULL, lease_token = NULL WHERE id = $1 AND lease_token = $2", [
-      id,
-      token,
-    ]);
-  }
+  const sql = "UPDATE deliveries SET lease_until = NULL, lease_token = NULL WHERE id = $1 AND lease_token = $2";
+  await Promise.all(leased.map(({ id, token }) => tx.run(sql, [id, token])));
 }
 
 /** Ends the leases under some tokens, whatever they hold. */

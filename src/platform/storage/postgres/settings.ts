@@ -18,6 +18,11 @@ const STATEMENT_MILLISECONDS = 5_000;
 const CONNECT_MILLISECONDS = 5_000;
 /** A transaction whose process has stood still for so long is ended: others may wait for its rows. */
 const IDLE_MILLISECONDS = 10_000;
+/**
+ * Every statement here finds its rows by an index. The planner must not think otherwise because a table was small when
+ * it last looked, and a plan that reads a handful of rows is not worth compiling.
+ */
+const PLANNING = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off";
 const TLS_PARAMETERS = ["sslmode", "sslrootcert", "sslcert", "sslkey"];
 const LOOPBACK = new Set(["", "localhost", "127.0.0.1", "[::1]"]);
 
@@ -29,10 +34,10 @@ export function readUrl(settings: ConnectionSettings): {
 } {
   const url = parse(settings.url);
   const ssl = tlsOf(url, settings.authorities);
-  for (const name of TLS_PARAMETERS) url.searchParams.delete(name);
   const statementMilliseconds = settings.statementMilliseconds ?? STATEMENT_MILLISECONDS;
   const config: ClientConfig = {
-    connectionString: url.href,
+    connectionString: withoutOwnParameters(url),
+    options: `${url.searchParams.get("options") ?? ""} ${PLANNING}`.trim(),
     ssl,
     application_name: url.searchParams.get("application_name") ?? "service",
     connectionTimeoutMillis: CONNECT_MILLISECONDS,
@@ -40,6 +45,13 @@ export function readUrl(settings: ConnectionSettings): {
     idle_in_transaction_session_timeout: IDLE_MILLISECONDS,
   };
   return { name: describeDatabase(settings.url), config, statementMilliseconds };
+}
+
+/** What is read here is not left to the client library. */
+function withoutOwnParameters(url: URL): string {
+  const rest = new URL(url);
+  for (const name of [...TLS_PARAMETERS, "options"]) rest.searchParams.delete(name);
+  return rest.href;
 }
 
 function parse(text: string): URL {

@@ -106,7 +106,7 @@ describe("two processes on one PostgreSQL", () => {
 
   it("go by one test clock, which one of them moves at a time", async () => {
     const [a, b] = await Promise.all(apis.map((api) => api("POST", "/v1/test_clock/advance", { seconds: 3600 })));
-    const statuses = [a!.status, b!.status].toSorted();
+    const statuses = [a!.status, b!.status].toSorted((x, y) => x - y);
     expect([
       [200, 200],
       [200, 409],

@@ -27,7 +27,7 @@ export class LogWatch {
     if (this.stopped || this.services.database.dialect === "sqlite") return;
     this.cancel ??= this.services.clock.after(LOOK_MILLISECONDS, () => {
       this.cancel = undefined;
-      this.look().finally(() => {
+      void this.look().finally(() => {
         if (this.isNeeded()) this.start();
       });
     });

@@ -3,6 +3,7 @@ import type { ErrorCode } from "../../contract/errors.ts";
 import { kindOfId } from "../../contract/ids.ts";
 import type { RequestMethod } from "../../contract/schemas/request-log.ts";
 import type { RequestRecorder } from "../request-recorder.ts";
+import { REQUEST_LOGS_PATH } from "./routes/request-logs.ts";
 import type { Caller } from "./caller.ts";
 import { parseIdempotencyKey } from "./idempotency.ts";
 
@@ -15,13 +16,16 @@ declare module "fastify" {
   }
 }
 
-/** Notes every request whose account and environment are known. */
+/**
+ * Notes every request whose account and environment are known, but for pages of this very log: whoever follows it would
+ * soon find little else there.
+ */
 export function recordRequests(app: FastifyInstance, requests: RequestRecorder): void {
   app.decorateRequest("identified", null);
   app.decorateRequest("errorCode", null);
   app.addHook("onResponse", (request, reply, done) => {
     const { identified } = request;
-    if (identified !== null) {
+    if (identified !== null && !isLook(identified.path, reply.statusCode)) {
       requests.record(identified.caller, {
         id: request.id,
         method: request.method as RequestMethod,
@@ -34,6 +38,10 @@ export function recordRequests(app: FastifyInstance, requests: RequestRecorder):
     }
     done();
   });
+}
+
+function isLook(path: string, status: number): boolean {
+  return path === REQUEST_LOGS_PATH && status === 200;
 }
 
 /** The operation's path with its id. What stands in the id's place and is none may be anything, a key for example. */

@@ -31,8 +31,6 @@ async function runTail({ method, path, status, key }: Filters, context: Context)
     longest: LONGEST_REQUEST_MILLISECONDS,
     ready: "Requests come here as they are answered; Ctrl-C ends",
     waiting: "Waiting for requests",
-    // Each look at the log is a request itself.
-    wanted: (log) => log.path !== LOGS.path || path === LOGS.path,
     print,
   });
 }

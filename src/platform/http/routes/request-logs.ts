@@ -4,13 +4,15 @@ import type { Services } from "../../services.ts";
 import { answerList, asJson } from "../list.ts";
 import { type Operation, readOperation } from "../operation.ts";
 
+export const REQUEST_LOGS_PATH = "/v1/request_logs";
+
 export function requestLogOperations({ vault, requests }: Pick<Services, "vault" | "requests">): Operation[] {
   return [
     readOperation({
       name: "listRequestLogs",
       summary: "List the API requests of the last 7 days, newest first",
       method: "GET",
-      path: "/v1/request_logs",
+      path: REQUEST_LOGS_PATH,
       scope: "request_logs:read",
       query: RequestLogListQuery,
       reply: { status: 200, schema: RequestLogList },

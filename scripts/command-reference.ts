@@ -9,7 +9,8 @@ import { TOPICS } from "../src/cli/commands/help/topics.ts";
 const program = addGlobalOptions(new Command("service"));
 const context = await Context.create(processSurroundings(new AbortController()), readGlobalOptions(program));
 const sections: string[] = [];
-for (const entry of COMMANDS) {
+const listed = COMMANDS.filter(({ hidden }) => !hidden);
+for (const entry of listed) {
   (await entry.load()).register(program, context);
   sections.push(
     describe(
@@ -23,7 +24,7 @@ process.stdout.write(
   `${[
     "# Commands",
     "Made from the program by `npm run docs`. Flags and JSON are a contract; the wording of human output is not.",
-    COMMANDS.map(({ name, summary }) => `- [\`${name}\`](#service-${name}): ${summary}`).join("\n"),
+    listed.map(({ name, summary }) => `- [\`${name}\`](#service-${name}): ${summary}`).join("\n"),
     "## Flags that every command takes",
     flagTable(program.options.filter(({ hidden }) => !hidden)),
     ...sections,

@@ -1,7 +1,6 @@
 import { ApiError, NetworkError, UnsafeRequestError } from "../client/errors.ts";
 import { type ExitCode, EXIT_CODES, InterruptedError, UserError } from "./errors.ts";
-
-const ISSUES = "https://github.com/service-cli/service-cli/issues";
+import { ISSUES } from "./links.ts";
 
 /** What there is to say about what failed, and the code that a command ends with. */
 export interface Failure {

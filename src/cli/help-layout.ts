@@ -1,4 +1,5 @@
 import type { Command, Help, Option } from "commander";
+import { ISSUES } from "./links.ts";
 import type { Styles } from "./terminal/styles.ts";
 import { wrapWords } from "./terminal/wrap.ts";
 
@@ -130,7 +131,8 @@ function footer(command: Command, isRoot: boolean): string {
   if (isRoot) {
     return [
       "`service help <command>` shows a command; `service help environment`, `exit-codes`, `formatting` and `webhooks`",
-      "explain what all of them share.",
+      "explain what all of them share. `service open docs` shows the API's documentation.",
+      `Report what is wrong: ${ISSUES}`,
       "",
     ].join("\n");
   }

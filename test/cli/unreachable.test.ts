@@ -1,12 +1,10 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { json, listen, problem, startServer } from "../client/support/scripted-server.ts";
-import { BIN, cliEnv, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { json, listen, startServer } from "../client/support/scripted-server.ts";
+import { makeConfigDir, runCli } from "../support/run-cli.ts";
 import { SELF_SIGNED } from "../support/self-signed.ts";
 
 const KEY = { SERVICE_API_KEY: "sk_sandbox_x" };
@@ -63,67 +61,5 @@ describe("a proxy of the environment", () => {
     expect(proxy.seen.map(({ url }) => url)).toEqual(["http://platform.test/v1/customers?limit=20"]);
     expect((await customers("http://127.0.0.1:9", env)).exitCode).toBe(7);
     expect(proxy.seen).toHaveLength(1);
-  });
-});
-
-describe("the status of an error decides the exit code", () => {
-  it.each([
-    [401, "invalid_credential", 4, "Sign in again with `service login`"],
-    [403, "insufficient_scope", 5, "Use a key with that scope"],
-    [404, "not_found", 3, "request req_1"],
-    [400, "unsupported_version", 1, "update the older one"],
-    [410, "event_expired", 1, "410 event_expired"],
-  ])("%i %s: %i", async (status, code, expected, words) => {
-    const { url } = await startServer(problem(status, code));
-    const { exitCode, stdout, stderr } = await customers(url);
-    expect({ exitCode, stdout }).toEqual({ exitCode: expected, stdout: "" });
-    expect(stderr).toContain(words);
-  });
-
-  it("429 after retries: 6, saying when to come back", async () => {
-    const { url, seen } = await startServer(problem(429, "rate_limited", { "retry-after": "3600" }));
-    const { exitCode, stderr } = await customers(url);
-    expect(exitCode).toBe(6);
-    expect(stderr).toContain("try again in 3600 s");
-    expect(seen).toHaveLength(1);
-  });
-
-  it("500 after retries: 1, leaving the request id", async () => {
-    const { url, seen } = await startServer(problem(500, "internal_error"));
-    const { exitCode, stderr } = await customers(url);
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain("500 internal_error, request req_1\nThe fault is the platform's");
-    expect(seen).toHaveLength(4);
-  });
-});
-
-describe("a signal", () => {
-  it.each([
-    ["SIGINT", 130, "Interrupted\n"],
-    ["SIGTERM", 143, "Error: Terminated\n"],
-  ] as const)("%s ends a request under way: %i", async (signal, expected, words) => {
-    const server = createServer();
-    const url = await listen(server);
-    const child = spawn(process.execPath, [BIN, "customers", "list", "--base-url", url], {
-      env: cliEnv(KEY),
-      stdio: ["ignore", "ignore", "pipe"],
-    });
-    let stderr = "";
-    child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
-    await once(server, "request");
-    child.kill(signal);
-    expect(await once(child, "close")).toEqual([expected, null]);
-    expect(stderr).toBe(words);
-  });
-});
-
-describe("a platform of another version", () => {
-  it("may leave out fields, and send more than is known", async () => {
-    const { url } = await startServer(
-      json(200, { id: "cus_1", object: "customer", email: "a@example.com", created: "soon", new: 1 }),
-    );
-    const { exitCode, stdout } = await runCli(["customers", "get", "cus_1", "--base-url", url, "--json"], { env: KEY });
-    expect(exitCode).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ new: 1 });
   });
 });

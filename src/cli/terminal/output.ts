@@ -56,6 +56,7 @@ export class Output {
     this.spinner = createSpinner({
       open: options.openStderr,
       enabled: options.animate && !options.quiet,
+      coloured: options.colors.stderr > 0,
       styles: noteStyles,
     });
   }

@@ -14,11 +14,13 @@ export interface SpinnerOptions {
   /** Opens Node's stream for stderr. */
   open: () => NodeJS.WriteStream;
   enabled: boolean;
+  /** False where the moving part has to be plain too. */
+  coloured: boolean;
   styles: Styles;
 }
 
 /** A spinner on stderr; ora is loaded only once there is something to wait for. */
-export function createSpinner({ open, enabled, styles }: SpinnerOptions): Spinner {
+export function createSpinner({ open, enabled, coloured, styles }: SpinnerOptions): Spinner {
   if (!enabled) return { during: (_text, work) => work, say: () => {} };
   let works = 0;
   let text = "";
@@ -28,7 +30,8 @@ export function createSpinner({ open, enabled, styles }: SpinnerOptions): Spinne
   async function show(): Promise<void> {
     const { default: ora } = await import("ora");
     if (works === 0 || shown !== undefined) return;
-    shown = ora({ text: styles.dim(text), stream: open(), discardStdin: false, isEnabled: true }).start();
+    const color = coloured ? "cyan" : false;
+    shown = ora({ text: styles.dim(text), color, stream: open(), discardStdin: false, isEnabled: true }).start();
   }
 
   function say(next: string): void {

@@ -27,7 +27,9 @@ export function colorLevel({ flag, env, stream }: ColorSources): ColorLevel {
   if (forced === "0" || forced === "false") return 0;
   if (isSet(forced)) return forced === "2" ? 2 : forced === "3" ? 3 : 1;
   if (env["TERM"] === "dumb" || !stream.isTTY) return 0;
-  const depth = stream.getColorDepth(env);
+  // Node takes an empty NO_COLOR for a wish.
+  const { NO_COLOR: _, ...rest } = env;
+  const depth = stream.getColorDepth(rest);
   return depth >= 24 ? 3 : depth >= 8 ? 2 : depth >= 4 ? 1 : 0;
 }
 

@@ -9,6 +9,7 @@ SERVICE_BASE_URL         Address of the platform's API (default: http://127.0.0.
 SERVICE_AUTH_URL         Address of its OAuth server (default: the base URL)
 SERVICE_PROFILE          Profile to use (default: the current one)
 SERVICE_CONFIG_DIR       Folder of settings and credentials (default: $XDG_CONFIG_HOME/service or ~/.config/service)
+SERVICE_DATABASE         Database of \`service serve\`: an SQLite file or a PostgreSQL URL (default: a file in the data folder)
 SERVICE_MASTER_KEY       What \`service serve\` seals stored secrets with (default: a file beside the database)
 SERVICE_WEBHOOK_SECRET   Signing secret for \`service webhooks sign\` and \`verify\`
 SERVICE_NO_INPUT         When set, never ask; same as --no-input

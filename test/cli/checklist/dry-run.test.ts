@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { json, startServer } from "../client/support/scripted-server.ts";
-import { runCli } from "../support/run-cli.ts";
-import { runInTerminal } from "../support/terminal.ts";
+import { json, startServer } from "../../client/support/scripted-server.ts";
+import { runCli } from "../../support/run-cli.ts";
+import { runInTerminal } from "../../support/terminal.ts";
 
 const KEY = `sk_live_${"k".repeat(49)}`;
 const SECRET = `whsec_${"s".repeat(43)}`;
@@ -16,7 +16,7 @@ beforeEach(async () => {
 const run = (...args: string[]) => runCli([...args, "--live"], { env });
 
 describe("--dry-run", () => {
-  it("prints the request of each command that changes something, and sends nothing", async () => {
+  it("25: --dry-run prints the request of each command that changes something, and sends nothing", async () => {
     const cases: readonly [args: string[], method: string, path: string, body: object | null][] = [
       [
         ["customers", "create", "--email", "a@example.com", "--metadata", "plan=pro"],
@@ -57,14 +57,14 @@ describe("--dry-run", () => {
     expect(platform.seen).toEqual([]);
   });
 
-  it("shows the first call of several", async () => {
+  it("25: --dry-run shows the first call of several", async () => {
     const sandbox = { ...env, SERVICE_API_KEY: "sk_sandbox_x" };
     const { stdout } = await runCli(["trigger", "order.completed", "-n", "--count", "20"], { env: sandbox });
     expect(stdout).toBe(`POST\t${platform.url}/v1/orders\t{"amount":1999,"currency":"EUR"}\n`);
     expect(platform.seen).toEqual([]);
   });
 
-  it("shows no secret", async () => {
+  it("25: --dry-run shows no secret", async () => {
     const { stdout, stderr } = await run(
       "api",
       "POST",
@@ -79,14 +79,14 @@ describe("--dry-run", () => {
     expect(stdout + stderr).not.toContain(KEY);
   });
 
-  it("is a request as people read it on a terminal", async () => {
+  it("25: --dry-run is a request as people read it on a terminal", async () => {
     const session = runInTerminal(["customers", "delete", "cus_1", "--live", "-n"], { env });
     expect(await session.ended).toBe(0);
     expect(session.text()).toBe(`DELETE ${platform.url}/v1/customers/cus_1\nNothing was sent.\n`);
   });
 
   it.each([[["customers", "list"]], [["config", "set", "update_notices", "false"]], [["logout"]], [["listen"]]])(
-    "is refused by %j, which it would not hold back",
+    "25: --dry-run is refused by %j, which it would not hold back",
     async (args) => {
       const { exitCode, stdout, stderr } = await run(...args, "-n");
       expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
@@ -94,7 +94,7 @@ describe("--dry-run", () => {
     },
   );
 
-  it("stands in the help of what takes it", async () => {
+  it("25: --dry-run stands in the help of what takes it", async () => {
     expect((await run("customers", "create", "--help")).stdout).toContain("-n, --dry-run");
     expect((await run("customers", "list", "--help")).stdout).not.toContain("--dry-run");
   });

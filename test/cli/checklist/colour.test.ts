@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type RunningPlatform, startPlatform } from "../../support/platform.ts";
+import { type CliResult, runCli } from "../../support/run-cli.ts";
+import { runInTerminal, type TerminalSession } from "../../support/terminal.ts";
+
+const ESCAPE = "\u001b[";
+let platform: RunningPlatform;
+let ada: string;
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  ada = (await service(["customers", "create", "--email", "ada@example.com", "-q"])).stdout.trim();
+});
+afterAll(() => platform.stop());
+
+const service = (args: readonly string[], env: Record<string, string> = {}): Promise<CliResult> =>
+  runCli(args, { env: { ...platform.env, ...env } });
+const inTerminal = (args: readonly string[], env: Record<string, string> = {}): TerminalSession =>
+  runInTerminal(args, { env: { ...platform.env, ...env } });
+
+async function colouredOnTerminal(env: Record<string, string>, ...flags: string[]): Promise<boolean> {
+  const session = inTerminal(["customers", "list", ...flags], env);
+  expect(await session.ended).toBe(0);
+  return session.output().includes(ESCAPE);
+}
+const colouredErrors = async (env: Record<string, string>, ...flags: string[]): Promise<boolean> =>
+  (await service(["customers", "lst", ...flags], env)).stderr.includes(ESCAPE);
+
+describe("colour", () => {
+  it("17: is on for a terminal, in JSON too, and off in a pipe", async () => {
+    expect(await colouredOnTerminal({})).toBe(true);
+    expect(await colouredOnTerminal({}, "--json")).toBe(true);
+    expect(await colouredErrors({})).toBe(false);
+  });
+
+  it("17: is off by NO_COLOR, TERM=dumb and --no-color, each alone", async () => {
+    expect(await colouredOnTerminal({ NO_COLOR: "1" })).toBe(false);
+    expect(await colouredOnTerminal({ TERM: "dumb" })).toBe(false);
+    expect(await colouredOnTerminal({}, "--no-color")).toBe(false);
+    expect(await colouredOnTerminal({ NO_COLOR: "" })).toBe(true);
+  });
+
+  it("17: judges each stream alone: data in a pipe stays plain where stderr is coloured", async () => {
+    for (const args of [
+      ["customers", "list"],
+      ["customers", "list", "--json"],
+    ]) {
+      expect((await service(args, { FORCE_COLOR: "1" })).stdout).not.toContain(ESCAPE);
+    }
+    expect(await colouredErrors({ FORCE_COLOR: "1" })).toBe(true);
+  });
+
+  it("18: FORCE_COLOR turns it on, NO_COLOR wins, and help says so", async () => {
+    expect(await colouredErrors({ FORCE_COLOR: "1" })).toBe(true);
+    expect(await colouredErrors({ FORCE_COLOR: "0" })).toBe(false);
+    expect(await colouredErrors({ FORCE_COLOR: "1", NO_COLOR: "1" })).toBe(false);
+    expect(await colouredErrors({ FORCE_COLOR: "1" }, "--no-color")).toBe(false);
+    expect((await service(["help", "environment"])).stdout).toMatch(/^NO_COLOR .* wins over FORCE_COLOR$/m);
+  });
+
+  it("19: NO_COLOR holds on a terminal for everything: tables, details, notes, errors, help", async () => {
+    for (const args of [
+      ["customers", "list"],
+      ["customers", "get", ada],
+      ["orders", "create", "--amount", "1", "--currency", "EUR"],
+      ["customers", "lst"],
+      ["--help"],
+    ]) {
+      const session = inTerminal(args, { NO_COLOR: "1" });
+      await session.ended;
+      // The spinner of a request may move the cursor.
+      expect({ args, coloured: /\u001b\[[0-9;]*m/.test(session.output()) }).toEqual({ args, coloured: false });
+    }
+  });
+
+  it("20: carries no meaning of its own: the same words stand there without it", async () => {
+    const [coloured, plain] = [
+      inTerminal(["customers", "get", ada]),
+      inTerminal(["customers", "get", ada, "--no-color"]),
+    ];
+    expect([await coloured.ended, await plain.ended]).toEqual([0, 0]);
+    const words = (text: string): string => text.replace(/\d+ seconds? ago|just now/, "");
+    expect(words(coloured.text())).toBe(words(plain.text()));
+    const doctor = inTerminal(["doctor", "--no-color"], { SERVICE_API_KEY: "" });
+    await doctor.ended;
+    expect(doctor.text()).toContain("✓ ok");
+    expect(doctor.text()).toContain("! warning");
+  });
+
+  it("20: leaves JSON what it is", async () => {
+    const session = inTerminal(["customers", "get", ada, "--json"]);
+    await session.ended;
+    expect(JSON.parse(session.text())).toEqual(JSON.parse((await service(["customers", "get", ada, "--json"])).stdout));
+  });
+});

@@ -1,0 +1,209 @@
+import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { runCli } from "../../support/run-cli.ts";
+import { runInTerminal } from "../../support/terminal.ts";
+
+const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as {
+  version: string;
+};
+
+describe("help", () => {
+  it.each([[[]], [["help"]], [["-h"]], [["--help"]]])("1: service %j shows the program on stdout", async (args) => {
+    const { exitCode, stdout, stderr } = await runCli(args);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toMatch(/^Customers, orders, payments/);
+    expect(stdout.indexOf("Examples")).toBeLessThan(stdout.indexOf("Usage"));
+    for (const command of [
+      "serve",
+      "demo",
+      "customers",
+      "orders",
+      "payments",
+      "events",
+      "listen",
+      "trigger",
+      "whoami",
+    ]) {
+      expect(stdout).toMatch(new RegExp(`^  ${command} +[A-Z]`, "m"));
+    }
+    expect(stdout).toContain("--json");
+  });
+
+  it.each([[["customers"]], [["customers", "--help"]], [["help", "customers"]]])(
+    "1: service %j shows the group",
+    async (args) => {
+      const { exitCode, stdout, stderr } = await runCli(args);
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+      expect(stdout).toMatch(/^  create +Create a customer$/m);
+      expect(stdout).toMatch(/^  list +List customers, newest first$/m);
+    },
+  );
+
+  it.each([[["customers", "create", "-h"]], [["help", "customers", "create"]]])(
+    "1: service %j shows the command",
+    async (args) => {
+      const { exitCode, stdout } = await runCli(args);
+      expect(exitCode).toBe(0);
+      expect(stdout).toContain("service customers create [options]");
+      expect(stdout).toContain("--email <address>");
+      expect(stdout).toContain("$ service customers create --email ada@example.com");
+    },
+  );
+
+  it.each(["environment", "exit-codes", "formatting", "webhooks"])("6: the topic %s explains", async (topic) => {
+    const { exitCode, stdout } = await runCli(["help", topic]);
+    expect(exitCode).toBe(0);
+    expect(stdout.length).toBeGreaterThan(300);
+  });
+
+  it("6: exit-codes lists every exit code that the program uses", async () => {
+    const { stdout } = await runCli(["help", "exit-codes"]);
+    for (const code of [0, 1, 2, 3, 4, 5, 6, 7, 130]) expect(stdout).toMatch(new RegExp(`^${code} +[A-Z]`, "m"));
+  });
+
+  it("5: help suggests a topic or command for one that does not exist", async () => {
+    expect(await runCli(["help", "enviroment"])).toEqual({
+      exitCode: 2,
+      stdout: "",
+      stderr: 'Error: There is no command or topic "enviroment"\nDid you mean environment?\n',
+    });
+    expect(await runCli(["help", "customers", "craete"])).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("Did you mean create?"),
+    });
+  });
+
+  it("4: lines stay within 100 columns where no terminal says otherwise", async () => {
+    const { stdout } = await runCli(["trigger", "--help"]);
+    for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
+  });
+});
+
+/** Every command with its parts, as the reference of commands lists them. */
+function allCommands(): string[][] {
+  const reference = readFileSync(new URL("../../../docs/commands.md", import.meta.url), "utf8");
+  return [...reference.matchAll(/^#+ `?service ([a-z -]+?)`?$/gm)].map(([, words]) => words!.split(" "));
+}
+
+describe("every command", () => {
+  it("2: takes -h for help and for nothing else, and 8: is described in sentence case without a full stop", async () => {
+    const commands = allCommands();
+    expect(commands.length).toBeGreaterThan(60);
+    for (let i = 0; i < commands.length; i += 8) {
+      const helps = await Promise.all(commands.slice(i, i + 8).map((words) => runCli([...words, "-h"])));
+      for (const [j, { exitCode, stdout, stderr }] of helps.entries()) {
+        const words = commands[i + j]!;
+        expect({ words, exitCode, stderr }).toEqual({ words, exitCode: 0, stderr: "" });
+        expect(stdout).toContain(`service ${words.join(" ")}`);
+        const [, listed = ""] = /^Commands\n((?: {2}.*\n)+)/m.exec(stdout) ?? [];
+        for (const line of listed.split("\n").filter((text) => /^ {2}\S/.test(text))) {
+          expect(line).toMatch(/^ {2}[a-z-]+ {2,}[A-Z].*[^.]$/);
+        }
+      }
+    }
+  });
+
+  it("4: shows examples before usage, and the program its commands by group, those to start with first", async () => {
+    const { stdout } = await runCli(["--help"]);
+    const places = ["Examples", "Usage", "Start here", "Resources", "Events and webhooks", "Session", "More"].map(
+      (title) => stdout.indexOf(`\n${title}\n`),
+    );
+    expect(places).not.toContain(-1);
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+  });
+
+  it("7: help leads to the documentation and to where problems are reported", async () => {
+    const { stdout } = await runCli(["--help"]);
+    expect(stdout).toContain("service open docs");
+    expect(stdout).toMatch(/https:\/\/\S+\/issues$/m);
+  });
+
+  it("1, 4: help is the same on a terminal but for colour, and fits it", async () => {
+    const session = runInTerminal(["customers", "--help"], { columns: 60 });
+    expect(await session.ended).toBe(0);
+    expect(session.output()).toContain("\u001b[1mExamples");
+    for (const line of session.text().split("\n")) {
+      if (!line.includes("$ ")) expect(line.length).toBeLessThanOrEqual(60);
+    }
+  });
+});
+
+describe("5: an unknown command or flag suggests", () => {
+  it.each([
+    [["custmers"], "Did you mean customers?"],
+    [["customers", "lst"], "Did you mean list?"],
+    [["customers", "list", "--emial", "x"], "Did you mean --email?"],
+  ])("5: service %j, in a pipe and on a terminal", async (args, words) => {
+    const { exitCode, stdout, stderr } = await runCli(args);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toContain(words);
+    const session = runInTerminal(args);
+    expect(await session.ended).toBe(2);
+    expect(session.text()).toContain(words);
+  });
+});
+
+describe("the version", () => {
+  it.each([[["--version"]], [["-V"]], [["--json", "--version"]]])("3: service %j prints the version", async (args) => {
+    expect(await runCli(args)).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: "" });
+  });
+
+  it("3: service version names the API and Node too", async () => {
+    const { stdout } = await runCli(["version"]);
+    expect(stdout).toBe(
+      `service ${version} (API 2026-11-01, Node ${process.versions.node}, ${process.platform}-${process.arch})\n`,
+    );
+    expect(JSON.parse((await runCli(["version", "--json"])).stdout)).toEqual({
+      version,
+      api_version: "2026-11-01",
+      node: process.versions.node,
+      platform: `${process.platform}-${process.arch}`,
+    });
+  });
+});
+
+describe("what is loaded", () => {
+  // Words that the server's own packages and no part of the command carry.
+  const SERVER = ["FST_ERR_", "PRAGMA journal_mode", "~kind"];
+
+  async function loadedFiles(args: readonly string[]): Promise<string[]> {
+    const folder = mkdtempSync(join(tmpdir(), "service-coverage-"));
+    await runCli(args, { env: { NODE_V8_COVERAGE: folder } });
+    const urls = readdirSync(folder)
+      .map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")) as { result: { url: string }[] })
+      .flatMap(({ result }) => result.map(({ url }) => url))
+      .filter((url) => url.startsWith("file:") && url.includes("/dist/"));
+    expect(urls).not.toEqual([]);
+    return urls;
+  }
+
+  async function loadedCode(args: readonly string[]): Promise<string> {
+    const urls = await loadedFiles(args);
+    return urls.map((url) => readFileSync(fileURLToPath(url), "utf8")).join("\n");
+  }
+
+  it.each([[["--help"]], [["customers", "list", "--help"]], [["whoami"]], [["serve", "--help"]]])(
+    "40: nothing of the server by service %j",
+    async (args) => {
+      const code = await loadedCode(args);
+      for (const word of SERVER) expect(code).not.toContain(word);
+    },
+  );
+
+  it.each([[["--version"]], [["--help"]], [["customers", "list", "--help"]]])(
+    "40: nothing that loads on demand by service %j in a pipe, and one command at most",
+    async (args) => {
+      const urls = await loadedFiles(args);
+      expect(urls.filter((url) => url.includes("/dist/lazy/"))).toEqual([]);
+      expect(urls.filter((url) => /\/command-[a-z-]+\.cjs$/.test(url)).length).toBeLessThanOrEqual(1);
+    },
+  );
+
+  it("40: the server by service serve, so that the test above can fail", async () => {
+    const code = await loadedCode(["serve", "--port", "0", "--database", "/dev/null/none"]);
+    for (const word of SERVER) expect(code).toContain(word);
+  });
+});

@@ -1,0 +1,152 @@
+import { createServer } from "node:http";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { json, listen, problem, startServer } from "../../client/support/scripted-server.ts";
+import { type RunningPlatform, startPlatform } from "../../support/platform.ts";
+import { type CliResult, runCli } from "../../support/run-cli.ts";
+import { CTRL_C, runInTerminal } from "../../support/terminal.ts";
+
+let platform: RunningPlatform;
+beforeAll(async () => {
+  platform = await startPlatform();
+});
+afterAll(() => platform.stop());
+
+const service = (args: readonly string[], env: Record<string, string> = {}): Promise<CliResult> =>
+  runCli(args, { env: { ...platform.env, ...env } });
+const inTerminal = (args: readonly string[], env: Record<string, string> = {}) =>
+  runInTerminal(args, { env: { ...platform.env, ...env } });
+
+describe("waiting", () => {
+  it("28: shows a spinner on a terminal, and nothing in a pipe", async () => {
+    const silent = await listen(createServer(() => {}));
+    const session = inTerminal(["customers", "list", "--base-url", silent]);
+    await session.waitFor(`Waiting for ${new URL(silent).host}`);
+    session.type(CTRL_C);
+    expect(await session.ended).toBe(130);
+    const slow = await startServer((_request, response) => {
+      setTimeout(() => response.writeHead(404).end(), 300);
+    });
+    const { stderr } = await service(["customers", "list", "--base-url", slow.url, "--json"]);
+    expect(stderr.trim().split("\n")).toHaveLength(1);
+  });
+
+  it("28: says why it tries again", async () => {
+    const { url } = await startServer((_request, response) =>
+      response
+        .writeHead(503, { "content-type": "application/problem+json", "retry-after": "50" })
+        .end('{"detail":"Closed for the night.","code":"unavailable","request_id":"req_1"}'),
+    );
+    const session = inTerminal(["customers", "list", "--base-url", url]);
+    await session.waitFor(/Closed for the night\.; trying again in 5\d\.\d s/);
+    session.type(CTRL_C);
+    expect(await session.ended).toBe(130);
+  });
+
+  it("29: repeats a create only with the key that makes it safe", async () => {
+    const created = { id: "cus_1", object: "customer", email: "a@example.com" };
+    const { url, seen } = await startServer(problem(503, "unavailable"), json(201, created));
+    const { exitCode } = await service(["customers", "create", "--email", "a@example.com", "--base-url", url]);
+    expect(exitCode).toBe(0);
+    const keys = seen.map(({ headers }) => headers["idempotency-key"]);
+    expect(keys).toHaveLength(2);
+    expect(keys[0]).toMatch(/^[\w-]{20,}$/);
+    expect(keys[1]).toBe(keys[0]);
+  });
+
+  it("30: counts what can be counted, and gives no percentages", async () => {
+    const session = inTerminal(["trigger", "customer.created", "--count", "10"]);
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toContain("10/10 customer.created");
+    expect(session.text()).not.toContain("%");
+    expect(session.text()).toMatch(/✓ Triggered 10 × customer\.created in \d/);
+    const piped = await service(["trigger", "customer.created", "--count", "10"]);
+    expect(piped).toMatchObject({ exitCode: 0, stderr: "" });
+  });
+});
+
+describe("success", () => {
+  it("31: names the thing on a terminal, and suggests what is next", async () => {
+    const session = inTerminal(["customers", "create", "--email", "ada@example.com"]);
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toMatch(/^✓ Created customer cus_\w{22}$/m);
+    const endpoint = inTerminal(["endpoints", "create", "--url", "http://127.0.0.1:9/", "--events", "*"]);
+    expect(await endpoint.ended).toBe(0);
+    expect(endpoint.text()).toMatch(/Try the endpoint:\n {2}service endpoints ping we_\w{22}\n$/);
+  });
+});
+
+describe("failure", () => {
+  it("32: says what, why and what to do, that last; with the request id", async () => {
+    await service(["customers", "create", "--email", "taken@example.com"]);
+    const args = ["customers", "create", "--email", "taken@example.com"];
+    const { exitCode, stdout, stderr } = await service(args);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(
+      /^Error: .*taken@example\.com.*\n(?: {2}email: .*\n)? {2}409 email_taken, request req_\w{22}\nSee who has it: service customers get cus_\w{22}\n$/,
+    );
+    const session = inTerminal(args);
+    expect(await session.ended).toBe(1);
+    expect(session.text().trimEnd()).toMatch(/See who has it: service customers get cus_\w{22}$/);
+  });
+
+  it("32: leaves the request id where the fault is the platform's", async () => {
+    const { url } = await startServer(problem(500, "internal_error"));
+    const { stderr } = await service(["customers", "list", "--base-url", url]);
+    expect(stderr).toContain("500 internal_error, request req_1\nThe fault is the platform's");
+  });
+
+  it("33: shows stacks and requests with --debug or SERVICE_DEBUG only, never a key", async () => {
+    const args = ["customers", "list", "--jq", "."];
+    expect((await service(args)).stderr).not.toContain("    at ");
+    expect((await service([...args, "--debug"])).stderr).toContain("    at ");
+    expect((await service(args, { SERVICE_DEBUG: "1" })).stderr).toContain("    at ");
+    const { stdout, stderr } = await service(["customers", "list", "-q", "--debug"]);
+    expect(stderr).toMatch(
+      new RegExp(`^GET ${platform.baseUrl}/v1/customers\\?limit=20 → 200 req_\\w+ \\(\\d+ ms\\)\n$`),
+    );
+    expect(stdout + stderr).not.toContain(platform.sandboxKey);
+  });
+
+  it("33: leads to where defects are reported, without a stack", async () => {
+    const broken = "process.getBuiltinModule = () => { throw new Error('out of order'); };";
+    const { exitCode, stdout, stderr } = await service(["customers", "create", "--email", "b@example.com"], {
+      NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(broken)}`,
+    });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(/^Error: Something went wrong inside the program: out of order\n.*https:\/\/\S+\/issues\n$/);
+  });
+});
+
+describe("the exit code", () => {
+  it.each([
+    [401, "invalid_credential", 4, "Sign in again with `service login`"],
+    [403, "insufficient_scope", 5, "Use a key with that scope"],
+    [404, "not_found", 3, "request req_1"],
+    [400, "unsupported_version", 1, "update the older one"],
+    [410, "event_expired", 1, "410 event_expired"],
+    [500, "internal_error", 1, "The fault is the platform's"],
+  ])("34: of %i %s is %i", async (status, code, expected, words) => {
+    const { url } = await startServer(problem(status, code));
+    const { exitCode, stdout, stderr } = await service(["customers", "list", "--base-url", url]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: expected, stdout: "" });
+    expect(stderr).toContain(words);
+  });
+
+  it("34: of 429 is 6 after retries, saying when to come back", async () => {
+    const { url, seen } = await startServer(problem(429, "rate_limited", { "retry-after": "3600" }));
+    const { exitCode, stderr } = await service(["customers", "list", "--base-url", url]);
+    expect(exitCode).toBe(6);
+    expect(stderr).toContain("try again in 3600 s");
+    expect(seen).toHaveLength(1);
+  });
+
+  it("34: is 0, 2, 4 and 7 for success, wrong usage, nobody signed in, and no platform", async () => {
+    const args = ["customers", "list"];
+    expect((await service(args)).exitCode).toBe(0);
+    expect((await service([...args, "--nonsense"])).exitCode).toBe(2);
+    expect((await service(args, { SERVICE_API_KEY: "" })).exitCode).toBe(4);
+    expect((await service([...args, "--base-url", "http://127.0.0.1:9"])).exitCode).toBe(7);
+    const session = inTerminal([...args, "--nonsense"]);
+    expect(await session.ended).toBe(2);
+  });
+});

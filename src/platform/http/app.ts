@@ -49,7 +49,13 @@ export function createApp(
     // Requests that came over open connections are answered even while the platform stops.
     return503OnClosing: false,
     forceCloseConnections: "idle",
-    http: { maxHeaderSize: LIMITS.headerBytes, requireHostHeader: false, connectionsCheckingInterval: 1000 },
+    http: {
+      maxHeaderSize: LIMITS.headerBytes,
+      requireHostHeader: false,
+      connectionsCheckingInterval: 1000,
+      // Node takes the longer of the two limits for the whole request; this one is 60 s unless it is given.
+      headersTimeout: REQUEST_SECONDS * 1000,
+    },
     // Queries are read by each operation, which knows what it takes.
     routerOptions: { maxParamLength: LIMITS.urlLength, querystringParser: () => ({}) },
     frameworkErrors: (error, request, reply) => {

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { formatCredential } from "../../src/contract/credentials.ts";
+import type { EmbeddedPlatform } from "../oauth/support/embedded-platform.ts";
+import { type PreparedAccount, startWithTwoAccounts } from "../oauth/support/two-accounts.ts";
+import { apiOf } from "../support/api.ts";
+import { type RawReply, sendRaw } from "../support/raw-http.ts";
+
+let platform: EmbeddedPlatform;
+let accounts: [PreparedAccount, PreparedAccount];
+let key: string;
+beforeAll(async () => {
+  ({ platform, accounts } = await startWithTwoAccounts());
+  key = accounts[0].sandboxKey;
+});
+afterAll(() => platform.close());
+
+const get = (...headers: string[]): Promise<RawReply> => {
+  const lines = ["GET /v1/me HTTP/1.1", "Host: x", ...headers, "", ""];
+  return sendRaw(platform.baseUrl, Buffer.from(lines.join("\r\n"), "latin1"));
+};
+const codeOf = ({ status, body }: RawReply) => [status, (JSON.parse(body) as { code?: string }).code];
+
+describe("a credential stands in the Authorization header, behind Bearer, and nowhere else", () => {
+  it.each([
+    ["in another header", () => `X-Api-Key: ${key}`],
+    ["in a cookie", () => `Cookie: token=${key}; Authorization=Bearer ${key}`],
+    ["for a proxy", () => `Proxy-Authorization: Bearer ${key}`],
+    ["in an empty header", () => "Authorization:"],
+  ])("%s it is none", async (_where, header) => {
+    const reply = await get(header());
+    expect(codeOf(reply)).toEqual([401, "missing_credential"]);
+    expect(reply.headers["www-authenticate"]).toBe('Bearer realm="service"');
+  });
+
+  it.each([
+    ["as a user name of Basic", () => `Basic ${Buffer.from(`${key}:`).toString("base64")}`],
+    ["without a scheme", () => key],
+    ["behind a tab", () => `Bearer\t${key}`],
+    ["in quotes", () => `Bearer "${key}"`],
+    ["with a comma", () => `Bearer ${key},`],
+    ["in letters of another alphabet", () => "Bearer \xe4\xf6"],
+    ["8,000 characters long", () => `Bearer ${"a".repeat(8000)}`],
+    ["as a parameter", () => `Bearer token=${key}`],
+    ["under the prefix of the other environment", () => `Bearer ${key.replace("sandbox", "live")}`],
+    ["as a refresh token", () => `Bearer ${formatCredential("rt_", Buffer.alloc(32, 1))}`],
+    ["as a client secret", () => `Bearer ${formatCredential("cs_", Buffer.alloc(32, 1))}`],
+  ])("%s it is not valid", async (_where, value) => {
+    const reply = await get(`Authorization: ${value()}`);
+    expect(codeOf(reply)).toEqual([401, "invalid_credential"]);
+    expect(reply.headers["www-authenticate"]).toContain('error="invalid_token"');
+    expect(reply.body).not.toContain(key);
+  });
+
+  it("is the same whatever stands beside it", async () => {
+    expect((await get(`Authorization: Bearer ${key}`, "X-Forwarded-For: 127.0.0.1", "Cookie: a=b")).status).toBe(200);
+  });
+});
+
+it("a version that is named twice is none", async () => {
+  const twice = ["Service-Version: 2026-11-01", "Service-Version: 2026-11-01"];
+  expect(codeOf(await get(`Authorization: Bearer ${key}`, ...twice))).toEqual([400, "unsupported_version"]);
+});
+
+describe("an Idempotency-Key", () => {
+  it("of one account means nothing in another, nor in the other environment", async () => {
+    const headers = { "Idempotency-Key": "shared" };
+    const [first, other] = accounts;
+    const ids = new Set<string>();
+    for (const credential of [first.sandboxKey, first.liveKey, other.sandboxKey, other.liveKey]) {
+      const body = { email: `${ids.size}@example.com` };
+      const reply = await apiOf(platform.baseUrl, credential)("POST", "/v1/customers", body, headers);
+      expect([reply.status, reply.headers.get("idempotent-replayed")]).toEqual([201, null]);
+      ids.add(reply.body.id);
+    }
+    expect(ids.size).toBe(4);
+  });
+
+  it("of one path means nothing on another", async () => {
+    const api = apiOf(platform.baseUrl, key);
+    const headers = { "Idempotency-Key": "one-path" };
+    expect((await api("POST", "/v1/orders", { amount: 1, currency: "EUR" }, headers)).status).toBe(201);
+    expect((await api("POST", "/v1/payments", { amount: 1, currency: "EUR" }, headers)).status).toBe(201);
+  });
+
+  it.each(["\xf0\x9f\x98\x80", "a\tb", '"a" "b"'])("that is not visible ASCII is refused: %j", async (value) => {
+    const body = '{"email":"idempotent@example.com"}';
+    const head = [
+      "POST /v1/customers HTTP/1.1",
+      "Host: x",
+      `Authorization: Bearer ${key}`,
+      `Idempotency-Key: ${value}`,
+      "Content-Type: application/json",
+      `Content-Length: ${body.length}`,
+    ];
+    const reply = await sendRaw(platform.baseUrl, Buffer.from(`${head.join("\r\n")}\r\n\r\n${body}`, "latin1"));
+    expect(codeOf(reply)).toEqual([400, "invalid_idempotency_key"]);
+  });
+});

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Api, apiOf } from "../support/api.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+
+let platform: RunningPlatform;
+let api: Api;
+beforeAll(async () => {
+  platform = await startPlatform();
+  api = apiOf(platform.baseUrl, platform.sandboxKey);
+});
+afterAll(() => platform.stop());
+
+describe("an email", () => {
+  it.each([
+    "ada@bücher.example",
+    '"ada lovelace"@example.com',
+    "ada@[127.0.0.1]",
+    "ada@example.com\n",
+    " ada@example.com",
+    "ada@example.com,bob@example.com",
+    "Ada <ada@example.com>",
+    "аda@example.com",
+    ".ada@example.com",
+    "ada.@example.com",
+    "a..b@example.com",
+    "ada@-example.com",
+    "ada@example-.com",
+    "ada@example..com",
+    "ada@example.com.",
+    "ada@127.0.0.1",
+    `${"a".repeat(65)}@example.com`,
+    `ada@${"a".repeat(64)}.com`,
+    "mailto:ada@example.com?bcc=bob",
+  ])("%j is refused, not repaired", async (email) => {
+    const reply = await api("POST", "/v1/customers", { email });
+    expect(reply.body.errors).toEqual([expect.objectContaining({ pointer: "/email", code: "invalid_format" })]);
+  });
+
+  it("of an internationalized domain is taken in its ASCII form", async () => {
+    const email = "ada@xn--bcher-kva.example";
+    expect((await api("POST", "/v1/customers", { email })).body.email).toBe(email);
+  });
+
+  it("of a million characters is refused at once", async () => {
+    for (const email of [`${"a".repeat(900_000)}@b.example`, `a@${"b.".repeat(450_000)}example`]) {
+      const { status, body } = await api("POST", "/v1/customers", { email });
+      expect(status).toBe(400);
+      expect(JSON.stringify(body).length).toBeLessThan(1000);
+    }
+  });
+
+  it.each([null, 5, true, {}, []])("that is %j is of the wrong type", async (email) => {
+    const reply = await api("POST", "/v1/customers", { email });
+    expect(reply.body.errors).toEqual([expect.objectContaining({ pointer: "/email", code: "wrong_type" })]);
+  });
+});
+
+describe("a name", () => {
+  it.each([
+    ["", "too_short"],
+    ["x".repeat(257), "too_long"],
+    [7, "wrong_type"],
+  ])("%j is refused", async (name, code) => {
+    const reply = await api("POST", "/v1/customers", { email: "name@example.com", name });
+    expect(reply.body.errors).toEqual([expect.objectContaining({ pointer: "/name", code })]);
+  });
+
+  it.each([
+    "<script>alert(1)</script>",
+    "'; DROP TABLE customers; --",
+    "{{7*7}}",
+    "%s%n",
+    "=1+1",
+    "a\u202eb",
+    "\u2028",
+  ])("%j is text, and comes back as it was", async (name) => {
+    const email = `${Buffer.from(name).toString("hex")}@example.com`;
+    const { id } = (await api("POST", "/v1/customers", { email, name })).body;
+    expect((await api("GET", `/v1/customers/${id}`)).body.name).toBe(name);
+  });
+});
+
+describe("a customer that was deleted", () => {
+  it("is not changed, and its email is free", async () => {
+    const email = "again@example.com";
+    const { id } = (await api("POST", "/v1/customers", { email })).body;
+    await api("DELETE", `/v1/customers/${id}`);
+    expect((await api("PATCH", `/v1/customers/${id}`, { name: "x" })).status).toBe(404);
+    expect((await api("POST", "/v1/customers", { email })).status).toBe(201);
+  });
+});

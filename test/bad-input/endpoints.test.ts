@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Api, apiOf } from "../support/api.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+
+let platform: RunningPlatform;
+let api: Api;
+beforeAll(async () => {
+  platform = await startPlatform();
+  api = apiOf(platform.baseUrl, platform.sandboxKey);
+});
+afterAll(() => platform.stop());
+
+const create = (fields: object) =>
+  api("POST", "/v1/webhook_endpoints", { url: "https://example.com/", events: ["*"], ...fields });
+
+describe("a URL", () => {
+  it.each([
+    " https://example.com/",
+    "https://example.com/ ",
+    "https://exa\nmple.com/",
+    "https://exa\tmple.com/",
+    "https://example.com\\@attacker.example/",
+    "https:\\\\example.com/",
+    "https://exa%mple.com/",
+    "https://[::1/",
+    "https://[::1%25eth0]/",
+    "https://256.256.256.256/",
+    "https://1.2.3.4.5/",
+    "data:text/plain,x",
+    "blob:https://example.com/1",
+    "https://example.com:-1/",
+    "https://example.com:443443/",
+  ])("%j is refused, not repaired", async (url) => {
+    const reply = await create({ url });
+    expect(reply.status).toBe(400);
+    expect(reply.body.errors).toEqual([expect.objectContaining({ pointer: "/url" })]);
+  });
+
+  it.each([null, 5, {}, ["https://example.com/"]])("that is %j is of the wrong type", async (url) => {
+    expect((await create({ url })).body.errors).toEqual([
+      expect.objectContaining({ pointer: "/url", code: "wrong_type" }),
+    ]);
+  });
+});
+
+describe("a description", () => {
+  it.each(["a\u0000b", "a\u001b[2J", "a\u009b2J", "a\u007f"])("%j is refused", async (description) => {
+    expect((await create({ description })).body.code).toBe("invalid_json");
+  });
+});
+
+describe("subscriptions", () => {
+  it.each([
+    ["*."],
+    [".*"],
+    ["order.**"],
+    ["order.*.x"],
+    ["ORDER.*"],
+    [" order.created"],
+    [""],
+    ["order"],
+    [null],
+    [{}],
+  ])("%j are refused", async (...events) => {
+    const reply = await create({ events });
+    expect(reply.status).toBe(400);
+    expect(reply.body.errors[0].pointer).toBe("/events/0");
+  });
+});
+
+describe("what belongs to an endpoint", () => {
+  it.each(["secret", "status", "id", "livemode", "created"])("its %s is not the caller's to choose", async (field) => {
+    expect((await create({ [field]: "x" })).body.errors).toEqual([
+      expect.objectContaining({ pointer: `/${field}`, code: "unknown_field" }),
+    ]);
+  });
+
+  it("is not reached by the id of something else", async () => {
+    const { id } = (await api("POST", "/v1/customers", { email: "a@example.com" })).body;
+    for (const [method, rest] of [
+      ["GET", ""],
+      ["PATCH", ""],
+      ["DELETE", ""],
+      ["POST", "/rotate_secret"],
+      ["POST", "/ping"],
+    ]) {
+      const reply = await api(method!, `/v1/webhook_endpoints/${id}${rest}`, method === "PATCH" ? {} : undefined);
+      expect([reply.status, reply.body.code], `${method} ${rest}`).toEqual([404, "not_found"]);
+    }
+  });
+});

@@ -1,0 +1,39 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+
+let platform: RunningPlatform;
+beforeAll(async () => {
+  platform = await startPlatform();
+});
+afterAll(() => platform.stop());
+
+/** Sends no more than this, and waits for what the platform makes of it. */
+async function leave(unfinished: string): Promise<string> {
+  const { hostname, port } = new URL(platform.baseUrl);
+  const socket = connect(Number(port), hostname);
+  let received = "";
+  socket.setEncoding("utf8").on("data", (text: string) => (received += text));
+  socket.write(unfinished);
+  await once(socket, "close");
+  return received;
+}
+
+it(
+  "requests that are never finished are ended within the platform's 30 s, and hold nothing open",
+  { timeout: 60_000 },
+  async () => {
+    const head = `POST /v1/customers HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${platform.sandboxKey}\r\n`;
+    const json = `${head}Content-Type: application/json\r\n`;
+    const replies = await Promise.all([
+      leave(head),
+      leave(`${json}Content-Length: 100\r\n\r\n{"email":`),
+      leave(`${json}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`),
+    ]);
+    for (const reply of replies) {
+      expect(reply).toMatch(/^HTTP\/1\.1 408 /);
+      expect(reply).toContain('"code":"request_timeout"');
+    }
+  },
+);

@@ -19,6 +19,8 @@ export async function makeApplicationFolder(files: ReadonlyMap<string, string>):
     symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name));
   }
   symlinkSync(root, join(folder, "node_modules/service-cli"));
+  mkdirSync(join(folder, "node_modules/.bin"));
+  symlinkSync(join(root, "bin/service.js"), join(folder, "node_modules/.bin/service-cli"));
   await build({
     entryPoints: [fileURLToPath(new URL("children/serve-fetch.ts", import.meta.url))],
     outfile: join(folder, "serve-fetch.js"),

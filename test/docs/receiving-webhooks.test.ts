@@ -1,10 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { ReceiverReport } from "../../src/receiver-check/report.ts";
+import { freePort } from "../support/free-port.ts";
 import { cliEnv, runCli } from "../support/run-cli.ts";
 import { makeApplicationFolder } from "./application-folder.ts";
 import { filesOf } from "./pages.ts";
@@ -20,14 +19,6 @@ beforeAll(async () => {
     new Map([...files, ["next.js", `import "./work.js";\nexport * from "./${ROUTE}";\n`]]),
   );
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}
 
 it("spells out every file that it speaks of", () => {
   expect([...files.keys()]).toEqual([

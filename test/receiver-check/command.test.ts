@@ -5,6 +5,7 @@ import { join } from "node:path";
 import stringWidth from "string-width";
 import { afterAll, describe, expect, it } from "vitest";
 import type { ReceiverReport } from "../../src/receiver-check/report.ts";
+import { freePort } from "../support/free-port.ts";
 import { BIN, cliEnv, makeConfigDir, runCli } from "../support/run-cli.ts";
 import { CTRL_C, runInTerminal } from "../support/terminal.ts";
 import { type Application, startApplication, type Work } from "./support/application.ts";
@@ -30,13 +31,6 @@ async function reportOf(args: readonly string[], env: Record<string, string> = K
 }
 
 const statusOf = ({ checks }: ReceiverReport, id: string): string => checks.find((check) => check.id === id)!.status;
-
-/** A port that nothing listens on now. */
-async function freePort(): Promise<number> {
-  const application = await startApplication(() => () => {});
-  application.close();
-  return Number(new URL(application.webhooks).port);
-}
 
 describe.concurrent("service webhooks check", () => {
   it("says so where the probe does not count, or counts nothing", async () => {

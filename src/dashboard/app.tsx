@@ -17,7 +17,7 @@ import { Payments } from "./pages/payments/index.tsx";
 import { People } from "./pages/people/index.tsx";
 import { RequestLogs } from "./pages/request-logs/index.tsx";
 import { TestClockPage } from "./pages/test-clock/index.tsx";
-import { environment, go, hrefOf, place } from "./router.tsx";
+import { environment, hrefOf, place, settle } from "./router.tsx";
 import { Shell } from "./shell.tsx";
 
 const PAGES: Record<string, ComponentType> = {
@@ -39,7 +39,7 @@ export function App() {
   const shown = environment.value;
   useEffect(() => {
     // The address always names the environment, so that a copied one shows the same.
-    if (!location.pathname.startsWith(hrefOf(""))) go(hrefOf(""), { replace: true });
+    if (!location.pathname.startsWith(hrefOf(""))) settle(hrefOf(""));
     clockOffset.value = 0;
     if (shown === "sandbox") void readClock();
     return startLive();

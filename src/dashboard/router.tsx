@@ -35,16 +35,31 @@ export function hrefOf(page: string, id = "", query: Record<string, string> = {}
   return search === "" ? path : `${path}?${search}`;
 }
 
+/** Writes an address over the one that was asked for; the page is the same. */
+export function settle(href: string): void {
+  history.replaceState(null, "", href);
+  address.value = readAddress();
+}
+
+let moves = 0;
+
+/** True once the person went from one page to another: the first page leaves the focus where the browser put it. */
+export function hasMoved(): boolean {
+  return moves > 0;
+}
+
 /** Goes to an address of the dashboard without loading it anew. */
 export function go(href: string, { replace = false } = {}): void {
   if (replace) history.replaceState(null, "", href);
   else history.pushState(null, "", href);
   const before = place.value;
+  moves += 1;
   address.value = readAddress();
   if (before.page !== place.value.page || before.id !== place.value.id) scrollTo(0, 0);
 }
 
 addEventListener("popstate", () => {
+  moves += 1;
   address.value = readAddress();
 });
 

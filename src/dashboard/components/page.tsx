@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { environment, Link } from "../router.tsx";
+import { environment, hasMoved, Link } from "../router.tsx";
 
 interface PageProps {
   title: string;
@@ -14,11 +14,11 @@ interface PageProps {
 /** A page's frame. The heading takes the focus, so that a screen reader says where a link has led. */
 export function Page({ title, back, subtitle, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
-  const isFirst = useRef(true);
+  useEffect(() => {
+    if (hasMoved()) heading.current?.focus({ preventScroll: true });
+  }, []);
   useEffect(() => {
     document.title = `${title} · ${environment.value === "live" ? "LIVE" : "Sandbox"} · Service`;
-    if (isFirst.current && document.activeElement !== document.body) heading.current?.focus({ preventScroll: true });
-    isFirst.current = false;
   }, [title]);
   return (
     <>

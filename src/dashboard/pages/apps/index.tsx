@@ -57,7 +57,11 @@ export function Apps() {
             ),
           },
           { label: "Kind", cell: ({ public: isPublic }) => (isPublic ? "public" : "confidential") },
-          { label: "Redirects to", isMinor: true, cell: ({ redirect_uris: uris }) => uris.join(", ") },
+          {
+            label: "Redirects to",
+            isMinor: true,
+            cell: ({ redirect_uris: uris }) => <span class="long">{uris.join(", ")}</span>,
+          },
           { label: "Created", isMinor: true, cell: ({ created }) => <Time at={created} /> },
           {
             label: "Actions",

@@ -88,7 +88,7 @@ ${HEADERS.signature}: t=<seconds>,v1=<HMAC-SHA256 of t.body>
 ${body}`;
   return (
     <Card title="Request" actions={<Copy text={text} what="the request" />}>
-      <pre class="raw" tabIndex={0} aria-label="Request">
+      <pre class="raw" role="region" tabIndex={0} aria-label="Request">
         {text}
       </pre>
     </Card>

@@ -44,7 +44,7 @@ function MadeAttempt({ attempt, number, isLast }: { attempt: Attempt; number: nu
       {excerpt !== null && (
         <details open={isLast}>
           <summary>The reply's body</summary>
-          <pre class="raw" tabIndex={0} aria-label={`Body of the reply to attempt ${number}`}>
+          <pre class="raw" role="region" tabIndex={0} aria-label={`Body of the reply to attempt ${number}`}>
             {excerpt}
           </pre>
         </details>

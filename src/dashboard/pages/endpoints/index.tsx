@@ -56,7 +56,14 @@ function EndpointList() {
           </Empty>
         }
         columns={[
-          { label: "URL", cell: ({ id, url }) => <Link href={hrefOf("endpoints", id)}>{url}</Link> },
+          {
+            label: "URL",
+            cell: ({ id, url }) => (
+              <Link class="long" href={hrefOf("endpoints", id)}>
+                {url}
+              </Link>
+            ),
+          },
           { label: "Status", cell: ({ status }) => <Badge status={status} /> },
           { label: "Events", isMinor: true, cell: ({ events }) => events.join(", ") },
           {

@@ -72,7 +72,7 @@ export function EventDetail({ id }: { id: string }) {
               actions={<Copy text={raw} what="the raw bytes" />}
             >
               <p class="soft">Exactly what is signed and sent, at every attempt.</p>
-              <pre class="raw" tabIndex={0} aria-label="Raw bytes">
+              <pre class="raw" role="region" tabIndex={0} aria-label="Raw bytes">
                 {raw}
               </pre>
             </Card>

@@ -17,13 +17,19 @@ export function FailureTable(props: { failures: readonly StatisticsFailure[]; en
         {
           label: "Receiver",
           cell: ({ endpoint }) =>
-            endpoint === null ? "A listener" : <Link href={hrefOf("endpoints", endpoint)}>{nameOf(endpoint)}</Link>,
+            endpoint === null ? (
+              "A listener"
+            ) : (
+              <Link class="long" href={hrefOf("endpoints", endpoint)}>
+                {nameOf(endpoint)}
+              </Link>
+            ),
         },
         {
           label: "Why",
           cell: ({ status_code: code, error }) => (
             <>
-              <StatusCode code={code} /> {error}
+              <StatusCode code={code} /> {error !== null && <span class="long">{error}</span>}
             </>
           ),
         },

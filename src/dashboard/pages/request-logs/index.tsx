@@ -63,7 +63,7 @@ export function RequestLogs() {
           {
             label: "Request",
             cell: (log) => (
-              <code>
+              <code class="long">
                 {log.method} {log.path}
               </code>
             ),

@@ -1,0 +1,260 @@
+import { generateKeyPairSync, sign } from "node:crypto";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Locator } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { requestSignInLink } from "../../src/platform/admin/client.ts";
+import { verify } from "../../src/webhooks/index.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { obtainTokens } from "../oauth/support/authorization-server.ts";
+import { ourServer } from "../oauth/support/our-server.ts";
+import { apiOf } from "../support/api.ts";
+import { type Board, openBoard } from "./support/board.ts";
+
+const partner = generateKeyPairSync("ec", { namedCurve: "P-256" });
+let board: Board;
+let receiver: ScriptedReceiver;
+
+beforeAll(async () => {
+  const leakKeys = join(mkdtempSync(join(tmpdir(), "service-leaks-")), "keys.json");
+  const key = partner.publicKey.export({ type: "spki", format: "pem" });
+  writeFileSync(leakKeys, JSON.stringify({ public_keys: [{ key_identifier: "first", key, is_current: true }] }));
+  [board, receiver] = await Promise.all([openBoard({ leakKeys }), startScriptedReceiver()]);
+  await board.page.getByText("Quick start").waitFor();
+});
+afterAll(async () => {
+  await board.close();
+  await receiver.close();
+  expect(board.complaints).toEqual([]);
+});
+
+/** The secret of a dialog that shows it once; closes the dialog. */
+async function secretIn(dialog: Locator): Promise<string> {
+  const secret = (await dialog.locator(".copy-line code").textContent())!;
+  await dialog.getByRole("button", { name: "I have kept it" }).click();
+  return secret;
+}
+
+const rowOf = (text: string) => board.page.getByRole("row").filter({ hasText: text });
+
+describe("endpoints", () => {
+  it("are created, pinged, and rotated with an overlap that counts down while both secrets sign", async () => {
+    const { page } = board;
+    await board.menu("Endpoints");
+    await page.getByRole("button", { name: "Create endpoint" }).click();
+    const form = page.getByRole("dialog");
+    await form.getByLabel("URL").fill("ftp://nowhere");
+    await form.getByRole("button", { name: "Create endpoint" }).click();
+    await form.locator(".field-error").waitFor();
+    await form.getByLabel("URL").fill(`${receiver.url}/hook`);
+    await form.getByLabel("* (all)").uncheck();
+    await form.getByLabel("customer.created").check();
+    await form.getByRole("button", { name: "Create endpoint" }).click();
+    const old = await secretIn(page.getByRole("dialog", { name: "signing secret" }));
+
+    await page.getByRole("button", { name: "Send test ping" }).click();
+    await receiver.until(1, "/hook");
+    await page.getByRole("region", { name: "Deliveries to this endpoint" }).getByText("succeeded").waitFor();
+
+    await page.getByRole("button", { name: "Rotate secret" }).click();
+    await page.getByLabel("Overlap").selectOption("1 hour");
+    await page.getByRole("dialog").getByRole("button", { name: "Rotate secret" }).click();
+    const fresh = await secretIn(page.getByRole("dialog", { name: "The new signing secret" }));
+    await expect.poll(() => page.locator(".countdown").textContent()).toMatch(/^59 min \d+ s$/);
+    await page.getByRole("button", { name: "Send test ping" }).click();
+    await receiver.until(2, "/hook");
+    const { body, headers } = receiver.at("/hook")[1]!;
+    for (const secrets of [old, fresh]) {
+      expect(verify({ payload: body, header: headers["service-signature"], secrets }).type).toBe(
+        "webhook_endpoint.ping",
+      );
+    }
+  });
+
+  it("wait while they are disabled, and are deleted after a question", async () => {
+    const { page, api } = board;
+    await page.getByRole("button", { name: "Disable" }).click();
+    await page.locator(".facts").getByText("disabled").waitFor();
+    expect(await page.getByRole("button", { name: "Send test ping" }).isDisabled()).toBe(true);
+    await page.getByRole("button", { name: "Enable" }).click();
+    await page.locator(".facts").getByText("enabled").waitFor();
+    await expect.poll(() => page.locator("canvas").count()).toBe(2);
+
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("dialog").press("Escape");
+    await expect.poll(() => page.getByRole("dialog").count()).toBe(0);
+    expect((await api("GET", "/v1/webhook_endpoints")).body.data).toHaveLength(1);
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("button", { name: "Delete endpoint" }).click();
+    await page.getByText("No endpoints yet.").waitFor();
+  });
+});
+
+describe("API keys", () => {
+  it("are made with the scopes of a table, a range and an end, shown once, rolled and revoked", async () => {
+    const { page, platform } = board;
+    await board.menu("API keys");
+    await page.getByRole("button", { name: "Create key" }).click();
+    const form = page.getByRole("dialog");
+    await form.getByRole("button", { name: "Create key" }).click();
+    await form.getByText("Choose at least one scope.").waitFor();
+    await form.getByLabel("Name").fill("Importer");
+    await form.getByLabel("customers:read").check();
+    await form.getByLabel("Only from these addresses").fill("127.0.0.0/8");
+    await form.getByLabel("Ends").fill("2099-01-01T00:00");
+    await form.getByRole("button", { name: "Create key" }).click();
+    const first = await secretIn(page.getByRole("dialog", { name: "The new API key" }));
+    expect(first).toMatch(/^rk_sandbox_/);
+    expect(await page.content()).not.toContain(first);
+    const status = async (key: string, path = "/v1/customers") =>
+      (await apiOf(platform.baseUrl, key)("GET", path)).status;
+    expect(await status(first)).toBe(200);
+    expect(await status(first, "/v1/orders")).toBe(403);
+
+    await rowOf("Importer").getByRole("button", { name: "Roll" }).click();
+    await page.getByRole("button", { name: "Roll key" }).click();
+    const second = await secretIn(page.getByRole("dialog", { name: "The new API key" }));
+    expect([await status(first), await status(second)]).toEqual([401, 200]);
+    const active = rowOf("Importer").filter({ hasText: "active" });
+    await active.getByRole("button", { name: "Revoke" }).click();
+    await page.getByRole("button", { name: "Revoke key" }).click();
+    await expect.poll(() => active.count()).toBe(0);
+    expect(await status(second)).toBe(401);
+  });
+
+  it("that were found in public say so, and where", async () => {
+    const { page, platform, api } = board;
+    const { key } = (await api("POST", "/v1/api_keys", { name: "Spilled" })).body;
+    const url = "https://code.example/repo/.env#L3";
+    const body = JSON.stringify([{ token: key, type: "service_api_key", url, source: "content" }]);
+    await apiOf(platform.baseUrl, undefined)("POST", "/v1/leaked_keys/report", body, {
+      "Github-Public-Key-Identifier": "first",
+      "Github-Public-Key-Signature": sign("sha256", Buffer.from(body), partner.privateKey).toString("base64"),
+    });
+    await page.getByRole("heading", { name: "Found in public" }).waitFor();
+    await page.getByText(`found at ${url}`).waitFor();
+    await rowOf("Spilled").getByText("leaked").waitFor();
+  });
+});
+
+describe("OAuth apps", () => {
+  it("are registered, edited, get another secret, and go", async () => {
+    const { page, api } = board;
+    await board.menu("OAuth apps");
+    await page.getByRole("button", { name: "Register app" }).click();
+    await page.getByLabel("Name").fill("Books");
+    await page.getByLabel("Redirect URIs").fill("https://books.example/callback");
+    await page.getByRole("dialog").getByRole("button", { name: "Register app" }).click();
+    const first = await secretIn(page.getByRole("dialog", { name: "The client secret of Books" }));
+    await rowOf("Books").getByRole("button", { name: "Rotate secret" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Rotate secret" }).click();
+    const second = await secretIn(page.getByRole("dialog", { name: "The client secret of Books" }));
+    expect([first, second].every((secret) => secret.startsWith("cs_")) && first !== second).toBe(true);
+    await rowOf("Books").getByRole("button", { name: "Edit" }).click();
+    await page.getByLabel("Name").fill("Ledgers");
+    await page.getByRole("button", { name: "Save" }).click();
+    await rowOf("Ledgers").getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("button", { name: "Delete app" }).click();
+    await page.getByText("No apps yet.").waitFor();
+    expect((await api("GET", "/v1/oauth_apps")).body.data).toEqual([]);
+  });
+});
+
+describe("people, sessions and grants", () => {
+  it("somebody is invited, joins by the link, and is removed", async () => {
+    const { page } = board;
+    await board.menu("People & access");
+    await page.getByText("You have no password yet.").waitFor();
+    await page.getByRole("button", { name: "Invite" }).click();
+    await page.getByLabel("Email").fill("grace@example.com");
+    await page.getByRole("button", { name: "Make an invitation" }).click();
+    const dialog = page.getByRole("dialog", { name: "The invitation" });
+    const link = (await dialog.locator(".copy-line code").textContent())!;
+    expect((await fetch(link)).status).toBe(200);
+    await dialog.getByRole("button", { name: "Done" }).click();
+    await rowOf("grace@example.com").getByRole("button", { name: "Remove" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+    await expect.poll(() => rowOf("grace@example.com").count()).toBe(0);
+    expect((await fetch(link)).status).toBe(410);
+  });
+
+  it("another browser is signed out, and says so by itself", async () => {
+    const { page } = board;
+    const elsewhere = await board.signInElsewhere();
+    const [other] = elsewhere.pages();
+    await other!.getByRole("heading", { name: "Overview" }).waitFor();
+    await board.menu("Overview");
+    await board.menu("People & access");
+    const sessions = page.getByRole("region", { name: "Your sessions" });
+    await expect.poll(() => sessions.getByRole("row").count()).toBe(3);
+    await sessions.getByRole("button", { name: "Sign out" }).click();
+    await other!.getByText("You are signed out").waitFor();
+    await elsewhere.close();
+  });
+
+  it("what an app was allowed is taken back", async () => {
+    const { page, platform } = board;
+    const { sign_in_url: signInUrl } = await requestSignInLink(platform.database, fetch);
+    const server = await ourServer({ ...platform, signInUrl });
+    const { access_token: token } = await obtainTokens(server, "public");
+    await board.menu("Overview");
+    await board.menu("People & access");
+    await rowOf("Service CLI").getByRole("button", { name: "Revoke" }).click();
+    await page.getByRole("button", { name: "Revoke access" }).click();
+    await page.getByText("No app acts for you.").waitFor();
+    expect(await server.works(token)).toBe(false);
+  });
+});
+
+describe("request log and test clock", () => {
+  it("finds a call by method and status", async () => {
+    const { page, api } = board;
+    await api("POST", "/v1/customers", { email: "twice@example.com" });
+    await api("POST", "/v1/customers", { email: "twice@example.com" });
+    await board.menu("Request log");
+    await page.getByLabel("Method").selectOption("POST");
+    await page.getByLabel("Status").fill("409");
+    await rowOf("email_taken").waitFor();
+    await expect.poll(() => page.getByRole("row").count()).toBe(2);
+  });
+
+  it("three days of retries pass in a moment", async () => {
+    const { page, api } = board;
+    await api("POST", "/v1/webhook_endpoints", { url: "http://127.0.0.1:1/closed", events: ["*"] });
+    await api("POST", "/v1/customers", { email: "late@example.com" });
+    await board.menu("Test clock");
+    await page.getByRole("button", { name: "Advance 3 days" }).click();
+    await page.getByText(/^\d+ attempts on the way: 0 succeeded, \d+ failed\.$/).waitFor();
+    await page.getByText("3 d", { exact: true }).waitFor();
+    await page.locator(".banner").getByText("clock 3 d ahead").waitFor();
+    await page.getByLabel("By", { exact: true }).fill("2");
+    await page.getByLabel("Unit").selectOption("hours");
+    await page.getByRole("button", { name: "Advance", exact: true }).click();
+    await page.getByText("3 d 2 h", { exact: true }).waitFor();
+    await board.menu("Deliveries");
+    await page.getByLabel("Status").selectOption("failed");
+    await page.getByRole("link", { name: "customer.created" }).click();
+    await page.getByText("Given up: no attempt follows by itself").waitFor();
+  });
+
+  it("a signing secret of more than 90 days is pointed out", async () => {
+    const { page, api } = board;
+    await board.menu("Endpoints");
+    await page.getByRole("link", { name: "/closed" }).waitFor();
+    expect(await page.getByText("older than 90 days").count()).toBe(0);
+    await api("POST", "/v1/test_clock/advance", { seconds: 90 * 86_400 });
+    await page.reload();
+    await page.getByText("A signing secret is older than 90 days.").waitFor();
+    await page.getByRole("link", { name: "/closed" }).click();
+    await page.getByText("The signing secret is older than 90 days.").waitFor();
+  });
+});
+
+it("signing out ends the session", async () => {
+  const { page, platform } = board;
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.waitForURL(`${platform.baseUrl}/sign-in`);
+  await page.goto(`${platform.baseUrl}/dashboard/sandbox/keys`);
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+});

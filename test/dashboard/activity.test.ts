@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { type Board, openBoard } from "./support/board.ts";
+
+let board: Board;
+let receiver: ScriptedReceiver;
+/** What the receiver answers at /orders. */
+let answer = { status: 500, body: "the warehouse is closed" };
+
+beforeAll(async () => {
+  receiver = await startScriptedReceiver((request, response) => {
+    const isOrders = request.path === "/orders";
+    response.statusCode = isOrders ? answer.status : 200;
+    response.end(isOrders ? answer.body : "thanks");
+  });
+  board = await openBoard();
+  await board.api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/all`, events: ["*"] });
+  await board.api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/orders`, events: ["order.*"] });
+  await board.page.getByText("Quick start").waitFor();
+});
+afterAll(async () => {
+  await board.close();
+  await receiver.close();
+  expect(board.complaints).toEqual([]);
+});
+
+describe("customers, orders and payments", () => {
+  it("a customer is created with metadata, found by email, edited, and deleted; a mistake is said beside its field", async () => {
+    const { page, api } = board;
+    await board.menu("Customers");
+    await page.getByText("No customers yet.").waitFor();
+    await page.getByRole("button", { name: "Create customer" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Email").fill("not an address");
+    await dialog.getByLabel("Metadata").fill("plan=pro\nseats=4");
+    await dialog.getByRole("button", { name: "Create customer" }).click();
+    await dialog.locator(".field-error").getByText("must be an email address such as").waitFor();
+    expect(await dialog.getByLabel("Email").getAttribute("aria-invalid")).toBe("true");
+    await dialog.getByLabel("Email").fill("ada@example.com");
+    await dialog.getByLabel("Name").fill("Ada Lovelace");
+    await dialog.getByRole("button", { name: "Create customer" }).click();
+    await page.getByRole("heading", { name: "ada@example.com" }).waitFor();
+    const [customer] = (await api("GET", "/v1/customers")).body.data;
+    expect(customer).toMatchObject({ name: "Ada Lovelace", metadata: { plan: "pro", seats: "4" } });
+    await page.getByRole("region", { name: "Events of this object" }).getByText("customer.created").waitFor();
+
+    await page.getByRole("button", { name: "Edit" }).click();
+    await page.getByLabel("Name").fill("Ada King");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Ada King").waitFor();
+    await page.getByRole("region", { name: "Events of this object" }).getByText("customer.updated").waitFor();
+
+    await api("POST", "/v1/customers", { email: "grace@example.com" });
+    await board.menu("Customers");
+    await page.getByRole("searchbox").fill("grace@example.com");
+    await expect.poll(() => page.getByRole("row").count()).toBe(2);
+    await page.getByRole("link", { name: "grace@example.com" }).click();
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("button", { name: "Delete customer" }).click();
+    await page.getByText(/^. Deleted cus_/).waitFor();
+    expect((await api("GET", "/v1/customers")).body.data).toHaveLength(1);
+  });
+
+  it("an order is created for a customer and completed; a payment for it fails, another succeeds", async () => {
+    const { page, api } = board;
+    const [customer] = (await api("GET", "/v1/customers")).body.data;
+    await board.menu("Orders");
+    await page.getByRole("button", { name: "Create order" }).click();
+    await page.getByLabel("Amount").fill("1999");
+    await page.getByText("EUR 19.99").waitFor();
+    await page.getByLabel("Customer").fill(customer.id);
+    await page.getByRole("dialog").getByRole("button", { name: "Create order" }).click();
+    await page.getByRole("heading", { name: "Order of EUR 19.99" }).waitFor();
+    await page.getByRole("button", { name: "Complete order" }).click();
+    await page.locator(".facts").getByText("completed").waitFor();
+    const [order] = (await api("GET", "/v1/orders")).body.data;
+    expect(order).toMatchObject({ status: "completed", customer: customer.id });
+
+    for (const [verb, status] of [
+      ["Let it fail", "failed"],
+      ["Let it succeed", "succeeded"],
+    ] as const) {
+      await board.menu("Payments");
+      await page.getByRole("button", { name: "Create payment" }).click();
+      await page.getByLabel("Amount").fill("1999");
+      await page.getByLabel("Order").fill(order.id);
+      await page.getByRole("dialog").getByRole("button", { name: "Create payment" }).click();
+      await page.getByRole("heading", { name: "Payment of EUR 19.99" }).waitFor();
+      await page.getByRole("button", { name: verb }).click();
+      if (status === "failed") {
+        await page.getByLabel("Failure code").fill("insufficient_funds");
+        await page.getByRole("dialog").getByRole("button", { name: verb }).click();
+      }
+      await page.locator(".facts").getByText(status).waitFor();
+    }
+    await board.menu("Payments");
+    await page.getByLabel("Status").selectOption("failed");
+    await page.getByText("insufficient_funds").waitFor();
+    await expect.poll(() => page.getByRole("row").count()).toBe(2);
+    await page.getByRole("searchbox").fill(order.id);
+    await expect.poll(() => new URL(page.url()).searchParams.get("of")).toBe(order.id);
+    await expect.poll(() => page.getByRole("row").count()).toBe(3);
+  });
+});
+
+describe("events", () => {
+  it("appear as they happen, are filtered by type, and searched by any text", async () => {
+    const { page, api } = board;
+    await board.menu("Events");
+    const list = page.getByRole("table", { name: "Events, newest first" });
+    await list.getByText("payment.failed").waitFor();
+    await api("POST", "/v1/customers", { email: "live@example.com", metadata: { colour: "ultramarine" } });
+    await list.getByText("live@example.com").waitFor();
+    await page.getByLabel("Type").selectOption("order.*");
+    await expect.poll(() => list.getByRole("row").count()).toBe(3);
+    await page.getByLabel("Type").selectOption("");
+    await page.getByRole("searchbox").fill("ULTRAmarine");
+    await expect.poll(() => list.getByRole("row").count()).toBe(2);
+    await page.getByRole("searchbox").fill("no such text");
+    await page.getByText("No event holds that text.").waitFor();
+  });
+
+  it("show their payload, the bytes that were sent, where they went, and are replayed to one endpoint", async () => {
+    const { page, api } = board;
+    const [event] = (await api("GET", "/v1/events?type=order.completed")).body.data;
+    await board.show(`sandbox/events/${event.id}`);
+    await page.getByRole("heading", { name: "order.completed" }).waitFor();
+    await receiver.until(1, "/all");
+    const sent = receiver.at("/all").find((request) => request.event === event.id)!;
+    expect(await page.locator("pre.raw").textContent()).toBe(sent.body);
+    await page.locator("details.json").getByText('"completed"').waitFor();
+    const deliveries = page.getByRole("region", { name: "Deliveries of this event" });
+    await expect.poll(() => deliveries.getByRole("row").count()).toBe(3);
+
+    await page.getByRole("button", { name: "Replay" }).click();
+    await page.getByLabel("To").selectOption({ label: `${receiver.url}/all` });
+    await page.getByRole("button", { name: "Replay now" }).click();
+    await expect.poll(() => deliveries.getByRole("row").count()).toBe(4);
+    await expect.poll(() => receiver.at("/all").filter((request) => request.event === event.id).length).toBe(2);
+    const bodies = receiver.at("/all").filter((request) => request.event === event.id);
+    expect(new Set(bodies.map(({ body }) => body)).size).toBe(1);
+  });
+});
+
+describe("deliveries", () => {
+  it("show each attempt with its reply and the planned ones, and are retried at once", async () => {
+    const { page } = board;
+    await board.menu("Deliveries");
+    await page.getByLabel("Status").selectOption("pending");
+    await page.getByRole("link", { name: "order.completed" }).click();
+    const steps = page.locator(".timeline > li");
+    await steps.getByText("the warehouse is closed").first().waitFor();
+    expect(await steps.first().textContent()).toMatch(/Attempt 1.*500/);
+    await page.getByText(/^Attempt 2$/).waitFor();
+    expect(await steps.filter({ hasText: "if it is still needed" }).count()).toBe(4);
+    await page.getByText(`POST ${receiver.url}/orders`).waitFor();
+
+    answer = { status: 200, body: "welcome back" };
+    await page.getByRole("button", { name: "Retry now" }).click();
+    await page.locator(".facts").getByText("succeeded").waitFor();
+    await steps.getByText("welcome back").waitFor();
+    expect(await page.getByRole("button", { name: "Retry now" }).count()).toBe(0);
+  });
+
+  it("are counted on the overview, with what failed and why", async () => {
+    const { page } = board;
+    await board.menu("Overview");
+    const failures = page.getByRole("region", { name: "Failed attempts by receiver and reason" });
+    await failures.getByText(`${receiver.url}/orders`).waitFor();
+    await failures.getByText("500").waitFor();
+    const charts = page.getByRole("img");
+    await expect.poll(() => charts.count()).toBe(4);
+    expect(await charts.first().getAttribute("aria-label")).toMatch(/at most \d+ events and \d+ attempts in a minute/);
+    await expect.poll(() => page.locator("canvas").count()).toBe(4);
+  });
+
+  it("of the sandbox are nowhere in live, which looks different", async () => {
+    const { page } = board;
+    await page.getByRole("group", { name: "Environment" }).getByRole("link", { name: "Live" }).click();
+    await page.getByText("LIVE", { exact: true }).waitFor();
+    await page.getByText("No attempt failed in the last hour.").waitFor();
+    expect(await page.title()).toContain("LIVE");
+    const colour = () => page.evaluate<string>(`getComputedStyle(document.querySelector(".banner")).backgroundColor`);
+    const live = await colour();
+    await board.menu("Customers");
+    await page.getByText("No customers yet.").waitFor();
+    expect(new URL(page.url()).pathname).toBe("/dashboard/live/customers");
+    await page.getByRole("group", { name: "Environment" }).getByRole("link", { name: "Sandbox" }).click();
+    await page.getByRole("link", { name: "ada@example.com" }).waitFor();
+    expect(await colour()).not.toBe(live);
+  });
+});

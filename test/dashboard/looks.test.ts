@@ -1,0 +1,143 @@
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Board, openBoard } from "./support/board.ts";
+import { fillHostileAccount, MARKUP, type Pages } from "./support/hostile-account.ts";
+
+/** Kept by CI. */
+const PICTURES = fileURLToPath(new URL("../../test-results/dashboard/", import.meta.url));
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const WIDTHS = { wide: 1440, narrow: 390 };
+const THEMES = ["light", "dark"] as const;
+
+let board: Board;
+let pages: Pages;
+let close: () => Promise<void>;
+
+beforeAll(async () => {
+  mkdirSync(PICTURES, { recursive: true });
+  board = await openBoard();
+  ({ pages, close } = await fillHostileAccount(board));
+  // Evaluated by the debugger, which no content policy holds back.
+  await board.page.evaluate(AXE);
+});
+afterAll(async () => {
+  await board.close();
+  await close();
+});
+
+/** Shows a page and waits until nothing of it is being loaded. */
+async function settle(path: string, of = "sandbox"): Promise<void> {
+  await board.show(path === "" ? of : `${of}/${path}`);
+  const isSettled = `document.querySelector("h1") !== null && document.querySelector(".loading") === null &&
+    document.querySelectorAll(".plot").length === document.querySelectorAll(".plot canvas").length`;
+  await expect.poll(() => board.page.evaluate(isSettled), { interval: 20 }).toBe(true);
+}
+
+async function violations(): Promise<string[]> {
+  const found = await board.page.evaluate<{ id: string; nodes: { html: string; failureSummary: string }[] }[]>(
+    `axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations)`,
+  );
+  return found.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`));
+}
+
+describe.each(THEMES)("in the %s theme", (theme) => {
+  it.each(Object.entries(WIDTHS))("every page can be used by everyone, and is pictured: %s", async (name, width) => {
+    const { page } = board;
+    await page.emulateMedia({ colorScheme: theme });
+    await page.setViewportSize({ width, height: 900 });
+    const found: Record<string, string[]> = {};
+    for (const [shown, path] of Object.entries(pages)) {
+      await settle(path);
+      // The narrow page has the colours of the wide one.
+      const broken = theme === "dark" && name === "narrow" ? [] : await violations();
+      if (broken.length > 0) found[shown] = broken;
+      const overflow = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+      if (overflow > 0) found[`${shown}, too wide by`] = [String(overflow)];
+      await page.screenshot({ path: join(PICTURES, `${shown}-${name}-${theme}.png`), fullPage: true });
+    }
+    await settle("", "live");
+    await page.screenshot({ path: join(PICTURES, `live-${name}-${theme}.png`) });
+    expect(found).toEqual({});
+    expect(await violations()).toEqual([]);
+  });
+
+  it("so can its dialogs", async () => {
+    const { page } = board;
+    await page.setViewportSize({ width: WIDTHS.wide, height: 900 });
+    await page.emulateMedia({ colorScheme: theme });
+    const found: Record<string, string[]> = {};
+    for (const [path, button] of [
+      ["customers", "Create customer"],
+      ["keys", "Create key"],
+      ["endpoints", "Create endpoint"],
+      [pages["event"]!, "Replay"],
+    ] as const) {
+      await settle(path);
+      await page.getByRole("button", { name: button }).click();
+      await page.getByRole("dialog").waitFor();
+      const broken = await violations();
+      if (broken.length > 0) found[button] = broken;
+      await page.screenshot({ path: join(PICTURES, `dialog-${button.replace(" ", "-").toLowerCase()}-${theme}.png`) });
+      await page.keyboard.press("Escape");
+    }
+    expect(found).toEqual({});
+  });
+});
+
+it("fits a telephone of 360 pixels and a screen of 1920", async () => {
+  for (const width of [360, 1920]) {
+    await board.page.setViewportSize({ width, height: 800 });
+    for (const path of Object.values(pages)) {
+      await settle(path);
+      const overflow = await board.page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+      expect(overflow, `${path} at ${width}`).toBeLessThanOrEqual(0);
+    }
+  }
+});
+
+it("can be used with the keyboard alone", async () => {
+  const { page } = board;
+  await page.setViewportSize({ width: WIDTHS.wide, height: 900 });
+  await page.goto(`${board.platform.baseUrl}/dashboard/sandbox/customers`);
+  await page.getByRole("button", { name: "Create customer" }).waitFor();
+  await page.keyboard.press("Tab");
+  expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
+  await page.getByRole("button", { name: "Create customer" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").waitFor();
+  await page.keyboard.type("typed@example.com");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "typed@example.com" }).waitFor();
+  // The heading has the focus, so that a screen reader says where the form has led.
+  await expect.poll(() => page.evaluate("document.activeElement.tagName")).toBe("H1");
+});
+
+it("times are local, with UTC on hover", async () => {
+  const { page, api } = board;
+  const [customer] = (await api("GET", "/v1/customers?limit=1")).body.data;
+  await settle(`customers/${customer.id}`);
+  const time = page.locator(".facts time").first();
+  expect(await time.getAttribute("datetime")).toBe(customer.created);
+  expect(await time.getAttribute("title")).toBe(`${customer.created.replace("T", " ").replace("Z", "")} UTC`);
+});
+
+it("markup in names, metadata and replies is text everywhere", async () => {
+  const { page, complaints } = board;
+  await page.setViewportSize({ width: WIDTHS.wide, height: 900 });
+  const showing: Record<string, boolean> = {};
+  for (const [name, path] of Object.entries(pages)) {
+    await settle(path);
+    expect(await page.evaluate("window.harmed"), name).toBeUndefined();
+    expect(await page.locator("main img, main script, main b, main i:not(.loading i), main iframe").count(), name).toBe(
+      0,
+    );
+    expect(await page.locator('a[href^="javascript:"]').count(), name).toBe(0);
+    if ((await page.locator("main").innerText()).includes(MARKUP)) showing[name] = true;
+  }
+  const whole = ["customers", "customer", "order", "payment", "endpoint", "keys", "apps", "delivery"];
+  expect(Object.keys(showing)).toEqual(expect.arrayContaining(whole));
+  expect(complaints).toEqual([]);
+});

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startListener } from "../support/listener.ts";
+import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { makeConfigDir } from "../support/run-cli.ts";
+import { type Board, openBoard } from "./support/board.ts";
+
+let board: Board;
+let receiver: Receiver;
+let secret = "";
+
+beforeAll(async () => {
+  [board, receiver] = await Promise.all([openBoard(), startReceiver(() => secret)]);
+});
+afterAll(async () => {
+  await receiver.close();
+  await board.close();
+});
+
+it("a newcomer goes from an empty database to a verified delivery and a replay by what the page says alone", async () => {
+  const { page } = board;
+  await page.getByText("Quick start").waitFor();
+  expect(new URL(page.url()).pathname).toBe("/dashboard/sandbox");
+
+  await page.getByRole("link", { name: "register an endpoint" }).click();
+  await page.getByLabel("URL").fill(receiver.url);
+  await page.getByRole("button", { name: "Create endpoint" }).last().click();
+  const once = page.getByRole("dialog", { name: "The endpoint's signing secret" });
+  await once.getByRole("button", { name: "Copy the signing secret" }).click();
+  secret = await page.evaluate<string>("navigator.clipboard.readText()");
+  expect(secret).toMatch(/^whsec_/);
+  await once.getByRole("button", { name: "I have kept it" }).click();
+  await page.getByText("None yet. Send a test ping.").waitFor();
+  expect(await page.content()).not.toContain(secret);
+
+  await board.menu("Overview");
+  await page.getByRole("button", { name: "Create a customer" }).click();
+  await page.getByLabel("Email").fill("ada@example.com");
+  await page.getByRole("button", { name: "Create customer" }).click();
+  await page.getByRole("heading", { name: "ada@example.com" }).waitFor();
+  await receiver.until(() => receiver.events.length === 1);
+  expect(receiver.events[0]).toMatchObject({
+    type: "customer.created",
+    data: { object: { email: "ada@example.com" } },
+  });
+
+  await board.menu("Overview");
+  await page.getByText("customer.created was delivered").waitFor();
+  await page.getByRole("link", { name: "Open the event and choose Replay" }).click();
+  await page.getByRole("button", { name: "Replay" }).click();
+  await page.getByRole("button", { name: "Replay now" }).click();
+  await page.getByText("Replayed: 1 delivery").waitFor();
+  await receiver.until(() => receiver.events.length === 2);
+  expect(receiver.ids().size).toBe(1);
+  expect(receiver.refusals).toEqual([]);
+
+  await board.menu("Overview");
+  await page.getByRole("heading", { name: "What failed, and why" }).waitFor();
+  await expect.poll(() => page.getByText("Quick start").count()).toBe(0);
+  expect(board.complaints).toEqual([]);
+});
+
+it("the commands on the page are those of this server, and work", async () => {
+  const { page, platform } = board;
+  await page.goto(`${platform.baseUrl}/dashboard/live`);
+  await page.getByRole("heading", { name: "What failed, and why" }).waitFor();
+  expect(await page.getByText("Quick start").count()).toBe(0);
+
+  const fresh = await openBoard();
+  try {
+    const commands = fresh.page.locator(".copy-line code");
+    await fresh.page.getByText("Quick start").waitFor();
+    expect(await commands.allTextContents()).toEqual([
+      `service login --base-url ${fresh.platform.baseUrl}`,
+      "service listen --forward-to localhost:3000",
+      "WEBHOOK_SECRET=$(service listen --print-secret) node receiver.mjs",
+      "service trigger order.completed",
+    ]);
+    const env = {
+      SERVICE_BASE_URL: fresh.platform.baseUrl,
+      SERVICE_API_KEY: fresh.platform.sandboxKey,
+      SERVICE_CONFIG_DIR: makeConfigDir(),
+    };
+    const listener = await startListener(env, ["--forward-to", receiver.url]);
+    secret = listener.secret;
+    await fresh.api("POST", "/v1/customers", { email: "grace@example.com" });
+    await fresh.page.getByText("customer.created was delivered").waitFor();
+    await listener.interrupt();
+  } finally {
+    await fresh.close();
+  }
+});

@@ -1,0 +1,71 @@
+import { fileURLToPath } from "node:url";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { requestSignInLink } from "../../../src/platform/admin/client.ts";
+import type { PlatformSettings } from "../../../src/platform/start.ts";
+import { type EmbeddedPlatform, startEmbedded } from "../../oauth/support/embedded-platform.ts";
+import { type Api, apiOf } from "../../support/api.ts";
+import { startChromium } from "../../support/chromium.ts";
+
+const BUILT = fileURLToPath(new URL("../../../dist/dashboard/", import.meta.url));
+
+/** A platform with its dashboard, and a browser in which its owner is signed in. */
+export interface Board {
+  platform: EmbeddedPlatform;
+  api: Api;
+  page: Page;
+  /** What the browser complained about: errors of scripts, breaches of the content policy. */
+  complaints: string[];
+  /** Goes to a page by the menu. */
+  menu(name: string): Promise<void>;
+  /** Goes to a page of the dashboard as a link would, without loading it anew. */
+  show(path: string): Promise<void>;
+  /** Signs the owner in in another browser. */
+  signInElsewhere(): Promise<BrowserContext>;
+  close(): Promise<void>;
+}
+
+export async function openBoard(settings: Partial<PlatformSettings> = {}): Promise<Board> {
+  const [platform, browser] = await Promise.all([
+    startEmbedded({ dashboard: BUILT, allowPrivateTargets: true, ...settings }),
+    startChromium(),
+  ]);
+  const complaints: string[] = [];
+  const signIn = async (link: string) => {
+    const context = await newContext(browser, platform.baseUrl);
+    const page = await context.newPage();
+    page.on("pageerror", ({ message }) => complaints.push(message));
+    // A refused call is the page's business, and is said there.
+    page.on("console", (message) => {
+      if (message.type() === "error" && !/Failed to load resource/.test(message.text()))
+        complaints.push(message.text());
+    });
+    await page.goto(link);
+    return { context, page };
+  };
+  const { page } = await signIn(platform.signInUrl);
+  return {
+    platform,
+    api: apiOf(platform.baseUrl, platform.sandboxKey),
+    page,
+    complaints,
+    menu: (name) => page.locator("#menu").getByRole("link", { name, exact: true }).click(),
+    async show(path) {
+      const address = JSON.stringify(`/dashboard/${path}`);
+      await page.evaluate(`history.pushState(null, "", ${address}); dispatchEvent(new PopStateEvent("popstate"))`);
+    },
+    async signInElsewhere() {
+      return (await signIn((await requestSignInLink(platform.database, fetch)).sign_in_url)).context;
+    },
+    async close() {
+      await browser.close();
+      await platform.close();
+    },
+  };
+}
+
+async function newContext(browser: Browser, origin: string): Promise<BrowserContext> {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: "en-GB" });
+  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin });
+  context.setDefaultTimeout(8000);
+  return context;
+}

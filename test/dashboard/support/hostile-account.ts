@@ -1,0 +1,73 @@
+import { startScriptedReceiver } from "../../delivery/support/scripted-receiver.ts";
+import type { Board } from "./board.ts";
+
+/** Text that would do harm wherever it became markup; `name` is left in the page's own scope where it ran. */
+export const MARKUP = `"><img src=x onerror="window.harmed=1"><script>window.harmed=1</script><b>bold</b>{{7*7}}`;
+const LINK = "javascript:window.harmed=1";
+
+/** Every page of the dashboard that such an account fills, by a name for its picture. */
+export type Pages = Record<string, string>;
+
+/** Fills an account with names, metadata and replies full of markup; answers the pages that show them. */
+export async function fillHostileAccount({
+  api,
+  platform,
+}: Board): Promise<{ pages: Pages; close: () => Promise<void> }> {
+  const receiver = await startScriptedReceiver((request, response) => {
+    response.statusCode = request.path === "/refuses" ? 500 : 200;
+    response.setHeader("content-type", "text/html");
+    response.end(`<h1>${MARKUP}</h1>`);
+  });
+  const make = async (path: string, body: object) => {
+    const reply = await api("POST", path, body);
+    if (reply.status >= 300) throw new Error(`${path}: ${JSON.stringify(reply.body)}`);
+    return reply.body as { id: string };
+  };
+  const good = { url: `${receiver.url}/takes?x=%3Cb%3E`, events: ["*"], description: MARKUP };
+  const endpoint = await make("/v1/webhook_endpoints", good);
+  const refusing = { url: `${receiver.url}/refuses`, events: ["order.*"], description: LINK };
+  await make("/v1/webhook_endpoints", refusing);
+  const metadata = { "<i>key</i>": MARKUP, link: LINK };
+  const customer = await make("/v1/customers", {
+    email: "o'b+<x@example.com".replace("<", ""),
+    name: MARKUP,
+    metadata,
+  });
+  for (let index = 0; index < 40; index++) {
+    await make("/v1/customers", { email: `person-${index}@example.com`, name: `Person ${index}`, metadata });
+  }
+  const order = await make("/v1/orders", { amount: 1999, currency: "EUR", customer: customer.id, metadata });
+  await make(`/v1/orders/${order.id}/complete`, {});
+  const payment = await make("/v1/payments", { amount: 1999, currency: "EUR", order: order.id, metadata });
+  await make(`/v1/payments/${payment.id}/fail`, { failure_code: "card_declined" });
+  await make("/v1/api_keys", { name: MARKUP, scopes: ["customers:read"] });
+  await make("/v1/oauth_apps", { name: MARKUP, redirect_uris: ["https://app.example.com/%3Cb%3E"] });
+  await receiver.until(1, "/refuses");
+  const [event] = (await api("GET", "/v1/events?type=order.completed")).body.data;
+  const listed = await api("GET", `/v1/deliveries?event=${event.id}`);
+  const delivery = listed.body.data.find((one: { endpoint: string }) => one.endpoint !== endpoint.id);
+  return {
+    pages: {
+      overview: "",
+      events: "events",
+      event: `events/${event.id}`,
+      deliveries: "deliveries",
+      delivery: `deliveries/${delivery.id}`,
+      customers: "customers",
+      customer: `customers/${customer.id}`,
+      orders: "orders",
+      order: `orders/${order.id}`,
+      payments: "payments",
+      payment: `payments/${payment.id}`,
+      endpoints: "endpoints",
+      endpoint: `endpoints/${endpoint.id}`,
+      keys: "keys",
+      apps: "apps",
+      people: "people",
+      logs: "logs",
+      clock: "clock",
+      "not-found": `nowhere?account=${platform.account}`,
+    },
+    close: () => receiver.close(),
+  };
+}

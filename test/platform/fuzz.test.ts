@@ -7,6 +7,7 @@ import { KeepAlive } from "../support/keep-alive.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { type Json, type Operation, readDocument } from "./fuzz/document.ts";
 import { Judge } from "./fuzz/judge.ts";
+import { signInOwner } from "./fuzz/person.ts";
 import { Pool } from "./fuzz/pool.ts";
 import { type Cursor, makeRequest, type Request, toBytes } from "./fuzz/requests.ts";
 import { Seeded } from "./fuzz/seeded.ts";
@@ -48,8 +49,12 @@ it(
     const document = readDocument(root);
     const judge = new Judge(document);
     const seeded = new Seeded(SEED);
-    const { body: identity } = await apiOf(platform.baseUrl, platform.sandboxKey)("GET", "/v1/me");
-    const pool = new Pool([identity.credential.id]);
+    const person = await signInOwner(platform);
+    const own = [
+      await apiOf(platform.baseUrl, platform.sandboxKey)("GET", "/v1/me"),
+      await apiOf(platform.baseUrl, undefined)("GET", "/v1/me", undefined, Object.fromEntries(person.headers)),
+    ];
+    const pool = new Pool(own.map(({ body }) => body.credential.id as string));
     const { port } = receiver.address() as AddressInfo;
     const values = new ValidValues(document, pool, seeded, `http://127.0.0.1:${port}`);
     const cursors: Cursor[] = [];
@@ -59,6 +64,8 @@ it(
       seeded,
       cursors,
       credential: platform.sandboxKey,
+      personHeaders: person.headers,
+      host: new URL(platform.baseUrl).host,
       otherCredential: platform.liveKey,
       breaks: (operation: Operation, body: unknown) => judge.breaks(operation, body),
     };

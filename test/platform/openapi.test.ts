@@ -60,6 +60,16 @@ describe("the served document", () => {
     }
   });
 
+  it("says what id each path takes", () => {
+    const named = Object.entries(document.paths as Record<string, object>).filter(([path]) => path.includes("{id}"));
+    for (const [path, methods] of named) {
+      for (const { parameters } of Object.values(methods) as { parameters: { name?: string; schema: object }[] }[]) {
+        const schema = parameters.find(({ name }) => name === "id")?.schema;
+        expect(schema, path).toMatchObject({ pattern: expect.stringMatching(/^\^[a-z]+_\[/) });
+      }
+    }
+  });
+
   it("shows what an endpoint is sent for every event type, with the resource in it", () => {
     expect(Object.keys(document.webhooks)).toEqual([...EVENT_TYPES]);
     const { schema, example } = document.webhooks["order.completed"].post.requestBody.content["application/json"];

@@ -37,6 +37,8 @@ export interface Operation {
   method: string;
   path: string;
   parameters: Parameter[];
+  /** True where the operation takes a signed-in person, and no key. */
+  takesSession: boolean;
   body: Schema | undefined;
   /** Pointers into the document, by status: the response, references resolved. */
   responses: Map<number, string>;
@@ -52,6 +54,7 @@ export interface Document {
 
 interface RawOperation {
   operationId: string;
+  security: Record<string, string[]>[];
   parameters?: (Parameter | { $ref: string })[];
   requestBody?: { content: Record<string, { schema: Schema }> };
   responses: Record<string, { $ref?: string }>;
@@ -77,6 +80,7 @@ export function readDocument(root: Json): Document {
           method: method.toUpperCase(),
           path,
           parameters: (operation.parameters ?? []).map((parameter) => resolve<Parameter>(parameter)),
+          takesSession: operation.security.every((requirement) => "session" in requirement),
           body: operation.requestBody?.content["application/json"]?.schema,
           responses: new Map(
             Object.entries(operation.responses).map(([status, response]) => [

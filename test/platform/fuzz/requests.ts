@@ -35,6 +35,10 @@ export interface RequestTools {
   values: ValidValues;
   seeded: Seeded;
   credential: string;
+  /** The headers of a signed-in person, who stands in where keys are not taken. */
+  personHeaders: [name: string, value: string][];
+  /** Host and port, as a client would send them. */
+  host: string;
   /** A credential of the other environment, where nothing of what is known exists. */
   otherCredential: string;
   cursors: Cursor[];
@@ -103,12 +107,15 @@ function choose(seeded: Seeded): [string, Kind] {
   return ["valid", valid];
 }
 
-function draftOf(operation: Operation, { values, seeded, credential, cursors, document }: RequestTools): Draft {
+function draftOf(
+  operation: Operation,
+  { values, seeded, credential, personHeaders, host, cursors, document }: RequestTools,
+): Draft {
   let path = operation.path;
   const query: [string, string][] = [];
   const headers = new Map([
-    ["Host", "api.test"],
-    ["Authorization", `Bearer ${credential}`],
+    ["Host", host],
+    ...(operation.takesSession ? personHeaders : [["Authorization", `Bearer ${credential}`] as const]),
   ]);
   const known = cursors.filter((cursor) => cursor.operation === operation);
   const page = known.length > 0 && seeded.chance(0.4) ? seeded.pick(known) : undefined;
@@ -250,7 +257,10 @@ function badHeader(operation: Operation, draft: Draft, { seeded }: RequestTools)
       headers: [...headers.filter(([name]) => name !== "Service-Version"), ["Service-Version", version]],
       expected: { code: "unsupported_version" },
     })),
-    { headers: [...headers, ["Authorization", "Bearer again"]], expected: { code: "invalid_header" } },
+    {
+      headers: [...headers, ["Authorization", "Bearer a"], ["Authorization", "Bearer b"]],
+      expected: { code: "invalid_header" },
+    },
     { headers: [...headers, ["Content-Encoding", "gzip"]], expected: { code: "unsupported_media_type" } },
     { headers: [...headers, ["X-Large", "a".repeat(17_000)]], expected: { code: "headers_too_large" } },
     { headers: headers.filter(([name]) => name !== "Host"), expected: { code: "invalid_header" } },
@@ -288,6 +298,7 @@ function badCredential(_operation: Operation, draft: Draft, { seeded, credential
     "Bearer null",
   ];
   const chosen = seeded.pick(wrong);
+  draft.headers.delete("Cookie");
   if (chosen === undefined) draft.headers.delete("Authorization");
   else draft.headers.set("Authorization", chosen);
   return { expected: { code: chosen === undefined || chosen === "" ? "missing_credential" : "invalid_credential" } };

@@ -67,12 +67,17 @@ function parametersOf(operation: Operation, tools: PathTools): Json[] {
   ];
 }
 
-/** The id in a path is that of what a GET of the path answers. */
+interface ListSchema {
+  properties?: { data?: { items?: { properties?: { id?: TSchema } } } };
+}
+
+/** The id in a path is that of an item of the list before it. */
 function idParameter(path: string, { operations, schemas }: PathTools): Json {
-  const resource = path.slice(0, path.indexOf("{id}") + "{id}".length);
-  const retrieval = operations.find((operation) => operation.method === "GET" && operation.path === resource);
-  const { properties = {} } = (retrieval?.reply.schema ?? {}) as { properties?: Record<string, TSchema> };
-  const schema = properties["id"] === undefined ? { type: "string" } : schemas.place(properties["id"]);
+  const collection = path.slice(0, path.indexOf("/{id}"));
+  const list = operations.find((operation) => operation.method === "GET" && operation.path === collection);
+  const listed: ListSchema | undefined = list?.reply.schema;
+  const id = listed?.properties?.data?.items?.properties?.id;
+  const schema = id === undefined ? { type: "string" } : schemas.place(id);
   return { name: "id", in: "path", required: true, description: "The id of the resource", schema };
 }
 

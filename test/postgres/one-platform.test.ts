@@ -42,6 +42,26 @@ describe("two processes on one PostgreSQL", () => {
     expect([taken.status, taken.body.code, taken.body.existing]).toEqual([409, "email_taken", made.body.id]);
   });
 
+  it("write one log of requests, which each of them pages and filters", async () => {
+    const ids: (string | null)[] = [];
+    for (let i = 0; i < 6; i++) ids.unshift((await apis[i % 2]!("GET", "/v1/payments")).headers.get("request-id"));
+    const page = async (node: Api, query: string) =>
+      (await node("GET", `/v1/request_logs?path=/v1/payments${query}`)).body as {
+        data: { id: string; key: string }[];
+        next_cursor: string;
+      };
+    for (const node of apis) {
+      await expect
+        .poll(async () => (await page(node, "&method=GET&status=200")).data.map(({ id }) => id), { timeout: 5_000 })
+        .toEqual(ids);
+      const { data, next_cursor: cursor } = await page(node, "&limit=4");
+      const rest = await page(node, `&limit=4&cursor=${cursor}`);
+      expect([...data, ...rest.data].map(({ id }) => id)).toEqual(ids);
+      expect((await page(node, `&key=${data[0]!.key}`)).data).toHaveLength(6);
+      expect((await page(node, "&method=POST")).data).toEqual([]);
+    }
+  });
+
   it("give one email to one of many who ask at once", async () => {
     const replies = await Promise.all(
       Array.from({ length: 40 }, (_, i) => apis[i % 2]!("POST", "/v1/customers", { email: "one@example.com" })),

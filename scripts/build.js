@@ -13,7 +13,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
@@ -173,7 +173,7 @@ execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "--project", 
   stdio: "inherit",
 });
 writeDeclarations(join(dist, "webhooks"));
-writeReference(join(root, "node_modules/swagger-ui-dist"), join(dist, "reference"));
+writeReference(dirname(fileURLToPath(import.meta.resolve("swagger-ui-dist/package.json"))), join(dist, "reference"));
 writeFileSync(join(dist, "third-party-licenses.txt"), thirdPartyLicenses(root, builds));
 
 /** Leaves imports of the listed modules to run time, as files of their own beside this one. */

@@ -11,6 +11,8 @@ import type { Router } from "./router.ts";
 import { Schedule } from "./schedule.ts";
 
 const FIRST_ATTEMPT = 1;
+/** The longest that a receiver's `Retry-After` is obeyed. */
+const RETRY_AFTER_MOST_MS = 60_000;
 /** Older than any receiver may take. */
 const STALE_SECONDS = 2 * LIMITS.signatureToleranceSeconds;
 
@@ -136,11 +138,11 @@ export class Dispatcher<Event extends RelayedEvent> {
     if (this.#schedule.idle) this.#whenIdle?.();
   }
 
-  #retryIn({ copy, attempt }: Delivery<Event>, { status }: ForwardResult): number | undefined {
+  #retryIn({ copy, attempt }: Delivery<Event>, { status, retryAfterMs = 0 }: ForwardResult): number | undefined {
     const { retries, random } = this.#options;
     const succeeded = status !== undefined && status >= 200 && status < 300;
     if (succeeded || copy !== undefined || attempt > retries || this.#whenIdle !== undefined) return undefined;
-    return retryDelay(attempt, random);
+    return Math.max(retryDelay(attempt, random), Math.min(retryAfterMs, RETRY_AFTER_MOST_MS));
   }
 
   #retryAfter(milliseconds: number, delivery: Delivery<Event>): void {

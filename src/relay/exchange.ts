@@ -15,6 +15,8 @@ export interface ForwardResult {
   excerpt: string;
   /** Where a redirect, which is not followed, points to. */
   location?: string;
+  /** How long the receiver asks to be left alone, with 429 or 503. */
+  retryAfterMs?: number;
 }
 
 export interface ExchangeOptions {
@@ -34,6 +36,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Expirable {
   #controller: Dispatcher.DispatchController | undefined;
   #status: number | undefined;
   #location: string | undefined;
+  #retryAfter: string | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
   #over = false;
@@ -55,6 +58,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Expirable {
     this.#status = status;
     const location = headers["location"];
     if (location !== undefined) this.#location = String(location);
+    if (status === 429 || status === 503) this.#retryAfter = String(headers["retry-after"] ?? "");
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -107,6 +111,9 @@ export class Exchange implements Dispatcher.DispatchHandler, Expirable {
     if (durationMs > timeoutMs) return this.#failed(describeTimeout(timeoutMs, true, url, host));
     const result: ForwardResult = { status: this.#status!, durationMs, excerpt: this.#excerpt() };
     if (this.#location !== undefined) result.location = this.#location;
+    if (this.#retryAfter !== undefined && /^\d{1,6}$/.test(this.#retryAfter)) {
+      result.retryAfterMs = Number(this.#retryAfter) * 1000;
+    }
     this.#options.ended(result);
   }
 

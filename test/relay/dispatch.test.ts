@@ -126,6 +126,21 @@ describe("retries", () => {
     expect((await session.stop()).summary).toMatchObject({ received: 1, forwarded: 1, failed: 0 });
   });
 
+  it.each([
+    [429, "7", 7_000],
+    [503, "86400", 60_000],
+    [500, "7", 1_000],
+    [503, "Wed, 21 Oct 2026 07:28:00 GMT", 1_000],
+  ])("obey what a receiver asks for: %i with Retry-After %s", async (status, value, wait) => {
+    const platform = await FakePlatform.start();
+    const receiver = await startReceiver((reply) => reply.writeHead(status, { "retry-after": value }).end());
+    const options = { target: receiver.url, retries: 1, clock: new FakeClock(), random: () => 0.5 };
+    const { reports } = openSession(platform, options);
+    await reports.wait("ready");
+    platform.append();
+    expect(await reports.wait("forwarded")).toMatchObject({ retryInMs: wait });
+  });
+
   it("end after as many as were asked for", async () => {
     const platform = await FakePlatform.start();
     const clock = new FakeClock();

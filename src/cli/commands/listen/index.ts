@@ -30,6 +30,7 @@ export function register(program: Command, context: Context): void {
     program
       .command("listen")
       .description("Relay the sandbox's events to your application, exactly as they are and freshly signed.")
+      .usage("[options] [-- command...]")
       .argument("[command...]", "Behind --: run this while events flow, and end with its exit code")
       .option("-e, --events <list>", "Only these types, separated by commas: 'order.*,customer.created'")
       .option(

@@ -12,7 +12,7 @@ export function toJsonLine(report: Report, now: number, setup: Setup): string {
 function toRecord(
   report: Exclude<Report, { event: "received" }>,
   now: number,
-  { target, routes, chaos }: Setup,
+  { target, routes, chaos, credentialSource }: Setup,
 ): object {
   const time = new Date(now).toISOString();
   switch (report.event) {
@@ -22,6 +22,7 @@ function toRecord(
         forward_to: target?.href ?? null,
         routes: routes.map(({ subscription, url }) => ({ events: subscription, forward_to: url.href })),
         chaos,
+        credential_source: credentialSource,
         time,
       };
     case "forwarded": {

@@ -53,10 +53,11 @@ export function linesOf(report: Report, surroundings: LineSurroundings): string[
 
 function readyLines(ready: Extract<Report, { event: "ready" }>, surroundings: LineSurroundings): string[] {
   const { styles, layout } = surroundings;
-  const { target, routes, chaos, ending } = surroundings.setup;
+  const { target, routes, chaos, credentialSource, ending } = surroundings.setup;
   const nowhere = "nowhere: events are printed (--forward-to sends them on)";
   const lines = [
     `${styles.good("✓")} ${styles.strong("Ready.")} Listening to ${styles.strong(ready.environment)} of ${ready.account}`,
+    ...(credentialSource === undefined ? [] : labelled("signed in", `by ${credentialSource}`, layout)),
     ...labelled("events", ready.subscriptions.join(", "), layout),
     ...routes.flatMap(({ subscription, url }) => labelled("route", `${subscription} → ${url.href}`, layout)),
     ...labelled(routes.length === 0 ? "forward" : "the rest", target?.href ?? nowhere, layout),

@@ -9,6 +9,8 @@ import { NotSignedInError, UsageError } from "../../errors.ts";
 export interface PlatformAccess extends Pick<SessionOptions, "baseUrl" | "authorization" | "device"> {
   /** Tells this platform and credential from others; a secret where a key was given, so to be hashed only. */
   identity: readonly string[];
+  /** Where the credential came from: `SERVICE_API_KEY`, `profile work`. */
+  credentialSource: string;
 }
 
 /** Where to listen, and as whom. Throws UsageError for the live environment, NotSignedInError without a credential. */
@@ -24,6 +26,7 @@ export async function accessPlatform(context: Context): Promise<PlatformAccess> 
     baseUrl: parseBaseUrl(baseUrl.value, { insecure: context.globals.insecure }),
     authorization: () => bearer(source),
     device: hostname(),
+    credentialSource: credential?.name ?? "",
     // A stored token changes with each renewal.
     identity: [baseUrl.value, isStored ? `profile ${profile.value}` : JSON.stringify(credential?.value)],
   };

@@ -16,6 +16,8 @@ export interface Receivers {
 export interface Setup extends Receivers {
   /** The faults that are put in, as they can be given again. */
   chaos?: string | undefined;
+  /** Where the credential came from. */
+  credentialSource?: string;
   /** What can be done at the keyboard, or how it ends. */
   ending: string;
 }

@@ -43,7 +43,12 @@ export async function runListen(flags: ListenFlags, command: readonly string[], 
     (command.length === 0 ? streamSink(context.stdout, output.styles) : streamSink(context.stderr, output.noteStyles));
   const controls = screen && new Controls(context, screen, () => session);
   const ending = controls === undefined ? "Ctrl-C ends" : KEYS_HELP;
-  const print = createListenPrinter(context, sink, { ...receivers, chaos, ending });
+  const print = createListenPrinter(context, sink, {
+    ...receivers,
+    chaos,
+    credentialSource: platform.credentialSource,
+    ending,
+  });
   const except = platform.baseUrl.port === "" ? [] : [Number(platform.baseUrl.port)];
   const advisor = new PortAdvisor({ clock: systemClock, except, report: print });
 

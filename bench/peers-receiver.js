@@ -1,0 +1,30 @@
+// A receiver that notes which events came, when, and in which order. Orders come as JSON lines on stdin.
+import { createServer } from "node:http";
+import { createInterface } from "node:readline";
+
+let notes = [];
+let target = Infinity;
+
+const tell = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
+
+const server = createServer((request, response) => {
+  const at = Number(process.hrtime.bigint() / 1000n);
+  const chunks = [];
+  request.on("data", (chunk) => chunks.push(chunk));
+  request.on("end", () => {
+    response.writeHead(200).end("ok");
+    const [, object, n] = /"id":"(ord_\d+)".*?"n":(\d+)/.exec(Buffer.concat(chunks).toString()) ?? [];
+    notes.push([object, Number(n), at]);
+    if (notes.length === target) tell({ notes });
+  });
+});
+server.keepAliveTimeout = 60_000;
+server.listen(0, "127.0.0.1", () => tell({ url: `http://127.0.0.1:${server.address().port}` }));
+
+createInterface(process.stdin).on("line", (line) => {
+  const order = JSON.parse(line);
+  if (order.report) return tell({ notes });
+  notes = [];
+  target = order.target;
+  tell({ armed: true });
+});

@@ -35,7 +35,7 @@ function serveService(socket, request) {
   const query = new URL(request.url, "http://x").searchParams;
   const after = query.get("after") ?? "now";
   const found = log.findIndex(({ id }) => id > after);
-  const session = { position: /^evt_/.test(after) && found !== -1 ? found : log.length, sent: 0, open: 0 };
+  const session = { position: after.startsWith("evt_") && found !== -1 ? found : log.length, sent: 0, open: 0 };
   const window = Number(query.get("window") ?? 64);
   const send = () => {
     for (; session.open < window && session.position < log.length; session.position += 1) {

@@ -242,6 +242,7 @@ const ROWS = [
 ];
 console.log(["| What |", ...names.map((name) => ` ${name} |`)].join(""));
 console.log(`|---|${names.map(() => "---|").join("")}`);
-for (const [label, figure] of ROWS)
-  console.log(`| ${label} | ${names.map((name) => figure(results[name])).join(" | ")} |`);
+for (const [label, figure] of ROWS) {
+  console.log([`| ${String(label)} |`, ...names.map((name) => ` ${figure(results[name])} |`)].join(""));
+}
 process.exit(0);

@@ -1,10 +1,10 @@
-import type { Dispatcher } from "undici";
 import { LIMITS } from "../contract/limits.ts";
 import type { Expirable } from "./deadlines.ts";
 import { describeForwardError, describeTimeout, type ForwardFailure } from "./forward-failure.ts";
 import type { HostKind } from "./host-kind.ts";
-import type { Lane } from "./lane.ts";
+import type { Lane, LaneExchange } from "./lane.ts";
 import type { Clock } from "./ports.ts";
+import type { ReplyHeaders } from "./reply-parser.ts";
 
 export interface ForwardResult {
   /** The receiver's status; absent where no complete answer came. */
@@ -21,7 +21,8 @@ export interface ForwardResult {
 
 export interface ExchangeOptions {
   lane: Lane;
-  request: Dispatcher.DispatchOptions;
+  /** The whole request. */
+  request: Uint8Array;
   url: URL;
   timeoutMs: number;
   host: HostKind;
@@ -29,14 +30,12 @@ export interface ExchangeOptions {
   ended: (result: ForwardResult) => void;
 }
 
-/** One POST and its reply. A handler object of the HTTP client's: a promise and a stream for each would cost a third. */
-export class Exchange implements Dispatcher.DispatchHandler, Expirable {
+/** One POST and its reply. */
+export class Exchange implements LaneExchange, Expirable {
   readonly startedAt: number;
   readonly #options: ExchangeOptions;
-  #controller: Dispatcher.DispatchController | undefined;
   #status: number | undefined;
-  #location: string | undefined;
-  #retryAfter: string | undefined;
+  #headers: ReplyHeaders | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
   #over = false;
@@ -47,78 +46,72 @@ export class Exchange implements Dispatcher.DispatchHandler, Expirable {
   }
 
   start(): void {
-    this.#options.lane.client.dispatch(this.#options.request, this);
+    this.#options.lane.post(this.#options.request, this);
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-  }
-
-  onResponseStart(_controller: unknown, status: number, headers: Record<string, string | string[] | undefined>): void {
+  head(status: number, headers: ReplyHeaders): void {
     this.#status = status;
-    const location = headers["location"];
-    if (location !== undefined) this.#location = String(location);
-    if (status === 429 || status === 503) this.#retryAfter = String(headers["retry-after"] ?? "");
+    this.#headers = headers;
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  data(chunk: Buffer): void {
     if (this.#over) return;
     const room = LIMITS.deliveryExcerptBytes - this.#bytes;
     this.#bytes += chunk.length;
     this.#chunks.push(chunk.length > room ? chunk.subarray(0, room) : chunk);
     if (chunk.length <= room) return;
+    // The rest of the reply is not wanted.
     this.#over = true;
-    controller.abort(new Error("the rest of the reply is not wanted"));
+    this.#options.lane.cut();
     this.#answered();
   }
 
-  onResponseEnd(): void {
+  end(): void {
     if (this.#over) return;
     this.#over = true;
-    this.#options.lane.used = true;
     this.#answered();
   }
 
-  onResponseError(_controller: unknown, error: Error): void {
+  failed(error: Error, reused: boolean): void {
     if (this.#over) return;
-    const { lane, url, host } = this.#options;
+    const { url, host } = this.#options;
     const failure = describeForwardError(error, url, host);
     // A kept connection that the receiver has just let go of says nothing about the receiver: once more, on a new one.
-    if (failure.code === "reset" && lane.used && this.#status === undefined) {
-      this.#controller = undefined;
-      queueMicrotask(() => this.start());
-      return;
-    }
+    if (failure.code === "reset" && reused && this.#status === undefined) return this.start();
     this.#over = true;
-    // The client is still busy with the failure: whoever is told may use it again at once.
-    queueMicrotask(() => this.#failed(failure));
+    this.#ended({ failure, durationMs: this.#elapsed(), excerpt: this.#excerpt() });
   }
 
   expire(): void {
     if (this.#over) return;
     this.#over = true;
-    const { lane, timeoutMs, url, host } = this.#options;
-    const reason = new Error("the time limit has passed");
-    if (this.#controller !== undefined) this.#controller.abort(reason);
-    else void lane.client.destroy(reason);
-    this.#failed(describeTimeout(timeoutMs, this.#status !== undefined, url, host));
+    this.#options.lane.cut();
+    this.#tooLate(this.#status !== undefined);
   }
 
   #answered(): void {
-    const { timeoutMs, url, host } = this.#options;
     const durationMs = this.#elapsed();
     // The timer may come late; the limit holds all the same.
-    if (durationMs > timeoutMs) return this.#failed(describeTimeout(timeoutMs, true, url, host));
+    if (durationMs > this.#options.timeoutMs) return this.#tooLate(true);
     const result: ForwardResult = { status: this.#status!, durationMs, excerpt: this.#excerpt() };
-    if (this.#location !== undefined) result.location = this.#location;
-    if (this.#retryAfter !== undefined && /^\d{1,6}$/.test(this.#retryAfter)) {
-      result.retryAfterMs = Number(this.#retryAfter) * 1000;
+    const location = this.#headers?.get("location");
+    if (location !== undefined) result.location = location;
+    const retryAfter = this.#headers?.get("retry-after");
+    const isBusy = result.status === 429 || result.status === 503;
+    if (isBusy && retryAfter !== undefined && /^\d{1,6}$/.test(retryAfter)) {
+      result.retryAfterMs = Number(retryAfter) * 1000;
     }
-    this.#options.ended(result);
+    this.#ended(result);
   }
 
-  #failed(failure: ForwardFailure): void {
-    this.#options.ended({ failure, durationMs: this.#elapsed(), excerpt: this.#excerpt() });
+  #tooLate(answering: boolean): void {
+    const { timeoutMs, url, host } = this.#options;
+    const failure = describeTimeout(timeoutMs, answering, url, host);
+    this.#ended({ failure, durationMs: this.#elapsed(), excerpt: this.#excerpt() });
+  }
+
+  #ended(result: ForwardResult): void {
+    this.#options.ended(result);
   }
 
   #elapsed(): number {

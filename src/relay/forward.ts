@@ -1,13 +1,11 @@
-import type { LookupFunction } from "node:net";
-import { Client } from "undici";
 import { DELIVERY_USER_AGENT, HEADERS } from "../contract/headers.ts";
 import { LIMITS } from "../contract/limits.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Exchange, type ForwardResult } from "./exchange.ts";
 import type { HostKind } from "./host-kind.ts";
-import type { Lane } from "./lane.ts";
+import { Lane } from "./lane.ts";
 import type { Clock } from "./ports.ts";
-import { isLocalhost } from "./target.ts";
+import { postRequest } from "./post-request.ts";
 
 export interface ForwarderOptions {
   url: URL;
@@ -36,13 +34,14 @@ export interface Outgoing {
   body: Uint8Array;
 }
 
-const LOOPBACK = [
-  { address: "127.0.0.1", family: 4 },
-  { address: "::1", family: 6 },
-];
+const UNSAFE = /[^\u0021-\u007e]/;
+const UNSAFE_ALL = new RegExp(UNSAFE, "g");
 
-/** Node then tries one after the other: receivers bind to either, and what `localhost` resolves to varies. */
-const lookupLoopback: LookupFunction = (_hostname, _options, callback) => callback(null, LOOPBACK);
+/** One connection, and what is under way on it. */
+interface Slot {
+  lane: Lane;
+  exchange: Exchange | undefined;
+}
 
 /**
  * POSTs events to one receiver. Holds as many kept-alive connections as forwards ever ran at once: the caller's
@@ -50,15 +49,14 @@ const lookupLoopback: LookupFunction = (_hostname, _options, callback) => callba
  */
 export class Forwarder {
   readonly #url: URL;
-  readonly #path: string;
   readonly #headers: readonly string[];
   readonly #skipVerify: boolean;
   readonly #timeoutMs: number;
   readonly #host: HostKind;
   readonly #clock: Clock;
   readonly #deadlines: Deadlines;
-  readonly #idle: Lane[] = [];
-  readonly #lanes = new Set<Lane>();
+  readonly #idle: Slot[] = [];
+  readonly #slots: Slot[] = [];
 
   constructor({
     url,
@@ -69,7 +67,6 @@ export class Forwarder {
     host = "plain",
   }: ForwarderOptions) {
     this.#url = url;
-    this.#path = url.pathname + url.search;
     const own = { "Content-Type": "application/json", "User-Agent": DELIVERY_USER_AGENT, [HEADERS.relay]: "1" };
     this.#headers = [...Object.entries(own).flat(), ...headers];
     this.#skipVerify = skipVerify;
@@ -82,59 +79,46 @@ export class Forwarder {
   /** All headers of a delivery, a flat list of names and values. */
   headersOf({ id, signature, attempt }: Envelope): string[] {
     const headers = this.#headers.slice();
-    headers.push(HEADERS.signature, signature, HEADERS.eventId, id, HEADERS.deliveryAttempt, String(attempt));
+    // Ids come from elsewhere; nothing of them may end the header.
+    const safeId = UNSAFE.test(id) ? id.replaceAll(UNSAFE_ALL, "?") : id;
+    headers.push(HEADERS.signature, signature, HEADERS.eventId, safeId, HEADERS.deliveryAttempt, String(attempt));
     return headers;
   }
 
   /** Sends one delivery; `ended` is called exactly once, whatever happens. */
   forward({ headers, body }: Outgoing, ended: (result: ForwardResult) => void): void {
-    const lane = this.#idle.pop() ?? this.#openLane();
-    lane.exchange = new Exchange({
-      lane,
-      request: { path: this.#path, method: "POST", headers: headers as string[], body },
+    const slot = this.#idle.pop() ?? this.#openSlot();
+    slot.exchange = new Exchange({
+      lane: slot.lane,
+      request: postRequest(this.#url, headers, body),
       url: this.#url,
       timeoutMs: this.#timeoutMs,
       host: this.#host,
       clock: this.#clock,
       ended: (result) => {
-        lane.exchange = undefined;
-        if (lane.client.destroyed) this.#lanes.delete(lane);
-        else this.#idle.push(lane);
+        slot.exchange = undefined;
+        this.#idle.push(slot);
         ended(result);
       },
     });
     this.#deadlines.began();
-    lane.exchange.start();
+    slot.exchange.start();
   }
 
   /** Cuts all connections. */
-  async close(): Promise<void> {
+  close(): void {
     this.#deadlines.close();
-    await Promise.all([...this.#lanes].map((lane) => lane.client.destroy()));
+    for (const { lane } of this.#slots) lane.cut();
   }
 
   *#running(): Iterable<Exchange> {
-    for (const { exchange } of this.#lanes) if (exchange !== undefined) yield exchange;
+    for (const { exchange } of this.#slots) if (exchange !== undefined) yield exchange;
   }
 
-  #openLane(): Lane {
-    const client = new Client(this.#url.origin, {
-      pipelining: 1,
-      // The deadlines here count from the connect to the last byte; the client's own start over in between.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: {
-        timeout: this.#timeoutMs,
-        rejectUnauthorized: !this.#skipVerify,
-        autoSelectFamily: true,
-        ...(isLocalhost(this.#url.hostname) ? { lookup: lookupLoopback } : {}),
-      },
-    });
-    const lane: Lane = { client, exchange: undefined, used: false };
-    client.on("disconnect", () => {
-      lane.used = false;
-    });
-    this.#lanes.add(lane);
-    return lane;
+  #openSlot(): Slot {
+    const lane = new Lane({ url: this.#url, skipVerify: this.#skipVerify });
+    const slot: Slot = { lane, exchange: undefined };
+    this.#slots.push(slot);
+    return slot;
   }
 }

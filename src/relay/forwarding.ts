@@ -111,8 +111,8 @@ export class Forwarding<Event extends RelayedEvent> {
   }
 
   /** Cuts all connections and gives the account; `duplicates` is for the caller to know. */
-  async close(duplicates: number): Promise<Summary> {
-    await this.#router.close();
+  close(duplicates: number): Summary {
+    this.#router.close();
     const [p50, p99] = [this.#latency.percentile(0.5), this.#latency.percentile(0.99)];
     const summary: Summary = { ...this.#counts, duplicates, p50, p99 };
     if (this.#chaos !== undefined) summary.chaos = this.#chaos.summary;

@@ -1,3 +1,5 @@
+import { InvalidReplyError } from "./reply-parser.ts";
+
 /** Stable names for what can go wrong between two machines. */
 export type NetworkFailureCode =
   | "refused"
@@ -23,11 +25,9 @@ export interface Peer {
 const CODES: Record<string, NetworkFailureCode> = {
   ECONNREFUSED: "refused",
   ETIMEDOUT: "timeout",
-  UND_ERR_CONNECT_TIMEOUT: "timeout",
   ECONNRESET: "reset",
   ECONNABORTED: "reset",
   EPIPE: "reset",
-  UND_ERR_SOCKET: "reset",
   ENOTFOUND: "dns",
   EAI_AGAIN: "dns",
   EAI_FAIL: "dns",
@@ -43,8 +43,6 @@ const CODES: Record<string, NetworkFailureCode> = {
   UNABLE_TO_GET_ISSUER_CERT: "tls",
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "tls",
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "tls",
-  UND_ERR_HEADERS_OVERFLOW: "invalid_reply",
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "invalid_reply",
 };
 
 const CERTIFICATES: Record<string, string> = {
@@ -62,15 +60,11 @@ const CERTIFICATES: Record<string, string> = {
 export function describeNetworkError(error: unknown, peer: Peer): NetworkFailure {
   const code = codeOf(error);
   const text = error instanceof Error ? error.message : String(error);
-  // The HTTP client's parser gives its complaints a name and, in some releases, no code.
-  const isParserError = error instanceof Error && error.name === "HTTPParserError";
-  const kind = isParserError ? "invalid_reply" : kindOf(code, text);
+  const kind = error instanceof InvalidReplyError ? "invalid_reply" : kindOf(code);
   return { code: kind, message: wordsFor(kind, code, text, peer) };
 }
 
-function kindOf(code: string, text: string): NetworkFailureCode {
-  // The HTTP client reports a reply that it will not read as a broken socket.
-  if (code === "UND_ERR_SOCKET" && text.startsWith("bad ")) return "invalid_reply";
+function kindOf(code: string): NetworkFailureCode {
   if (code.startsWith("ERR_TLS_") || code.startsWith("ERR_SSL_")) return "tls";
   return CODES[code] ?? "network";
 }

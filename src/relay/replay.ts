@@ -49,7 +49,7 @@ export async function replay(
   await waitUntil(() => waiting === 0);
   signal.removeEventListener("abort", onAbort);
   await new Promise<void>((resolve) => forwarding.windUp(resolve));
-  const summary = await forwarding.close(0);
+  const summary = forwarding.close(0);
   report({ event: "summary", ...summary });
   return summary;
 }

@@ -45,8 +45,8 @@ export class Router {
   }
 
   /** Cuts all connections. */
-  async close(): Promise<void> {
-    await Promise.all([...this.#byUrl.values()].map(({ forwarder }) => forwarder.close()));
+  close(): void {
+    for (const { forwarder } of this.#byUrl.values()) forwarder.close();
   }
 
   #destinationOf(url: URL, options: Omit<ForwarderOptions, "url">): Destination {

@@ -125,8 +125,8 @@ export class Session {
     this.#forwarding.windUp(() => this.#whenIdle());
   }
 
-  async #finish(error: ListenError | undefined): Promise<SessionEnd> {
-    const summary = await this.#forwarding.close(this.#duplicates);
+  #finish(error: ListenError | undefined): SessionEnd {
+    const summary = this.#forwarding.close(this.#duplicates);
     this.#options.report({ event: "summary", ...summary });
     return { summary, error };
   }

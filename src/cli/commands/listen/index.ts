@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { addExamples } from "../../help-layout.ts";
@@ -88,7 +88,9 @@ function addForwardingFlags(command: Command): Command {
     .option("--concurrency <number>", "The most forwards at once", wholeNumber(1, 256), 16)
     .option("--ordered", "One event of an object at a time, in their order", false)
     .option("--retries <number>", "Try a failed forward again so often", wholeNumber(0, 100), 3)
-    .option("--timeout <duration>", "The limit of one forward", parseTimeout, 10_000)
+    .addOption(
+      new Option("--timeout <duration>", "The limit of one forward").argParser(parseTimeout).default(10_000, "10s"),
+    )
     .option("--skip-verify", "Accept any TLS certificate of your application", false)
     .option(
       "--chaos <faults>",

@@ -38,7 +38,8 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
   const [valid, inTime] = judgeFirst(answer);
   add(VALID_DELIVERY, valid, started);
   add(WITHIN_TEN_SECONDS, inTime, started);
-  subject.limitMilliseconds = Math.min(FIRST_LIMIT_MILLISECONDS, LATER_LIMIT_MILLISECONDS + 3 * answer.milliseconds);
+  const seconds = Math.ceil((LATER_LIMIT_MILLISECONDS + 3 * answer.milliseconds) / 1000);
+  subject.limitMilliseconds = Math.min(FIRST_LIMIT_MILLISECONDS, seconds * 1000);
   let obstacle = isAccepted(answer) ? undefined : "Not judged: a receiver that accepts nothing proves nothing";
 
   for (const batch of batches(CHECKS)) {

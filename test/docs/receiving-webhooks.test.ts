@@ -33,7 +33,8 @@ it("spells out every file that it speaks of", () => {
   ]);
 });
 
-describe.concurrent("the receiver of the page", () => {
+// Several processes at once take their time on a busy machine.
+describe.concurrent("the receiver of the page", { timeout: 120_000 }, () => {
   it.each([
     ["node-http.js", []],
     ["express.js", []],

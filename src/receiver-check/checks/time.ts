@@ -5,7 +5,7 @@ import { acceptedAll, refusedAll, skipped } from "../findings.ts";
 import type { Subject } from "../subject.ts";
 
 const TOLERANCE = LIMITS.signatureToleranceSeconds;
-const TRIES = 3;
+const TRIES = 5;
 /** Clocks further apart than this are told of. */
 const NOTABLE_SKEW_SECONDS = 2;
 

@@ -11,7 +11,7 @@ SERVICE_PROFILE          Profile to use (default: the current one)
 SERVICE_CONFIG_DIR       Folder of settings and credentials (default: $XDG_CONFIG_HOME/service or ~/.config/service)
 SERVICE_DATABASE         Database of \`service serve\`: an SQLite file or a PostgreSQL URL (default: a file in the data folder)
 SERVICE_MASTER_KEY       What \`service serve\` seals stored secrets with (default: a file beside the database)
-SERVICE_WEBHOOK_SECRET   Signing secret for \`service webhooks sign\` and \`verify\`
+SERVICE_WEBHOOK_SECRET   Signing secret for \`service webhooks sign\`, \`verify\` and \`check\`
 SERVICE_NO_INPUT         When set, never ask; same as --no-input
 SERVICE_NO_UPDATE_NOTIFIER
                          When set, never say that there is a newer version; same as \`config set update_notices false\`
@@ -80,5 +80,6 @@ To try it without deploying anything:
   service listen --forward-to localhost:3000      its events to your app
   service trigger order.completed                 make one happen
   service webhooks verify --header … --payload …  say which rule a delivery breaks
+  service webhooks check localhost:3000           say what a receiver gets wrong
 `,
 };

@@ -27,17 +27,32 @@ export function reportLines(report: ReceiverReport, styles: Styles, terminalWidt
   const width = Math.min(terminalWidth, WIDEST);
   const titleWidth = Math.max(...report.checks.map(({ title }) => title.length));
   const lines = [`${styles.strong("Receiver")}  ${printable(report.url)}`];
+  const blocked = blockedFrom(report.checks);
   let reason = "";
   for (const group of GROUPS) {
-    lines.push("", styles.strong(group));
-    for (const result of report.checks.filter((result) => result.group === group)) {
+    const shown = report.checks.slice(0, blocked).filter((result) => result.group === group);
+    if (shown.length > 0) lines.push("", styles.strong(group));
+    for (const result of shown) {
       lines.push(...resultLines(result, { styles, width, titleWidth, reason }));
       if (result.status === "skipped") reason = result.seen;
     }
   }
+  const left = report.checks.length - blocked;
+  if (left > 0)
+    lines.push(
+      "",
+      ...foldText(`${left} more: ${report.checks[blocked]!.seen}`, width, MOST_LINES).map((line) => styles.dim(line)),
+    );
   const grade = styles.strong(`Grade ${report.grade}`);
   lines.push("", `${report.passed ? styles.good(grade) : styles.bad(grade)}  ${countsInWords(report.counts)}`);
   return [...lines, ...foldText(report.verdict, width, MOST_LINES)];
+}
+
+/** Where the checks begin that one obstacle kept from being judged: a line for each would hide what it was. */
+function blockedFrom(checks: readonly CheckResult[]): number {
+  const last = checks.at(-1);
+  if (last?.status !== "skipped") return checks.length;
+  return checks.findLastIndex(({ status, seen }) => status !== "skipped" || seen !== last.seen) + 1;
 }
 
 interface Layout {

@@ -1,3 +1,4 @@
+import { writeSync } from "node:fs";
 import { BrokenPipeError, EXIT_CODES, InterruptedError } from "./errors.ts";
 
 void main(process.argv.slice(2));
@@ -5,7 +6,7 @@ void main(process.argv.slice(2));
 async function main(args: readonly string[]): Promise<void> {
   // Scripts ask for the version often, and it needs none of the rest.
   if (args.length === 1 && (args[0] === "--version" || args[0] === "-V")) {
-    process.stdout.write(`${__VERSION__}\n`);
+    printVersion();
     return;
   }
   const controller = new AbortController();
@@ -15,6 +16,15 @@ async function main(args: readonly string[]): Promise<void> {
     await runProgram(args, controller);
   } catch (error) {
     process.exitCode = await exitCodeOf(error, args, controller);
+  }
+}
+
+/** Node's own stream would take as long to load as all the rest. */
+function printVersion(): void {
+  try {
+    writeSync(1, `${__VERSION__}\n`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
   }
 }
 

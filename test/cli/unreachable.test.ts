@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { json, listen, startServer } from "../client/support/scripted-server.ts";
@@ -50,6 +51,33 @@ describe("a certificate of one's own", () => {
 });
 
 describe("a proxy of the environment", () => {
+  it("tunnels https to the hosts that NO_PROXY does not name", async () => {
+    const list = { object: "list", data: [{ id: "cus_1" }], has_more: false, next_cursor: null };
+    const platform = createTlsServer(SELF_SIGNED, (_request, response) => {
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(list));
+    });
+    const { port } = new URL(await listen(platform));
+    const asked: (string | undefined)[] = [];
+    const proxy = createServer();
+    proxy.on("connect", (request, socket) => {
+      asked.push(request.url);
+      const upstream = connect(Number(port), "127.0.0.1", () => {
+        socket.write("HTTP/1.1 200 Connection Established\r\n\r\n");
+        upstream.pipe(socket).pipe(upstream);
+      });
+      socket.on("error", () => upstream.destroy());
+      upstream.on("error", () => socket.destroy());
+    });
+    const file = join(makeConfigDir(), "ca.pem");
+    writeFileSync(file, SELF_SIGNED.cert);
+    const env = { HTTPS_PROXY: await listen(proxy), NODE_EXTRA_CA_CERTS: file };
+    expect(await customers("https://platform.test", env, "-q")).toEqual({ exitCode: 0, stdout: "cus_1\n", stderr: "" });
+    expect(asked).toEqual(["platform.test:443"]);
+    const direct = await customers("https://platform.test", { ...env, NO_PROXY: "platform.test" });
+    expect(direct.exitCode).toBe(7);
+    expect(asked).toHaveLength(1);
+  });
+
   it("is used for other machines, and not for this one", async () => {
     const list = { object: "list", data: [{ id: "cus_1" }], has_more: false, next_cursor: null };
     const proxy = await startServer(json(200, list));

@@ -22,13 +22,12 @@ const VIEW: ResourceView<Entry> = {
   fields: ["key", "value", "source", "meaning"],
   columns: [
     { label: "Setting", text: ({ key }) => key, style: (text, styles) => styles.accent(text) },
-    { label: "Value", text: ({ value }) => String(value), shrinks: true },
+    { label: "Value", text: ({ value }) => String(value) },
     { label: "From", text: ({ source }) => source },
     {
       label: "Meaning",
       text: ({ meaning }) => meaning,
       style: (text, styles) => styles.dim(text),
-      shrinks: true,
       optional: true,
     },
   ],

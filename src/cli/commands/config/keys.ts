@@ -38,7 +38,7 @@ export const CONFIG_KEYS: Readonly<Record<string, ConfigKey>> = {
     },
   },
   base_url: {
-    meaning: "Address of the platform's API, for the profile",
+    meaning: "Address of the profile's API",
     effective: (context) => fromPlace(context, "baseUrl"),
     store: (text = DEFAULT_BASE_URL, settings, context) =>
       changeProfile(settings, context, (profile) => {
@@ -48,7 +48,7 @@ export const CONFIG_KEYS: Readonly<Record<string, ConfigKey>> = {
       }),
   },
   auth_url: {
-    meaning: "Address of its OAuth server, for the profile",
+    meaning: "Address of the profile's OAuth server",
     effective: (context) => fromPlace(context, "authUrl"),
     store: (text, settings, context) =>
       changeProfile(settings, context, ({ base_url }) => ({
@@ -56,7 +56,7 @@ export const CONFIG_KEYS: Readonly<Record<string, ConfigKey>> = {
       })),
   },
   update_notices: {
-    meaning: "Say once a day when there is a newer version",
+    meaning: "Hear once a day of a newer version",
     values: ["true", "false"],
     effective: ({ env, settings }) => updateNotices(env, settings),
     store(text, settings) {

@@ -4,7 +4,7 @@ import { isAlive } from "../../session/freshness.ts";
 import type { Suggestion } from "./sources.ts";
 
 /** A person who pressed Tab waits for the answer. */
-const PATIENCE_MILLISECONDS = 1500;
+const PATIENCE_MILLISECONDS = 2000;
 const COUNT = 30;
 const TELLING = ["email", "url", "type", "name", "event_type", "status"];
 const LONGEST_DESCRIPTION = 60;

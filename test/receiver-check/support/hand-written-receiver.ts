@@ -40,7 +40,7 @@ export function handWritten(work: Work, secrets: readonly string[], flaw?: Flaw)
   async function actUnlessSeen(id: string): Promise<void> {
     const isKnown = seen.has(id);
     // A database takes its time for each of the two.
-    await delay(5);
+    await delay(25);
     if (isKnown) return;
     work.act(id);
     seen.add(id);

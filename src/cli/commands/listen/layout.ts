@@ -50,7 +50,7 @@ export function replyLines(reply: string, { indent, width }: Layout): string[] {
 
 /** A name and words beside it, further lines below the words. */
 export function labelled(label: string, text: string, { width }: Layout): string[] {
-  const start = `  ${label.padEnd(10)}`;
+  const start = `  ${label.padEnd(9)}`;
   const lines = width === undefined ? [text] : wrapWords(text, Math.max(width - start.length, 20));
   return lines.map((line, i) => (i === 0 ? start : " ".repeat(start.length)) + line);
 }

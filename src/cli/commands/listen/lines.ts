@@ -57,7 +57,7 @@ function readyLines(ready: Extract<Report, { event: "ready" }>, surroundings: Li
   const nowhere = "nowhere: events are printed (--forward-to sends them on)";
   const lines = [
     `${styles.good("✓")} ${styles.strong("Ready.")} Listening to ${styles.strong(ready.environment)} of ${ready.account}`,
-    ...(credentialSource === undefined ? [] : labelled("signed in", `by ${credentialSource}`, layout)),
+    ...(credentialSource === undefined ? [] : labelled("key", `from ${credentialSource}`, layout)),
     ...labelled("events", ready.subscriptions.join(", "), layout),
     ...routes.flatMap(({ subscription, url }) => labelled("route", `${subscription} → ${url.href}`, layout)),
     ...labelled(routes.length === 0 ? "forward" : "the rest", target?.href ?? nowhere, layout),

@@ -90,7 +90,7 @@ export const REQUEST_GUIDES = {
     meaning: "The body is larger than 1 MiB, and was not read to its end.",
     cause: "The request carries far more than any operation takes; metadata, for one, is not a place for documents.",
     remedy: "Send less: keep the data where it belongs, and a reference to it here.",
-    example: { detail: "A body may have at most 1 MiB." },
+    example: { detail: "A body may have at most 1 MiB, a form 64 KiB." },
   },
   misdirected_request: {
     meaning: "The request names a host that this server is not.",

@@ -27,6 +27,7 @@ const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 /** What loads on demand, by the name of its file under dist/lazy. */
 const LAZY = {
   serve: "src/cli/commands/serve/run.ts",
+  db: "src/cli/commands/db/run.ts",
   "serve-link": "src/cli/commands/serve/link.ts",
   listen: "src/cli/commands/listen/run.ts",
   demo: "src/cli/commands/demo/run.ts",

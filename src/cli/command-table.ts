@@ -170,6 +170,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "Print the script that makes a shell complete commands",
     load: () => import("./commands/completion/index.ts"),
   },
+  {
+    name: "db",
+    group: MORE,
+    summary: "Look after the platform's database",
+    load: () => import("./commands/db/index.ts"),
+  },
   { name: "version", group: MORE, summary: "Print versions", load: () => import("./commands/version.ts") },
   {
     name: "help",

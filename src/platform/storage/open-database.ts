@@ -10,6 +10,8 @@ export interface DatabaseSettings {
   /** This program's version, kept with the migrations that it ran. */
   version: string;
   log: Log;
+  /** False leaves the schema as it is. */
+  migrate?: boolean;
   /** The most connections to PostgreSQL. */
   connections?: number | undefined;
   /** The longest that a statement may take there, in milliseconds. */
@@ -20,8 +22,8 @@ export interface DatabaseSettings {
 
 /** Opens what the text names. Throws StorageOpenError. */
 export async function openDatabase(settings: DatabaseSettings): Promise<Database> {
-  const { database, version, log } = settings;
-  if (!isPostgresUrl(database)) return openSqlite({ file: database, migrations: MIGRATIONS, version, log });
+  const { database, version, log, migrate = true } = settings;
+  if (!isPostgresUrl(database)) return openSqlite({ file: database, migrations: MIGRATIONS, version, log, migrate });
   const { openPostgres } = await import("./postgres/open.ts");
   return openPostgres({ ...settings, url: database, migrations: MIGRATIONS });
 }

@@ -51,10 +51,12 @@ export async function migratePostgres(
   connection: PostgresConnection,
   migrations: readonly Migration[],
   version: string | null,
+  migrate: boolean,
 ): Promise<void> {
   // Held until the connection closes, however that comes about.
   await connection.execute("SELECT pg_advisory_lock(hashtextextended(current_schema() || ' migrations', 0))");
-  for (const migration of pendingMigrations(migrations, await appliedMigrations(connection))) {
+  const pending = pendingMigrations(migrations, await appliedMigrations(connection));
+  for (const migration of migrate ? pending : []) {
     await connection.execute("BEGIN");
     for (const statement of migration.statements(TYPES)) await connection.executeOnce(statement);
     await connection.execute("INSERT INTO schema_migrations (number, name, version) VALUES ($1, $2, $3)", [

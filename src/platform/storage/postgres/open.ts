@@ -23,6 +23,8 @@ export interface PostgresOptions extends ConnectionSettings {
   /** This program's version, recorded with each migration, so that an older program can say which one it lacks. */
   readonly version?: string;
   readonly log?: Log;
+  /** False leaves the schema as it is. */
+  readonly migrate?: boolean;
 }
 
 const DEFAULT_CONNECTIONS = 16;
@@ -64,7 +66,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
 async function prepareSchema(options: PostgresOptions, connection: PostgresConnection): Promise<void> {
   try {
     await assertUsable(connection);
-    await migratePostgres(connection, options.migrations, options.version ?? null);
+    await migratePostgres(connection, options.migrations, options.version ?? null, options.migrate ?? true);
   } finally {
     await connection.close();
   }

@@ -1,0 +1,53 @@
+import type { Command } from "commander";
+import type { Context } from "../../context.ts";
+import { addExamples } from "../../help-layout.ts";
+import { addPostgresOptions, type PostgresOptions } from "../serve/postgres-options.ts";
+
+export interface DbOptions extends PostgresOptions {
+  database?: string;
+}
+
+const DATABASE = "SQLite file (default: platform.db under the XDG data folder), or postgres://…";
+
+/** `service db`: what an operator does to the platform's database. */
+export function register(program: Command, context: Context): void {
+  const db = program.command("db").description("Look after the platform's database.");
+  addExamples(db, [
+    "service db status",
+    "service db backup ./platform-backup.db",
+    "service db copy ./platform.db postgres://service@db.example.com/service",
+  ]);
+  const withDatabase = (name: string) => addPostgresOptions(db.command(name)).option("--database <file|url>", DATABASE);
+
+  const status = withDatabase("status")
+    .description("Show engine, schema and size; an SQLite file must not be served meanwhile")
+    .action(async (options: DbOptions) => {
+      const { runStatus } = await import("./run.ts");
+      await runStatus(options, context, false);
+    });
+  addExamples(status, ["service db status", "service db status --database postgres://service@localhost/service"]);
+
+  const migrate = withDatabase("migrate")
+    .description("Bring the schema up to date, as the next start of the platform would")
+    .action(async (options: DbOptions) => {
+      const { runStatus } = await import("./run.ts");
+      await runStatus(options, context, true);
+    });
+  addExamples(migrate, ["service db migrate --database postgres://service@localhost/service"]);
+
+  const backup = withDatabase("backup <file>")
+    .description("Write a consistent copy, while the platform runs or not (PostgreSQL: by pg_dump)")
+    .action(async (file: string, options: DbOptions) => {
+      const { runBackup } = await import("./run.ts");
+      await runBackup(file, options, context);
+    });
+  addExamples(backup, ["service db backup ./backup.db", "service db backup ./backup.dump --database postgres://…"]);
+
+  const copy = addPostgresOptions(db.command("copy <from> <to>"))
+    .description("Copy an SQLite file into an empty PostgreSQL database, and compare them; may be run again")
+    .action(async (from: string, to: string, options: DbOptions) => {
+      const { runCopy } = await import("./run.ts");
+      await runCopy(from, to, options, context);
+    });
+  addExamples(copy, ["service db copy ./platform.db postgres://service@db.example.com/service"]);
+}

@@ -1,0 +1,110 @@
+import { resolve } from "node:path";
+import { BackupError, backUp } from "../../../platform/maintenance/backup.ts";
+import { copyDatabase, CopyError } from "../../../platform/maintenance/copy.ts";
+import { type DatabaseStatus, statusOf } from "../../../platform/maintenance/status.ts";
+import { type Database, StorageOpenError, StorageUnavailableError } from "../../../platform/storage/database.ts";
+import { describeDatabase, isPostgresUrl } from "../../../platform/storage/database-url.ts";
+import { openDatabase } from "../../../platform/storage/open-database.ts";
+import type { Context } from "../../context.ts";
+import { UsageError, UserError } from "../../errors.ts";
+import type { ResourceView } from "../../terminal/view.ts";
+import { deploymentSettings } from "../serve/deployment-settings.ts";
+import { namedDatabase } from "../serve/named-database.ts";
+import type { DbOptions } from "./index.ts";
+
+const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
+
+const STATUS: ResourceView<DatabaseStatus> = {
+  noun: "database",
+  plural: "databases",
+  fields: [
+    "engine",
+    "engine_version",
+    "schema",
+    "schema_made_by",
+    "schema_known",
+    "bytes",
+    "in_use",
+    "deliveries_pending",
+  ],
+  columns: [],
+  details: [
+    { label: "Engine", text: ({ engine, engine_version: version }) => `${engine} ${version}` },
+    { label: "Schema", text: ({ schema, schema_known: known }) => `${schema} of ${known}` },
+    { label: "Bytes", text: ({ bytes }) => String(bytes) },
+    { label: "In use", text: ({ in_use: used }) => (used ? "yes" : "not yet") },
+    { label: "Deliveries pending", text: ({ deliveries_pending: pending }) => String(pending) },
+  ],
+};
+
+/** Shows the database as it is, or as it is once its schema was brought up to date. */
+export async function runStatus(options: DbOptions, context: Context, migrate: boolean): Promise<void> {
+  const name = namedDatabase(options, context);
+  const database = await open(name, options, context, migrate);
+  try {
+    await context.output.object(await statusOf(database), STATUS);
+  } finally {
+    await database.close();
+  }
+}
+
+export async function runBackup(file: string, options: DbOptions, context: Context): Promise<void> {
+  const name = namedDatabase(options, context);
+  const path = resolve(context.cwd, file);
+  const { bytes } = await backUp(name, path, context.env).catch((error: unknown) => {
+    throw error instanceof BackupError ? new UserError(error.message, { code: "backup_failed", cause: error }) : error;
+  });
+  if (context.output.json) context.output.line(JSON.stringify({ database: describeDatabase(name), file: path, bytes }));
+  else {
+    context.output.line(path);
+    context.output.note(`${bytes} bytes. The master key is not in it: keep that too, elsewhere.`);
+  }
+}
+
+export async function runCopy(from: string, to: string, options: DbOptions, context: Context): Promise<void> {
+  if (isPostgresUrl(from) || !isPostgresUrl(to)) {
+    throw new UsageError("db copy takes an SQLite file, then the URL of a PostgreSQL database", {
+      hint: "service db copy ./platform.db postgres://service@db.example.com/service",
+    });
+  }
+  const { output } = context;
+  const source = await open(resolve(context.cwd, from), options, context);
+  try {
+    const target = await open(to, options, context);
+    try {
+      const counts = new Map<string, number>();
+      const tables = await copyDatabase(source, target, (table, rows) => {
+        const count = (counts.get(table) ?? 0) + rows;
+        counts.set(table, count);
+        output.note(`${table}  ${count}`);
+      });
+      if (output.json) output.line(JSON.stringify({ from, to: describeDatabase(to), tables }));
+      else {
+        for (const { name, rows, checksum } of tables) output.line(`${name}\t${rows}\t${checksum.slice(0, 16)}`);
+        output.note("Counts and checksums agree. Start the platform with the file's own master key.");
+      }
+    } finally {
+      await target.close();
+    }
+  } catch (error) {
+    if (!(error instanceof CopyError || error instanceof StorageUnavailableError)) throw error;
+    throw new UserError(error.message, {
+      ...(error instanceof CopyError ? {} : { hint: "Run it again: it goes on where it was." }),
+      code: "copy_failed",
+      cause: error,
+    });
+  } finally {
+    await source.close();
+  }
+}
+
+async function open(name: string, options: DbOptions, context: Context, migrate = true): Promise<Database> {
+  try {
+    return await openDatabase({ ...deploymentSettings(name, options, context, QUIET), migrate });
+  } catch (error) {
+    if (error instanceof StorageOpenError) throw new UserError(error.message, { code: error.code, cause: error });
+    if (error instanceof StorageUnavailableError)
+      throw new UserError(error.message, { code: "unreachable", cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,133 @@
+import type { Database, Queries, SqlValue, Transaction } from "../storage/database.ts";
+import { alignLog } from "../storage/event-log.ts";
+import { fromPlain, plain, RowChecksum } from "./checksum.ts";
+import { type TableShape, tablesOf } from "./tables.ts";
+
+/** Rows of one transaction: few enough that a kill costs a moment's work. */
+const ROWS = 500;
+/** PostgreSQL takes 65,535 parameters in one statement; this many are planned quickly. */
+const PARAMETERS = 2_000;
+
+type Row = Record<string, SqlValue>;
+
+/** A table in both databases. */
+export interface CopiedTable {
+  name: string;
+  rows: number;
+  /** The same in both, or the copy has failed. */
+  checksum: string;
+}
+
+/** The target holds data that no unfinished copy put there, or not the same data in the end. */
+export class CopyError extends Error {
+  override name = "CopyError";
+}
+
+/**
+ * Copies all of an SQLite file into an empty PostgreSQL database, table by table in the order of keys, then reads both
+ * sides once more and compares counts and checksums. Killed at any point, the next run goes on behind the last whole
+ * transaction. Neither side may be served meanwhile. Throws CopyError.
+ */
+export async function copyDatabase(
+  source: Queries,
+  target: Database,
+  progress: (table: string, rows: number) => void,
+): Promise<CopiedTable[]> {
+  const tables = await tablesOf(source);
+  await begin(target, tables);
+  for (const table of tables) await copyTable(source, target, table, progress);
+  const copied: CopiedTable[] = [];
+  for (const table of tables) {
+    const [here, there] = [await checksumOf(source, table), await checksumOf(target, table)];
+    if (here.rows !== there.rows || here.text !== there.text) {
+      throw new CopyError(
+        `${table.name} differs: ${here.rows} rows and ${there.rows}. Was one of the databases in use? ` +
+          "Empty the target and copy again.",
+      );
+    }
+    copied.push({ name: table.name, rows: here.rows, checksum: here.text });
+  }
+  await alignLog(target);
+  await target.write((tx) => tx.run("DROP TABLE copy_progress"));
+  return copied;
+}
+
+/** Makes the record of how far the copy has come, or finds the one of an earlier run. */
+async function begin(target: Database, tables: readonly TableShape[]): Promise<void> {
+  await target.write(async (tx) => {
+    if (await isUnderWay(tx)) return;
+    for (const { name } of tables) {
+      if ((await tx.get(`SELECT 1 AS one FROM ${name} LIMIT 1`)) === undefined) continue;
+      throw new CopyError(`The target is not empty: ${name} holds rows. Copy into a database of its own.`);
+    }
+    await tx.run("CREATE TABLE copy_progress (name TEXT PRIMARY KEY, last_key TEXT NOT NULL)");
+  });
+}
+
+async function isUnderWay(tx: Transaction): Promise<boolean> {
+  const table = await tx.get(
+    "SELECT 1 AS one FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'copy_progress'",
+  );
+  return table !== undefined;
+}
+
+async function copyTable(
+  source: Queries,
+  target: Database,
+  table: TableShape,
+  progress: (table: string, rows: number) => void,
+): Promise<void> {
+  const kept = await target.get<{ last_key: string }>("SELECT last_key FROM copy_progress WHERE name = $1", [
+    table.name,
+  ]);
+  let last = kept === undefined ? undefined : (JSON.parse(kept.last_key) as ReturnType<typeof plain>[]).map(fromPlain);
+  for (;;) {
+    const rows = await pageOf(source, table, last);
+    const end = rows.at(-1);
+    if (end === undefined) return;
+    last = table.key.map((column) => end[column] ?? null);
+    const lastKey = JSON.stringify(last.map(plain));
+    await target.write(async (tx) => {
+      await insertRows(tx, table, rows);
+      await tx.run(
+        `INSERT INTO copy_progress (name, last_key) VALUES ($1, $2)
+         ON CONFLICT (name) DO UPDATE SET last_key = excluded.last_key`,
+        [table.name, lastKey],
+      );
+    });
+    progress(table.name, rows.length);
+  }
+}
+
+/** The rows behind a key, in the key's order. */
+function pageOf(queries: Queries, { name, columns, key }: TableShape, last: readonly SqlValue[] | undefined) {
+  const order = key.join(", ");
+  const places = key.map((_, index) => `$${index + 1}`).join(", ");
+  const where = last === undefined ? "" : `WHERE (${order}) > (${places})`;
+  return queries.all<Row>(`SELECT ${columns.join(", ")} FROM ${name} ${where} ORDER BY ${order} LIMIT ${ROWS}`, last);
+}
+
+async function insertRows(tx: Transaction, { name, columns }: TableShape, rows: readonly Row[]): Promise<void> {
+  const most = Math.max(1, Math.floor(PARAMETERS / columns.length));
+  for (let start = 0; start < rows.length; start += most) {
+    const part = rows.slice(start, start + most);
+    const values = part.map(
+      (_, row) => `(${columns.map((_column, place) => `$${row * columns.length + place + 1}`).join(", ")})`,
+    );
+    await tx.run(
+      `INSERT INTO ${name} (${columns.join(", ")}) VALUES ${values.join(", ")}`,
+      part.flatMap((row) => columns.map((column) => row[column] ?? null)),
+    );
+  }
+}
+
+async function checksumOf(queries: Queries, table: TableShape): Promise<RowChecksum> {
+  const checksum = new RowChecksum();
+  for (let last: SqlValue[] | undefined; ;) {
+    const rows = await pageOf(queries, table, last);
+    for (const row of rows) checksum.add(table.columns.map((column) => row[column] ?? null));
+    const end = rows.at(-1);
+    if (end === undefined || rows.length < ROWS) return checksum;
+    last = table.key.map((column) => end[column] ?? null);
+  }
+}

@@ -1,0 +1,133 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { listenTo } from "../delivery/support/listen-socket.ts";
+import { apiOf } from "../support/api.ts";
+import { startNode, startPlatformOn } from "../support/platform.ts";
+import { type PostgresServer, usePostgres } from "../support/postgres.ts";
+import { BIN, cliEnv, runCli } from "../support/run-cli.ts";
+
+const CUSTOMERS = 1_200;
+
+let server: PostgresServer & { remove(): Promise<void> };
+let file: string;
+let key: string;
+let email: string;
+
+beforeAll(async () => {
+  server = await usePostgres();
+  file = join(mkdtempSync(join(tmpdir(), "service-copy-")), "platform.db");
+  const platform = await startPlatformOn(file, 0);
+  key = platform.sandboxKey;
+  const api = apiOf(platform.baseUrl, key);
+  for (let i = 0; i < CUSTOMERS; i += 60) {
+    await Promise.all(
+      Array.from({ length: 60 }, (_, j) =>
+        api("POST", "/v1/customers", { email: `c${i + j}@example.com`, name: "Zoë", metadata: { at: "日本" } }),
+      ),
+    );
+  }
+  email = "c7@example.com";
+  // While it is served.
+  const backup = `${file}.backup`;
+  const made = await runCli(["db", "backup", backup, "--database", file, "--json"]);
+  expect([made.exitCode, made.stderr]).toEqual([0, ""]);
+  expect(statSync(backup).mode & 0o777).toBe(0o600);
+  await platform.stop();
+});
+afterAll(() => server.remove());
+
+describe("db backup", () => {
+  it("of a served SQLite file is a platform's database, with all that was acknowledged", async () => {
+    const platform = await startPlatformOn(`${file}.backup`, 0).catch((error: unknown) => error);
+    // The master key is no part of a backup.
+    expect(String(platform)).toMatch(/made under another master key/);
+    const status = await runCli(["db", "status", "--database", `${file}.backup`, "--json"]);
+    expect(JSON.parse(status.stdout)).toMatchObject({ engine: "SQLite", in_use: true });
+  });
+
+  it("overwrites nothing, and says what it lacks", async () => {
+    const again = await runCli(["db", "backup", `${file}.backup`, "--database", file]);
+    expect([again.exitCode, again.stderr]).toEqual([1, expect.stringContaining("is there already")]);
+    const database = await server.createDatabase();
+    const target = `${file}.dump`;
+    const dumped = await runCli(["db", "backup", target], { env: { SERVICE_DATABASE: database, PATH: "/nowhere" } });
+    expect([dumped.exitCode, dumped.stderr]).toEqual([1, expect.stringContaining("pg_dump is not there")]);
+    expect(existsSync(target)).toBe(false);
+  });
+});
+
+describe("db status and migrate", () => {
+  it("show an empty database as it is, and then bring it up to date", async () => {
+    const env = { SERVICE_DATABASE: await server.createDatabase() };
+    const before = JSON.parse((await runCli(["db", "status", "--json"], { env })).stdout) as Record<string, unknown>;
+    expect(before).toMatchObject({ engine: "PostgreSQL", schema: 0, in_use: false });
+    const after = JSON.parse((await runCli(["db", "migrate", "--json"], { env })).stdout) as Record<string, unknown>;
+    expect(after["schema"]).toBe(before["schema_known"]);
+    expect((await runCli(["db", "status"], { env })).stdout).toContain("PostgreSQL");
+  });
+
+  it("say what is wrong with a database that cannot be used", async () => {
+    const wrong = new URL(server.url);
+    wrong.password = "wrong";
+    const refused = await runCli(["db", "status", "--database", wrong.href]);
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining("refused the user or the password"),
+    ]);
+    expect(refused.stderr).not.toContain("wrong@");
+    wrong.port = "1";
+    const away = await runCli(["db", "status", "--database", wrong.href]);
+    expect([away.exitCode, away.stderr]).toEqual([1, expect.stringContaining("cannot be reached")]);
+    const foreign = await server.createDatabase();
+    await server.query("CREATE TABLE theirs (id INTEGER)", [], foreign);
+    const theirs = await runCli(["db", "migrate", "--database", foreign]);
+    expect([theirs.exitCode, theirs.stderr]).toEqual([1, expect.stringContaining("another program's tables")]);
+  });
+});
+
+describe("db copy", () => {
+  it("killed in the middle and run again, copies every row, and a platform goes on with them", async () => {
+    const database = await server.createDatabase();
+    await runCli(["db", "migrate"], { env: { SERVICE_DATABASE: database } });
+    // Where it is to be killed: before the events.
+    const wall = new Client({ connectionString: database });
+    await wall.connect();
+    await wall.query("BEGIN; LOCK TABLE events IN EXCLUSIVE MODE");
+    const child = spawn(process.execPath, [BIN, "db", "copy", file, database], { env: cliEnv(), stdio: "pipe" });
+    const ended = once(child, "exit");
+    const count = async () => {
+      const sql = "SELECT CAST(COUNT(*) AS INTEGER) AS count FROM customers";
+      return (await server.query<{ count: number }>(sql, [], database))[0]!.count;
+    };
+    await expect.poll(count, { timeout: 20_000 }).toBe(CUSTOMERS);
+    child.kill("SIGKILL");
+    await ended;
+    expect(child.signalCode).toBe("SIGKILL");
+    await wall.end();
+    expect(
+      await server.query("SELECT name FROM copy_progress WHERE name IN ('customers', 'events')", [], database),
+    ).toEqual([{ name: "customers" }]);
+
+    const copied = await runCli(["db", "copy", file, database, "--json"]);
+    expect(copied.exitCode, copied.stderr).toBe(0);
+    const { tables } = JSON.parse(copied.stdout) as { tables: { name: string; rows: number; checksum: string }[] };
+    expect(tables.find(({ name }) => name === "events")).toMatchObject({ rows: CUSTOMERS });
+    const twice = await runCli(["db", "copy", file, database]);
+    expect([twice.exitCode, twice.stderr]).toEqual([1, expect.stringContaining("The target is not empty")]);
+
+    const node = await startNode(database, [], readFileSync(`${file}.key`, "utf8").trim());
+    const api = apiOf(node.baseUrl, key);
+    const found = await api("GET", `/v1/customers?email=${email}`);
+    expect(found.body.data).toMatchObject([{ email, name: "Zoë", metadata: { at: "日本" } }]);
+    const listener = await listenTo(node.baseUrl, key, "?after=now");
+    await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+    await listener.until(1);
+    await listener.close();
+    await node.stop();
+  });
+});

@@ -24,7 +24,6 @@ import type { Services } from "../services.ts";
 import { AckRecorder } from "./acks.ts";
 import { CredentialWatch } from "./credential-watch.ts";
 import { openListener } from "./listener.ts";
-import { LogWatch } from "./log-watch.ts";
 import { findPosition } from "./position.ts";
 import { ListenSession } from "./session.ts";
 
@@ -46,10 +45,6 @@ export function createListenServer(server: Server, services: Services, authentic
   });
   const sessions = new Map<ListenSession, Caller>();
   const watch = new CredentialWatch(services, sessions);
-  const isNeeded = () => sessions.size > 0;
-  const log = new LogWatch(services, isNeeded, () => {
-    for (const session of sessions.keys()) session.look();
-  });
   /** Sessions that have ended while their last acknowledgements are being recorded. */
   const settling = new Set<Promise<void>>();
   const readQuery = compileQuery(
@@ -87,7 +82,6 @@ export function createListenServer(server: Server, services: Services, authentic
       const others = [...sessions.values()].filter((other) => other.tenant.environment === environment).length;
       sessions.set(session, caller);
       watch.start();
-      log.start();
       const activity = { event: "listener" as const, listener: listener.id, environment: caller.tenant.name };
       services.report({ ...activity, state: "connected" });
       socket.once("close", () => {
@@ -121,7 +115,6 @@ export function createListenServer(server: Server, services: Services, authentic
   return {
     async close() {
       watch.stop();
-      log.stop();
       const goodbye = { code: "shutting_down", message: "The platform is stopping; reconnect to go on." };
       await Promise.all([...sessions.keys()].map((session) => session.close(1012, goodbye)));
       await Promise.all(settling);

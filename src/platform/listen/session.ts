@@ -114,11 +114,6 @@ export class ListenSession {
     }
   }
 
-  /** There may be more in the log. */
-  look(): void {
-    this.pump();
-  }
-
   /** Reads on from the log while the window has room; calls while one runs make it look once more. */
   private pump(): void {
     this.pumpAgain = true;

@@ -17,6 +17,10 @@ export class Subscriptions {
     return () => this.#callbacks[topic].delete(subscription);
   }
 
+  has(topic: Topic): boolean {
+    return this.#callbacks[topic].size > 0;
+  }
+
   /** Calls back after the current code has run; a callback that throws is logged and disturbs nobody. */
   wake(topics: Iterable<Topic>): void {
     for (const topic of topics) {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Client } from "pg";
-import { HOME } from "../../src/platform/sign-in/home.ts";
+import { ACCOUNT } from "../../src/platform/sign-in/home.ts";
 import { listenTo } from "../delivery/support/listen-socket.ts";
 import { startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
 import { apiOf, type Api } from "../support/api.ts";
@@ -119,7 +119,7 @@ describe("two processes on one PostgreSQL", () => {
     const cookies = admitted[0]!.headers.getSetCookie();
     const session = cookies.at(-1)!.split(";", 1)[0]!;
     for (const node of nodes) {
-      const home = await fetch(`${node.baseUrl}${HOME}`, { headers: { cookie: session } });
+      const home = await fetch(`${node.baseUrl}${ACCOUNT}`, { headers: { cookie: session } });
       expect(await home.text()).toContain("owner@localhost");
     }
   });

@@ -12,10 +12,8 @@ import {
   InFlight,
   keepReply,
   type KeptReply,
-  nameOf,
   onceForKey,
   readIdempotencyKey,
-  stillInFlight,
 } from "./idempotency.ts";
 import { type Call, type Operation, RawJson, type ReplyBody } from "./operation.ts";
 import { compileQuery } from "./query.ts";
@@ -120,7 +118,6 @@ function runWrite(
   const fingerprint = fingerprintOf(version, call.body);
   return inFlight.run(place, () =>
     database.write(async (tx) => {
-      if (!(await tx.claim(nameOf(place)))) throw stillInFlight();
       const occasion = await occasionIn(tx);
       return onceForKey(tx, vault, place, fingerprint, occasion.now, async () => ({
         status,

@@ -53,6 +53,8 @@ export async function onceForKey(
 ): Promise<KeptReply> {
   const kept = await findReply(tx, vault, place, fingerprint, now);
   if (kept !== undefined) return kept;
+  // It may run in another process.
+  if (!(await tx.claim(nameOf(place)))) throw stillInFlight();
   const { status, json } = await effect();
   await keepReply(tx, vault, place, fingerprint, now, { status, json });
   return { status, json, replayed: false };
@@ -87,11 +89,11 @@ export async function keepReply(
 }
 
 /** What no two places share. */
-export function nameOf({ environment, method, path, key }: IdempotencyPlace): string {
+function nameOf({ environment, method, path, key }: IdempotencyPlace): string {
   return JSON.stringify([environment, method, path, key]);
 }
 
-export function stillInFlight(): ApiError {
+function stillInFlight(): ApiError {
   return new ApiError("idempotency_in_flight", "The first request with this Idempotency-Key still runs.", {
     headers: { "Retry-After": "1" },
   });

@@ -1,6 +1,7 @@
 import type { Log } from "../ports.ts";
 import { isPostgresUrl } from "./database-url.ts";
 import type { Database } from "./database.ts";
+import { stateOfLog } from "./event-log.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
 import { openSqlite } from "./sqlite.ts";
 
@@ -25,5 +26,5 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
   const { database, version, log, migrate = true } = settings;
   if (!isPostgresUrl(database)) return openSqlite({ file: database, migrations: MIGRATIONS, version, log, migrate });
   const { openPostgres } = await import("./postgres/open.ts");
-  return openPostgres({ ...settings, url: database, migrations: MIGRATIONS });
+  return openPostgres({ ...settings, url: database, migrations: MIGRATIONS, stateOfEvents: stateOfLog });
 }

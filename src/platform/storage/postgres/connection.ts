@@ -164,6 +164,7 @@ export class PostgresConnection {
   /** Ends it once what was sent is answered. */
   async close(): Promise<void> {
     if (!this.#open) return;
+    this.#open = false;
     await this.#client.end();
   }
 }

@@ -1,6 +1,7 @@
 import type { Log } from "../../ports.ts";
 import {
   type Database,
+  type Queries,
   type SqlValue,
   StorageUnavailableError,
   type Topic,
@@ -12,6 +13,7 @@ import { Subscriptions } from "../subscriptions.ts";
 import { PostgresConnection } from "./connection.ts";
 import { asOpenError } from "./errors.ts";
 import { assertUsable, migratePostgres } from "./migrate.ts";
+import { Poll } from "./poll.ts";
 import { ConnectionPool } from "./pool.ts";
 import { type ConnectionSettings, readUrl } from "./settings.ts";
 import { Units } from "./units.ts";
@@ -23,6 +25,8 @@ export interface PostgresOptions extends ConnectionSettings {
   /** This program's version, recorded with each migration, so that an older program can say which one it lacks. */
   readonly version?: string;
   readonly log?: Log;
+  /** A text that changes whenever there may be news for whoever waits for events: asked for now and then. */
+  readonly stateOfEvents?: (queries: Queries) => Promise<string>;
   /** False leaves the schema as it is. */
   readonly migrate?: boolean;
 }
@@ -55,7 +59,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     );
     const waking = { ...config, application_name: `${String(config.application_name)} wakes` };
     const openWaking = (onEnd: () => void) => PostgresConnection.open(waking, now, onEnd);
-    const storage = new PostgresStorage(pool, openWaking, options.log);
+    const storage = new PostgresStorage(pool, openWaking, options);
     await storage.start();
     return storage;
   } catch (error) {
@@ -78,11 +82,22 @@ class PostgresStorage implements Database {
   readonly #units: Units;
   readonly #wakes: Wakes;
   readonly #subscriptions: Subscriptions;
+  readonly #poll: Poll | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(pool: ConnectionPool, open: (onEnd: () => void) => Promise<PostgresConnection>, log: Log | undefined) {
+  constructor(
+    pool: ConnectionPool,
+    open: (onEnd: () => void) => Promise<PostgresConnection>,
+    { log, stateOfEvents }: Pick<PostgresOptions, "log" | "stateOfEvents">,
+  ) {
     this.#pool = pool;
     this.#subscriptions = new Subscriptions(log);
+    if (stateOfEvents !== undefined) {
+      this.#poll = new Poll(this, stateOfEvents, {
+        isNeeded: () => this.#subscriptions.has("events"),
+        changed: () => this.#subscriptions.wake(["events"]),
+      });
+    }
     this.#wakes = new Wakes(open, (topics) => this.#subscriptions.wake(topics), log);
     this.#units = new Units(pool, (topics) => {
       this.#subscriptions.wake(topics);
@@ -116,6 +131,7 @@ class PostgresStorage implements Database {
   }
 
   async #close(): Promise<void> {
+    this.#poll?.stop();
     await this.#units.close();
     await this.#wakes.close();
     await this.#pool.close();

@@ -136,6 +136,7 @@ export class ConnectionPool {
       let opened: PostgresConnection | undefined;
       const connection = await this.#open(() => this.#forget(opened, among));
       opened = connection;
+      if (this.#closed) await connection.close();
       if (!connection.isOpen) throw new StorageUnavailableError("Storage is unavailable: the connection was lost.");
       among.add(connection);
       if (this.#failing) this.#log?.info({}, "the database answers again");

@@ -44,6 +44,8 @@ export class Wakes {
     });
     for (const topic of TOPICS) await connection.execute(`LISTEN ${this.#prefix}${topic}`);
     this.#connection = connection;
+    // It was being made when everything was closed.
+    if (this.#closed) await connection.close();
   }
 
   tell(topics: Iterable<Topic>): void {

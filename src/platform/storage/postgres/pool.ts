@@ -144,7 +144,7 @@ export class ConnectionPool {
       this.#refusal = undefined;
       return connection;
     } catch (cause) {
-      if (!this.#failing) this.#log?.error({ err: cause }, "the database cannot be reached");
+      if (!this.#failing && !this.#closed) this.#log?.error({ err: cause }, "the database cannot be reached");
       this.#failing = true;
       const error = new StorageUnavailableError("Storage is unavailable: the database cannot be reached.", { cause });
       this.#refusal = { error, until: performance.now() + REFUSE_MILLISECONDS };

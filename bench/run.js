@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { benchApi } from "./api.js";
+import { benchDashboard } from "./dashboard.js";
 import { benchDeliveries } from "./deliveries.js";
 import { benchLists } from "./lists.js";
 import { ROOT } from "./measure.js";
@@ -15,6 +16,7 @@ const PARTS = {
   api: benchApi,
   relay: benchRelay,
   deliveries: benchDeliveries,
+  dashboard: benchDashboard,
   lists: benchLists,
 };
 

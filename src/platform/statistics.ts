@@ -6,8 +6,10 @@ import { queueHeads } from "./storage/delivery-queue.ts";
 import { type AttemptGroup, countEvents, countWaiting, groupAttempts, LATENCY_BOUNDS } from "./storage/statistics.ts";
 
 const MINUTE = 60_000;
-/** An attempt is recorded this long after it began, at most: its time limit and the commit. */
-const SETTLED_AFTER = 2 * MINUTE;
+/** An attempt is recorded so many minutes after it began, at most: its time limit and the commit. */
+const SETTLED_AFTER = 2;
+/** Minutes counted by one query: nobody waits long for it. */
+const BATCH = 15;
 const MINUTES_KEPT = 5000;
 const FAILURES_SHOWN = 20;
 
@@ -27,14 +29,15 @@ export class StatisticsCounter {
     now: number,
     { minutes = LIMITS.statisticsMinutesDefault, endpoint }: { minutes?: number; endpoint?: string },
   ): Promise<Statistics> {
-    const current = Math.floor(now / MINUTE) * MINUTE;
+    const current = Math.floor(now / MINUTE);
+    const wanted = Array.from({ length: minutes }, (_, index) => current - minutes + 1 + index);
+    const counted = await this.count(queries, environment, wanted, current);
     const shown: StatisticsMinute[] = [];
     const failed: AttemptGroup[] = [];
-    for (let at = current - (minutes - 1) * MINUTE; at <= current; at += MINUTE) {
-      const { events, groups } = await this.count(queries, environment, at, now);
-      const wanted = endpoint === undefined ? groups : groups.filter(({ endpoint_id: id }) => id === endpoint);
-      shown.push(minuteOf(at, events, wanted));
-      failed.push(...wanted.filter((group) => !isSuccess(group)));
+    for (const [index, { events, groups }] of counted.entries()) {
+      const ofEndpoint = endpoint === undefined ? groups : groups.filter(({ endpoint_id: id }) => id === endpoint);
+      shown.push(minuteOf(wanted[index]! * MINUTE, events, ofEndpoint));
+      failed.push(...ofEndpoint.filter((group) => !isSuccess(group)));
     }
     return {
       object: "statistics",
@@ -48,16 +51,25 @@ export class StatisticsCounter {
     };
   }
 
-  private async count(queries: Queries, environment: number, at: number, now: number): Promise<CountedMinute> {
-    const name = `${environment} ${at}`;
-    const known = this.kept.get(name);
-    if (known !== undefined) return known;
-    const counted = {
-      events: await countEvents(queries, environment, at, at + MINUTE),
-      groups: await groupAttempts(queries, environment, at, at + MINUTE),
-    };
-    if (at + MINUTE + SETTLED_AFTER <= now) this.keep(name, counted);
-    return counted;
+  private async count(queries: Queries, environment: number, minutes: readonly number[], current: number) {
+    const nameOf = (minute: number) => `${environment} ${minute}`;
+    const found = new Map<number, CountedMinute>();
+    const missing = minutes.filter((minute) => {
+      const known = this.kept.get(nameOf(minute));
+      if (known !== undefined) found.set(minute, known);
+      return known === undefined;
+    });
+    for (let start = 0; start < missing.length; start += BATCH) {
+      const batch = missing.slice(start, start + BATCH);
+      const events = await countEvents(queries, environment, batch);
+      const groups = await groupAttempts(queries, environment, batch[0]!, batch.at(-1)!);
+      for (const [index, minute] of batch.entries()) {
+        const counted = { events: events[index]!, groups: groups.filter((group) => group.minute === minute) };
+        found.set(minute, counted);
+        if (minute + SETTLED_AFTER < current) this.keep(nameOf(minute), counted);
+      }
+    }
+    return minutes.map((minute) => found.get(minute)!);
   }
 
   private keep(name: string, counted: CountedMinute): void {

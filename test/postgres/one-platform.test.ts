@@ -71,6 +71,22 @@ describe("two processes on one PostgreSQL", () => {
     expect(statuses.filter((status) => status === 409)).toHaveLength(39);
   });
 
+  it("count the same, and stream each other's events", async () => {
+    const stream = await fetch(`${nodes[1]!.baseUrl}/v1/events/stream?after=now`, {
+      headers: { Authorization: `Bearer ${key}` },
+    });
+    const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader();
+    const made = await apis[0]!("POST", "/v1/customers", { email: "streamed@example.com" });
+    let text = "";
+    while (!text.includes(made.body.id)) text += (await reader.read()).value ?? "";
+    await reader.cancel();
+    expect(text).toMatch(/^id: evt_\w+\nevent: event\ndata: \{"id":"evt_/m);
+    const figures = await Promise.all(apis.map((api) => api("GET", "/v1/statistics")));
+    const counts = figures.map(({ body }) => sum(body.minutes.map(({ events }: { events: number }) => events)));
+    expect(counts[0]).toBeGreaterThan(1);
+    expect(counts[1]).toBe(counts[0]);
+  });
+
   it("lose none of many changes to one customer", async () => {
     const { body } = await apis[0]!("POST", "/v1/customers", { email: "many@example.com" });
     const names = Array.from({ length: 30 }, (_, i) => `k${i}`);

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { asCallError, call, type CallError, withQuery } from "./call.ts";
 
 /** What a page shows of one read: nothing yet, an error, or data (and the error of a later try beside it). */
@@ -24,7 +24,8 @@ export function useQuery<Data>(path: string | undefined, { every }: { every?: nu
       }
     }
   }, [path]);
-  useEffect(() => {
+  // Before the first paint: what is read is what the person waits for.
+  useLayoutEffect(() => {
     void read();
     if (every === undefined) return undefined;
     const timer = setInterval(() => {

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
-/** Rows drawn beyond the edges, so that a quick scroll meets no gap. */
-const SPARE_ROWS = 8;
+/** Rows are drawn and dropped so many together: most frames of a scroll then draw nothing anew. */
+const STEP_ROWS = 8;
 
 interface VirtualListProps<Item> {
   label: string;
@@ -25,8 +25,9 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
   const measure = () => {
     const element = box.current;
     if (element === null) return;
-    const first = Math.max(0, Math.floor(element.scrollTop / rowHeight) - SPARE_ROWS);
-    const rows = Math.ceil(element.clientHeight / rowHeight) + 2 * SPARE_ROWS;
+    const step = Math.floor(element.scrollTop / rowHeight / STEP_ROWS);
+    const first = Math.max(0, (step - 1) * STEP_ROWS);
+    const rows = Math.ceil(element.clientHeight / rowHeight) + 3 * STEP_ROWS;
     setView((before) => (before.first === first && before.rows === rows ? before : { first, rows }));
     onScrolled(element.scrollTop < rowHeight);
     if (element.scrollTop + 3 * element.clientHeight > element.scrollHeight) onNearEnd();
@@ -50,17 +51,19 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
       </div>
       <div class="virtual-body" role="rowgroup" tabIndex={0} ref={box} onScroll={measure}>
         <div class="virtual-space" role="presentation" style={{ height: `${items.length * rowHeight}px` }}>
-          {shown.map((item, index) => (
-            <div
-              key={keyOf(item)}
-              role="row"
-              class="virtual-row"
-              aria-rowindex={view.first + index + 2}
-              style={{ transform: `translateY(${(view.first + index) * rowHeight}px)`, height: `${rowHeight}px` }}
-            >
-              {props.row(item)}
-            </div>
-          ))}
+          <div role="presentation" style={{ transform: `translateY(${view.first * rowHeight}px)` }}>
+            {shown.map((item, index) => (
+              <div
+                key={keyOf(item)}
+                role="row"
+                class="virtual-row"
+                aria-rowindex={view.first + index + 2}
+                style={{ height: `${rowHeight}px` }}
+              >
+                {props.row(item)}
+              </div>
+            ))}
+          </div>
         </div>
       </div>
     </div>

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { type EmbeddedPlatform, startEmbedded } from "../oauth/support/embedded-platform.ts";
+import { type Api, apiOf } from "../support/api.ts";
+
+const MINUTE = 60_000;
+
+let platform: EmbeddedPlatform;
+let receiver: ScriptedReceiver;
+let api: Api;
+
+beforeAll(async () => {
+  receiver = await startScriptedReceiver((request, response) => {
+    response.statusCode = request.path === "/refuses" ? 503 : 200;
+    response.end();
+  });
+  platform = await startEmbedded({ allowPrivateTargets: true });
+  api = apiOf(platform.baseUrl, platform.sandboxKey);
+});
+afterAll(async () => {
+  await platform.close();
+  await receiver.close();
+});
+
+interface Minute {
+  events: number;
+  attempts: number;
+  succeeded: number;
+  failed: number;
+}
+
+const read = async (query = "", of = api) => (await of("GET", `/v1/statistics${query}`)).body;
+const sum = (minutes: Minute[], of: keyof Minute) => minutes.reduce((total, minute) => total + minute[of], 0);
+
+it("counts events and attempts by the minute, each once, and tells what failed and why", async () => {
+  const endpoint = async (path: string, events: string[]) =>
+    (await api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events })).body.id as string;
+  const refusing = await endpoint("/refuses", ["order.*"]);
+  await endpoint("/takes", ["*"]);
+  await api("POST", "/v1/customers", { email: "a@example.com" });
+  await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+  await expect.poll(async () => sum((await read()).minutes, "attempts")).toBe(3);
+
+  const now = await read();
+  expect(now.minutes).toHaveLength(60);
+  expect(sum(now.minutes, "events")).toBe(2);
+  expect(sum(now.minutes, "succeeded")).toBe(2);
+  expect(now.failures).toEqual([
+    { endpoint: refusing, status_code: 503, error: null, count: 1, last_at: expect.stringMatching(/Z$/) },
+  ]);
+  expect(now.queue).toEqual({ pending: 1, oldest_due_seconds: 0 });
+  const latest = now.minutes.findLast(({ attempts }: Minute) => attempts > 0);
+  expect(latest.latency_p50_ms).toBeGreaterThan(0);
+  expect(latest.latency_p95_ms).toBeGreaterThanOrEqual(latest.latency_p50_ms);
+
+  const ofOne = await read(`?endpoint=${refusing}`);
+  expect([sum(ofOne.minutes, "attempts"), sum(ofOne.minutes, "failed"), ofOne.queue.pending]).toEqual([1, 1, 1]);
+});
+
+it("counts the same again once the minutes are over for good, and none of another environment", async () => {
+  const before = sum((await read()).minutes, "events");
+  platform.advance(10 * MINUTE);
+  for (const _look of [1, 2]) {
+    const later = await read();
+    expect(sum(later.minutes, "events")).toBe(before);
+    expect(sum(later.minutes.slice(-5), "events")).toBe(0);
+  }
+  const live = await read("?minutes=360", apiOf(platform.baseUrl, platform.liveKey));
+  expect(live.minutes).toHaveLength(360);
+  expect([sum(live.minutes, "events"), sum(live.minutes, "attempts"), live.queue.pending]).toEqual([0, 0, 0]);
+});
+
+it("looks back 6 hours at most", async () => {
+  expect((await api("GET", "/v1/statistics?minutes=361")).body.errors[0]).toMatchObject({ pointer: "?minutes" });
+});

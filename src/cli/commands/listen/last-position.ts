@@ -29,6 +29,7 @@ export class LastPosition {
   #saving: Promise<void> | undefined;
   #hurry: () => void = () => {};
   #hurrying = false;
+  #tidied = false;
   #failed = false;
 
   constructor(options: LastPositionOptions) {
@@ -65,7 +66,8 @@ export class LastPosition {
     try {
       const folder = this.#folder();
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      this.#removeOld(folder);
+      if (!this.#tidied) this.#removeOld(folder);
+      this.#tidied = true;
       while (this.#cursor !== undefined && saved !== this.#cursor) {
         saved = this.#cursor;
         const content = { cursor: saved, saved: new Date(this.#options.now()).toISOString() };

@@ -85,6 +85,13 @@ function writeTime(seconds: number): string {
   return (seconds % 60 === 0 ? timeOfDay : withSeconds).format(seconds * 1000);
 }
 
+/** A line needs two points: a value that stands alone is drawn as one. */
+function onlyPoint(plot: uPlot, series: number): number[] {
+  const values = plot.data[series] ?? [];
+  const known = [...values.keys()].filter((index) => values[index] !== null && values[index] !== undefined);
+  return known.length === 1 ? known : [];
+}
+
 function dataOf({ times, series }: ChartProps): uPlot.AlignedData {
   return [[...times], ...series.map(({ values }) => [...values])];
 }
@@ -124,7 +131,7 @@ function optionsOf(latest: { current: ChartProps }, element: HTMLElement): uPlot
         label,
         stroke: colour(`--chart-${index}`),
         width: 2,
-        points: { show: true, size: 4 },
+        points: { show: true, size: 5, filter: onlyPoint },
         spanGaps: true,
         ...(isDashed === true ? { dash: [5, 4] } : {}),
       })),

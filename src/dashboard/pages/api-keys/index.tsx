@@ -59,6 +59,7 @@ export function ApiKeys() {
           },
           {
             label: "Key",
+            isMinor: true,
             cell: ({ prefix, last4 }) => (
               <code>
                 {prefix}…{last4}

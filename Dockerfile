@@ -1,0 +1,19 @@
+# Builds the command from this checkout and runs it as a user without rights.
+FROM node:22-bookworm-slim AS build
+WORKDIR /build
+COPY package.json package-lock.json ./
+RUN npm ci --no-audit --no-fund
+COPY . .
+RUN npm run build && npm pack --pack-destination /package
+
+FROM node:22-bookworm-slim
+COPY --from=build /package /package
+RUN npm install --global --no-audit --no-fund /package/*.tgz && rm -r /package
+USER node
+ENV NODE_ENV=production XDG_DATA_HOME=/home/node/data
+EXPOSE 4010
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=5s --timeout=3s --start-period=10s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:4010/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["service-cli", "serve", "--host", "0.0.0.0"]
+CMD ["--json", "--trust-proxy", "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16"]

@@ -8,10 +8,11 @@ const ROUNDS = 5;
 
 let serial = 0;
 
-async function requestsPerSecond(baseUrl, key) {
+/** Customers made in a second, over so many connections. */
+export async function requestsPerSecond(baseUrl, key, connections = CONNECTIONS) {
   const result = await autocannon({
     url: baseUrl,
-    connections: CONNECTIONS,
+    connections,
     duration: SECONDS,
     requests: [
       {

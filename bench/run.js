@@ -8,10 +8,12 @@ import { benchDashboard } from "./dashboard.js";
 import { benchDeliveries } from "./deliveries.js";
 import { benchLists } from "./lists.js";
 import { ROOT } from "./measure.js";
+import { benchPostgres } from "./postgres.js";
 import { benchRelay } from "./relay.js";
 import { benchStartup } from "./startup.js";
 
 const PARTS = {
+  postgres: benchPostgres,
   startup: benchStartup,
   api: benchApi,
   relay: benchRelay,

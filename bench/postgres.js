@@ -1,0 +1,164 @@
+// Several processes on one PostgreSQL: customers made and deliveries carried out in a second by 1, 2 and 4 of them, and
+// whose processor time that takes. The baseline is pgbench with the same statements. `node bench/run.js postgres`.
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { requestsPerSecond } from "./api.js";
+import { api, BIN, median, ROOT, startNode, stop, temporaryFolder } from "./measure.js";
+
+const NODES = [1, 2, 4];
+const ROUNDS = 3;
+const CLIENTS = 16;
+const SECONDS = 4;
+const DELIVERIES = 5_000;
+const ENDPOINTS = 10;
+const MASTER_KEY = "5a".repeat(32);
+
+/** Processor time that a process has taken, in milliseconds (Linux counts it in hundredths of a second). */
+function processorTime(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+async function startServer() {
+  const outfile = join(ROOT, "dist/bench-postgres-server.mjs");
+  await build({
+    entryPoints: [join(ROOT, "bench/postgres-server.ts")],
+    outfile,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    packages: "external",
+    logLevel: "warning",
+  });
+  const server = await startNode([outfile], { input: "pipe" });
+  const ask = (order) =>
+    new Promise((resolve) => {
+      server.lines.once("line", (line) => resolve(JSON.parse(line)));
+      server.child.stdin.write(`${JSON.stringify(order)}\n`);
+    });
+  return { ...server, ask };
+}
+
+async function startProcesses(count, database) {
+  const nodes = [];
+  for (let i = 0; i < count; i++) {
+    const flags = ["serve", "--json", "--port", "0", "--rate-limit", "0", "--allow-private-targets"];
+    const env = { SERVICE_DATABASE: database, SERVICE_MASTER_KEY: MASTER_KEY };
+    const node = await startNode([BIN, ...flags], { env });
+    node.lines.on("line", () => {});
+    nodes.push(node);
+  }
+  return nodes;
+}
+
+/** The statements of POST /v1/customers, as the platform sends them. */
+function script(environment) {
+  return `\\set r random(1, 1000000000000)
+SELECT k.id, k.digest, k.scopes, e.clock_offset, a.id, a.name FROM api_keys k JOIN environments e ON e.id = k.environment
+  JOIN accounts a ON a.id = e.account_id WHERE k.digest = '\\x00';
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT id, name, clock_offset, clock_held_until, events_removed_to FROM environments WHERE id = ${environment};
+INSERT INTO customers (environment, id, email, email_key, name, phone, metadata, created) VALUES (${environment},
+  'cus_p' || (:r)::text, 'p' || (:r)::text, 'p' || (:r)::text, 'Ada Lovelace', NULL, 'plan', 1) ON CONFLICT DO NOTHING;
+INSERT INTO events (environment, id, type, object_id, created, body) VALUES (${environment}, 'evt_p' || (:r)::text,
+  'customer.created', 'cus_p' || (:r)::text, 1, repeat('x', 380));
+SELECT id, events FROM webhook_endpoints WHERE environment = ${environment} AND status = 'enabled';
+COMMIT;
+`;
+}
+
+function pgbench(url, file) {
+  const args = ["-n", "-M", "prepared", "-c", String(CLIENTS), "-j", "2", "-T", String(SECONDS), "-f", file, url];
+  try {
+    const text = execFileSync("pgbench", args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+    return Number(/tps = ([\d.]+)/.exec(text)[1]);
+  } catch {
+    return undefined;
+  }
+}
+
+async function writes(nodes, key) {
+  const rates = await Promise.all(
+    nodes.map(({ ready }) => requestsPerSecond(ready.base_url, key, Math.ceil(32 / nodes.length))),
+  );
+  return rates.reduce((sum, rate) => sum + rate, 0);
+}
+
+async function deliveries(server, database) {
+  const before = performance.now();
+  await server.ask({ queue: DELIVERIES, url: database });
+  for (;;) {
+    const [row] = await server.ask({
+      sql: "SELECT 1 AS one FROM deliveries WHERE status = 'pending' LIMIT 1",
+      url: database,
+    });
+    if (row === undefined) break;
+    await new Promise((resolve) => {
+      setTimeout(resolve, 20);
+    });
+  }
+  return DELIVERIES / ((performance.now() - before) / 1000);
+}
+
+async function measure(server, receiver, count) {
+  const database = await server.ask({ create: true });
+  const nodes = await startProcesses(count, database);
+  const key = nodes[0].ready.sandbox_key;
+  const [{ id }] = await server.ask({ sql: "SELECT id FROM environments WHERE name = 'sandbox'", url: database });
+  const file = join(temporaryFolder(), "customers.sql");
+  writeFileSync(file, script(id));
+  await writes(nodes, key);
+  const made = [];
+  const raw = [];
+  const shares = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    raw.push(pgbench(database, file));
+    const before = nodes.map(({ child }) => processorTime(child.pid));
+    const began = performance.now();
+    made.push(await writes(nodes, key));
+    const took = performance.now() - began;
+    const own = nodes.reduce((sum, { child }, i) => sum + processorTime(child.pid) - before[i], 0);
+    shares.push(own / took / count);
+  }
+  const call = api(nodes[0]);
+  for (let i = 0; i < ENDPOINTS; i++) {
+    await call("POST", "/v1/webhook_endpoints", { url: `${receiver.ready.url}${i}`, events: ["order.completed"] });
+  }
+  const delivered = await deliveries(server, database);
+  await Promise.all(nodes.map(stop));
+  return { made: median(made), raw, made_all: made, share: median(shares), delivered };
+}
+
+export async function benchPostgres() {
+  const server = await startServer();
+  const receiver = await startNode(["bench/delivery-receiver.js"], { input: "pipe" });
+  receiver.lines.on("line", () => {});
+  const rows = [];
+  for (const count of NODES) {
+    const { made, raw, made_all: all, share, delivered } = await measure(server, receiver, count);
+    const known = raw.every((rate) => rate !== undefined);
+    rows.push(
+      {
+        name: `PostgreSQL, ${count} process${count === 1 ? "" : "es"}: POST /v1/customers, 32 connections in all`,
+        figure: `${Math.round(made)} requests/s, each process at ${Math.round(share * 100)} % of a core`,
+        baseline: known
+          ? `${Math.round(median(raw))} transactions/s by pgbench, the same statements`
+          : "no pgbench here",
+        ratio: known ? median(all.map((rate, i) => rate / raw[i])) : undefined,
+        goal: "≥ 0.60",
+      },
+      {
+        name: `PostgreSQL, ${count} process${count === 1 ? "" : "es"}: ${DELIVERIES} deliveries to ${ENDPOINTS} endpoints`,
+        figure: `${Math.round(delivered)} deliveries/s`,
+        baseline: "",
+        ratio: undefined,
+        goal: "",
+      },
+    );
+  }
+  receiver.child.kill();
+  server.child.stdin.end();
+  return rows;
+}

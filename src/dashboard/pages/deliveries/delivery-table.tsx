@@ -16,7 +16,7 @@ export function DeliveryTable(props: { label: string; pages: Pages<Delivery>; em
       columns={[
         { label: "Event", cell: ({ id, event_type: type }) => <Link href={hrefOf("deliveries", id)}>{type}</Link> },
         { label: "Status", cell: ({ status }) => <Badge status={status} /> },
-        { label: "Attempts", isNumber: true, cell: ({ attempt_count: attempts }) => attempts },
+        { label: "Attempts", isMinor: true, isNumber: true, cell: ({ attempt_count: attempts }) => attempts },
         {
           label: "Next",
           cell: ({ next_attempt: next }) => (next === null ? <span class="soft">–</span> : <Distance at={next} />),

@@ -24,7 +24,8 @@ export interface ServeOptions extends PostgresOptions {
 
 /** `service serve`: the platform in this process. */
 export function register(program: Command, context: Context): void {
-  const serve = addPostgresOptions(program.command("serve"))
+  const serve = program
+    .command("serve")
     .description("Run the platform in this process")
     .option("--port <number>", "Port of the API; 0 takes a free one", parsePort, 4010)
     .option("--host <address>", "Address to listen on", "127.0.0.1")
@@ -60,6 +61,7 @@ Examples:
       const { runServe } = await import("./run.ts");
       await runServe(options, context);
     });
+  addPostgresOptions(serve);
   const link = serve
     .command("link")
     .description("Print a new link that signs the owner in, once, within 15 minutes; the platform must be running.")

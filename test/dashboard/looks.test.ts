@@ -1,14 +1,13 @@
-import { mkdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import axe from "axe-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Board, openBoard } from "./support/board.ts";
 import { fillHostileAccount, MARKUP, type Pages } from "./support/hostile-account.ts";
 
 /** Kept by CI. */
 const PICTURES = fileURLToPath(new URL("../../test-results/dashboard/", import.meta.url));
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const WIDTHS = { wide: 1440, narrow: 390 };
 const THEMES = ["light", "dark"] as const;
 
@@ -21,7 +20,7 @@ beforeAll(async () => {
   board = await openBoard();
   ({ pages, close } = await fillHostileAccount(board));
   // Evaluated by the debugger, which no content policy holds back.
-  await board.page.evaluate(AXE);
+  await board.page.evaluate(axe.source);
 });
 afterAll(async () => {
   await board.close();

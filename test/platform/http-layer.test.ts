@@ -216,6 +216,17 @@ describe("media types", () => {
   });
 });
 
+it.each(["h2c", "TLS/1.2"])("passes over an offer to speak %s, with a body too", async (protocol) => {
+  const offer = `Upgrade: ${protocol}\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABk\r\n`;
+  const common = `Host: localhost\r\nAuthorization: Bearer ${platform.sandboxKey}\r\n${offer}`;
+  const read = await sendRaw(platform.baseUrl, `GET /v1/customers HTTP/1.1\r\n${common}\r\n`);
+  expect([read.status, JSON.parse(read.body).object]).toEqual([200, "list"]);
+  const body = JSON.stringify({ email: `${protocol.replace("/", "-")}@example.com` });
+  const json = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+  const made = await sendRaw(platform.baseUrl, `POST /v1/customers HTTP/1.1\r\n${common}${json}\r\n${body}`);
+  expect([made.status, JSON.parse(made.body).object]).toEqual([201, "customer"]);
+});
+
 it("goes on answering others while a body never arrives", async () => {
   const { hostname, port } = new URL(platform.baseUrl);
   const stuck = connect(Number(port), hostname);

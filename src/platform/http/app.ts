@@ -10,6 +10,7 @@ import type { Authenticate } from "./authenticate.ts";
 import { registerOperations } from "./dispatch.ts";
 import { registerFormats } from "./formats.ts";
 import { loggedPath } from "./logged-path.ts";
+import { IncomingRequest } from "./incoming-request.ts";
 import type { Operation } from "./operation.ts";
 import { serveDocument } from "./openapi/serve.ts";
 import { answerBrokenRequest, INTERNAL_ERROR, toApiError, toProblem } from "./problem.ts";
@@ -50,6 +51,7 @@ export function createApp(
     return503OnClosing: false,
     forceCloseConnections: "idle",
     http: {
+      IncomingMessage: IncomingRequest,
       maxHeaderSize: LIMITS.headerBytes,
       requireHostHeader: false,
       connectionsCheckingInterval: 1000,

@@ -9,8 +9,6 @@ export interface Question {
 
 /** Asks on stderr, so that stdout stays data. Ctrl-C at a question throws InterruptedError. */
 export interface Prompts {
-  /** Yes or no; Enter means no. */
-  confirm(question: Question): Promise<boolean>;
   /** A line of text. */
   text(question: Question): Promise<string>;
   /** A line that is not shown while it is typed. */
@@ -42,8 +40,6 @@ export function createPrompts({ possible, stdin, stderr, signal }: PromptSurroun
   }
 
   return {
-    confirm: (question) =>
-      ask(question, ({ confirm }, context) => confirm({ message: question.message, default: false }, context)),
     text: (question) => ask(question, ({ input }, context) => input({ message: question.message }, context)),
     secret: (question) =>
       ask(question, ({ password }, context) => password({ message: question.message, mask: "•" }, context)),

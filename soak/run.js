@@ -70,7 +70,7 @@ for (const name of ["listener 1", "listener 2"]) {
   const receiver = await startReceiver({ secrets: () => listener.ready?.secret ?? "" });
   const listener = new Phoenix(
     name,
-    ["listen", "--json", "--forward-to", receiver.url, "--since", "10m", "--events", "customer.*,order.*"],
+    ["listen", "--json", "--forward-to", receiver.url, "--since", "last", "--events", "customer.*,order.*"],
     { HOME: folder, SERVICE_BASE_URL: baseUrl, SERVICE_API_KEY: key, SERVICE_CONFIG_DIR: join(folder, name) },
   );
   await listener.start();

@@ -4,12 +4,11 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const pages = [
-  ...["README.md", "CONTRIBUTING.md", "AGENTS.md", "CHANGELOG.md", "bench/RESULTS.md"],
-  ...readdirSync(join(root, "docs"))
+const pages = ["README.md", "CONTRIBUTING.md", "AGENTS.md", "CHANGELOG.md", "SECURITY.md", "bench/RESULTS.md"].concat(
+  readdirSync(join(root, "docs"))
     .filter((name) => name.endsWith(".md"))
     .map((name) => `docs/${name}`),
-];
+);
 
 it.each(pages)("%s links to pages that exist", (page) => {
   const links = [...readFileSync(join(root, page), "utf8").matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)];

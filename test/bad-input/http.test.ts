@@ -85,9 +85,14 @@ describe("what belongs to other protocols", () => {
     }
   });
 
-  it.each(["h2c", "websocket", "TLS/1.3"])("an upgrade to %s leads nowhere", async (protocol) => {
-    const reply = await send("GET /v1/me HTTP/1.1", ["Connection: Upgrade", `Upgrade: ${protocol}`]);
+  it("an upgrade to a WebSocket leads nowhere", async () => {
+    const reply = await send("GET /v1/me HTTP/1.1", ["Connection: Upgrade", "Upgrade: websocket"]);
     expectProblem(reply, 404, "not_found");
+  });
+
+  it.each(["h2c", "TLS/1.3"])("an offer of %s is passed over", async (protocol) => {
+    const { status, body } = await send("GET /v1/me HTTP/1.1", ["Connection: Upgrade", `Upgrade: ${protocol}`]);
+    expect([status, JSON.parse(body).object]).toEqual([200, "identity"]);
   });
 
   it("a proxy's request for another host is not served", async () => {

@@ -15,6 +15,7 @@ export class IncomingRequest extends IncomingMessage {
   }
 
   get upgrade(): boolean | null {
-    return this[OFFERED] === true ? this.headers.upgrade?.toLowerCase() === "websocket" : this[OFFERED];
+    if (this[OFFERED] !== true || this.method === "CONNECT") return this[OFFERED];
+    return this.headers.upgrade?.toLowerCase() === "websocket";
   }
 }

@@ -5,7 +5,7 @@ export function loggedPath(url: string): string {
   const path = url.split("?", 1)[0]!;
   const plain = decoded(path);
   const shown = withoutCredentials(plain);
-  return shown === plain ? path : encodeURI(shown);
+  return shown === plain ? path : encodeURI(shown).replaceAll(encodeURI("…"), "…");
 }
 
 function decoded(path: string): string {

@@ -1,0 +1,94 @@
+import type { ServerResponse } from "node:http";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { type Api, apiOf } from "../support/api.ts";
+import { type RunningPlatform, startNode } from "../support/platform.ts";
+import { type PostgresServer, usePostgres } from "../support/postgres.ts";
+
+/** How long deliveries are attempted at all: whatever is still to come falls due on the way. */
+const ALL_RETRIES_SECONDS = 4 * 86_400;
+
+let server: PostgresServer & { remove(): Promise<void> };
+let database: string;
+let receiver: ScriptedReceiver;
+/** Replies to the attempts, in the order in which these came. */
+let replies: ServerResponse[];
+let late: RunningPlatform;
+let other: RunningPlatform;
+let api: Api;
+
+beforeAll(async () => {
+  server = await usePostgres();
+});
+afterAll(() => server.remove());
+
+beforeEach(async () => {
+  database = await server.createDatabase();
+  replies = [];
+  receiver = await startScriptedReceiver((_request, response) => void replies.push(response));
+  late = await startNode(database);
+  await apiOf(late.baseUrl, late.sandboxKey)("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
+  await apiOf(late.baseUrl, late.sandboxKey)("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+  await receiver.until(1);
+  process.kill(late.pid, "SIGSTOP");
+  other = await startNode(database);
+  api = apiOf(other.baseUrl, late.sandboxKey);
+  // Its 15 seconds are over.
+  await server.query("UPDATE deliveries SET lease_until = 1 WHERE lease_until IS NOT NULL", [], database);
+  await receiver.until(2);
+});
+afterEach(async () => {
+  process.kill(late.pid, "SIGCONT");
+  await Promise.all([late.kill(), other.kill()]);
+  await receiver.close();
+});
+
+const delivery = async () => {
+  const rows = await server.query(
+    `SELECT status, attempt_count, first_attempt, next_attempt, lease_until, lease_token,
+            (SELECT json_agg(status_code) FROM attempts WHERE delivery_id = deliveries.id) AS status_codes
+     FROM deliveries`,
+    [],
+    database,
+  );
+  return rows as Record<string, unknown>[];
+};
+const ended = (node: RunningPlatform) => node.lines.filter((line) => line.includes('"event":"delivery"'));
+
+/** Lets the process go on whose lease has run out, with an answer that would change everything. */
+async function finishLate(): Promise<void> {
+  replies[0]!.writeHead(500).end();
+  process.kill(late.pid, "SIGCONT");
+  await expect.poll(() => ended(late), { timeout: 20_000 }).toHaveLength(1);
+}
+
+async function answer(): Promise<void> {
+  replies[1]!.writeHead(200).end();
+  await expect.poll(() => ended(other), { timeout: 20_000 }).toHaveLength(1);
+}
+
+/** Nothing is attempted any more, by whichever process. */
+async function assertOver(): Promise<void> {
+  expect(await delivery()).toEqual([
+    expect.objectContaining({ status: "succeeded", attempt_count: 1, next_attempt: null, status_codes: [200] }),
+  ]);
+  const advanced = await api("POST", "/v1/test_clock/advance", { seconds: ALL_RETRIES_SECONDS });
+  expect(advanced.body).toMatchObject({ attempted: 0 });
+  expect(receiver.received).toHaveLength(2);
+}
+
+it("a process whose lease ran out changes nothing where another has finished the attempt", async () => {
+  await answer();
+  const before = await delivery();
+  await finishLate();
+  expect(await delivery()).toEqual(before);
+  await assertOver();
+});
+
+it("a process whose lease ran out changes nothing while another makes the attempt", async () => {
+  const before = await delivery();
+  await finishLate();
+  expect(await delivery()).toEqual(before);
+  await answer();
+  await assertOver();
+});

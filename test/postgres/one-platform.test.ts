@@ -280,7 +280,7 @@ describe("behind a proxy", () => {
     const flags = ["--trust-proxy", "127.0.0.0/8", "--public-url", "https://api.example.com", "--host", "0.0.0.0"];
     const node = await startNode(other, flags);
     expect(node.baseUrl).toBe("https://api.example.com");
-    const local = (node.ready as { listen_url?: string }).listen_url!.replace("0.0.0.0", "127.0.0.1");
+    const local = node.listenUrl.replace("0.0.0.0", "127.0.0.1");
     const call = apiOf(local, node.sandboxKey);
     const made = await call("POST", "/v1/api_keys", {
       name: "bound",

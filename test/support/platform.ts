@@ -7,6 +7,8 @@ import { BIN, cliEnv, makeConfigDir } from "./run-cli.ts";
 export interface ReadyLine {
   event: "ready";
   base_url: string;
+  /** Where it listens, if clients reach it elsewhere. */
+  listen_url?: string;
   auth_url: string;
   dashboard_url: string;
   database: string;
@@ -19,7 +21,10 @@ export interface ReadyLine {
 
 /** The real platform in a process of its own. */
 export interface RunningPlatform {
+  /** Where clients reach it. */
   baseUrl: string;
+  /** The process itself, past whatever stands before it. */
+  listenUrl: string;
   authUrl: string;
   sandboxKey: string;
   liveKey: string;
@@ -77,6 +82,7 @@ async function launch(flags: readonly string[], env: Record<string, string> = {}
   lines.shift();
   return {
     baseUrl: ready.base_url,
+    listenUrl: ready.listen_url ?? ready.base_url,
     authUrl: ready.auth_url,
     sandboxKey: ready.sandbox_key,
     liveKey: ready.live_key,

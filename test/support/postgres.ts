@@ -68,6 +68,7 @@ export async function startPostgres(flags: readonly string[] = FLAGS): Promise<O
   const start = () => run(join(programs, "postgres"), data, port, { owner, flags });
   let server = await start();
   const stop = async () => {
+    if (server.exitCode !== null) return;
     const ended = once(server, "exit");
     server.stdin.end();
     await ended;

@@ -1,0 +1,130 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
+import { openPostgres } from "../../src/platform/storage/postgres/open.ts";
+import { startNode } from "../support/platform.ts";
+import { type PostgresServer, usePostgres } from "../support/postgres.ts";
+import { BIN, cliEnv } from "../support/run-cli.ts";
+
+/** The last schema that the tables of one process had, with rows that the later ones must keep. */
+const OLD_SCHEMA = 4;
+const ROWS = 300;
+
+let server: PostgresServer & { remove(): Promise<void> };
+/** What a start that nobody disturbs makes. */
+let whole: string;
+
+beforeAll(async () => {
+  server = await usePostgres();
+  const database = await server.createDatabase();
+  await (await startNode(database)).stop();
+  whole = await schemaOf(database);
+});
+afterAll(() => server.remove());
+
+/** Every column, index, constraint and migration. */
+async function schemaOf(database: string): Promise<string> {
+  const lines = await server.query<{ line: string }>(
+    `SELECT concat_ws(' ', table_name, column_name, data_type, is_nullable, column_default) AS line
+     FROM information_schema.columns WHERE table_schema = 'public'
+     UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'
+     UNION ALL SELECT concat_ws(' ', conrelid::regclass, conname, pg_get_constraintdef(oid)) FROM pg_constraint
+               WHERE connamespace = 'public'::regnamespace
+     UNION ALL SELECT concat_ws(' ', proname, prosrc) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+     UNION ALL SELECT concat_ws(' ', number, name, version) FROM schema_migrations
+     ORDER BY line`,
+    [],
+    database,
+  );
+  return lines.map(({ line }) => line).join("\n");
+}
+
+const EMPTY = async () => {};
+
+async function old(database: string): Promise<void> {
+  const storage = await openPostgres({ url: database, migrations: MIGRATIONS.slice(0, OLD_SCHEMA), version: "0.1.0" });
+  await storage.close();
+  const rows = `FROM generate_series(1, ${ROWS}) AS n`;
+  for (const sql of [
+    "INSERT INTO accounts VALUES ('acct_1', 'Old', '2026-11-01', 1)",
+    "INSERT INTO environments (id, account_id, name) VALUES (1, 'acct_1', 'live'), (2, 'acct_1', 'sandbox')",
+    `INSERT INTO customers SELECT 2, 'cus_' || n, n || '@example.com', n || '@example.com', 'Zoë', NULL, '{}', n ${rows}`,
+    `INSERT INTO events (environment, id, type, object_id, created, body)
+     SELECT 2, 'evt_' || n, 'customer.created', 'cus_' || n, n, '{}' ${rows}`,
+    `INSERT INTO deliveries (id, environment, event_id, event_type, status, attempt_count, created)
+     SELECT 'dlv_' || n, 2, 'evt_' || n, 'customer.created', 'succeeded', 1, n ${rows}`,
+    `INSERT INTO attempts (delivery_id, number, at, duration_ms) SELECT 'dlv_' || n, 1, n, 1 ${rows}`,
+  ]) {
+    await server.query(sql, [], database);
+  }
+}
+
+/** What the rows of before say, whatever columns have come since. */
+async function contentOf(database: string) {
+  return server.query(
+    `SELECT (SELECT md5(string_agg(concat(id, email, name, created), ',' ORDER BY id)) FROM customers) AS customers,
+            (SELECT md5(string_agg(concat(seq, id, type, body), ',' ORDER BY seq)) FROM events) AS events,
+            (SELECT md5(string_agg(concat(id, event_id, status), ',' ORDER BY id)) FROM deliveries) AS deliveries,
+            (SELECT md5(string_agg(concat(delivery_id, number, at), ',' ORDER BY delivery_id)) FROM attempts) AS attempts`,
+    [],
+    database,
+  );
+}
+
+/** What the connections to a database wait for. */
+async function waitsOf(database: string): Promise<string[]> {
+  const rows = await server.query<{ wait: string }>(
+    `SELECT wait_event AS wait FROM pg_stat_activity
+     WHERE datname = current_database() AND wait_event_type = 'Lock' ORDER BY wait`,
+    [],
+    database,
+  );
+  return rows.map(({ wait }) => wait);
+}
+
+async function advisoryLocks(database: string): Promise<number> {
+  const sql = `SELECT 1 FROM pg_locks JOIN pg_database d ON d.oid = database
+               WHERE locktype = 'advisory' AND datname = current_database()`;
+  return (await server.query(sql, [], database)).length;
+}
+
+// What holds a statement up, as another program's open transaction can.
+describe("a process killed by -9 during a migration: two that start after it at once finish the work", () => {
+  it.each<[string, (database: string) => Promise<void>, string]>([
+    ["at the first table", EMPTY, "CREATE TABLE settings (taken INTEGER)"],
+    ["at the last table", EMPTY, "CREATE TABLE rate_buckets (taken INTEGER)"],
+    ["changing a table with rows that somebody reads", old, "LOCK TABLE replays IN ACCESS SHARE MODE"],
+    ["making an index of a table with rows that somebody writes", old, "LOCK TABLE attempts IN ROW EXCLUSIVE MODE"],
+    ["before the commit of a migration", old, "LOCK TABLE schema_migrations IN SHARE MODE"],
+  ])("%s", async (_where, prepare, wall) => {
+    const database = await server.createDatabase();
+    await prepare(database);
+    const before = prepare === old ? await contentOf(database) : undefined;
+    const other = new Client({ connectionString: database });
+    await other.connect();
+    await other.query(`BEGIN; ${wall}`);
+    const env = cliEnv({ SERVICE_DATABASE: database, SERVICE_MASTER_KEY: "5a".repeat(32) });
+    const child = spawn(process.execPath, [BIN, "serve", "--json", "--port", "0"], { env, stdio: "ignore" });
+    const ended = once(child, "exit");
+    await expect.poll(() => waitsOf(database), { timeout: 20_000 }).toHaveLength(1);
+    child.kill("SIGKILL");
+    await ended;
+    expect(child.signalCode).toBe("SIGKILL");
+
+    const starting = Promise.all([startNode(database), startNode(database)]);
+    // The server still carries out what the dead one has asked for; both wait until it has ended.
+    await expect.poll(() => waitsOf(database), { timeout: 20_000 }).toHaveLength(3);
+    expect(await waitsOf(database)).toEqual(expect.arrayContaining(["advisory", "advisory"]));
+    await other.end();
+    const nodes = await starting;
+    expect(await schemaOf(database)).toBe(whole);
+    if (before !== undefined) expect(await contentOf(database)).toEqual(before);
+    const firsts = nodes.filter(({ ready }) => ready.sandbox_key !== undefined);
+    expect(firsts).toHaveLength(before === undefined ? 1 : 0);
+    for (const node of nodes) expect((await fetch(`${node.baseUrl}/readyz`)).status).toBe(200);
+    expect(await advisoryLocks(database)).toBe(0);
+    await Promise.all(nodes.map((node) => node.kill()));
+  });
+});

@@ -41,6 +41,7 @@ export const ERRORS = {
   misdirected_request: { status: 421, title: "The Host is not one of this server" },
   idempotency_key_reused: { status: 422, title: "The Idempotency-Key was used for another request" },
   rate_limited: { status: 429, title: "Too many requests" },
+  connection_limit: { status: 429, title: "The environment has as many connections open as it may" },
   headers_too_large: { status: 431, title: "The headers are too large" },
   internal_error: { status: 500, title: "The platform failed" },
   unavailable: { status: 503, title: "The platform is not available" },

@@ -31,6 +31,8 @@ export const LIMITS = {
   statisticsMinutesDefault: 60,
   statisticsMinutesMost: 360,
   countedPending: 100_000,
+  listenersPerEnvironment: 100,
+  eventStreamsPerEnvironment: 100,
   listenWindowDefault: 64,
   listenWindowMost: 1024,
   heartbeatSeconds: 15,

@@ -22,7 +22,7 @@ import { KeyUsage } from "./key-usage.ts";
 import { createClientAddress } from "./http/client-address.ts";
 import { RateLimit, type RateLimits } from "./http/rate-limit.ts";
 import { sharedLimiters } from "./shared-limiters.ts";
-import { registerEventStream } from "./listen/event-stream.ts";
+import { registerEventStream } from "./listen/event-stream-route.ts";
 import { createListenServer } from "./listen/server.ts";
 import { leakReportRoute } from "./leaks/report-route.ts";
 import { SigningKeys } from "./leaks/signing-keys.ts";

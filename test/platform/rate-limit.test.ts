@@ -54,6 +54,7 @@ describe("refused credentials from one address", () => {
     }
     expect(statuses.get(401)).toBeGreaterThanOrEqual(100);
     expect(statuses.get(429)).toBeGreaterThan(0);
+    expect((await call(guess, "/v1/events/stream")).status).toBe(429);
     expect((await call(undefined)).status).toBe(401);
     expect((await call("hello")).status).toBe(401);
     expect((await call(`${guess} ${guess}`)).status).toBe(401);

@@ -1,7 +1,11 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
 import { API_VERSIONS, type ApiVersion, LATEST_VERSION } from "../../src/contract/versions.ts";
 import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
 import { listenTo } from "../delivery/support/listen-socket.ts";
+import { apiOf } from "../support/api.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -44,6 +48,16 @@ afterEach(async () => {
 async function hostOldAccount(): Promise<void> {
   platform = await hostPlatform({ versions: [OLDEST] });
   await platform.restart({ versions: [OLDEST, OLDER, ...API_VERSIONS] });
+}
+
+/** Status and version of the reply to a request to listen. */
+async function refusedUpgrade(baseUrl: string, key: string): Promise<unknown[]> {
+  const headers = { Authorization: `Bearer ${key}` };
+  const socket = new WebSocket(`${baseUrl.replace("http", "ws")}/v1/listen`, "service.listen.v1", { headers });
+  socket.on("error", () => {});
+  const [, reply] = (await once(socket, "unexpected-response")) as [unknown, IncomingMessage];
+  reply.resume();
+  return [reply.statusCode, reply.headers["service-version"]];
 }
 
 const under = (version: string) => ({ "Service-Version": version });
@@ -134,6 +148,40 @@ describe("an account pinned to an older version", () => {
       status: 400,
       body: { code: "unsupported_version", supported: ["2024-01-01", "2025-06-01", LATEST_VERSION] },
     });
+  });
+
+  it("is refused in its version, or the one that it names, once it is known who asks", async () => {
+    const { body: made } = await platform.api("POST", "/v1/api_keys", {
+      scopes: ["customers:read"],
+      ip_allowlist: ["127.0.0.0/8"],
+    });
+    const { body: elsewhere } = await platform.api("POST", "/v1/api_keys", { ip_allowlist: ["203.0.113.7/32"] });
+    const versionOf = async (key: string, path: string, headers = {}) => {
+      const { status, headers: replied } = await apiOf(platform.baseUrl, key)("GET", path, undefined, headers);
+      return [status, replied.get("service-version")];
+    };
+    for (const path of ["/v1/orders", "/v1/events/stream"]) {
+      expect(await versionOf(made.key, path)).toEqual([403, "2024-01-01"]);
+      expect(await versionOf(made.key, path, under("2025-06-01"))).toEqual([403, "2025-06-01"]);
+      expect(await versionOf(made.key, path, under("2025-06-02"))).toEqual([403, "2024-01-01"]);
+      expect(await versionOf(elsewhere.key, path)).toEqual([403, "2024-01-01"]);
+      expect(await versionOf("sk_sandbox_x", path)).toEqual([401, LATEST_VERSION]);
+    }
+    expect(await versionOf(made.key, "/v1/customers", under("2025-06-02"))).toEqual([400, "2024-01-01"]);
+    const malformed = await platform.api("POST", "/v1/customers", "{");
+    expect([malformed.status, malformed.headers.get("service-version")]).toEqual([400, "2024-01-01"]);
+    await platform.api("POST", `/v1/api_keys/${made.id}/revoke`);
+    expect(await versionOf(made.key, "/v1/customers")).toEqual([401, LATEST_VERSION]);
+    expect(await refusedUpgrade(platform.baseUrl, elsewhere.key)).toEqual([403, "2024-01-01"]);
+    expect(await refusedUpgrade(platform.baseUrl, made.key)).toEqual([401, LATEST_VERSION]);
+  });
+
+  it("is told in its version that it calls too often", async () => {
+    await platform.restart({ versions: [OLDEST, ...API_VERSIONS], rateLimits: { perSecond: 0.001, burst: 1 } });
+    expect((await platform.api("GET", "/v1/me")).status).toBe(200);
+    const { status, headers } = await platform.api("GET", "/v1/me");
+    expect([status, headers.get("service-version")]).toEqual([429, "2024-01-01"]);
+    expect(await refusedUpgrade(platform.baseUrl, platform.sandboxKey)).toEqual([429, "2024-01-01"]);
   });
 
   it("gets a kept reply in the shape in which it was sent; the same key under another version is another request", async () => {

@@ -127,6 +127,14 @@ export const REQUEST_GUIDES = {
       "Wait as long as `Retry-After` says. To stay below the limit, watch `RateLimit`: `r` is what is left, `t` the seconds until the bucket is full again.",
     example: { detail: "This credential called too often: try again in 1 s." },
   },
+  connection_limit: {
+    meaning: "One process holds at most 100 listeners and 100 event streams open for an environment. All are taken.",
+    cause:
+      "Many machines listen at once, or a program opens a connection for each of its tasks. A connection that broke without a word keeps its place for up to 45 seconds.",
+    remedy:
+      "Close what nobody reads, or share one connection. `service listen` and the dashboard try again by themselves, after `Retry-After`. What a whole team needs all day is better sent to a webhook endpoint.",
+    example: { detail: "The environment has 100 listeners open, as many as it may: close one, or try again later." },
+  },
   headers_too_large: {
     meaning: "The headers are larger than 16 KiB together.",
     cause: "Most often cookies or tracing headers that other software added to the request.",

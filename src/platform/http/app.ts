@@ -82,6 +82,8 @@ export function createApp(
     const shown = refusal ?? INTERNAL_ERROR;
     reply.request.errorCode = shown.code;
     for (const [name, value] of Object.entries(shown.headers)) void reply.header(name, value);
+    // Whoever is refused as unknown learns nothing of an account.
+    if (shown.status === 401) void reply.header(HEADERS.version, services.versions.latest);
     return reply
       .code(shown.status)
       .header("Content-Type", PROBLEM_MEDIA_TYPE)

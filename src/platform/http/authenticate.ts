@@ -12,12 +12,13 @@ import type { Vault } from "../vault.ts";
 import { createProveSession } from "./session-credential.ts";
 import type { Caller } from "./caller.ts";
 import type { ClientAddress } from "./client-address.ts";
+import type { RateLimit } from "./rate-limit.ts";
 import { assertKeyUsable, assertTokenUsable, callerOfKey, callerOfToken, CHALLENGE, refused } from "./credentials.ts";
 
 /**
  * Proves who calls (platform specification 5.1, 5.2), by key, by access token, or by the session of a page of our own.
  * Throws ApiError: 401, 403 where the key may not be used from the caller's address or the session by another site's
- * page, or 400 for more than one Authorization header. `identified` hears whose the credential is before it is known
+ * page, 400 for more than one Authorization header, or 429 after many refused ones. `identified` hears whose the credential is before it is known
  * whether it may be used: that is for the log alone.
  */
 export type Authenticate = (request: IncomingMessage, identified: (caller: Caller) => void) => Promise<Caller>;
@@ -31,10 +32,12 @@ export interface AuthenticateTools {
   clientAddress: ClientAddress;
   /** The public URL's host name, where there is one. */
   publicHost: string | undefined;
+  /** Counts refused credentials; absent where nothing is limited. */
+  rateLimit?: RateLimit | undefined;
 }
 
 export function createAuthenticate(tools: AuthenticateTools): Authenticate {
-  const { database, vault, now, usage, clientAddress } = tools;
+  const { database, vault, now, usage, clientAddress, rateLimit } = tools;
   type Identified = (caller: Caller) => void;
   const proveKey = async (secret: string, address: string | undefined, identified: Identified) => {
     const key = await findKeyByDigest(database, vault.digest(secret));
@@ -62,7 +65,7 @@ export function createAuthenticate(tools: AuthenticateTools): Authenticate {
     return caller;
   };
   const proveSession = createProveSession(tools);
-  return async (request, identified) => {
+  const prove: Authenticate = async (request, identified) => {
     const session = await proveSession(request, identified);
     if (session !== undefined) return session;
     const credential = bearerOf(request);
@@ -74,6 +77,16 @@ export function createAuthenticate(tools: AuthenticateTools): Authenticate {
         return proveToken(credential, identified);
       default:
         throw notACredential(credential);
+    }
+  };
+  return async (request, identified) => {
+    try {
+      return await prove(request, identified);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) {
+        await rateLimit?.countRefusal(request, clientAddress(request));
+      }
+      throw error;
     }
   };
 }

@@ -20,7 +20,7 @@ import { compileQuery } from "./query.ts";
 import type { Services } from "../services.ts";
 import type { Transaction, WriteOptions } from "../storage/database.ts";
 import { type Check, compileCheck } from "./validate.ts";
-import { versionOf } from "./version.ts";
+import { versionOf, versionOfReply } from "./version.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -41,13 +41,10 @@ export function registerOperations(
 ): void {
   const inFlight = new InFlight();
   app.decorateRequest("caller", null);
-  const prove = (request: FastifyRequest, { path }: Operation) =>
-    authenticate(request.raw, (caller) => (request.identified = { caller, path })).catch(async (error: unknown) => {
-      if (error instanceof ApiError && error.status === 401) {
-        await services.rateLimit?.countRefusal(request.raw, services.clientAddress(request.raw));
-      }
-      throw error;
-    });
+  const { versions } = services;
+  /** Refusals, too, speak the version of whoever asks, as soon as that is known. */
+  const nameVersion = (reply: FastifyReply, { tenant: { account } }: Caller) =>
+    void reply.header(HEADERS.version, versionOfReply(versions, reply.request.headers, account.version));
   for (const operation of operations) {
     const readQuery = compileQuery(operation.query);
     const checkBody = operation.body === undefined ? undefined : compileCheck(operation.body);
@@ -55,30 +52,27 @@ export function registerOperations(
       method: operation.method,
       url: operation.path.replace("{id}", ":id"),
       onRequest: async (request, reply) => {
-        request.caller = await prove(request, operation);
+        request.caller = await authenticate(request.raw, (caller) => {
+          request.identified = { caller, path: operation.path };
+          nameVersion(reply, caller);
+        });
+        nameVersion(reply, request.caller);
         if (operation.session !== undefined) assertSession(request.caller, operation.session);
         if (operation.scope !== null) assertScope(request.caller, operation.scope);
         if (operation.sandboxOnly === true && request.caller.tenant.livemode) throw sandboxOnly(operation);
-        await services.rateLimit?.take(request.caller.credential.id, reply);
+        await services.rateLimit?.take(request.caller.credential.id, (name, value) => reply.header(name, value));
       },
       handler: async (request, reply) => {
         const caller = request.caller!;
-        const version = versionOf(
-          services.versions,
-          headerOf(request, "service-version"),
-          caller.tenant.account.version,
-        );
-        void reply.header(HEADERS.version, version);
+        const version = versionOf(versions, headerOf(request, "service-version"), caller.tenant.account.version);
         const call: Call<unknown, unknown> = {
           caller,
           id: (request.params as { id?: string }).id ?? "",
           query: readQuery(request.url),
-          body: bodyOf(request, operation, checkBody, (body) =>
-            services.versions.upgrade(version, operation.name, body),
-          ),
+          body: bodyOf(request, operation, checkBody, (body) => versions.upgrade(version, operation.name, body)),
         };
         if (operation.read !== undefined) {
-          const json = toJson(services.versions, version, await operation.read(call, services.database));
+          const json = toJson(versions, version, await operation.read(call, services.database));
           return send(reply, operation.reply.status, json);
         }
         const run = operation.run === undefined ? runWrite : runLong;

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from "node:http";
-import type { FastifyReply } from "fastify";
 import { parseCredential } from "../../contract/credentials.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { ApiError } from "../domain/api-error.ts";
@@ -32,11 +31,14 @@ export class RateLimit {
     this.refusals = createLimiter("refusals", REFUSALS);
   }
 
-  /** Counts a request whose credential is proven and suffices. Throws ApiError `rate_limited`. */
-  async take(credentialId: string, reply: FastifyReply): Promise<void> {
+  /**
+   * Counts a request whose credential is proven and suffices; what is left goes into the reply, be it refused. Throws
+   * ApiError `rate_limited`.
+   */
+  async take(credentialId: string, setHeader: (name: string, value: string) => unknown): Promise<void> {
     const { wait, left } = await this.requests.take(credentialId);
     const refill = Math.ceil((this.limits.burst - left) / this.limits.perSecond);
-    void reply.header(HEADERS.rateLimit, `"default";r=${left};t=${refill}`);
+    setHeader(HEADERS.rateLimit, `"default";r=${left};t=${refill}`);
     if (wait > 0) throw tooMany("This credential called too often", wait);
   }
 

@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { HEADERS } from "../../contract/headers.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Versions } from "../domain/versions.ts";
 
@@ -10,4 +12,10 @@ export function versionOf(versions: Versions, header: string | undefined, pinned
     `Service-Version ${JSON.stringify(header.slice(0, 40))} is not supported. Supported: ${versions.dates.join(", ")}.`,
     { members: { supported: versions.dates } },
   );
+}
+
+/** The version that a reply is written in, be it a refusal: the request's where it is supported, or the pinned one. */
+export function versionOfReply(versions: Versions, headers: IncomingHttpHeaders, pinned: string): string {
+  const asked = headers[HEADERS.version.toLowerCase()];
+  return typeof asked === "string" && versions.dates.includes(asked) ? asked : pinned;
 }

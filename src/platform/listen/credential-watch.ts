@@ -1,31 +1,37 @@
 import type { Caller } from "../http/caller.ts";
 import { refusalOf } from "../http/credentials.ts";
+import type { ApiError } from "../domain/api-error.ts";
 import type { Services } from "../services.ts";
-import type { ListenSession } from "./session.ts";
 
 const LOOK_MS = 1000;
 
+/** What was opened by a credential and stays open. */
+export interface Watched {
+  /** Ends it, since its credential may not be used any more. */
+  refuse(refusal: ApiError): void;
+}
+
 /**
- * Ends the sessions whose credential was revoked or has expired, a second later at most. The database is asked, since
- * another process may have revoked it; once a credential, however many sessions it has.
+ * Ends what was opened by a credential that was revoked or has expired, a second later at most. The database is asked,
+ * since another process may have revoked it; once a credential, however much it holds open.
  */
 export class CredentialWatch {
   private readonly services: Services;
-  private readonly sessions: ReadonlyMap<ListenSession, Caller>;
+  private readonly open: ReadonlyMap<Watched, Caller>;
   private cancel: (() => void) | undefined;
   private stopped = false;
 
-  constructor(services: Services, sessions: ReadonlyMap<ListenSession, Caller>) {
+  constructor(services: Services, open: ReadonlyMap<Watched, Caller>) {
     this.services = services;
-    this.sessions = sessions;
+    this.open = open;
   }
 
-  /** Looks from now on, while there are sessions; to be called when one begins. */
+  /** Looks from now on, while anything is open; to be called when something is opened. */
   start(): void {
     if (this.stopped) return;
     this.cancel ??= this.services.clock.after(LOOK_MS, () => {
       this.look().catch((error: unknown) => {
-        this.services.log.warn({ err: error }, "the credentials of listeners could not be looked at");
+        this.services.log.warn({ err: error }, "the credentials of open connections could not be looked at");
       });
     });
   }
@@ -39,15 +45,15 @@ export class CredentialWatch {
     const { database, clock } = this.services;
     const looked = new Map<string, ReturnType<typeof refusalOf>>();
     try {
-      for (const [session, { credential }] of this.sessions) {
+      for (const [watched, { credential }] of this.open) {
         const refusal = looked.get(credential.id) ?? refusalOf(database, credential, clock.now());
         looked.set(credential.id, refusal);
         const found = await refusal;
-        if (found !== undefined) void session.close(1008, { code: found.code, message: found.message });
+        if (found !== undefined) watched.refuse(found);
       }
     } finally {
       this.cancel = undefined;
-      if (this.sessions.size > 0) this.start();
+      if (this.open.size > 0) this.start();
     }
   }
 }

@@ -3,27 +3,24 @@ import type { Duplex } from "node:stream";
 import { Type } from "typebox";
 import { WebSocketServer } from "ws";
 import { EVENT_TYPES, typesOfSubscription } from "../../contract/event-types.ts";
-import { HEADERS } from "../../contract/headers.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import {
   LISTEN_DEVICE_HEADER,
-  LISTEN_PATH,
   LISTEN_SUBPROTOCOL,
   type ListenQuery,
   type PlatformFrame,
 } from "../../contract/listen.ts";
 import { nearest } from "../../contract/nearest.ts";
-import { type ErrorCode, PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
-import { LATEST_VERSION } from "../../contract/versions.ts";
-import { ApiError, invalidFields } from "../domain/api-error.ts";
-import { assertScope, type Authenticate } from "../http/authenticate.ts";
+import { invalidFields } from "../domain/api-error.ts";
+import type { Authenticate } from "../http/authenticate.ts";
 import type { Caller } from "../http/caller.ts";
-import { INTERNAL_ERROR, toApiError, toProblem } from "../http/problem.ts";
 import { compileQuery } from "../http/query.ts";
 import type { Services } from "../services.ts";
 import { AckRecorder } from "./acks.ts";
+import { admit, type Attempt, recordAttempt, refuse } from "./attempt.ts";
 import { CredentialWatch } from "./credential-watch.ts";
 import { openListener } from "./listener.ts";
+import { OpenConnections } from "./open-connections.ts";
 import { findPosition } from "./position.ts";
 import { ListenSession } from "./session.ts";
 
@@ -45,6 +42,7 @@ export function createListenServer(server: Server, services: Services, authentic
   });
   const sessions = new Map<ListenSession, Caller>();
   const watch = new CredentialWatch(services, sessions);
+  const connections = new OpenConnections("listeners", LIMITS.listenersPerEnvironment);
   /** Sessions that have ended while their last acknowledgements are being recorded. */
   const settling = new Set<Promise<void>>();
   const readQuery = compileQuery(
@@ -58,11 +56,14 @@ export function createListenServer(server: Server, services: Services, authentic
     ),
   );
 
-  const accept = async (request: IncomingMessage, stream: Duplex, head: Buffer, attempt: Attempt) => {
-    const caller = await admit(request, authenticate, attempt);
+  const accept = async (attempt: Attempt, stream: Duplex, head: Buffer) => {
+    const { request } = attempt;
+    const caller = await admit(attempt, authenticate);
+    const environment = caller.tenant.environment;
+    await services.rateLimit?.take(caller.credential.id, (name, value) => (attempt.headers[name] = value));
+    connections.take(environment, stream);
     const query = readQuery(request.url ?? "") as Omit<ListenQuery, "window"> & { window?: number };
     const subscriptions = readSubscriptions(query.events);
-    const environment = caller.tenant.environment;
     const { now } = await services.time.read(services.database, caller.tenant);
     const position = await findPosition(services.database, environment, query.after, now);
     const listener = await openListener(services, caller, deviceOf(request));
@@ -70,7 +71,7 @@ export function createListenServer(server: Server, services: Services, authentic
       subscriptions.some((subscription) => typesOfSubscription(subscription).includes(type)),
     );
     sockets.handleUpgrade(request, stream, head, (socket) => {
-      record(services, attempt, 101);
+      recordAttempt(services, attempt, 101);
       const recorder = new AckRecorder(services, { id: listener.id, environment });
       const session = new ListenSession(
         services,
@@ -108,8 +109,8 @@ export function createListenServer(server: Server, services: Services, authentic
   server.on("upgrade", (request: IncomingMessage, stream: Duplex, head: Buffer) => {
     stream.on("error", () => stream.destroy());
     const id = services.newId("request", services.clock.now());
-    const attempt: Attempt = { id, began: services.clock.elapsed(), identified: undefined };
-    accept(request, stream, head, attempt).catch((error: unknown) => refuse(services, stream, attempt, error));
+    const attempt: Attempt = { request, id, began: services.clock.elapsed(), identified: undefined, headers: {} };
+    accept(attempt, stream, head).catch((error: unknown) => refuse(services, stream, attempt, error));
   });
 
   return {
@@ -121,44 +122,6 @@ export function createListenServer(server: Server, services: Services, authentic
       sockets.close();
     },
   };
-}
-
-/** A request to listen. */
-interface Attempt {
-  id: string;
-  /** On the clock of durations. */
-  began: number;
-  /** Whose credential it carries, be it refused. */
-  identified: Caller | undefined;
-}
-
-/** Into the request log. */
-function record({ requests, clock }: Services, attempt: Attempt, status: number, errorCode?: ErrorCode): void {
-  if (attempt.identified === undefined) return;
-  requests.record(attempt.identified, {
-    id: attempt.id,
-    method: "GET",
-    path: LISTEN_PATH,
-    status,
-    milliseconds: clock.elapsed() - attempt.began,
-    idempotencyKey: undefined,
-    errorCode,
-  });
-}
-
-async function admit(request: IncomingMessage, authenticate: Authenticate, attempt: Attempt): Promise<Caller> {
-  const path = (request.url ?? "").split("?", 1)[0]!;
-  if (path !== LISTEN_PATH) {
-    throw new ApiError("not_found", `No WebSocket has the path ${path.slice(0, 200)}. Did you mean ${LISTEN_PATH}?`);
-  }
-  const caller = await authenticate(request, (identified) => (attempt.identified = identified));
-  assertScope(caller, "listen:read");
-  if (caller.tenant.livemode) throw new ApiError("sandbox_only", "Listening works with a sandbox credential only.");
-  const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
-  if (!offered.includes(LISTEN_SUBPROTOCOL)) {
-    throw new ApiError("invalid_header", `Offer the subprotocol ${LISTEN_SUBPROTOCOL}.`);
-  }
-  return caller;
 }
 
 function readSubscriptions(events: string | undefined): string[] {
@@ -178,24 +141,4 @@ function readSubscriptions(events: string | undefined): string[] {
 function deviceOf(request: IncomingMessage): string {
   const name = request.headers[LISTEN_DEVICE_HEADER.toLowerCase()];
   return typeof name === "string" && /^[\x20-\x7e]{1,100}$/.test(name) ? name : "unnamed";
-}
-
-function refuse(services: Services, stream: Duplex, attempt: Attempt, error: unknown): void {
-  const refusal = toApiError(error);
-  if (refusal === undefined) services.log.error({ err: error }, "a listener could not be accepted");
-  const shown = refusal ?? INTERNAL_ERROR;
-  const problem = toProblem(shown, attempt.id, services.baseUrl);
-  record(services, attempt, problem.status, problem.code);
-  const body = JSON.stringify(problem);
-  const headers = {
-    ...shown.headers,
-    [HEADERS.requestId]: attempt.id,
-    [HEADERS.version]: LATEST_VERSION,
-    "Content-Type": PROBLEM_MEDIA_TYPE,
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  stream.end(
-    `HTTP/1.1 ${problem.status} ${problem.title}\r\n${lines.join("")}` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
 }

@@ -3,16 +3,15 @@ import type { WebSocket } from "ws";
 import type { EventType } from "../../contract/event-types.ts";
 import { FrameError, parseClientFrame, type PlatformFrame } from "../../contract/listen.ts";
 import { LIMITS } from "../../contract/limits.ts";
+import type { ApiError } from "../domain/api-error.ts";
 import type { Services } from "../services.ts";
-import { StorageUnavailableError } from "../storage/database.ts";
 import { type LoggedEvent, type LogPlace, readLog } from "../storage/event-log.ts";
 import type { AckRecorder } from "./acks.ts";
+import type { Watched } from "./credential-watch.ts";
+import { ReadLoop } from "./read-loop.ts";
 
 /** The most events read from the log at once. */
 const READ_MOST = 128;
-/** After how long the log is read again where some of it could not be read yet. */
-const HELD_BACK_MILLISECONDS = 20;
-const UNAVAILABLE_MILLISECONDS = 250;
 
 export interface SessionSettings {
   environment: number;
@@ -27,7 +26,7 @@ export interface SessionSettings {
  * One listening client. The log is the only source: backfill and live are the same read behind the session's position,
  * repeated when events are committed and when acknowledgements make room, so there is no cutover to get wrong.
  */
-export class ListenSession {
+export class ListenSession implements Watched {
   private readonly services: Services;
   private readonly socket: WebSocket;
   private readonly stream: Duplex;
@@ -35,10 +34,8 @@ export class ListenSession {
   private readonly recorder: AckRecorder;
   private readonly unacknowledged = new Map<number, { id: string; type: string }>();
   private position: LogPlace;
+  private readonly loop: ReadLoop;
   private sent = 0;
-  private pumping = false;
-  private pumpAgain = false;
-  private cancelLater: (() => void) | undefined;
   private heardAt: number;
   private readonly stops: (() => void)[] = [];
 
@@ -50,6 +47,14 @@ export class ListenSession {
     this.recorder = recorder;
     this.position = settings.position;
     this.heardAt = services.clock.elapsed();
+    this.loop = new ReadLoop({
+      clock: services.clock,
+      read: () => this.read(),
+      failed: (error) => {
+        services.log.error({ err: error }, "a listener could not be served");
+        socket.close(1011, "internal_error");
+      },
+    });
   }
 
   /** Sends the opening frames and then events as they come. */
@@ -62,9 +67,9 @@ export class ListenSession {
     });
     this.socket.on("close", () => this.stop());
     for (const frame of opening) this.socket.send(JSON.stringify(frame));
-    this.stops.push(this.services.database.onWake("events", () => this.pump()));
+    this.stops.push(this.services.database.onWake("events", () => this.loop.ask()));
     this.beat();
-    this.pump();
+    this.loop.ask();
   }
 
   /** Says why, then closes once the acknowledgements that arrived are recorded. */
@@ -75,8 +80,12 @@ export class ListenSession {
     await this.recorder.settled();
   }
 
+  refuse({ code, message }: ApiError): void {
+    void this.close(1008, { code, message });
+  }
+
   private stop(): void {
-    this.cancelLater?.();
+    this.loop.stop();
     for (const stop of this.stops.splice(0)) stop();
   }
 
@@ -107,53 +116,27 @@ export class ListenSession {
       if (event === undefined) return;
       this.unacknowledged.delete(ack.seq);
       this.recorder.add({ eventId: event.id, eventType: event.type, ack, at: this.services.clock.now() });
-      this.pump();
+      this.loop.ask();
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
       void this.close(1008, { code: "protocol_error", message: error.message });
     }
   }
 
-  /** Reads on from the log while the window has room; calls while one runs make it look once more. */
-  private pump(): void {
-    this.pumpAgain = true;
-    if (this.pumping) return;
-    this.pumping = true;
-    this.pumpOnce().catch((error: unknown) => {
-      this.pumping = false;
-      // The session outlasts the database's absence; nothing is lost by waiting.
-      if (error instanceof StorageUnavailableError) return this.pumpLater(UNAVAILABLE_MILLISECONDS);
-      this.services.log.error({ err: error }, "a listener could not be served");
-      this.socket.close(1011, "internal_error");
-    });
-  }
-
-  private async pumpOnce(): Promise<void> {
+  /** Reads on from the log as far as the window has room. */
+  private async read(): Promise<"end" | "more" | "held back"> {
     const { environment, types, window } = this.settings;
-    while (this.pumpAgain && this.socket.readyState === this.socket.OPEN) {
-      this.pumpAgain = false;
-      const room = Math.min(window - this.unacknowledged.size, READ_MOST);
-      // Half a window of room, or a read would follow every acknowledgement.
-      if (room <= 0 || (room < READ_MOST && room < window / 4 && this.unacknowledged.size > 0)) continue;
-      const { events, heldBack } = await readLog(this.services.database, environment, this.position, types, room);
-      this.send(events);
-      if (events.length === room) this.pumpAgain = true;
-      else if (heldBack) this.pumpLater(HELD_BACK_MILLISECONDS);
-    }
-    this.pumping = false;
-  }
-
-  private pumpLater(milliseconds: number): void {
-    if (this.cancelLater !== undefined) return;
-    const cancel = this.services.clock.after(milliseconds, () => {
-      this.cancelLater = undefined;
-      this.pump();
-    });
-    this.cancelLater = cancel;
+    const room = Math.min(window - this.unacknowledged.size, READ_MOST);
+    // A quarter of a window of room, or a read would follow every acknowledgement.
+    if (room <= 0 || (room < READ_MOST && room < window / 4 && this.unacknowledged.size > 0)) return "end";
+    const { events, heldBack } = await readLog(this.services.database, environment, this.position, types, room);
+    this.send(events);
+    if (events.length === room) return "more";
+    return heldBack ? "held back" : "end";
   }
 
   private send(events: readonly LoggedEvent[]): void {
-    if (events.length === 0) return;
+    if (events.length === 0 || this.socket.readyState !== this.socket.OPEN) return;
     this.stream.cork();
     for (const { place, id, type, body, replayId } of events) {
       this.position = place;

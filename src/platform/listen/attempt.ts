@@ -1,0 +1,90 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { type ErrorCode, PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
+import { HEADERS } from "../../contract/headers.ts";
+import { LISTEN_PATH, LISTEN_SUBPROTOCOL } from "../../contract/listen.ts";
+import { ApiError } from "../domain/api-error.ts";
+import { assertScope, type Authenticate } from "../http/authenticate.ts";
+import type { Caller } from "../http/caller.ts";
+import { INTERNAL_ERROR, toApiError, toProblem } from "../http/problem.ts";
+import { versionOfReply } from "../http/version.ts";
+import type { Services } from "../services.ts";
+
+/** A request to listen, until a session comes of it. */
+export interface Attempt {
+  request: IncomingMessage;
+  id: string;
+  /** On the clock of durations. */
+  began: number;
+  /** Whose credential it carries, be it refused. */
+  identified: Caller | undefined;
+  /** What a refusal says of the rate limit. */
+  headers: Record<string, string>;
+}
+
+/** Into the request log. */
+export function recordAttempt(
+  { requests, clock }: Services,
+  attempt: Attempt,
+  status: number,
+  errorCode?: ErrorCode,
+): void {
+  if (attempt.identified === undefined) return;
+  requests.record(attempt.identified, {
+    id: attempt.id,
+    method: "GET",
+    path: LISTEN_PATH,
+    status,
+    milliseconds: clock.elapsed() - attempt.began,
+    idempotencyKey: undefined,
+    errorCode,
+  });
+}
+
+/** Proves that the caller may listen. Throws ApiError. */
+export async function admit(attempt: Attempt, authenticate: Authenticate): Promise<Caller> {
+  const { request } = attempt;
+  const path = (request.url ?? "").split("?", 1)[0]!;
+  if (path !== LISTEN_PATH) {
+    throw new ApiError("not_found", `No WebSocket has the path ${path.slice(0, 200)}. Did you mean ${LISTEN_PATH}?`);
+  }
+  const caller = await authenticate(request, (identified) => (attempt.identified = identified));
+  assertScope(caller, "listen:read");
+  if (caller.tenant.livemode) throw new ApiError("sandbox_only", "Listening works with a sandbox credential only.");
+  const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
+  if (!offered.includes(LISTEN_SUBPROTOCOL)) {
+    throw new ApiError("invalid_header", `Offer the subprotocol ${LISTEN_SUBPROTOCOL}.`);
+  }
+  return caller;
+}
+
+/** Answers instead of a session, and closes the socket. */
+export function refuse(services: Services, stream: Duplex, attempt: Attempt, error: unknown): void {
+  const refusal = toApiError(error);
+  if (refusal === undefined) services.log.error({ err: error }, "a listener could not be accepted");
+  const shown = refusal ?? INTERNAL_ERROR;
+  const problem = toProblem(shown, attempt.id, services.baseUrl);
+  recordAttempt(services, attempt, problem.status, problem.code);
+  const body = JSON.stringify(problem);
+  const headers = {
+    ...attempt.headers,
+    ...shown.headers,
+    [HEADERS.requestId]: attempt.id,
+    [HEADERS.version]: versionOfRefusal(services, attempt, problem.status),
+    ...(services.rateLimit === undefined ? {} : { [HEADERS.rateLimitPolicy]: services.rateLimit.policy }),
+    "Content-Type": PROBLEM_MEDIA_TYPE,
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  // A client that keeps its side open would keep the socket.
+  stream.once("finish", () => stream.destroy());
+  stream.end(
+    `HTTP/1.1 ${problem.status} ${problem.title}\r\n${lines.join("")}` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
+/** Whoever is refused as unknown learns nothing of an account. */
+function versionOfRefusal({ versions }: Services, { request, identified }: Attempt, status: number): string {
+  if (identified === undefined || status === 401) return versions.latest;
+  return versionOfReply(versions, request.headers, identified.tenant.account.version);
+}

@@ -1,0 +1,66 @@
+import type { FastifyInstance } from "fastify";
+import { Type } from "typebox";
+import { typesOfSubscription } from "../../contract/event-types.ts";
+import { HEADERS } from "../../contract/headers.ts";
+import { LIMITS } from "../../contract/limits.ts";
+import { EVENT_STREAM_PATH } from "../../contract/listen.ts";
+import { assertScope, type Authenticate } from "../http/authenticate.ts";
+import type { Caller } from "../http/caller.ts";
+import { compileQuery } from "../http/query.ts";
+import { versionOfReply } from "../http/version.ts";
+import type { Services } from "../services.ts";
+import { CredentialWatch } from "./credential-watch.ts";
+import { EventStream } from "./event-stream.ts";
+import { OpenConnections } from "./open-connections.ts";
+import { findPosition } from "./position.ts";
+
+export const EventStreamQuery = Type.Object(
+  {
+    after: Type.Optional(Type.String()),
+    type: Type.Optional(Type.String({ format: "subscription" })),
+  },
+  { additionalProperties: false },
+);
+
+/**
+ * `GET /v1/events/stream`: events as they are committed, as server-sent events, in either environment. `id` is what
+ * `after` takes (an event id, `now` or `-<seconds>`), `data` the event's JSON; a replay comes again under its own id.
+ */
+export function registerEventStream(app: FastifyInstance, services: Services, authenticate: Authenticate): void {
+  const streams = new Map<EventStream, Caller>();
+  const watch = new CredentialWatch(services, streams);
+  const connections = new OpenConnections("event streams", LIMITS.eventStreamsPerEnvironment);
+  const readQuery = compileQuery(EventStreamQuery);
+  app.get(EVENT_STREAM_PATH, async (request, reply) => {
+    const { database, time, versions } = services;
+    // A stream is no request with a reply: it is not logged.
+    const caller = await authenticate(request.raw, ({ tenant }) => {
+      void reply.header(HEADERS.version, versionOfReply(versions, request.headers, tenant.account.version));
+    });
+    assertScope(caller, "events:read");
+    await services.rateLimit?.take(caller.credential.id, (name, value) => reply.header(name, value));
+    const environment = caller.tenant.environment;
+    connections.take(environment, reply.raw);
+    const { after, type = "*" } = readQuery(request.url) as { after?: string; type?: string };
+    const { now } = await time.read(database, caller.tenant);
+    const position = await findPosition(database, environment, after, now);
+    reply.hijack();
+    // Whoever has gone meanwhile is not told so again.
+    if (reply.raw.destroyed) return;
+    const headers = { ...reply.getHeaders(), "Content-Type": "text/event-stream; charset=utf-8" };
+    reply.raw.writeHead(200, headers as Record<string, string>);
+    const stream = new EventStream(services, reply.raw, { environment, types: typesOfSubscription(type), position });
+    streams.set(stream, caller);
+    watch.start();
+    reply.raw.once("close", () => {
+      stream.stop();
+      streams.delete(stream);
+    });
+    stream.start();
+  });
+  app.addHook("preClose", (done) => {
+    watch.stop();
+    for (const stream of streams.keys()) stream.end();
+    done();
+  });
+}

@@ -1,0 +1,101 @@
+import { once } from "node:events";
+import { type ClientRequest, get, type IncomingMessage } from "node:http";
+import { PassThrough } from "node:stream";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { LIMITS } from "../../src/contract/limits.ts";
+import { OpenConnections } from "../../src/platform/listen/open-connections.ts";
+import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
+
+let platform: HostedPlatform;
+let streams: ClientRequest[];
+let sockets: WebSocket[];
+beforeEach(async () => {
+  platform = await hostPlatform();
+  streams = [];
+  sockets = [];
+});
+afterEach(async () => {
+  for (const stream of streams) stream.destroy();
+  for (const socket of sockets) socket.terminate();
+  await platform.close();
+});
+
+const authorized = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
+
+/** Asks for a stream of events; resolves with the reply's head. */
+async function stream(key = platform.sandboxKey): Promise<IncomingMessage> {
+  const request = get(`${platform.baseUrl}/v1/events/stream`, { ...authorized(key), agent: false });
+  request.on("error", () => {});
+  streams.push(request);
+  const [reply] = (await once(request, "response")) as [IncomingMessage];
+  return reply.on("error", () => {});
+}
+
+/** Asks to listen; resolves with the status of the reply. */
+async function listen(key = platform.sandboxKey): Promise<{ status: number; reply?: IncomingMessage }> {
+  const url = `${platform.baseUrl.replace("http", "ws")}/v1/listen`;
+  const socket = new WebSocket(url, "service.listen.v1", authorized(key));
+  sockets.push(socket);
+  socket.on("error", () => {});
+  return new Promise((resolve) => {
+    socket.once("open", () => resolve({ status: 101 }));
+    socket.once("unexpected-response", (_request, reply) => resolve({ status: reply.statusCode!, reply }));
+  });
+}
+
+async function bodyOf(reply: IncomingMessage): Promise<unknown> {
+  let text = "";
+  for await (const chunk of reply.setEncoding("utf8")) text += chunk;
+  return JSON.parse(text);
+}
+
+const REFUSAL = { status: 429, code: "connection_limit", detail: expect.stringContaining("as many as it may") };
+
+describe("event streams of an environment", () => {
+  it("are refused beyond their number, and there is room again when one ends", async () => {
+    const replies = await Promise.all(Array.from({ length: LIMITS.eventStreamsPerEnvironment }, () => stream()));
+    expect(new Set(replies.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
+    const refused = await stream();
+    expect(refused.statusCode).toBe(429);
+    expect(refused.headers["retry-after"]).toBe("5");
+    expect(await bodyOf(refused)).toMatchObject(REFUSAL);
+    expect((await platform.live("GET", "/v1/me")).status).toBe(200);
+    expect((await listen()).status).toBe(101);
+    streams[0]!.destroy();
+    await expect.poll(async () => (await stream()).statusCode).toBe(200);
+  });
+
+  it("take no room where they are refused for their query", async () => {
+    for (let i = 0; i <= LIMITS.eventStreamsPerEnvironment; i++) {
+      expect((await platform.api("GET", "/v1/events/stream?after=yesterday")).status).toBe(400);
+    }
+    expect((await stream()).statusCode).toBe(200);
+  });
+});
+
+describe("listeners of an environment", () => {
+  it("are refused beyond their number, and there is room again when one leaves", async () => {
+    const replies = await Promise.all(Array.from({ length: LIMITS.listenersPerEnvironment }, () => listen()));
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([101]));
+    const { status, reply } = await listen();
+    expect(status).toBe(429);
+    expect(reply!.headers["retry-after"]).toBe("5");
+    expect(await bodyOf(reply!)).toMatchObject(REFUSAL);
+    sockets[0]!.close();
+    await expect.poll(async () => (await listen()).status).toBe(101);
+  });
+});
+
+it("a connection that was closed before it was counted takes no room", async () => {
+  const connections = new OpenConnections("streams", 1);
+  const gone = new PassThrough().destroy();
+  await once(gone, "close");
+  connections.take(1, gone);
+  const open = new PassThrough();
+  connections.take(1, open);
+  expect(() => connections.take(1, new PassThrough())).toThrow("has 1 streams open");
+  connections.take(2, new PassThrough());
+  await once(open.destroy(), "close");
+  connections.take(1, new PassThrough());
+});

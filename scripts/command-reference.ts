@@ -1,9 +1,10 @@
 // Prints docs/commands.md: every command with its flags, as the program itself declares them.
 import { Command, type Option } from "commander";
 import { COMMANDS } from "../src/cli/command-table.ts";
-import { Context, processSurroundings } from "../src/cli/context.ts";
+import { Context } from "../src/cli/context.ts";
 import { addGlobalOptions, readGlobalOptions } from "../src/cli/global-options.ts";
 import { examplesOf, pathOf } from "../src/cli/help-layout.ts";
+import { processSurroundings } from "../src/cli/surroundings.ts";
 import { TOPICS } from "../src/cli/commands/help/topics.ts";
 
 const program = addGlobalOptions(new Command("service"));

@@ -1,50 +1,17 @@
 import type { Client, CredentialSource } from "../client/http.ts";
-import { BrokenPipeError, UsageError, UserError } from "./errors.ts";
+import { UsageError } from "./errors.ts";
 import type { GlobalOptions } from "./global-options.ts";
 import { Input } from "./input.ts";
 import { credentialSource } from "./session/credential-source.ts";
-import { type Connection, requireCredential, resolveConnection } from "./settings/connection.ts";
-import { settingsDirectory } from "./settings/directory.ts";
-import { emptySettings, profileNamed, type Settings } from "./settings/profiles.ts";
-import { isReadableByOthers, readSettings } from "./settings/read.ts";
+import { openClient, openConnection } from "./session/open-client.ts";
+import { type Connection, requireCredential } from "./settings/connection.ts";
+import type { Settings } from "./settings/profiles.ts";
+import { SettingsStore } from "./settings/store.ts";
+import type { Surroundings } from "./surroundings.ts";
 import { Output } from "./terminal/output.ts";
 import { createPrompts, type Prompts } from "./terminal/prompts.ts";
 import { colorLevel } from "./terminal/styles.ts";
-import { openTextStream, type TextStream } from "./terminal/text-stream.ts";
-
-/** The process as the program sees it: what a test may replace. */
-export interface Surroundings {
-  stdout: TextStream;
-  stderr: TextStream;
-  /** Node's own streams, opened at their first use: loading them takes several milliseconds. */
-  streams: { stdin: () => NodeJS.ReadStream; stderr: () => NodeJS.WriteStream };
-  env: Readonly<Record<string, string | undefined>>;
-  platform: NodeJS.Platform;
-  cwd: string;
-  /** Aborted by Ctrl-C and termination signals (InterruptedError) and a closed stdout (BrokenPipeError). */
-  signal: AbortSignal;
-}
-
-/** The real process; aborts the controller once nobody reads stdout any more. */
-export function processSurroundings(controller: AbortController): Surroundings {
-  const { env, platform } = process;
-  const stderr = (): NodeJS.WriteStream => process.stderr;
-  return {
-    stdout: openTextStream({
-      descriptor: 1,
-      platform,
-      open: () => process.stdout,
-      onClosed: (error) => controller.abort(error.code === "EPIPE" ? new BrokenPipeError("stdout was closed") : error),
-    }),
-    // Where stderr is gone, nobody is left to be told.
-    stderr: openTextStream({ descriptor: 2, platform, open: stderr, onClosed: () => {} }),
-    streams: { stdin: () => process.stdin, stderr },
-    env,
-    platform,
-    cwd: process.cwd(),
-    signal: controller.signal,
-  };
-}
+import type { TextStream } from "./terminal/text-stream.ts";
 
 /** Everything that a command takes from outside. Each command gets the one context of the process. */
 export class Context {
@@ -60,7 +27,7 @@ export class Context {
   readonly prompts: Prompts;
   readonly #streams: Surroundings["streams"];
   readonly #input: Input;
-  #settings: Settings | undefined;
+  readonly #store: SettingsStore;
   #connection: Promise<Connection> | undefined;
   #client: Promise<Client> | undefined;
 
@@ -75,6 +42,7 @@ export class Context {
     this.output = output;
     this.#streams = surroundings.streams;
     this.#input = new Input(this.#streams.stdin, this.signal);
+    this.#store = new SettingsStore({ env: this.env, platform: this.platform, warn: (text) => output.warn(text) });
     this.prompts = createPrompts({
       possible: () => this.interactive,
       ...this.#streams,
@@ -152,31 +120,28 @@ export class Context {
   }
 
   get settingsDirectory(): string {
-    return settingsDirectory(this.env, this.platform);
+    return this.#store.directory;
   }
 
   /** The stored settings, read once. */
   get settings(): Settings {
-    this.#settings ??= this.#readSettings();
-    return this.#settings;
+    return this.#store.settings;
   }
 
   /** Changes the stored settings under the lock that all processes share. */
-  async updateSettings(change: (settings: Settings) => Settings): Promise<Settings> {
-    const { updateSettings } = await import("./settings/write.ts");
-    this.#settings = await updateSettings(this.settingsDirectory, change);
-    return this.#settings;
+  updateSettings(change: (settings: Settings) => Settings): Promise<Settings> {
+    return this.#store.update(change);
   }
 
   /** Where this command speaks to and as whom; a missing credential is no error yet. */
   connection(): Promise<Connection> {
-    this.#connection ??= this.#resolveConnection();
+    this.#connection ??= openConnection(this);
     return this.#connection;
   }
 
   /** The client for the connection. Throws NotSignedInError where there is no credential. */
   client(): Promise<Client> {
-    this.#client ??= this.#createClient();
+    this.#client ??= openClient(this);
     return this.#client;
   }
 
@@ -192,55 +157,8 @@ export class Context {
   }
 
   /** The key that `--api-key-stdin` hands over; a person types it unseen. */
-  async readApiKey(): Promise<string> {
-    if (this.stdin.isTTY) {
-      return (await this.prompts.secret({ message: "API key", flag: "--api-key-stdin with a pipe" })).trim();
-    }
-    const key = (await this.#input.readStdin("--api-key-stdin")).toString("utf8").trim();
-    if (key === "") throw new UsageError("--api-key-stdin: nothing came on standard input");
-    return key;
-  }
-
-  #with(globals: GlobalOptions, signal: AbortSignal): Context {
-    const { stdout, stderr, env, platform, cwd } = this;
-    return new Context({ stdout, stderr, streams: this.#streams, env, platform, cwd, signal }, globals, this.output);
-  }
-
-  #readSettings(): Settings {
-    let directory: string;
-    try {
-      directory = this.settingsDirectory;
-    } catch {
-      // Without a home folder nothing can be stored, but variables and flags still do.
-      return emptySettings();
-    }
-    const settings = readSettings(directory);
-    if (isReadableByOthers(directory, this.platform)) {
-      this.output.warn(
-        `${directory}/config.json can be read by other users. Close it: chmod 600 ${directory}/config.json, and roll its keys where others may have looked.`,
-      );
-    }
-    return settings;
-  }
-
-  async #resolveConnection(): Promise<Connection> {
-    const { settings, globals } = this;
-    const keyFromStdin = globals.apiKeyStdin ? await this.readApiKey() : undefined;
-    const connection = resolveConnection({ flags: globals, env: this.env, settings, keyFromStdin });
-    const { profile } = connection;
-    if (profile.source !== "default" && profileNamed(settings, profile.value) === undefined) {
-      const names = Object.keys(settings.profiles);
-      throw new UserError(`There is no profile "${profile.value}" (from ${profile.name})`, {
-        hint: `${names.length === 0 ? "No profile is stored yet." : `Profiles: ${names.join(", ")}.`} Make one: service login --profile ${profile.value}`,
-        code: "no_profile",
-      });
-    }
-    return connection;
-  }
-
-  async #createClient(): Promise<Client> {
-    const connection = await this.connection();
-    return await this.clientFor(connection.baseUrl.value, this.credentialsOf(connection));
+  readApiKey(): Promise<string> {
+    return this.#input.readApiKey(this.prompts);
   }
 
   /** What signs the requests of a connection, and renews itself where it can end. Throws NotSignedInError without any. */
@@ -263,5 +181,10 @@ export class Context {
   ): Promise<Client> {
     const { connect } = await import("./connect.ts");
     return connect(this, baseUrl, credential, signal);
+  }
+
+  #with(globals: GlobalOptions, signal: AbortSignal): Context {
+    const { stdout, stderr, env, platform, cwd } = this;
+    return new Context({ stdout, stderr, streams: this.#streams, env, platform, cwd, signal }, globals, this.output);
   }
 }

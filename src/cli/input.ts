@@ -1,4 +1,5 @@
 import { UsageError, UserError } from "./errors.ts";
+import type { Prompts } from "./terminal/prompts.ts";
 
 /** Files and standard input, as flags name them. */
 export class Input {
@@ -23,6 +24,16 @@ export class Input {
         code === "ENOENT" ? "does not exist" : code === "EISDIR" ? "is a folder" : `cannot be read: ${message}`;
       throw new UserError(`${flag}: ${name} ${reason}`, { code: "input_file", cause: error });
     }
+  }
+
+  /** The key that `--api-key-stdin` hands over; a person types it unseen. */
+  async readApiKey(prompts: Prompts): Promise<string> {
+    if (this.#stdin().isTTY) {
+      return (await prompts.secret({ message: "API key", flag: "--api-key-stdin with a pipe" })).trim();
+    }
+    const key = (await this.readStdin("--api-key-stdin")).toString("utf8").trim();
+    if (key === "") throw new UsageError("--api-key-stdin: nothing came on standard input");
+    return key;
   }
 
   /** All of stdin. It can be read once, so two flags that both want it are a mistake. */

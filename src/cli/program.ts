@@ -1,10 +1,11 @@
 import { Command, CommanderError } from "commander";
 import { COMMANDS } from "./command-table.ts";
-import { Context, processSurroundings, type Surroundings } from "./context.ts";
+import { Context } from "./context.ts";
 import { refuseDryRun } from "./dry-run.ts";
 import { addGlobalOptions, readGlobalOptions } from "./global-options.ts";
 import { addExamples, formatHelp } from "./help-layout.ts";
 import { refuseRepeatedOptions } from "./options.ts";
+import { processSurroundings, type Surroundings } from "./surroundings.ts";
 import { isHelpShown, usageErrorOf } from "./usage-error.ts";
 
 const NAME = "service";

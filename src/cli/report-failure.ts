@@ -1,6 +1,6 @@
-import { processSurroundings } from "./context.ts";
 import { EXIT_CODES, SilentExit } from "./errors.ts";
 import { type Failure, failureOf } from "./failure.ts";
+import { processSurroundings } from "./surroundings.ts";
 import { compactJson } from "./terminal/json.ts";
 import { printable } from "./terminal/printable.ts";
 import { colorLevel, loadStyles, type Styles } from "./terminal/styles.ts";

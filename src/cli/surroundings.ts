@@ -1,0 +1,36 @@
+import { BrokenPipeError } from "./errors.ts";
+import { openTextStream, type TextStream } from "./terminal/text-stream.ts";
+
+/** The process as the program sees it: what a test may replace. */
+export interface Surroundings {
+  stdout: TextStream;
+  stderr: TextStream;
+  /** Node's own streams, opened at their first use: loading them takes several milliseconds. */
+  streams: { stdin: () => NodeJS.ReadStream; stderr: () => NodeJS.WriteStream };
+  env: Readonly<Record<string, string | undefined>>;
+  platform: NodeJS.Platform;
+  cwd: string;
+  /** Aborted by Ctrl-C and termination signals (InterruptedError) and a closed stdout (BrokenPipeError). */
+  signal: AbortSignal;
+}
+
+/** The real process; aborts the controller once nobody reads stdout any more. */
+export function processSurroundings(controller: AbortController): Surroundings {
+  const { env, platform } = process;
+  const stderr = (): NodeJS.WriteStream => process.stderr;
+  return {
+    stdout: openTextStream({
+      descriptor: 1,
+      platform,
+      open: () => process.stdout,
+      onClosed: (error) => controller.abort(error.code === "EPIPE" ? new BrokenPipeError("stdout was closed") : error),
+    }),
+    // Where stderr is gone, nobody is left to be told.
+    stderr: openTextStream({ descriptor: 2, platform, open: stderr, onClosed: () => {} }),
+    streams: { stdin: () => process.stdin, stderr },
+    env,
+    platform,
+    cwd: process.cwd(),
+    signal: controller.signal,
+  };
+}

@@ -3,7 +3,8 @@ import type { Context } from "./context.ts";
 
 /** What a module of `commands/` exports: it adds its command, with all that belongs to it, to the program. */
 export interface CommandModule {
-  register(program: Command, context: Context): void;
+  /** `behind` is what stands behind `--`, for a command that runs another program. */
+  register(program: Command, context: Context, behind?: readonly string[]): void;
 }
 
 export interface CommandEntry {
@@ -13,6 +14,8 @@ export interface CommandEntry {
   summary: string;
   /** True for what programs call and no help lists. */
   hidden?: true;
+  /** True where the words behind `--` are another program and its arguments: none of them is ours to read. */
+  runsProgram?: true;
   load(): Promise<CommandModule>;
 }
 
@@ -70,6 +73,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: "listen",
     group: WEBHOOKS,
     summary: "Relay sandbox events to your application",
+    runsProgram: true,
     load: () => import("./commands/listen/index.ts"),
   },
   {

@@ -28,13 +28,24 @@ export async function runProgram(args: readonly string[], controller: AbortContr
     // Reads the global flags and finds the command before anything of it is loaded.
     operands = program.parseOptions([...args]).operands;
     const context = await Context.create(surroundings, readGlobalOptions(program));
-    await declare(program, context, operands);
-    await program.parseAsync([...args], { from: "user" });
+    const [own, behind] = splitAtProgram(args, operands);
+    await declare(program, context, operands, behind);
+    await program.parseAsync([...own], { from: "user" });
     await tellOfUpdate(context);
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (!isHelpShown(error)) throw usageErrorOf(error, program, operands);
   }
+}
+
+/** Our own words, and those of the program that stands behind `--`. */
+function splitAtProgram(
+  args: readonly string[],
+  [name]: readonly string[],
+): [own: readonly string[], behind: readonly string[]] {
+  const at = args.indexOf("--");
+  const { runsProgram } = COMMANDS.find((entry) => entry.name === name) ?? {};
+  return at < 0 || !runsProgram ? [args, []] : [args.slice(0, at), args.slice(at + 1)];
 }
 
 /** Only for a person who watches, and never from a script. */
@@ -49,7 +60,12 @@ async function tellOfUpdate(context: Context): Promise<void> {
  * Declares every command by name and summary, so that the root help and suggestions are whole; only the module of the
  * one that is named is loaded and registered in full.
  */
-async function declare(program: Command, context: Context, operands: readonly string[]): Promise<void> {
+async function declare(
+  program: Command,
+  context: Context,
+  operands: readonly string[],
+  behind: readonly string[],
+): Promise<void> {
   program
     .description("Customers, orders, payments and signed webhooks from your terminal.")
     .version(context.version, "-V, --version", "Print the version")
@@ -60,7 +76,7 @@ async function declare(program: Command, context: Context, operands: readonly st
   addExamples(program, EXAMPLES);
   const named = new Set(operands.slice(0, operands[0] === "help" ? 2 : 1));
   for (const entry of COMMANDS) {
-    if (named.has(entry.name)) (await entry.load()).register(program, context);
+    if (named.has(entry.name)) (await entry.load()).register(program, context, behind);
     else program.command(entry.name, { hidden: entry.hidden ?? false });
     program.commands.at(-1)?.summary(entry.summary).helpGroup(entry.group);
   }

@@ -25,7 +25,7 @@ export interface ReplayFlags extends ForwardingFlags {
 const SECONDS_MOST = 7 * 86_400;
 
 /** `service listen`: sandbox events, relayed to this machine. */
-export function register(program: Command, context: Context): void {
+export function register(program: Command, context: Context, behind: readonly string[] = []): void {
   const listen = addForwardingFlags(
     program
       .command("listen")
@@ -47,10 +47,10 @@ export function register(program: Command, context: Context): void {
       .option("--ready-file <file>", "Write this file once events flow; it goes at the end")
       .option("--record <file>", "Write every event into this file, for listen replay")
       .option("--max-downtime <duration>", "End when there was no connection for so long", duration(1, SECONDS_MOST)),
-  ).action(async (command: string[], flags: ListenFlags) => {
-    refuseLooseWords(command, program);
+  ).action(async (loose: string[], flags: ListenFlags) => {
+    refuseLooseWords(loose);
     const { runListen } = await import("./run.ts");
-    await runListen(flags, command, context);
+    await runListen(flags, behind, context);
   });
   addExamples(listen, [
     "service listen --forward-to localhost:3000/webhooks",
@@ -98,10 +98,9 @@ function addForwardingFlags(command: Command): Command {
     );
 }
 
-/** Without `--` a forgotten flag's value would be run as a command. */
-function refuseLooseWords(words: readonly string[], program: Command): void {
-  const { rawArgs } = program as unknown as { rawArgs: readonly string[] };
-  if (words.length === 0 || rawArgs.includes("--")) return;
+/** Before `--` a word is the value of a forgotten flag, not a command to run. */
+function refuseLooseWords(words: readonly string[]): void {
+  if (words.length === 0) return;
   throw new UsageError(`"${words[0]!}" stands alone`, {
     hint: `An address needs its flag: --forward-to ${words[0]!}\nA command to run stands behind --: service listen -- ${words.join(" ")}`,
   });

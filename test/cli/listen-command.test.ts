@@ -1,0 +1,89 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { freePort } from "../support/free-port.ts";
+import { runCli } from "../support/run-cli.ts";
+import { listening, makeFolder } from "./support/listening.ts";
+
+const on = listening();
+const { service } = on;
+
+describe("a command behind --", () => {
+  it("runs once events flow, with the secret, and its exit code is ours", async () => {
+    const script = "console.log(process.env.SERVICE_WEBHOOK_SECRET); process.exit(7)";
+    const args = ["listen", "--forward-to", on.receiver.url, "--", process.execPath, "-e", script];
+    const { exitCode, stdout, stderr } = await service(args);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 7, stdout: `${on.secret}\n` });
+    expect(stderr).toContain("Ready.");
+    expect(stderr).toContain("Summary");
+  });
+
+  it("leaves stdout to --json", async () => {
+    const args = ["listen", "--json", "--", process.execPath, "-e", "console.log('from the command')"];
+    const { stdout, stderr } = await service(args);
+    const records = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { event: string });
+    expect(records.map(({ event }) => event)).toEqual(["ready", "summary"]);
+    expect(stderr).toContain("from the command");
+  });
+
+  it("gets events while it runs", async () => {
+    const script = `
+      const http = require("node:http");
+      http.createServer((q, r) => { r.end(); q.resume().on("end", () => process.exit(0)); }).listen(PORT);
+      require("node:child_process").spawn(process.execPath, [BIN, "trigger", "order.created"], { stdio: "ignore" });`;
+    const port = await freePort();
+    const bin = JSON.stringify(process.cwd() + "/bin/service.js");
+    const code = script.replace("PORT", String(port)).replace("BIN", bin);
+    const args = ["listen", "--forward-to", String(port), "--", process.execPath, "-e", code];
+    expect((await service(args)).exitCode).toBe(0);
+  });
+
+  it("ends with 127 where there is none, and with 128 and the signal's number where one ended it", async () => {
+    const missing = await service(["listen", "--", "no-such-command-here"]);
+    expect(missing.exitCode).toBe(127);
+    expect(missing.stderr).toContain("no-such-command-here cannot be run: there is no such command");
+    const killed = await service(["listen", "--", process.execPath, "-e", "process.kill(process.pid, 'SIGKILL')"]);
+    expect(killed.exitCode).toBe(137);
+  });
+
+  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("gets %s, and ends in its own time", async (signal) => {
+    const ready = join(makeFolder(), "ready");
+    const script = `
+      process.on("${signal}", () => { console.log("got ${signal}"); process.exit(3); });
+      process.kill(process.ppid, "${signal}");
+      setInterval(() => {}, 1000);`;
+    const { exitCode, stdout } = await service(["listen", "--ready-file", ready, "--", process.execPath, "-e", script]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: `got ${signal}\n` });
+    expect(existsSync(ready)).toBe(false);
+  });
+
+  it("is ended when the platform refuses for good", async () => {
+    const { stdout } = await service(["keys", "create", "--name", "short", "--scope", "listen:read", "--json"]);
+    const { id, key } = JSON.parse(stdout) as { id: string; key: string };
+    const revoke = `${process.execPath} ${process.cwd()}/bin/service.js keys revoke ${id} --yes`;
+    const env = { ...on.platform.env, SERVICE_API_KEY: key, OWNER_KEY: on.platform.sandboxKey };
+    const script = `SERVICE_API_KEY=$OWNER_KEY ${revoke} >&2; exec sleep 60`;
+    const { exitCode } = await runCli(["listen", "--", "sh", "-c", script], { env });
+    expect(exitCode).toBe(4);
+  });
+
+  it("may be named as a command of ours, and takes every word that follows as it is", async () => {
+    const folder = makeFolder();
+    writeFileSync(join(folder, "replay"), '#!/bin/sh\necho "replay $*"\n', { mode: 0o755 });
+    const env = { ...on.platform.env, PATH: `${folder}:${process.env["PATH"]!}` };
+    const { exitCode, stdout } = await service(["listen", "-q", "--", "replay", "--help", "--", "-x"], { env });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "replay --help -- -x\n" });
+  });
+
+  it.each([[["listen", "localhost:3000"]], [["listen", "localhost:3000", "--", "true"]]])(
+    "is not what stands before its --: %j",
+    async (args) => {
+      const { exitCode, stderr } = await service(args);
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain("--forward-to localhost:3000");
+    },
+  );
+});

@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { startListener } from "../support/listener.ts";
+import { startPlatformOn } from "../support/platform.ts";
+import { makeConfigDir, runCli } from "../support/run-cli.ts";
+import { listening, makeFolder } from "./support/listening.ts";
+
+const on = listening();
+const { got, trigger } = on;
+
+describe("--since last", () => {
+  it("goes on where the same listener ended, over a restart of the platform", async () => {
+    const database = join(makeFolder(), "on.platform.db");
+    const first = await startPlatformOn(database, 0);
+    const { port } = new URL(first.baseUrl);
+    const env = { ...first.env };
+    const args = [
+      "--forward-to",
+      on.receiver.url,
+      "--events",
+      "customer.created",
+      "--since",
+      "last",
+      "--secret",
+      on.secret,
+    ];
+    const listener = await startListener(env, args);
+    const handled = await trigger("customer.created", 5, env);
+    await got(handled);
+    await listener.interrupt();
+    const missed = await trigger("customer.created", 3, env);
+    await first.stop();
+    const second = await startPlatformOn(database, Number(port));
+    const again = await startListener(env, args);
+    await got(missed);
+    await again.interrupt();
+    const received = again.records.filter(({ event }) => event === "received").map(({ id }) => String(id));
+    expect(received.sort()).toEqual(missed.sort());
+    await second.stop();
+  });
+
+  it("keeps the position of each listener apart, for its owner alone", async () => {
+    const env = { ...on.platform.env, SERVICE_CONFIG_DIR: makeConfigDir() };
+    for (const events of ["customer.created", "customer.deleted"]) {
+      const listener = await startListener(env, ["--events", events]);
+      await listener.interrupt();
+    }
+    const kept = join(env.SERVICE_CONFIG_DIR, "listen");
+    const names = readdirSync(kept);
+    expect(names).toHaveLength(2);
+    expect(statSync(kept).mode & 0o777).toBe(0o700);
+    for (const name of names) {
+      expect(statSync(join(kept, name)).mode & 0o777).toBe(0o600);
+      expect(JSON.parse(readFileSync(join(kept, name), "utf8"))).toMatchObject({
+        cursor: expect.stringMatching(/^evt_/),
+      });
+      expect(readFileSync(join(kept, name), "utf8")).not.toContain(on.platform.sandboxKey);
+    }
+  });
+
+  it("starts now where there is nothing to go on from, and says so", async () => {
+    const { stderr, exitCode } = await runCli(["listen", "--since", "last", "--", "true"], { env: on.platform.env });
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain("has not run before");
+  });
+});

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect } from "vitest";
+import { type RunningPlatform, startPlatform } from "./platform.ts";
+import { type CliOptions, type CliResult, runCli } from "./run-cli.ts";
+
+/** The built command and a platform for it. */
+export interface CliOnPlatform {
+  readonly platform: RunningPlatform;
+  /** Runs `service` with the platform's sandbox key. */
+  service(args: readonly string[], options?: CliOptions): Promise<CliResult>;
+  /** What it prints with `--json`; exit 0 and a silent stderr are expected. */
+  json<Value>(...args: string[]): Promise<Value>;
+}
+
+/** A platform for all tests of a file, started before and stopped after them. Call it at the top of the file. */
+export function cliOnPlatform(flags: readonly string[] = []): CliOnPlatform {
+  let platform: RunningPlatform;
+  beforeAll(async () => {
+    platform = await startPlatform(flags);
+  });
+  afterAll(() => platform.stop());
+
+  const service = (args: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
+    runCli(args, { ...options, env: { ...platform.env, ...options.env } });
+
+  return {
+    get platform() {
+      return platform;
+    },
+    service,
+    async json<Value>(...args: string[]): Promise<Value> {
+      const { exitCode, stdout, stderr } = await service([...args, "--json"]);
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+      return JSON.parse(stdout) as Value;
+    },
+  };
+}

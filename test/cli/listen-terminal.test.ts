@@ -1,7 +1,10 @@
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { runCli } from "../support/run-cli.ts";
 import { CTRL_C, ENTER, runInTerminal, type TerminalSession } from "../support/terminal.ts";
+import { makeFolder } from "./support/listening.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 
 const UP = "\u001b[A";
@@ -55,6 +58,16 @@ describe("the keys of service listen", () => {
     session.type("q");
     expect(await session.ended).toBe(0);
     expect(session.text()).toContain("Summary");
+  });
+
+  it("leave a warning a line of its own", async () => {
+    const file = join(makeFolder(), ".env");
+    writeFileSync(file, "");
+    chmodSync(file, 0o644);
+    const session = await listen(["--write-env", file], 300);
+    await session.waitFor(/^Warning: .* holds the signing secret and can be read by other users\./m);
+    session.type("q");
+    await session.ended;
   });
 
   it("pause and go on", async () => {

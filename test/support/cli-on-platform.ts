@@ -6,9 +6,9 @@ import { type CliOptions, type CliResult, runCli } from "./run-cli.ts";
 export interface CliOnPlatform {
   readonly platform: RunningPlatform;
   /** Runs `service` with the platform's sandbox key. */
-  service(args: readonly string[], options?: CliOptions): Promise<CliResult>;
+  readonly service: (args: readonly string[], options?: CliOptions) => Promise<CliResult>;
   /** What it prints with `--json`; exit 0 and a silent stderr are expected. */
-  json<Value>(...args: string[]): Promise<Value>;
+  readonly json: <Value>(...args: string[]) => Promise<Value>;
 }
 
 /** A platform for all tests of a file, started before and stopped after them. Call it at the top of the file. */

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { UserError } from "../errors.ts";
+import { isOpenToOthers } from "../file-mode.ts";
 import { SETTINGS_FILE } from "./directory.ts";
 import { emptySettings, type Profile, type Settings, SETTINGS_VERSION } from "./profiles.ts";
 
@@ -33,11 +34,10 @@ export function readSettings(directory: string): Settings {
   return parseSettings(text, path);
 }
 
-/** True where others than the owner may read the file. Windows has no such modes. */
+/** True where others than the owner may read the file. */
 export function isReadableByOthers(directory: string, platform: NodeJS.Platform): boolean {
-  if (platform === "win32") return false;
   try {
-    return (statSync(join(directory, SETTINGS_FILE)).mode & 0o077) !== 0;
+    return isOpenToOthers(statSync(join(directory, SETTINGS_FILE)).mode, platform);
   } catch {
     // There is no file, so nobody can read it.
     return false;

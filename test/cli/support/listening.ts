@@ -10,9 +10,9 @@ export interface Listening extends CliOnPlatform {
   readonly receiver: Receiver;
   readonly secret: string;
   /** Makes events; gives their ids. */
-  trigger(type: string, count?: number, env?: Record<string, string>): Promise<string[]>;
+  readonly trigger: (type: string, count?: number, env?: Record<string, string>) => Promise<string[]>;
   /** Resolves once the receiver has all of them. */
-  got(ids: readonly string[]): Promise<void>;
+  readonly got: (ids: readonly string[]) => Promise<void>;
 }
 
 /** Call it at the top of a file. */

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { proxyFor } from "../../../client/proxy-settings.ts";
 import { proxiesOf } from "../../connect.ts";
 import type { Context } from "../../context.ts";
+import { isOpenToOthers } from "../../file-mode.ts";
 import { resolvePlace } from "../../settings/connection.ts";
 import { SETTINGS_FILE } from "../../settings/directory.ts";
 import { readSettings } from "../../settings/read.ts";
@@ -39,13 +40,13 @@ async function checkSettings({ settingsDirectory: folder, platform }: Context): 
   readSettings(folder);
   const [fileMode, folderMode] = await Promise.all([modeOf(file), modeOf(folder)]);
   if (fileMode === undefined) return ok(`none yet; \`service login\` makes ${file}`);
-  if (platform !== "win32" && (fileMode & 0o077) !== 0) {
+  if (isOpenToOthers(fileMode, platform)) {
     return warning(
       `${file} can be read by other users (mode ${fileMode.toString(8)})`,
       `Close it: chmod 600 ${file}, and roll its keys where others may have looked.`,
     );
   }
-  if (platform !== "win32" && folderMode !== undefined && (folderMode & 0o077) !== 0) {
+  if (folderMode !== undefined && isOpenToOthers(folderMode, platform)) {
     return warning(
       `${folder} can be entered by other users (mode ${folderMode.toString(8)})`,
       `Close it: chmod 700 ${folder}`,

@@ -5,7 +5,8 @@ import { replaceFile } from "./replace-file.ts";
 
 /**
  * Sets one variable of an .env file and leaves the rest as it is, to the byte. A file that says so already is not
- * touched, so that what watches it does not restart. A new file is for its owner alone.
+ * touched, so that what watches it does not restart. A new file is for its owner alone; one that is there keeps its mode:
+ * a container may read it as another user.
  */
 export async function writeEnvFile({ file, name }: EnvTarget, value: string): Promise<void> {
   try {

@@ -14,6 +14,7 @@ import type { ListenFlags } from "./index.ts";
 import { accessPlatform } from "./platform-access.ts";
 import { createListenPrinter } from "./printer.ts";
 import { removeReadyFile, writeReadyFile } from "./ready-file.ts";
+import { openFileWarning } from "./open-file.ts";
 import { Recorder } from "./recorder.ts";
 import { Screen, streamSink } from "./screen.ts";
 import { fetchSessionSecret } from "./session-secret.ts";
@@ -35,9 +36,15 @@ export async function runListen(flags: ListenFlags, command: readonly string[], 
   if (flags.readyFile !== undefined) await removeReadyFile(flags.readyFile);
 
   const events = flags.events?.split(",").map((name) => name.trim());
-  const position = openStartPosition({ context, identity: platform.identity, events, receivers });
-  const recorder = flags.record === undefined ? undefined : new Recorder(flags.record, (error) => fail(error));
   const screen = command.length === 0 && canControl(context) ? new Screen(context) : undefined;
+  const warn = (text: string) => (screen === undefined ? output.warn(text) : screen.warn(text));
+  const warnIfOpen = (file: string, content: string) => {
+    const warning = openFileWarning(file, content, context.platform);
+    if (warning !== undefined) warn(warning);
+  };
+  const position = openStartPosition({ context, warn, identity: platform.identity, events, receivers });
+  const recorder = flags.record === undefined ? undefined : new Recorder(flags.record, (error) => fail(error));
+  if (flags.record !== undefined) warnIfOpen(flags.record, "whole events");
   const sink =
     screen ??
     (command.length === 0 ? streamSink(context.stdout, output.styles) : streamSink(context.stderr, output.noteStyles));
@@ -84,7 +91,10 @@ export async function runListen(flags: ListenFlags, command: readonly string[], 
   };
   const onReady = async (ready: Extract<Report, { event: "ready" }>) => {
     const secret = flags.secret ?? ready.secret;
-    if (flags.writeEnv !== undefined) await writeEnvFile(flags.writeEnv, secret);
+    if (flags.writeEnv !== undefined) {
+      await writeEnvFile(flags.writeEnv, secret);
+      warnIfOpen(flags.writeEnv.file, "the signing secret");
+    }
     if (flags.readyFile !== undefined) await writeReadyFile(flags.readyFile, { secret, forwardTo: target });
     if (command.length === 0 || signal.aborted) return;
     child = new ChildCommand(command, secret, context);

@@ -30,6 +30,11 @@ export class Screen implements LineSink {
     this.#stdout.write(`${this.#footer === "" ? "" : CLEAR_LINE}${text}\n${this.#footer}`);
   }
 
+  /** What would go to stderr: there it would land behind the line that stays. */
+  warn(text: string): void {
+    this.write(`${this.styles.warn("Warning:")} ${text}`);
+  }
+
   width(): number {
     return this.#stdout.columns ?? 80;
   }

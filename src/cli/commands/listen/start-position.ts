@@ -13,6 +13,8 @@ export interface StartPosition {
 
 export interface StartPositionOptions {
   context: Context;
+  /** Takes what a person should know, now or while events flow. */
+  warn: (text: string) => void;
   /** Platform and credential. */
   identity: readonly string[];
   events: readonly string[] | undefined;
@@ -20,22 +22,26 @@ export interface StartPositionOptions {
 }
 
 /** Keeps the place of this listener: the same platform, credential, subscriptions and receivers. */
-export function openStartPosition({ context, identity, events = [], receivers }: StartPositionOptions): StartPosition {
-  const { output } = context;
+export function openStartPosition({
+  context,
+  warn,
+  identity,
+  events = [],
+  receivers,
+}: StartPositionOptions): StartPosition {
   const routes = receivers.routes.map(({ subscription, url }) => `${subscription}=${url.href}`);
   const own = [...identity, events.toSorted().join(","), receivers.target?.href ?? "", ...routes];
   const position = new LastPosition({
     directory: () => context.settingsDirectory,
     identity: own,
     now: () => context.now(),
-    onFailure: (error) =>
-      output.warn(`The position cannot be kept, so --since last will not know it: ${error.message}`),
+    onFailure: (error) => warn(`The position cannot be kept, so --since last will not know it: ${error.message}`),
   });
   return {
     start() {
       const cursor = position.read();
       if (cursor !== undefined) return cursor;
-      output.warn("This listener has not run before, so there is nothing to catch up on: it starts now.");
+      warn("This listener has not run before, so there is nothing to catch up on: it starts now.");
       return "now";
     },
     moved: (cursor) => position.moved(cursor),

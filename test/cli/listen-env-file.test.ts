@@ -1,0 +1,60 @@
+import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { listening, makeFolder } from "./support/listening.ts";
+
+const on = listening();
+const { service } = on;
+
+describe("--write-env", () => {
+  const write = (file: string) => service(["listen", "--write-env", file, "--", "true"]);
+
+  it("makes a file for its owner alone, and names the variable as told", async () => {
+    const file = join(makeFolder(), ".env");
+    expect((await write(file)).exitCode).toBe(0);
+    expect(readFileSync(file, "utf8")).toBe(`SERVICE_WEBHOOK_SECRET=${on.secret}\n`);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    await write(`${file}:MY_SECRET`);
+    expect(readFileSync(file, "utf8")).toBe(`SERVICE_WEBHOOK_SECRET=${on.secret}\nMY_SECRET=${on.secret}\n`);
+  });
+
+  it.each([
+    ["A=1\nSERVICE_WEBHOOK_SECRET=old # note\nB=2", (s: string) => `A=1\nSERVICE_WEBHOOK_SECRET=${s}\nB=2`],
+    ["A=1", (s: string) => `A=1\nSERVICE_WEBHOOK_SECRET=${s}\n`],
+    ["A=1\r\nexport SERVICE_WEBHOOK_SECRET=x\r\n", (s: string) => `A=1\r\nexport SERVICE_WEBHOOK_SECRET=${s}\r\n`],
+    ["# SERVICE_WEBHOOK_SECRET=no\n", (s: string) => `# SERVICE_WEBHOOK_SECRET=no\nSERVICE_WEBHOOK_SECRET=${s}\n`],
+    ["X_SERVICE_WEBHOOK_SECRET=1\n", (s: string) => `X_SERVICE_WEBHOOK_SECRET=1\nSERVICE_WEBHOOK_SECRET=${s}\n`],
+  ])("changes one line of %j and keeps the rest, mode and link", async (before, after) => {
+    const directory = makeFolder();
+    const file = join(directory, "real.env");
+    writeFileSync(file, before);
+    chmodSync(file, 0o640);
+    symlinkSync("real.env", join(directory, ".env"));
+    expect((await write(join(directory, ".env"))).exitCode).toBe(0);
+    expect(readFileSync(file, "utf8")).toBe(after(on.secret));
+    expect(statSync(file).mode & 0o777).toBe(0o640);
+    expect(readdirSync(directory).sort()).toEqual([".env", "real.env"]);
+  });
+
+  it("warns of a file that other users can read, and says nothing of one that they cannot", async () => {
+    const file = join(makeFolder(), ".env");
+    writeFileSync(file, "");
+    chmodSync(file, 0o644);
+    const warning = `Warning: ${file} holds the signing secret and can be read by other users. Close it: chmod 600 ${file}\n`;
+    expect((await write(file)).stderr).toContain(warning);
+    expect((await write(file)).stderr).toContain(warning);
+    chmodSync(file, 0o600);
+    expect((await write(file)).stderr).not.toContain("Warning");
+  });
+
+  it("does not touch a file that says so already, and ends where it cannot write", async () => {
+    const file = join(makeFolder(), ".env");
+    await write(file);
+    const { ino } = statSync(file);
+    await write(file);
+    expect(statSync(file).ino).toBe(ino);
+    const { exitCode, stderr } = await write(join(file, "below"));
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("--write-env:");
+  });
+});

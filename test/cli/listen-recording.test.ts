@@ -1,0 +1,88 @@
+import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { startListener } from "../support/listener.ts";
+import { runCli } from "../support/run-cli.ts";
+import { listening, makeFolder } from "./support/listening.ts";
+
+const on = listening();
+const { got, service, trigger } = on;
+
+describe("--record and listen replay", () => {
+  it("send the same bytes again, newly signed, without a platform where the secret is given", async () => {
+    const file = join(makeFolder(), "events.ndjson");
+    const listener = await startListener(on.platform.env, ["--record", file, "--forward-to", on.receiver.url]);
+    const ids = await trigger("customer.updated", 3);
+    await got(ids);
+    await listener.interrupt();
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const recorded = readFileSync(file, "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { id: string });
+    expect(recorded.map(({ id }) => id)).toEqual(expect.arrayContaining(ids));
+    const before = on.receiver.events.length;
+    const args = ["replay", file, "--forward-to", on.receiver.url, "--speed", "max", "--json", "--ordered"];
+    const { exitCode, stdout } = await runCli(["listen", ...args, "--secret", on.secret]);
+    expect(exitCode).toBe(0);
+    expect(
+      on.receiver.events
+        .slice(before)
+        .map(({ id }) => id)
+        .sort(),
+    ).toEqual(recorded.map(({ id }) => id).sort());
+    const summary = JSON.parse(stdout.trimEnd().split("\n").at(-1)!) as object;
+    expect(summary).toMatchObject({
+      event: "summary",
+      received: recorded.length,
+      forwarded: recorded.length,
+      failed: 0,
+    });
+    expect((await service(["listen", ...args])).exitCode).toBe(0);
+    expect(on.receiver.refusals).toEqual([]);
+  });
+
+  it("warn of a file that other users can read", async () => {
+    const file = join(makeFolder(), "events.ndjson");
+    writeFileSync(file, "");
+    chmodSync(file, 0o644);
+    const { stderr } = await service(["listen", "--record", file, "--", "true"]);
+    expect(stderr).toContain(`${file} holds whole events and can be read by other users. Close it: chmod 600 ${file}`);
+  });
+
+  it("fail where the receiver does not take all of it", async () => {
+    const file = join(makeFolder(), "events.ndjson");
+    writeFileSync(file, `${JSON.stringify({ time: "2026-11-21T00:00:00Z", id: "evt_1", type: "a.b", body: "{}" })}\n`);
+    const args = [
+      "listen",
+      "replay",
+      file,
+      "--forward-to",
+      on.receiver.url,
+      "--retries",
+      "0",
+      "--secret",
+      "whsec_wrong",
+    ];
+    expect((await runCli(args)).exitCode).toBe(1);
+    on.receiver.refusals.length = 0;
+  });
+
+  it.each([
+    ["not JSON", "{", /line 1 is not JSON/],
+    ["no event", '{"id":"evt_1"}', /line 1 is no recorded event/],
+  ])("refuse a file with %s", async (_what, text, reason) => {
+    const file = join(makeFolder(), "events.ndjson");
+    writeFileSync(file, text);
+    const { exitCode, stderr } = await runCli(["listen", "replay", file, "-f", "1", "--secret", "whsec_x"]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(reason);
+  });
+
+  it("say what is missing", async () => {
+    const missing = await runCli(["listen", "replay", "/nowhere.ndjson", "-f", "1", "--secret", "whsec_x"]);
+    expect(missing).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("there is no such file") });
+    const nowhere = await runCli(["listen", "replay", "x.ndjson", "--secret", "whsec_x"]);
+    expect(nowhere).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("--forward-to") });
+  });
+});

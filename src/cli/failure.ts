@@ -49,12 +49,13 @@ function apiFailure(error: ApiError): Failure {
     message: error.message,
     details: [...fields, ...about],
     hint: hintFor(error),
-    exitCode: exitCodeFor(error),
+    exitCode: apiExitCode(error.status),
     problem: error.problem,
   };
 }
 
-function exitCodeFor({ status }: ApiError): ExitCode {
+/** What a command ends with when the API refuses with this status. */
+export function apiExitCode(status: number): ExitCode {
   if (status === 401) return EXIT_CODES.notSignedIn;
   if (status === 403) return EXIT_CODES.notAllowed;
   if (status === 404) return EXIT_CODES.notFound;

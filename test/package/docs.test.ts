@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 
-const script = fileURLToPath(new URL("../../scripts/write-command-reference.js", import.meta.url));
+const script = fileURLToPath(new URL("../../scripts/write-references.js", import.meta.url));
 
-it("docs/commands.md is what the program declares", () => {
+it("docs/commands.md and docs/errors.md are what the source says", () => {
   execFileSync(process.execPath, [script, "--check"], { stdio: "pipe" });
 });
 

@@ -1,0 +1,47 @@
+// `npm run docs`: writes the pages that are made from the source; with --check, fails where one of them is stale.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const PAGES = [
+  { page: "docs/commands.md", source: "scripts/command-reference.ts" },
+  { page: "docs/errors.md", source: "scripts/error-reference.ts" },
+];
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "service-docs-"));
+process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+
+for (const { page, source } of PAGES) {
+  const fresh = await print(source);
+  if (!process.argv.includes("--check")) {
+    writeFileSync(join(root, page), fresh);
+  } else if (readFileSync(join(root, page), "utf8") !== fresh) {
+    console.error(`${page} is not what the source says: run \`npm run docs\``);
+    process.exitCode = 1;
+  }
+}
+
+/** Runs a program that prints a page, and formats what it prints. */
+async function print(source) {
+  const program = join(folder, "program.mjs");
+  await build({
+    entryPoints: [join(root, source)],
+    outfile: program,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20.19",
+    define: { __VERSION__: '"0"' },
+    external: ["@photostructure/sqlite", "jq-wasm"],
+    banner: { js: `import{createRequire as $cr}from"node:module";const require=$cr(${JSON.stringify(program)});` },
+    logLevel: "warning",
+  });
+  const fresh = join(folder, "page.md");
+  writeFileSync(fresh, execFileSync(process.execPath, [program], { encoding: "utf8" }));
+  execFileSync(join(root, "node_modules/.bin/oxfmt"), ["-c", join(root, ".oxfmtrc.json"), fresh], { cwd: folder });
+  return readFileSync(fresh, "utf8");
+}

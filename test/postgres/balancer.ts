@@ -7,7 +7,7 @@ export async function startBalancer(targets: () => readonly string[]) {
   const agent = new Agent({ keepAlive: true });
   const served = new Map<string, number>();
   let ready: readonly string[] = [];
-  let turn = 0;
+  const turns = { requests: 0, tunnels: 0 };
   const look = async () => {
     const asked = await Promise.all(
       targets().map(async (target) => {
@@ -19,13 +19,13 @@ export async function startBalancer(targets: () => readonly string[]) {
   };
   const looking = setInterval(() => void look(), 50);
   await look();
-  const next = () => {
-    const target = ready[(turn += 1) % Math.max(1, ready.length)];
+  const next = (kind: keyof typeof turns) => {
+    const target = ready[(turns[kind] += 1) % Math.max(1, ready.length)];
     if (target !== undefined) served.set(target, (served.get(target) ?? 0) + 1);
     return target;
   };
   const forward = (from: IncomingMessage, to: ServerResponse) => {
-    const target = next();
+    const target = next("requests");
     if (target === undefined) return void to.writeHead(502).end("no node is ready");
     const { method, url, headers } = from;
     const onward = request(target + url, { method, headers, agent }, (reply) => {
@@ -40,7 +40,7 @@ export async function startBalancer(targets: () => readonly string[]) {
   const tunnels = new Set<Duplex>();
   const tunnel = (from: IncomingMessage, near: Duplex, head: Buffer) => {
     near.on("error", () => near.destroy());
-    const target = next();
+    const target = next("tunnels");
     if (target === undefined) return void near.end("HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\n\r\n");
     const { hostname, port } = new URL(target);
     const far = connect(Number(port), hostname);

@@ -16,6 +16,8 @@ export interface BehindBalancer {
   signInUrl: string;
   /** How many requests each process was sent. */
   served(): number[];
+  /** Starts another process in the place of one that has ended. */
+  replace(place: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -24,10 +26,10 @@ export async function startBehindBalancer(count: number): Promise<BehindBalancer
   const database = await server.createDatabase();
   const nodes: RunningPlatform[] = [];
   const balancer = await startBalancer(() => nodes.map(({ listenUrl }) => listenUrl));
-  for (let started = 0; started < count; started++) {
-    nodes.push(await startNode(database, ["--public-url", balancer.url]));
-  }
-  await vi.waitFor(() => expect(balancer.ready()).toBe(count));
+  const start = () => startNode(database, ["--public-url", balancer.url]);
+  const allReady = () => vi.waitFor(() => expect(balancer.ready()).toBe(count), { timeout: 10_000 });
+  for (let started = 0; started < count; started++) nodes.push(await start());
+  await allReady();
   const { sandboxKey, ready } = nodes[0]!;
   return {
     server,
@@ -37,6 +39,10 @@ export async function startBehindBalancer(count: number): Promise<BehindBalancer
     sandboxKey,
     signInUrl: ready.sign_in_url!,
     served: () => nodes.map(({ listenUrl }) => balancer.served.get(listenUrl) ?? 0),
+    async replace(place) {
+      nodes[place] = await start();
+      await allReady();
+    },
     async close() {
       await balancer.close();
       await Promise.all(nodes.map((node) => node.stop()));

@@ -1,0 +1,120 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { apiOf } from "../support/api.ts";
+import { startChromium } from "../support/chromium.ts";
+import { runCli } from "../support/run-cli.ts";
+import { type BehindBalancer, startBehindBalancer } from "./behind-balancer.ts";
+
+let platform: BehindBalancer;
+let receiver: ScriptedReceiver;
+let chromium: Browser;
+let page: Page;
+const complaints: string[] = [];
+
+beforeAll(async () => {
+  [platform, receiver, chromium] = await Promise.all([
+    startBehindBalancer(2),
+    startScriptedReceiver(),
+    startChromium(),
+  ]);
+  page = await signIn(platform.signInUrl);
+});
+afterAll(async () => {
+  await chromium.close();
+  await platform.close();
+  await receiver.close();
+  expect(complaints).toEqual([]);
+});
+
+/** A browser of its own in which somebody is signed in. */
+async function signIn(link: string): Promise<Page> {
+  const context = await chromium.newContext({ viewport: { width: 1440, height: 900 }, locale: "en-GB" });
+  context.setDefaultTimeout(10_000);
+  const opened = await context.newPage();
+  opened.on("pageerror", ({ message }) => complaints.push(message));
+  opened.on("console", (message) => {
+    if (message.type() === "error" && !/Failed to load resource/.test(message.text())) complaints.push(message.text());
+  });
+  await opened.goto(link);
+  await opened.getByRole("heading", { name: "Overview" }).waitFor();
+  return opened;
+}
+
+const menu = (name: string) => page.locator("#menu").getByRole("link", { name, exact: true }).click();
+const apiAt = (node: number) => apiOf(platform.nodes[node]!.listenUrl, platform.sandboxKey);
+
+it("a page whose every request goes to another process registers an endpoint and keeps its secret", async () => {
+  const before = platform.served();
+  await menu("Endpoints");
+  await page.getByRole("button", { name: "Create endpoint" }).click();
+  await page.getByLabel("URL").fill(`${receiver.url}/hook`);
+  await page.getByRole("dialog").getByRole("button", { name: "Create endpoint" }).click();
+  await page.getByRole("dialog", { name: "signing secret" }).getByRole("button", { name: "I have kept it" }).click();
+  await page.getByRole("heading", { name: `${receiver.url}/hook` }).waitFor();
+  const sent = platform.served().map((count, node) => count - before[node]!);
+  expect(Math.min(...sent)).toBeGreaterThan(0);
+});
+
+it("shows what happens at every process as it happens, delivered, and replays it", async () => {
+  await menu("Events");
+  await page.getByText("No events yet.").waitFor();
+  await page.evaluate("window.notReloaded = true");
+  const list = page.getByRole("table", { name: "Events, newest first" });
+  for (const [node, email] of ["first@example.com", "second@example.com"].entries()) {
+    expect((await apiAt(node)("POST", "/v1/customers", { email })).status).toBe(201);
+    await list.getByText(email).waitFor();
+  }
+  const env = { SERVICE_BASE_URL: platform.url, SERVICE_API_KEY: platform.sandboxKey };
+  expect((await runCli(["trigger", "order.completed"], { env })).exitCode).toBe(0);
+  await list.getByText("order.completed").first().click();
+  await page.getByRole("heading", { name: "order.completed" }).waitFor();
+  const deliveries = page.getByRole("region", { name: "Deliveries of this event" });
+  await deliveries.getByText("succeeded").waitFor();
+  const id = new URL(page.url()).pathname.split("/").at(-1)!;
+  await page.getByRole("button", { name: "Replay" }).click();
+  await page.getByRole("button", { name: "Replay now" }).click();
+  await page.getByText("Replayed: 1 delivery").waitFor();
+  await expect.poll(() => deliveries.getByText("succeeded").count(), { timeout: 10_000 }).toBe(2);
+  const received = receiver.received.filter(({ event }) => event === id);
+  expect(received).toHaveLength(2);
+  expect(received[1]!.body).toBe(received[0]!.body);
+  expect(await page.evaluate("window.notReloaded")).toBe(true);
+});
+
+it("signs another browser out, which no process lets in any more", async () => {
+  const link = await runCli(["serve", "link", "--json"], {
+    env: { SERVICE_DATABASE: platform.database, SERVICE_MASTER_KEY: "5a".repeat(32) },
+  });
+  const other = await signIn((JSON.parse(link.stdout) as { sign_in_url: string }).sign_in_url);
+  const cookies = (await other.context().cookies()).map(({ name, value }) => `${name}=${value}`).join("; ");
+  const asked = () =>
+    Promise.all(
+      platform.nodes.map(async ({ listenUrl }) => {
+        const headers = { Cookie: cookies, "Service-Environment": "sandbox" };
+        return (await fetch(`${listenUrl}/v1/me`, { headers })).status;
+      }),
+    );
+  expect(await asked()).toEqual([200, 200]);
+  await menu("People & access");
+  const sessions = page.getByRole("region", { name: "Your sessions" });
+  await sessions.getByRole("button", { name: "Sign out" }).click();
+  await sessions.getByRole("button", { name: "Sign out" }).waitFor({ state: "detached" });
+  expect(await asked()).toEqual([401, 401]);
+  await other.getByText("You are signed out").waitFor();
+  await other.reload();
+  await other.getByRole("heading", { name: "Sign in" }).waitFor();
+});
+
+it("goes on by the other process when one is killed, whichever it was", async () => {
+  await menu("Events");
+  const list = page.getByRole("table", { name: "Events, newest first" });
+  for (const email of ["third@example.com", "fourth@example.com"]) {
+    await platform.nodes[0]!.kill();
+    await platform.replace(0);
+    // The page's stream was at one of the two; what happens while it is away comes first when it is back.
+    platform.nodes.reverse();
+    expect((await apiAt(0)("POST", "/v1/customers", { email })).status).toBe(201);
+    await list.getByText(email).waitFor();
+  }
+});

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { figure } from "../delivery/support/figures.ts";
+import { apiOf } from "../support/api.ts";
+import { type RunningListener, startListener } from "../support/listener.ts";
+import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { makeConfigDir } from "../support/run-cli.ts";
+import { type BehindBalancer, startBehindBalancer } from "./behind-balancer.ts";
+
+const NODES = 3;
+const EVENTS = 450;
+const KILLS_AT = [150, 300];
+const AT_ONCE = 8;
+
+interface Terminal {
+  listener: RunningListener;
+  receiver: Receiver;
+}
+
+let platform: BehindBalancer;
+let terminals: Terminal[];
+
+beforeAll(async () => {
+  platform = await startBehindBalancer(NODES);
+  terminals = [];
+  // One after the other: the balancer gives each another process.
+  for (let i = 0; i < NODES; i++) terminals.push(await openTerminal());
+});
+afterAll(async () => {
+  for (const { listener, receiver } of terminals) {
+    await listener.interrupt();
+    await receiver.close();
+  }
+  await platform.close();
+});
+
+async function openTerminal(): Promise<Terminal> {
+  let secret = "";
+  const receiver = await startReceiver(() => secret);
+  const env = {
+    SERVICE_BASE_URL: platform.url,
+    SERVICE_API_KEY: platform.sandboxKey,
+    SERVICE_CONFIG_DIR: makeConfigDir(),
+  };
+  const listener = await startListener(env, ["--forward-to", receiver.url]);
+  secret = listener.secret;
+  return { listener, receiver };
+}
+
+/** Creates customers through the balancer as a careful client does; calls back at each. */
+async function createAll(created: (count: number) => void): Promise<Set<string>> {
+  const api = apiOf(platform.url, platform.sandboxKey);
+  const acknowledged = new Set<string>();
+  let next = 0;
+  const worker = async () => {
+    while (next < EVENTS) {
+      const email = `customer-${next++}@example.com`;
+      for (;;) {
+        const reply = await api("POST", "/v1/customers", { email }, { "Idempotency-Key": email });
+        if (reply.status === 201) {
+          acknowledged.add(reply.body.id as string);
+          created(acknowledged.size);
+          break;
+        }
+        expect([409, 502, 503], JSON.stringify(reply.body)).toContain(reply.status);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return acknowledged;
+}
+
+const listenersAt = (node: number) =>
+  platform.nodes[node]!.lines.filter((line) => line.includes('"event":"listener"') && line.includes('"connected"'));
+it("three listeners at three processes get every event once, while two of these are killed", async () => {
+  expect([0, 1, 2].map((node) => listenersAt(node).length)).toEqual([1, 1, 1]);
+  const kills = [...KILLS_AT];
+  const killed: Promise<void>[] = [];
+  const acknowledged = await createAll((count) => {
+    if (count !== kills[0]) return;
+    kills.shift();
+    killed.push(platform.nodes[killed.length]!.kill());
+  });
+  await Promise.all(killed);
+  expect(killed).toHaveLength(KILLS_AT.length);
+  const customers = ({ receiver }: Terminal) => receiver.events.map(({ data }) => String(data.object["id"]));
+  for (const terminal of terminals) {
+    await terminal.receiver.until(() => new Set(customers(terminal)).size >= EVENTS);
+  }
+  const wanted = [...acknowledged].toSorted();
+  expect(wanted).toHaveLength(EVENTS);
+  for (const terminal of terminals) {
+    expect(terminal.receiver.refusals).toEqual([]);
+    expect(customers(terminal).toSorted()).toEqual(wanted);
+  }
+  const awayOf = ({ listener }: Terminal) =>
+    listener.records.filter(({ event }) => event === "restored").map((record) => Number(record["downtime_ms"]));
+  const interrupted = () => terminals.filter((terminal) => awayOf(terminal).length > 0).length;
+  await expect.poll(interrupted, { timeout: 10_000 }).toBe(KILLS_AT.length);
+  figure(
+    `2 of 3 processes killed under 3 listeners: ${EVENTS} events each, none missed, none twice; ` +
+      `away for ${Math.max(...terminals.flatMap(awayOf)) / 1000} s at most`,
+  );
+}, 90_000);

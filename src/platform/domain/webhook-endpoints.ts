@@ -9,6 +9,7 @@ import type {
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { Random } from "../ports.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
+import { takeTurn } from "../storage/environments.ts";
 import type { EventRow } from "../storage/events.ts";
 import type { PageRequest } from "../storage/page.ts";
 import {
@@ -43,6 +44,7 @@ export async function createEndpoint(
 ): Promise<WebhookEndpoint> {
   const { environment } = occasion.tenant;
   assertUrl(input.url, occasion.tenant, tools);
+  await takeTurn(tx, environment);
   if ((await countEndpoints(tx, environment)) >= LIMITS.endpointsPerEnvironment) {
     throw new ApiError(
       "endpoint_limit",

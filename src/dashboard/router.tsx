@@ -23,8 +23,17 @@ function readAddress(): string {
 export const place = computed<Place>(() => {
   const { pathname, searchParams: query } = new URL(address.value, location.origin);
   const [environment = "", page = "", id = ""] = pathname.slice(BASE.length + 1).split("/");
-  return { environment: environment === "live" ? "live" : "sandbox", page, id: decodeURIComponent(id), query };
+  return { environment: environment === "live" ? "live" : "sandbox", page, id: decoded(id), query };
 });
+
+/** An address may be typed by hand: what cannot be decoded is an id that no object has. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
 
 export const environment = computed(() => place.value.environment);
 

@@ -136,7 +136,9 @@ function LiveSign() {
   return (
     <span class={`live-sign ${state}`} role="status">
       <span class="dot" aria-hidden="true" />
-      <span class="minor">{LIVE_WORDS[state]}</span>
+      <span class="minor" aria-hidden="true">
+        {LIVE_WORDS[state]}
+      </span>
       <span class="sr-only">{LIVE_WORDS[state]}</span>
     </span>
   );

@@ -114,6 +114,18 @@ it("can be used with the keyboard alone", async () => {
   await expect.poll(() => page.evaluate("document.activeElement.tagName")).toBe("H1");
 });
 
+it("a dialog gives the focus back, and a refused form takes it to what is wrong", async () => {
+  const { page } = board;
+  await settle("customers");
+  await page.getByRole("button", { name: "Create customer" }).press("Enter");
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Email").fill("nobody");
+  await dialog.getByLabel("Name").press("Enter");
+  await expect.poll(() => page.evaluate("document.activeElement.getAttribute('aria-invalid')")).toBe("true");
+  await dialog.getByRole("button", { name: "Cancel" }).press("Enter");
+  await expect.poll(() => page.evaluate("document.activeElement.textContent")).toBe("Create customer");
+});
+
 it("times are local, with UTC on hover", async () => {
   const { page, api } = board;
   const [customer] = (await api("GET", "/v1/customers?limit=1")).body.data;

@@ -24,10 +24,18 @@ export class CallError extends Error {
   }
 }
 
+/** Reads give up after so long; a change is waited for, however much it has to do. */
+const READ_MILLISECONDS = 30_000;
+
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
 /** The one way to the platform: its public API, as the person who is signed in. Throws CallError. */
-export async function send(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+export async function send(
+  method: Method,
+  path: string,
+  body?: unknown,
+  signal = method === "GET" ? AbortSignal.timeout(READ_MILLISECONDS) : undefined,
+): Promise<Response> {
   const headers: Record<string, string> = { [HEADERS.environment]: environment.value };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let response: Response;
@@ -39,7 +47,7 @@ export async function send(method: Method, path: string, body?: unknown, signal?
       ...(signal === undefined ? {} : { signal }),
     });
   } catch (error) {
-    if (signal?.aborted === true) throw error;
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new CallError(0, { detail: "The platform cannot be reached. Is it running?", code: "unavailable" });
   }
   if (response.ok) return response;

@@ -16,6 +16,8 @@ export function followEvents(follower: Follower): () => void {
   };
 }
 
+/** The platform says every second that it is there; a stream without a word for so long leads nowhere any more. */
+const SILENCE_MILLISECONDS = 10_000;
 const RETRY_MILLISECONDS = [250, 1000, 2000, 5000];
 
 /** Keeps one stream open while the page can be seen; what was missed meanwhile comes first. Answers how to end it. */
@@ -30,7 +32,8 @@ export function startLive(): () => void {
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (;;) {
-      const { value, done } = await reader.read();
+      const silence = setTimeout(() => controller.abort(), SILENCE_MILLISECONDS);
+      const { value, done } = await reader.read().finally(() => clearTimeout(silence));
       if (done) return;
       const messages = (rest + value).split("\n\n");
       rest = messages.pop()!;

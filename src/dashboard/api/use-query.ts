@@ -1,5 +1,5 @@
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { asCallError, call, type CallError, withQuery } from "./call.ts";
+import { asCallError, call, type CallError, send, withQuery } from "./call.ts";
 
 /** What a page shows of one read: nothing yet, an error, or data (and the error of a later try beside it). */
 export interface Query<Data> {
@@ -10,26 +10,52 @@ export interface Query<Data> {
 
 /** Reads a path, again every so often while the page can be seen; `undefined` reads nothing. */
 export function useQuery<Data>(path: string | undefined, { every }: { every?: number | undefined } = {}): Query<Data> {
+  return useRead(path, readJson<Data>, every);
+}
+
+/** Reads what a path answers as the text that it is, byte for byte. */
+export function useText(path: string | undefined): Query<string> {
+  return useRead(path, readText, undefined);
+}
+
+function readJson<Data>(path: string): Promise<Data> {
+  return call<Data>("GET", path);
+}
+
+async function readText(path: string): Promise<string> {
+  return await (await send("GET", path)).text();
+}
+
+function useRead<Data>(
+  path: string | undefined,
+  ask: (path: string) => Promise<Data>,
+  every: number | undefined,
+): Query<Data> {
   const [state, setState] = useState<{ path?: string; data?: Data; error?: CallError }>({});
   const latest = useRef(0);
+  const isReading = useRef(false);
   const read = useCallback(async () => {
     if (path === undefined) return;
     const mine = ++latest.current;
+    isReading.current = true;
     try {
-      const data = await call<Data>("GET", path);
+      const data = await ask(path);
       if (mine === latest.current) setState({ path, data });
     } catch (error) {
       if (mine === latest.current) {
         setState((before) => ({ ...(before.path === path ? before : {}), path, error: asCallError(error) }));
       }
+    } finally {
+      if (mine === latest.current) isReading.current = false;
     }
-  }, [path]);
+  }, [path, ask]);
   // Before the first paint: what is read is what the person waits for.
   useLayoutEffect(() => {
     void read();
     if (every === undefined) return undefined;
     const timer = setInterval(() => {
-      if (document.visibilityState === "visible") void read();
+      // A reply that takes longer than the pause is waited for: a newer read would make it count for nothing.
+      if (document.visibilityState === "visible" && !isReading.current) void read();
     }, every);
     return () => clearInterval(timer);
   }, [read, every]);
@@ -76,44 +102,48 @@ export function usePages<Item extends { id: string }>(
 ): Pages<Item> {
   const first = withQuery(path, { ...query, limit: limit === WHOLE ? undefined : limit });
   const newest = useQuery<ListReply<Item>>(first, { every });
-  const kept = useRef<Seen<Item>>({ first, items: new Map(), cursor: undefined });
-  const [more, setMore] = useState<{ isLoading: boolean; error?: CallError }>({ isLoading: false });
-  if (kept.current.first !== first) kept.current = { first, items: new Map(), cursor: undefined };
+  const kept = useRef<Seen<Item>>(nothingSeen(first));
+  const [more, setMore] = useState<{ of?: Seen<Item>; isLoading: boolean; error?: CallError }>({ isLoading: false });
+  if (kept.current.first !== first) kept.current = nothingSeen(first);
+  if (newest.data !== undefined) kept.current = merge(kept.current, newest.data);
   const seen = kept.current;
-  const items = newest.data && merge(seen, newest.data);
+  const { isLoading, error } = more.of === seen ? more : { isLoading: false };
   const cursor = seen.cursor === undefined ? newest.data?.next_cursor : seen.cursor;
 
   const loadMore = () => {
-    if (more.isLoading || cursor === null || cursor === undefined) return;
-    setMore({ isLoading: true });
+    if (isLoading || cursor === null || cursor === undefined) return;
+    setMore({ of: seen, isLoading: true });
     call<ListReply<Item>>("GET", withQuery(path, { ...query, limit, cursor })).then(
       (page) => {
+        // A page of what was begun anew meanwhile would leave a hole behind the newest one.
+        if (kept.current !== seen) return;
         for (const item of page.data) seen.items.set(item.id, item);
         seen.cursor = page.next_cursor;
-        setMore({ isLoading: false });
+        setMore({ of: seen, isLoading: false });
       },
-      (error: unknown) => setMore({ isLoading: false, error: asCallError(error) }),
+      (problem: unknown) => setMore({ of: seen, isLoading: false, error: asCallError(problem) }),
     );
   };
   return {
-    items,
-    error: newest.error ?? more.error,
+    items: newest.data && [...seen.items.values()],
+    error: newest.error ?? error,
     hasMore: cursor !== null && cursor !== undefined,
-    isLoading: more.isLoading,
+    isLoading,
     loadMore,
     reload: newest.reload,
   };
 }
 
-/** The newest page, and behind it what was seen before; where the two do not meet, what lies between is not known. */
-function merge<Item extends { id: string }>(seen: Seen<Item>, { data, has_more }: ListReply<Item>): Item[] {
-  const meets = seen.items.size === 0 || data.some(({ id }) => seen.items.has(id));
-  if (!has_more || !meets) {
-    seen.items.clear();
-    seen.cursor = undefined;
-  }
+function nothingSeen<Item>(first: string): Seen<Item> {
+  return { first, items: new Map(), cursor: undefined };
+}
+
+/** The newest page, and behind it what was seen before; where the two do not meet, the list begins anew. */
+function merge<Item extends { id: string }>(before: Seen<Item>, { data, has_more }: ListReply<Item>): Seen<Item> {
+  const meets = before.items.size === 0 || data.some(({ id }) => before.items.has(id));
+  const seen = has_more && meets ? before : nothingSeen<Item>(before.first);
   const last = data.at(-1)?.id ?? "";
   const older = [...seen.items.values()].filter(({ id }) => id < last).sort((a, b) => (a.id < b.id ? 1 : -1));
   seen.items = new Map([...data, ...older].map((item) => [item.id, item]));
-  return [...seen.items.values()];
+  return seen;
 }

@@ -4,6 +4,7 @@ import { asCallError, type CallError } from "../api/call.ts";
 import { Dialog } from "./dialog.tsx";
 import { ErrorBox } from "./states.tsx";
 import { say } from "./toasts.tsx";
+import { useOnce } from "./use-once.ts";
 
 interface ActionProps {
   children: ComponentChildren;
@@ -13,22 +14,18 @@ interface ActionProps {
   disabled?: boolean;
 }
 
-/** A button that does one thing once, and says how that went. */
+/** A button that does one thing once, and says how that went. It keeps the focus while it is busy. */
 export function Action({ children, run, class: name = "", disabled = false }: ActionProps) {
-  const [isBusy, setBusy] = useState(false);
-  const act = async () => {
-    setBusy(true);
+  const { isBusy, act } = useOnce(async () => {
     try {
       const text = await run();
       if (text !== undefined) say(text);
     } catch (error) {
       say(asCallError(error).message, false);
-    } finally {
-      setBusy(false);
     }
-  };
+  });
   return (
-    <button type="button" class={name} disabled={disabled || isBusy} aria-busy={isBusy} onClick={() => void act()}>
+    <button type="button" class={name} disabled={disabled} aria-disabled={isBusy} onClick={act}>
       {children}
     </button>
   );
@@ -47,23 +44,19 @@ interface ConfirmedProps extends Omit<ActionProps, "class"> {
 export function ConfirmedAction({ title, explanation, verb, run, children, class: name, disabled }: ConfirmedProps) {
   const [isOpen, setOpen] = useState(false);
   const [error, setError] = useState<CallError>();
-  const [isBusy, setBusy] = useState(false);
   const close = () => {
     setOpen(false);
     setError(undefined);
   };
-  const act = async () => {
-    setBusy(true);
+  const { isBusy, act } = useOnce(async () => {
     try {
       const text = await run();
       if (text !== undefined) say(text);
       close();
     } catch (problem) {
       setError(asCallError(problem));
-    } finally {
-      setBusy(false);
     }
-  };
+  });
   return (
     <>
       <button type="button" class={name} disabled={disabled} onClick={() => setOpen(true)}>
@@ -77,7 +70,7 @@ export function ConfirmedAction({ title, explanation, verb, run, children, class
             <button type="button" onClick={close}>
               Cancel
             </button>
-            <button type="button" class="danger" disabled={isBusy} onClick={() => void act()}>
+            <button type="button" class="danger" aria-disabled={isBusy} onClick={act}>
               {verb}
             </button>
           </div>

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { say } from "./toasts.tsx";
 
 const SHOWN_MILLISECONDS = 1500;
@@ -6,17 +6,25 @@ const SHOWN_MILLISECONDS = 1500;
 /** Copies text; where the browser gives no clipboard (plain http on another machine), the person selects it by hand. */
 export function Copy({ text, what }: { text: string; what: string }) {
   const [isDone, setDone] = useState(false);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text);
       setDone(true);
-      setTimeout(() => setDone(false), SHOWN_MILLISECONDS);
+      clearTimeout(timer.current);
+      timer.current = setTimeout(() => setDone(false), SHOWN_MILLISECONDS);
     } catch {
       say("The browser does not let this page copy: select the text instead.", false);
     }
   };
   return (
-    <button type="button" class="small copy" onClick={() => void copy()} aria-label={`Copy ${what}`}>
+    <button
+      type="button"
+      class="small copy"
+      onClick={() => void copy()}
+      aria-label={isDone ? `Copied ${what}` : `Copy ${what}`}
+    >
       {isDone ? "Copied" : "Copy"}
     </button>
   );

@@ -1,16 +1,21 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { place } from "../router.tsx";
+import { place, settle } from "../router.tsx";
 
-/** A button that opens a dialog; an address with `create=1` opens it at once. */
+/** A button that opens a dialog; an address with `create=1` opens it at once, and loses that when it is closed. */
 export function CreateButton(props: { label: string; dialog: (close: () => void) => ComponentChildren }) {
-  const [isOpen, setOpen] = useState(place.value.query.get("create") === "1");
+  const isAsked = place.value.query.get("create") === "1";
+  const [isOpen, setOpen] = useState(isAsked);
+  const close = () => {
+    setOpen(false);
+    if (isAsked) settle(location.pathname);
+  };
   return (
     <>
       <button type="button" class="primary" onClick={() => setOpen(true)}>
         {props.label}
       </button>
-      {isOpen && props.dialog(() => setOpen(false))}
+      {isOpen && props.dialog(close)}
     </>
   );
 }

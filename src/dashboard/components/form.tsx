@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { asCallError, type CallError } from "../api/call.ts";
 import { ErrorBox } from "./states.tsx";
+import { useOnce } from "./use-once.ts";
 
 interface FieldProps {
   label: string;
@@ -80,23 +81,29 @@ export function Form(props: {
   /** Fields whose errors are shown beside them. */
   fields: readonly string[];
 }) {
+  const form = useRef<HTMLFormElement>(null);
   const [error, setError] = useState<CallError>();
-  const [isBusy, setBusy] = useState(false);
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    setBusy(true);
+  const { isBusy, act } = useOnce(async () => {
     setError(undefined);
     try {
       await props.run();
     } catch (problem) {
       setError(asCallError(problem));
-    } finally {
-      setBusy(false);
     }
-  };
+  });
+  useEffect(() => {
+    if (error !== undefined) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [error]);
   const isShownBeside = error?.fields.some(({ pointer }) => props.fields.some((name) => isOf(pointer, name))) === true;
   return (
-    <form onSubmit={(event) => void submit(event)} noValidate>
+    <form
+      ref={form}
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        act();
+      }}
+    >
       {props.children(error)}
       {error !== undefined && !isShownBeside && <ErrorBox error={error} />}
       {isShownBeside && (
@@ -110,7 +117,7 @@ export function Form(props: {
             Cancel
           </button>
         )}
-        <button type="submit" class="primary" disabled={isBusy}>
+        <button type="submit" class="primary" aria-disabled={isBusy}>
           {props.submit}
         </button>
       </div>

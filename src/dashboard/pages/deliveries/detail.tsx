@@ -1,14 +1,13 @@
-import { useEffect, useState } from "preact/hooks";
 import { DELIVERY_USER_AGENT, HEADERS } from "../../../contract/headers.ts";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
-import { call, send } from "../../api/call.ts";
-import { useQuery } from "../../api/use-query.ts";
+import { call } from "../../api/call.ts";
+import { useQuery, useText } from "../../api/use-query.ts";
 import { Action } from "../../components/action.tsx";
 import { Badge } from "../../components/badge.tsx";
 import { Copy, Id } from "../../components/copy.tsx";
 import { Card, Facts, Page } from "../../components/page.tsx";
-import { Loaded } from "../../components/states.tsx";
+import { ErrorBox, Loaded } from "../../components/states.tsx";
 import { Time } from "../../components/time.tsx";
 import { hrefOf } from "../../router.tsx";
 import { ObjectLink } from "../object-link.tsx";
@@ -70,13 +69,9 @@ export function DeliveryDetail({ id }: { id: string }) {
 /** The request as each attempt sends it; only the signature and the number differ. */
 function SentRequest({ delivery }: { delivery: Delivery }) {
   const { event, endpoint, attempt_count: attempts } = delivery;
-  const [body, setBody] = useState("");
+  const body = useText(`/v1/events/${event}`);
   const target = useQuery<WebhookEndpoint>(endpoint === null ? undefined : `/v1/webhook_endpoints/${endpoint}`);
-  useEffect(() => {
-    send("GET", `/v1/events/${event}`)
-      .then((response) => response.text())
-      .then(setBody, () => setBody("(the event is older than 30 days and gone)"));
-  }, [event]);
+  const isGone = body.error?.status === 404;
   const url = target.data?.url ?? (endpoint === null ? "(the listener's own target)" : endpoint);
   const text = `POST ${url}
 Content-Type: application/json
@@ -85,9 +80,10 @@ ${HEADERS.eventId}: ${event}
 ${HEADERS.deliveryAttempt}: ${Math.max(1, attempts)}
 ${HEADERS.signature}: t=<seconds>,v1=<HMAC-SHA256 of t.body>
 
-${body}`;
+${body.data ?? (isGone ? "(the event is older than 30 days and gone)" : "…")}`;
   return (
     <Card title="Request" actions={<Copy text={text} what="the request" />}>
+      {body.error !== undefined && !isGone && <ErrorBox error={body.error} onRetry={body.reload} />}
       <pre class="raw" role="region" tabIndex={0} aria-label="Request">
         {text}
       </pre>

@@ -1,15 +1,15 @@
-import { useEffect, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event, Replay } from "../../../contract/schemas/event.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
-import { asCallError, call, type CallError, send } from "../../api/call.ts";
-import { usePages } from "../../api/use-query.ts";
+import { call } from "../../api/call.ts";
+import { usePages, useText } from "../../api/use-query.ts";
 import { Copy, Id } from "../../components/copy.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
 import { JsonTree } from "../../components/json-tree.tsx";
 import { Card, Facts, Page } from "../../components/page.tsx";
-import { Empty, ErrorBox, Loading } from "../../components/states.tsx";
+import { Empty, Loaded } from "../../components/states.tsx";
 import { Time } from "../../components/time.tsx";
 import { say } from "../../components/toasts.tsx";
 import { count } from "../../format.ts";
@@ -18,16 +18,10 @@ import { DeliveryTable } from "../deliveries/delivery-table.tsx";
 import { ObjectLink } from "../object-link.tsx";
 
 export function EventDetail({ id }: { id: string }) {
-  const [raw, setRaw] = useState<string>();
-  const [error, setError] = useState<CallError>();
+  const bytes = useText(`/v1/events/${encodeURIComponent(id)}`);
   const [isReplaying, setReplaying] = useState(false);
   const deliveries = usePages<Delivery>("/v1/deliveries", { event: id }, { every: 2000 });
-  useEffect(() => {
-    send("GET", `/v1/events/${encodeURIComponent(id)}`)
-      .then((response) => response.text())
-      .then(setRaw, (problem: unknown) => setError(asCallError(problem)));
-  }, [id]);
-  const event = raw === undefined ? undefined : (JSON.parse(raw) as Event);
+  const event = useMemo(() => (bytes.data === undefined ? undefined : (JSON.parse(bytes.data) as Event)), [bytes.data]);
   return (
     <Page
       title={event?.type ?? "Event"}
@@ -40,54 +34,56 @@ export function EventDetail({ id }: { id: string }) {
         )
       }
     >
-      {error !== undefined && <ErrorBox error={error} />}
-      {event === undefined && error === undefined && <Loading />}
-      {event !== undefined && raw !== undefined && (
-        <>
-          <Facts
-            rows={[
-              ["Id", <Id id={event.id} />],
-              ["Created", <Time at={event.created} />],
-              ["About", <ObjectLink id={idOf(event.data.object)} />],
-              ["Caused by request", event.request.id === null ? undefined : <code>{event.request.id}</code>],
-            ]}
-          />
-          <Card title="Deliveries">
-            <DeliveryTable
-              label="Deliveries of this event"
-              pages={deliveries}
-              empty={
-                <Empty title="It went nowhere.">
-                  <p>No enabled endpoint subscribed to it, and nobody was listening.</p>
-                </Empty>
-              }
-            />
-          </Card>
-          <div class="columns">
-            <Card title="Payload">
-              <JsonTree value={event} />
-            </Card>
-            <Card
-              title={`Raw bytes (${count(new TextEncoder().encode(raw).length)})`}
-              actions={<Copy text={raw} what="the raw bytes" />}
-            >
-              <p class="soft">Exactly what is signed and sent, at every attempt.</p>
-              <pre class="raw" role="region" tabIndex={0} aria-label="Raw bytes">
-                {raw}
-              </pre>
-            </Card>
-          </div>
-          {isReplaying && (
-            <ReplayDialog
-              id={id}
-              onClose={() => {
-                setReplaying(false);
-                deliveries.reload();
-              }}
-            />
-          )}
-        </>
-      )}
+      <Loaded of={bytes}>
+        {(raw) =>
+          event !== undefined && (
+            <>
+              <Facts
+                rows={[
+                  ["Id", <Id id={event.id} />],
+                  ["Created", <Time at={event.created} />],
+                  ["About", <ObjectLink id={idOf(event.data.object)} />],
+                  ["Caused by request", event.request.id === null ? undefined : <code>{event.request.id}</code>],
+                ]}
+              />
+              <Card title="Deliveries">
+                <DeliveryTable
+                  label="Deliveries of this event"
+                  pages={deliveries}
+                  empty={
+                    <Empty title="It went nowhere.">
+                      <p>No enabled endpoint subscribed to it, and nobody was listening.</p>
+                    </Empty>
+                  }
+                />
+              </Card>
+              <div class="columns">
+                <Card title="Payload">
+                  <JsonTree value={event} />
+                </Card>
+                <Card
+                  title={`Raw bytes (${count(new TextEncoder().encode(raw).length)})`}
+                  actions={<Copy text={raw} what="the raw bytes" />}
+                >
+                  <p class="soft">Exactly what is signed and sent, at every attempt.</p>
+                  <pre class="raw" role="region" tabIndex={0} aria-label="Raw bytes">
+                    {raw}
+                  </pre>
+                </Card>
+              </div>
+              {isReplaying && (
+                <ReplayDialog
+                  id={id}
+                  onClose={() => {
+                    setReplaying(false);
+                    deliveries.reload();
+                  }}
+                />
+              )}
+            </>
+          )
+        }
+      </Loaded>
     </Page>
   );
 }

@@ -1,4 +1,4 @@
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS } from "../../../contract/event-types.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
 import { Page } from "../../components/page.tsx";
@@ -10,6 +10,8 @@ import { go, hrefOf, Link, place } from "../../router.tsx";
 import { useEvents } from "./use-events.ts";
 
 const ROW_HEIGHT = 36;
+/** A search reads on until it has found so many. */
+const ENOUGH_FOUND = 50;
 
 export function EventList() {
   const type = place.value.query.get("type") ?? "";
@@ -20,11 +22,13 @@ export function EventList() {
     () => (wanted === "" ? events : events.filter((event) => textOf(event).includes(wanted))),
     [events, wanted],
   );
-  // What is searched for may lie in pages that were not read yet.
   const readOn = () => {
     if (!isLoading && !isComplete && error === undefined) loadMore();
   };
-  if (wanted !== "" && shown.length < 50) queueMicrotask(readOn);
+  useEffect(() => {
+    // What is searched for may lie in pages that were not read yet.
+    if (wanted !== "" && shown.length < ENOUGH_FOUND) readOn();
+  });
   return (
     <Page title="Events" subtitle="Everything that happened, as it happens. Kept for 30 days.">
       <div class="filters" role="search">

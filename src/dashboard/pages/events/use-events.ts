@@ -26,6 +26,23 @@ export interface ListedEvents {
   hold: (isHeld: boolean) => void;
 }
 
+/** The list of one type as far as it is known. */
+interface Listing {
+  events: Event[];
+  /** What happened since the list was last shown, oldest first. */
+  fresh: Event[];
+  /** Of all in `events` and `fresh`. */
+  ids: Set<string>;
+  /** Undefined before the first page, null behind the last one. */
+  cursor: string | null | undefined;
+  isHeld: boolean;
+  isLoading: boolean;
+}
+
+function emptyListing(): Listing {
+  return { events: [], fresh: [], ids: new Set(), cursor: undefined, isHeld: false, isLoading: false };
+}
+
 /** Events of a type, newest first: pages of the API and what happens from now on. */
 export function useEvents(type: string): ListedEvents {
   const [shown, setShown] = useState<{ events: Event[]; held: number }>({ events: [], held: 0 });
@@ -33,60 +50,56 @@ export function useEvents(type: string): ListedEvents {
     isLoading: true,
     isComplete: false,
   });
-  const work = useRef({
-    events: [] as Event[],
-    fresh: [] as Event[],
-    ids: new Set<string>(),
-    cursor: "",
-    isHeld: false,
-    isLoading: false,
-  });
+  const listing = useRef(emptyListing());
 
   const show = () => {
-    const { events, fresh } = work.current;
+    const { events, fresh } = listing.current;
     setShown({ events, held: fresh.length });
   };
   const takeFresh = () => {
-    const { current } = work;
+    const { current } = listing;
     if (current.fresh.length === 0) return;
     if (!current.isHeld) {
-      current.events = [...current.fresh.reverse(), ...current.events].slice(0, MOST);
+      current.events = [...current.fresh.reverse(), ...current.events];
+      forget(current, current.events.splice(MOST));
       current.fresh = [];
     }
     show();
   };
-  const load = async (isFirst: boolean) => {
-    const { current } = work;
-    if (current.isLoading || (!isFirst && current.cursor === "") || current.events.length >= MOST) return;
+  const load = async () => {
+    const { current } = listing;
+    if (current.isLoading || current.cursor === null || current.events.length >= MOST) return;
     current.isLoading = true;
     setStatus({ isLoading: true, isComplete: false });
     try {
-      const query = { limit: PAGE, type: type || undefined, cursor: current.cursor || undefined };
+      const query = { limit: PAGE, type, cursor: current.cursor };
       const page = await call<EventPage>("GET", withQuery("/v1/events", query));
-      if (work.current !== current) return;
+      if (listing.current !== current) return;
       const added = page.data.filter(({ id }) => !current.ids.has(id));
       for (const { id } of added) current.ids.add(id);
       current.events = [...current.events, ...added];
-      current.cursor = page.next_cursor ?? "";
+      current.cursor = page.next_cursor;
       setStatus({ isLoading: false, isComplete: page.next_cursor === null || current.events.length >= MOST });
       show();
     } catch (error) {
-      if (work.current === current) setStatus({ isLoading: false, isComplete: false, error: asCallError(error) });
+      if (listing.current === current) setStatus({ isLoading: false, isComplete: false, error: asCallError(error) });
     } finally {
       current.isLoading = false;
     }
   };
 
   useEffect(() => {
-    work.current = { events: [], fresh: [], ids: new Set(), cursor: "", isHeld: false, isLoading: false };
-    void load(true);
+    listing.current = emptyListing();
+    show();
+    void load();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const stop = followEvents((event, isReplay) => {
-      const { current } = work;
+      const { current } = listing;
       if (isReplay || current.ids.has(event.id)) return;
       if (type !== "" && !matchesSubscriptions([type], event.type)) return;
       current.ids.add(event.id);
       current.fresh.push(event);
+      if (current.fresh.length > MOST) forget(current, current.fresh.splice(0, 1));
       timer ??= setTimeout(() => {
         timer = undefined;
         takeFresh();
@@ -103,10 +116,15 @@ export function useEvents(type: string): ListedEvents {
     isLoading: status.isLoading,
     isComplete: status.isComplete,
     error: status.error,
-    loadMore: () => void load(false),
+    loadMore: () => void load(),
     hold: (isHeld) => {
-      work.current.isHeld = isHeld;
+      listing.current.isHeld = isHeld;
       if (!isHeld) takeFresh();
     },
   };
+}
+
+/** A page that stays open for days must not grow: what fell out of the list is not remembered either. */
+function forget({ ids }: Listing, events: readonly Event[]): void {
+  for (const { id } of events) ids.delete(id);
 }

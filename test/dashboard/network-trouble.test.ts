@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { type Board, openBoard } from "./support/board.ts";
+
+let board: Board;
+
+beforeAll(async () => {
+  board = await openBoard();
+  await board.api("POST", "/v1/customers", { email: "ada@example.com" });
+});
+afterAll(async () => {
+  await board.close();
+  expect(board.complaints).toEqual([]);
+});
+beforeEach(() => board.page.unrouteAll({ behavior: "ignoreErrors" }));
+
+it("replies that take longer than the pause between two reads are shown all the same", async () => {
+  const { page } = board;
+  // The overview reads its figures every two seconds.
+  let asked = 0;
+  await page.route("**/v1/statistics*", async (route) => {
+    const isFirst = ++asked === 1;
+    if (isFirst) await page.waitForRequest("**/v1/statistics*", { timeout: 2500 }).catch(() => {});
+    await route.continue();
+  });
+  await board.show("sandbox/keys");
+  await board.show("sandbox");
+  await page.locator(".figures").waitFor();
+  expect(asked).toBe(1);
+});
+
+it("a list of events that could not be read is read when it is tried again", async () => {
+  const { page } = board;
+  await page.route("**/v1/events?*", (route) => route.abort());
+  await board.show("sandbox/events");
+  await page.getByRole("alert").getByText("cannot be reached").waitFor();
+  await page.unroute("**/v1/events?*");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("table", { name: "Events, newest first" }).getByText("ada@example.com").waitFor();
+});
+
+it("events of the type chosen before are not shown while the others are read", async () => {
+  const { page } = board;
+  await board.show("sandbox/events");
+  const list = page.getByRole("table", { name: "Events, newest first" });
+  await list.getByText("ada@example.com").waitFor();
+  let answer = () => {};
+  const held = new Promise<void>((resolve) => (answer = resolve));
+  await page.route("**/v1/events?*", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.getByLabel("Type").selectOption("order.*");
+  await page.getByRole("status").getByText("reading").waitFor();
+  expect(await list.getByText("ada@example.com").count()).toBe(0);
+  answer();
+  await page.getByText("No events yet.").waitFor();
+});
+
+it("an address that cannot be read names an object that is not there", async () => {
+  const { page } = board;
+  await board.show("sandbox/customers/%E0%A4%A");
+  await page.getByRole("alert").getByText("Not found.").waitFor();
+});

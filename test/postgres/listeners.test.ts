@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { figure } from "../delivery/support/figures.ts";
+import { listenTo } from "../delivery/support/listen-socket.ts";
 import { apiOf } from "../support/api.ts";
 import { type RunningListener, startListener } from "../support/listener.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
@@ -8,6 +9,8 @@ import { type BehindBalancer, startBehindBalancer } from "./behind-balancer.ts";
 
 const NODES = 3;
 const EVENTS = 450;
+/** No multiple of 7. */
+const OUTCOMES = 120;
 const KILLS_AT = [150, 300];
 const AT_ONCE = 8;
 
@@ -72,6 +75,33 @@ async function createAll(created: (count: number) => void): Promise<Set<string>>
 
 const listenersAt = (node: number) =>
   platform.nodes[node]!.lines.filter((line) => line.includes('"event":"listener"') && line.includes('"connected"'));
+it("one device at three processes has each of its outcomes recorded", async () => {
+  const api = apiOf(platform.url, platform.sandboxKey);
+  const sockets = await Promise.all(
+    platform.nodes.map(({ listenUrl }) => listenTo(listenUrl, platform.sandboxKey, "?after=now&window=512")),
+  );
+  await Promise.all(
+    Array.from({ length: OUTCOMES }, (_, amount) => api("POST", "/v1/orders", { amount, currency: "EUR" })),
+  );
+  for (const socket of sockets) await socket.until(OUTCOMES);
+  const [first, second, third] = sockets;
+  for (let seq = 1; seq <= OUTCOMES; seq++) {
+    first!.ack(seq);
+    second!.ack(OUTCOMES + 1 - seq);
+    third!.ack(((seq * 7) % OUTCOMES) + 1);
+  }
+  const recorded = () =>
+    platform.server.query<{ deliveries: number; attempts: number }>(
+      `SELECT count(*)::int AS deliveries, sum(attempt_count)::int AS attempts FROM deliveries
+       JOIN listeners ON listeners.id = listener_id WHERE device = 'unnamed'`,
+      [],
+      platform.database,
+    );
+  await expect.poll(recorded, { timeout: 10_000 }).toEqual([{ deliveries: OUTCOMES, attempts: OUTCOMES * NODES }]);
+  for (const socket of sockets) await socket.close();
+  expect(platform.nodes.flatMap(({ lines }) => lines.filter((line) => line.includes("could not be")))).toEqual([]);
+});
+
 it("three listeners at three processes get every event once, while two of these are killed", async () => {
   expect([0, 1, 2].map((node) => listenersAt(node).length)).toEqual([1, 1, 1]);
   const kills = [...KILLS_AT];

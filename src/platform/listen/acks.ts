@@ -5,6 +5,7 @@ import type { Services } from "../services.ts";
 import { insertAttempt, storableText } from "../storage/attempts.ts";
 import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
 import { findListenerDelivery, insertDelivery, recordListenerOutcome } from "../storage/deliveries.ts";
+import { holdListener } from "../storage/listeners.ts";
 
 /** The outcome of one event at a listener. */
 export interface Outcome {
@@ -58,12 +59,17 @@ export class AckRecorder {
       const batch = this.waiting;
       this.waiting = [];
       try {
-        await database.write(async (tx) => {
-          const { environment } = this.listener;
-          const { now, newId } = await time.read(tx, { environment, livemode: false });
-          const offset = now - clock.now();
-          for (const outcome of batch) await this.recordOne(tx, { ...outcome, at: outcome.at + offset }, newId);
-        });
+        await database.write(
+          async (tx) => {
+            const { id, environment } = this.listener;
+            // Other sessions of the same device may be recording outcomes of the same events.
+            await holdListener(tx, id);
+            const { now, newId } = await time.read(tx, { environment, livemode: false });
+            const offset = now - clock.now();
+            for (const outcome of batch) await this.recordOne(tx, { ...outcome, at: outcome.at + offset }, newId);
+          },
+          { isolation: "latest" },
+        );
       } catch (error) {
         if (error instanceof StorageUnavailableError && tries < MOST_TRIES) {
           tries += 1;

@@ -28,3 +28,8 @@ export async function insertListener(tx: Transaction, row: ListenerRow): Promise
     [row.id, row.environment, row.owner, row.device, row.secret, row.created],
   );
 }
+
+/** Lets `latest` units that write about one listener follow each other, in whatever processes its sessions are. */
+export async function holdListener(tx: Transaction, id: string): Promise<void> {
+  await tx.get(`SELECT id FROM listeners WHERE id = $1 ${tx.dialect === "postgres" ? "FOR UPDATE" : ""}`, [id]);
+}

@@ -83,6 +83,27 @@ describe("the served document", () => {
     expect(text).not.toContain("$id");
   });
 
+  it("tells of the stream of events what it is", async () => {
+    const described = document.paths["/v1/events/stream"].get;
+    const names = described.parameters.map(({ name }: { name: string }) => name);
+    expect(names).toEqual(["after", "type"]);
+    const controller = new AbortController();
+    const reply = await fetch(`${platform.baseUrl}/v1/events/stream?after=-60&type=order.*`, {
+      headers: { Authorization: `Bearer ${platform.sandboxKey}` },
+      signal: controller.signal,
+    });
+    const mediaType = reply.headers.get("content-type")!.split(";")[0]!;
+    expect([reply.status, Object.keys(described.responses["200"].content)]).toEqual([200, [mediaType]]);
+    const first = await reply.body!.getReader().read();
+    const [, cursor] = /^retry: 1000\nevent: ready\ndata: \{"cursor":"(evt_\w+)"\}/.exec(
+      new TextDecoder().decode(first.value),
+    )!;
+    controller.abort();
+    const wrong = await apiOf(platform.baseUrl, platform.sandboxKey)("GET", "/v1/events/stream?after=soon");
+    expect([wrong.status, wrong.body.code]).toEqual([400, "invalid_request"]);
+    expect(cursor).toMatch(/^evt_[0-9A-Za-z]{22}$/);
+  });
+
   it("points every problem to its page", async () => {
     const links = new Set([...text.matchAll(/\((\/problems\/[a-z_]+)\)/g)].map(([, link]) => link!));
     expect(links.size).toBeGreaterThan(20);
@@ -110,9 +131,10 @@ describe("what it says of credentials is what happens", () => {
   });
 
   it("answers 401 to every operation without one", async () => {
-    for (const { method, path } of operations()) {
+    for (const { method, path, security } of operations()) {
       const reply = await apiOf(platform.baseUrl, undefined)(method, path);
-      expect(reply.body).toMatchObject({ status: 401, code: "missing_credential" });
+      const code = security.some((way) => "leakReport" in way) ? "invalid_signature" : "missing_credential";
+      expect(reply.body).toMatchObject({ status: 401, code });
     }
   });
 });

@@ -1,5 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { EVENT_TYPES } from "../../src/contract/event-types.ts";
 import { startChromium } from "../support/chromium.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 
@@ -38,12 +39,24 @@ describe("the API reference", () => {
     const { page, complaints, asked } = await open();
     const document = (await (await fetch(`${platform.baseUrl}/openapi.json`)).json()) as { paths: object };
     const count = Object.values(document.paths).flatMap((path: object) => Object.keys(path)).length;
-    expect(await page.locator(".opblock").count()).toBeGreaterThanOrEqual(count);
+    expect(await page.locator(".opblock").count()).toBe(count + EVENT_TYPES.length);
     await page.locator("#operations-Customers-createCustomer .opblock-summary-control").first().click();
     await page.getByRole("listitem").getByText("The email address is taken").waitFor();
     expect(complaints).toEqual([]);
     expect(asked.filter((url) => !url.startsWith(platform.baseUrl) && !url.startsWith("data:"))).toEqual([]);
     expect(asked.filter((url) => url.endsWith("/openapi.json"))).toHaveLength(1);
+    await page.close();
+  });
+
+  it("shows what webhook endpoints are sent, for each type of event", async () => {
+    const { page } = await open();
+    const webhooks = page.locator(".webhooks .opblock");
+    expect(await webhooks.locator(".opblock-summary-path").allTextContents()).toEqual([...EVENT_TYPES]);
+    const completed = webhooks.filter({ hasText: "order.completed" });
+    await completed.locator(".opblock-summary-control").click();
+    await completed.getByText("Service-Signature").waitFor();
+    const payload = JSON.parse((await completed.locator(".body-param__example").textContent())!);
+    expect(payload).toMatchObject({ type: "order.completed", data: { object: { status: "completed" } } });
     await page.close();
   });
 

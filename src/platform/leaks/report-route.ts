@@ -13,44 +13,64 @@ export const LEAK_REPORT_PATH = "/v1/leaked_keys/report";
 const MOST_TOKENS = 20_000;
 const MOST_BYTES = 16 * 1024 * 1024;
 
+/** Names the key that signed the report, as its publisher does. */
+export const IDENTIFIER_HEADER = "Github-Public-Key-Identifier";
+export const SIGNATURE_HEADER = "Github-Public-Key-Signature";
+
 /** The partner's format may grow, so that other members are let pass. */
-const Report = Type.Array(
+export const LeakReport = Type.Array(
   Type.Object({
-    token: Type.String(),
-    type: Type.String(),
-    url: Type.Optional(Type.String()),
-    source: Type.Optional(Type.String()),
+    token: Type.String({ description: "The credential as it was found", examples: ["sk_live_…"] }),
+    type: Type.String({ description: "The partner's name for this kind of credential", examples: ["service_api_key"] }),
+    url: Type.Optional(
+      Type.String({
+        description: "Where it was found: its owner is told",
+        examples: ["https://code.example/app/.env"],
+      }),
+    ),
+    source: Type.Optional(Type.String({ description: "What it was found in", examples: ["content"] })),
   }),
-  { maxItems: MOST_TOKENS },
+  { $id: "LeakReport", description: "Credentials that were found in public", maxItems: MOST_TOKENS },
 );
 
-/** What became of one token; its hash stands for it, so that no reply repeats a secret. */
-interface Feedback {
-  token_hash: string;
-  token_type: string;
-  label: "true_positive" | "false_positive";
-}
+/** What became of each token; its hash stands for it, so that no reply repeats a secret. */
+export const LeakFeedback = Type.Array(
+  Type.Object({
+    token_hash: Type.String({
+      description: "SHA-256 of the token, in hex",
+      pattern: "^[0-9a-f]{64}$",
+      examples: ["0".repeat(64)],
+    }),
+    token_type: Type.String({ examples: ["service_api_key"] }),
+    label: Type.Enum(["true_positive", "false_positive"]),
+  }),
+  { $id: "LeakFeedback", description: "What became of each token, in the report's order" },
+);
 
 /** Takes signed reports of credentials that were found in public (decisions 6); what they name is dead when it answers. */
 export function leakReportRoute(scope: FastifyInstance, services: Services, keys: SigningKeys | undefined): void {
-  const check = compileCheck(Report);
+  const check = compileCheck(LeakReport);
   const leakTools = { database: services.database, vault: services.vault, now: services.clock.now };
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser("application/json", { parseAs: "buffer", bodyLimit: MOST_BYTES }, (_request, body, done) =>
     done(null, body),
   );
 
-  scope.post(LEAK_REPORT_PATH, async (request): Promise<Feedback[]> => {
+  scope.post(LEAK_REPORT_PATH, async (request): Promise<Static<typeof LeakFeedback>> => {
     const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
     const { headersDistinct } = request.raw;
     await assertSigned(keys, raw, {
-      identifier: headersDistinct["github-public-key-identifier"],
-      signature: headersDistinct["github-public-key-signature"],
+      identifier: headersDistinct[IDENTIFIER_HEADER.toLowerCase()],
+      signature: headersDistinct[SIGNATURE_HEADER.toLowerCase()],
     });
     const report = parseStrictJson(raw);
     const errors = check(report);
     if (errors.length > 0) throw invalidFields(errors.slice(0, 20));
-    const leaks = (report as Static<typeof Report>).map(({ token, type, url }) => ({ token, type, url: url ?? "" }));
+    const leaks = (report as Static<typeof LeakReport>).map(({ token, type, url }) => ({
+      token,
+      type,
+      url: url ?? "",
+    }));
     const real = await endLeaked(leakTools, leaks);
     const count = real.filter(Boolean).length;
     if (count > 0) services.log.warn({ count }, "credentials were found in public and ended");
@@ -69,7 +89,7 @@ async function assertSigned(
   { identifier, signature }: { identifier: string[] | undefined; signature: string[] | undefined },
 ): Promise<void> {
   if (identifier?.length !== 1 || signature?.length !== 1) {
-    throw unsigned("Send Github-Public-Key-Identifier and Github-Public-Key-Signature, each once.");
+    throw unsigned(`Send ${IDENTIFIER_HEADER} and ${SIGNATURE_HEADER}, each once.`);
   }
   if (keys === undefined) throw unsigned("This platform takes no reports: it was started without --leak-keys.");
   let key;

@@ -16,8 +16,12 @@ import { findPosition } from "./position.ts";
 
 export const EventStreamQuery = Type.Object(
   {
-    after: Type.Optional(Type.String()),
-    type: Type.Optional(Type.String({ format: "subscription" })),
+    after: Type.Optional(
+      Type.String({ description: "Where to begin: behind an event's id, `now` (the default), or `-600`, seconds ago" }),
+    ),
+    type: Type.Optional(
+      Type.String({ format: "subscription", description: "A type, or a wildcard such as `order.*`" }),
+    ),
   },
   { additionalProperties: false },
 );

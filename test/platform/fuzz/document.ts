@@ -60,8 +60,8 @@ interface RawOperation {
   responses: Record<string, { $ref?: string }>;
 }
 
-/** Reads what is needed to call every operation: from the document alone. */
-export function readDocument(root: Json): Document {
+/** Reads what is needed to call every operation, from the document alone; what is left out must be in it. */
+export function readDocument(root: Json, leftOut: readonly string[] = []): Document {
   const at = (pointer: string) =>
     pointer
       .replace(/^#\//, "")
@@ -91,5 +91,7 @@ export function readDocument(root: Json): Document {
         };
       }),
   );
-  return { root, operations, resolve, at };
+  const unknown = leftOut.filter((name) => operations.every(({ id }) => id !== name));
+  if (unknown.length > 0) throw new Error(`No such operation: ${unknown.join(", ")}`);
+  return { root, operations: operations.filter(({ id }) => !leftOut.includes(id)), resolve, at };
 }

@@ -2,7 +2,9 @@ import { HEADERS } from "../../../contract/headers.ts";
 import { OAUTH_PATHS, oauthScopeName } from "../../../contract/oauth.ts";
 import { SCOPES } from "../../../contract/scopes.ts";
 import { LATEST_VERSION } from "../../../contract/versions.ts";
+import { IDENTIFIER_HEADER, SIGNATURE_HEADER } from "../../leaks/report-route.ts";
 import type { Operation } from "../operation.ts";
+import { furtherPathsOf } from "./further-paths.ts";
 import { headerComponents, REQUEST_HEADERS } from "./headers.ts";
 import { INTRODUCTION } from "./introduction.ts";
 import { pathsOf } from "./paths.ts";
@@ -14,7 +16,7 @@ import { DELIVERY_HEADERS, webhooksOf } from "./webhooks.ts";
 /** The OpenAPI 3.1 document of the operations: made from the table and the contract's schemas, nothing else. */
 export function buildDocument(operations: readonly Operation[], baseUrl: string): Json {
   const schemas = new Schemas();
-  const paths = pathsOf({ operations, schemas, baseUrl });
+  const paths = { ...pathsOf({ operations, schemas, baseUrl }), ...furtherPathsOf(schemas, baseUrl) };
   const webhooks = webhooksOf(operations, schemas);
   const responses = sharedResponses(schemas, baseUrl);
   return {
@@ -27,7 +29,7 @@ export function buildDocument(operations: readonly Operation[], baseUrl: string)
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: baseUrl, description: "This platform" }],
-    tags: tagsOf(operations.map(({ path }) => path)),
+    tags: tagsOf(Object.keys(paths)),
     paths,
     webhooks,
     components: {
@@ -55,6 +57,12 @@ function securitySchemes(baseUrl: string): Json {
       name: HEADERS.environment,
       description:
         "The session cookie of somebody who is signed in to the dashboard, on this origin alone. The header names the environment, `sandbox` or `live`; without it the cookie is no credential.",
+    },
+    leakReport: {
+      type: "apiKey",
+      in: "header",
+      name: SIGNATURE_HEADER,
+      description: `ECDSA over P-256 with SHA-256 of the body as it is sent, DER in base64, by the key that \`${IDENTIFIER_HEADER}\` names.`,
     },
     oauth: {
       type: "oauth2",

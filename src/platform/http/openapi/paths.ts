@@ -81,7 +81,7 @@ function idParameter(path: string, { operations, schemas }: PathTools): Json {
   return { name: "id", in: "path", required: true, description: "The id of the resource", schema };
 }
 
-function queryParameters(query: TSchema, schemas: Schemas): Json[] {
+export function queryParameters(query: TSchema, schemas: Schemas): Json[] {
   const { properties, required = [] } = query as unknown as {
     properties: Record<string, TSchema>;
     required?: string[];

@@ -33,10 +33,18 @@ const SHARED: Record<string, readonly ErrorCode[]> = {
 
 const SESSION_REFUSALS: readonly ErrorCode[] = ["session_required", "cross_site_request", "misdirected_request"];
 
+/** What decides about an operation's refusals. */
+type Refusing = Pick<Operation, "method" | "path" | "scope" | "session" | "sandboxOnly" | "refusals">;
+
 /** Every refusal that an operation may answer with, by status. */
-export function refusalsOf(operation: Operation, schemas: Schemas, baseUrl: string): Json {
+export function refusalsOf(operation: Refusing, schemas: Schemas, baseUrl: string): Json {
+  return problemsOf(codesOf(operation), schemas, baseUrl);
+}
+
+/** Refusals with these codes, by status. */
+export function problemsOf(codes: readonly ErrorCode[], schemas: Schemas, baseUrl: string): Json {
   const byStatus = new Map<number, Set<ErrorCode>>();
-  for (const code of codesOf(operation)) {
+  for (const code of codes) {
     const { status } = ERRORS[code];
     byStatus.set(status, (byStatus.get(status) ?? new Set()).add(code));
   }
@@ -51,7 +59,7 @@ export function sharedResponses(schemas: Schemas, baseUrl: string): Json {
   return Object.fromEntries(entries.map(([name, codes]) => [name, problemResponse(codes, schemas, baseUrl)]));
 }
 
-function codesOf({ method, path, scope, session, sandboxOnly, refusals = [] }: Operation): ErrorCode[] {
+function codesOf({ method, path, scope, session, sandboxOnly, refusals = [] }: Refusing): ErrorCode[] {
   return [
     ...SHARED["BadRequest"]!,
     ...SHARED["Unauthorized"]!,

@@ -32,6 +32,10 @@ const TAGS: Record<string, Tag> = {
     name: "Request logs",
     description: "What was asked of the API in the last 7 days, without any secret.",
   },
+  leaked_keys: {
+    name: "Leak reports",
+    description: "What a code-hosting partner says of credentials that were found in public.",
+  },
   statistics: { name: "Statistics", description: "Events, attempts, latencies and failures by the minute." },
   users: { name: "People", description: "Who may sign in to the account's dashboard." },
   sessions: { name: "Sessions", description: "The browsers in which a person is signed in." },

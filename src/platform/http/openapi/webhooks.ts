@@ -92,7 +92,12 @@ function schemaOf(resource: string, operations: readonly Operation[]): TSchema |
 
 function exampleOf(type: EventType, subject: TSchema | undefined): unknown {
   const event = exampleReply(Event) as { data: Json };
-  return { ...event, type, ...(subject === undefined ? {} : { data: { object: exampleReply(subject) } }) };
+  if (subject === undefined) return { ...event, type };
+  const { status } = (subject as { properties?: { status?: { enum?: string[] } } }).properties ?? {};
+  // The resource as it was when the event was made: completed in order.completed.
+  const reached = status?.enum?.find((name) => type.endsWith(`.${name}`));
+  const object = { ...(exampleReply(subject) as object), ...(reached === undefined ? {} : { status: reached }) };
+  return { ...event, type, data: { object } };
 }
 
 function pascalCase(name: string): string {

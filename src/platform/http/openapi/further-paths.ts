@@ -1,0 +1,105 @@
+import { oauthScopeName } from "../../../contract/oauth.ts";
+import type { Scope } from "../../../contract/scopes.ts";
+import { EVENT_STREAM_PATH } from "../../../contract/listen.ts";
+import { IDENTIFIER_HEADER, LEAK_REPORT_PATH, LeakFeedback, LeakReport } from "../../leaks/report-route.ts";
+import { EventStreamQuery } from "../../listen/event-stream-route.ts";
+import { exampleReply, exampleRequest } from "./examples.ts";
+import { headersOf } from "./headers.ts";
+import { JSON_MEDIA_TYPE, queryParameters } from "./paths.ts";
+import { problemsOf, refusalsOf } from "./responses.ts";
+import type { Json, Schemas } from "./schemas.ts";
+import { tagOf } from "./tags.ts";
+
+/** What is served beside the table of operations, since it does not answer a credential with a JSON object. */
+export function furtherPathsOf(schemas: Schemas, baseUrl: string): Record<string, Json> {
+  return {
+    [EVENT_STREAM_PATH]: { get: eventStream(schemas, baseUrl) },
+    [LEAK_REPORT_PATH]: { post: leakReport(schemas, baseUrl) },
+  };
+}
+
+const STREAM_SCOPE: Scope = "events:read";
+const STREAM_EXAMPLE = `retry: 1000
+event: ready
+data: {"cursor":"evt_06Fv3Tt0q1Yd8mWc5KxLrB"}
+
+id: evt_06Fv3Tt0q1Yd8mWd2PnQsA
+event: event
+data: {"id":"evt_06Fv3Tt0q1Yd8mWd2PnQsA","object":"event","type":"order.completed",…}
+`;
+
+function eventStream(schemas: Schemas, baseUrl: string): Json {
+  const refusing = {
+    method: "GET",
+    path: EVENT_STREAM_PATH,
+    scope: STREAM_SCOPE,
+    refusals: ["connection_limit"],
+  } as const;
+  return {
+    operationId: "streamEvents",
+    summary: "Follow events as they happen",
+    description: `Needs the scope \`${STREAM_SCOPE}\`. Server-sent events, in either environment: \`ready\`, then an \`event\` for each event and a \`replay\` for each one that is sent again. Give the last \`id\` as \`after\` to go on without missing anything. The stream ends when its credential does.`,
+    tags: [tagOf(EVENT_STREAM_PATH).name],
+    security: [{ apiKey: [STREAM_SCOPE] }, { oauth: [oauthScopeName(STREAM_SCOPE)] }],
+    parameters: queryParameters(EventStreamQuery, schemas),
+    responses: {
+      "200": {
+        description: "Events, until either side ends the stream",
+        headers: headersOf(),
+        content: { "text/event-stream": { schema: { type: "string" }, example: STREAM_EXAMPLE } },
+      },
+      ...refusalsOf(refusing, schemas, baseUrl),
+    },
+  };
+}
+
+function leakReport(schemas: Schemas, baseUrl: string): Json {
+  return {
+    operationId: "reportLeakedKeys",
+    summary: "Report credentials that were found in public",
+    description: "What is real is revoked before the answer. Takes a signed report, and no credential.",
+    tags: [tagOf(LEAK_REPORT_PATH).name],
+    security: [{ leakReport: [] }],
+    parameters: [
+      {
+        name: IDENTIFIER_HEADER,
+        in: "header",
+        required: true,
+        description: "The published key that the report is signed with",
+        schema: { type: "string" },
+      },
+    ],
+    requestBody: {
+      required: true,
+      content: {
+        [JSON_MEDIA_TYPE]: { schema: schemas.place(LeakReport), example: [exampleRequest(LeakReport.items)] },
+      },
+    },
+    responses: {
+      "200": {
+        description: "What became of each token, in the report's order",
+        headers: headersOf(),
+        content: {
+          [JSON_MEDIA_TYPE]: { schema: schemas.place(LeakFeedback), example: exampleReply(LeakFeedback) },
+        },
+      },
+      ...problemsOf(
+        [
+          "invalid_request",
+          "invalid_json",
+          "invalid_header",
+          "invalid_signature",
+          "request_timeout",
+          "body_too_large",
+          "uri_too_long",
+          "unsupported_media_type",
+          "headers_too_large",
+          "internal_error",
+          "unavailable",
+        ],
+        schemas,
+        baseUrl,
+      ),
+    },
+  };
+}

@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { loadAssets } from "./dashboard/assets.ts";
 import { dashboardRoutes } from "./dashboard/routes.ts";
 import { Passwords } from "./domain/passwords.ts";
+import { assertHost } from "./http/host.ts";
 import { INTERNAL_ERROR, toApiError } from "./http/problem.ts";
 import { authorizeRoutes } from "./oauth/authorize-routes.ts";
 import { deviceRoutes } from "./oauth/device-routes.ts";
@@ -21,6 +22,7 @@ export function registerWeb(app: FastifyInstance, services: Services, dashboard:
   app.register(async (scope) => {
     await scope.register(fastifyCookie);
     takeForms(scope);
+    scope.addHook("onRequest", async (request) => assertHost(request.raw, services.publicHost));
     scope.setErrorHandler((error, request, reply) => {
       const shown = asPageError(error);
       if (shown.status === 500) services.log.error({ request_id: request.id, err: error }, "a request failed");
@@ -32,7 +34,7 @@ export function registerWeb(app: FastifyInstance, services: Services, dashboard:
     linkRoutes(scope, tools);
     accountRoutes(scope, tools);
     const assets = dashboard === undefined ? undefined : loadAssets(dashboard);
-    dashboardRoutes(scope, visitors, services.publicHost, assets);
+    dashboardRoutes(scope, visitors, assets);
     authorizeRoutes(scope, services, visitors);
     deviceRoutes(scope, services, visitors);
   });

@@ -87,8 +87,8 @@ describe("the session as a credential of the API", () => {
   });
 
   it("is refused under a name that somebody else pointed to this machine", async () => {
-    expect(await statusUnder("rebound.example")).toBe(421);
-    expect(await statusUnder("localhost")).toBe(200);
+    expect(await statusUnder("rebound.example", "/v1/me")).toBe(421);
+    expect(await statusUnder("localhost", "/v1/me")).toBe(200);
   });
 
   it("may come under the public URL's name, and under any on other interfaces", () => {
@@ -146,6 +146,25 @@ describe("what only a person may do", () => {
   });
 });
 
+describe("a page for people", () => {
+  it.each([
+    ["/dashboard", 200],
+    ["/sign-in", 303],
+    ["/sign-in/link?token=x", 303],
+    ["/invitation?token=x", 410],
+    ["/account", 200],
+    ["/oauth/authorize", 400],
+    ["/oauth/device", 200],
+  ])("is not shown under a name that somebody else pointed to this machine: %s", async (path, status) => {
+    expect(await statusUnder("rebound.example", path)).toBe(421);
+    expect(await statusUnder("localhost", path)).toBe(status);
+  });
+
+  it("and what programs read is", async () => {
+    expect(await statusUnder("rebound.example", "/.well-known/oauth-authorization-server")).toBe(200);
+  });
+});
+
 describe("the page", () => {
   const page = (path: string, of = cookie) => fetch(platform.baseUrl + path, { headers: { Cookie: of } });
 
@@ -188,11 +207,11 @@ describe("the page", () => {
 });
 
 /** As a browser that was told that this machine has another name. */
-function statusUnder(name: string): Promise<number | undefined> {
+function statusUnder(name: string, path: string): Promise<number | undefined> {
   const { hostname, port } = new URL(platform.baseUrl);
   return new Promise((resolve, reject) => {
     const headers = { Host: `${name}:${port}`, Cookie: cookie, "Service-Environment": "sandbox" };
-    request({ hostname, port, path: "/v1/me", headers }, (reply) => {
+    request({ hostname, port, path, headers }, (reply) => {
       reply.resume();
       resolve(reply.statusCode);
     })

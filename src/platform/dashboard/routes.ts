@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { assertHost } from "../http/host.ts";
 import { PageError, seeOther, sendPage } from "../pages/page.ts";
 import { ACCOUNT, HOME } from "../sign-in/home.ts";
 import { signInPage } from "../sign-in/views.ts";
@@ -22,21 +21,14 @@ const POLICY = [
 ].join("; ");
 
 /** The dashboard: one page for every path below /dashboard, which works by the public API alone. */
-export function dashboardRoutes(
-  scope: FastifyInstance,
-  visitors: Visitors,
-  publicHost: string | undefined,
-  assets: Assets | undefined,
-): void {
+export function dashboardRoutes(scope: FastifyInstance, visitors: Visitors, assets: Assets | undefined): void {
   scope.get(`${HOME}/assets/:name`, { config: { quiet: true } }, async (request, reply) => {
-    assertHost(request.raw, publicHost);
     const asset = assets?.files.get((request.params as { name: string }).name);
     if (asset === undefined) throw new PageError(404, "Nothing is here", "The dashboard has no such file.");
     return sendAsset(reply, asset, /\bgzip\b/.test(request.headers["accept-encoding"] ?? ""));
   });
 
   const show = async (request: Parameters<Visitors["of"]>[0], reply: FastifyReply) => {
-    assertHost(request.raw, publicHost);
     const visitor = await visitors.of(request, reply);
     if (visitor.user === undefined) return sendPage(reply, 200, signInPage(visitor, { next: request.url }));
     // A platform without its dashboard's files has the page that needs none.

@@ -55,9 +55,8 @@ export class PostgresConnection {
   readonly lost: Promise<never>;
   readonly #client: Client;
   #open = true;
-  #inFlight = 0;
-  /** When the oldest unanswered statement became that. */
-  #waitingSince = 0;
+  /** When each unanswered statement was sent, the oldest first. */
+  readonly #unanswered: number[] = [];
   #gathering = false;
   readonly #now: () => number;
 
@@ -97,20 +96,20 @@ export class PostgresConnection {
 
   /** How many statements are unanswered. */
   get inFlight(): number {
-    return this.#inFlight;
+    return this.#unanswered.length;
   }
 
-  /** For how long the server has owed an answer, in milliseconds. */
+  /** For how long the server has owed the oldest answer, in milliseconds. */
   get waited(): number {
-    return this.#inFlight === 0 ? 0 : this.#now() - this.#waitingSince;
+    const [oldest] = this.#unanswered;
+    return oldest === undefined ? 0 : this.#now() - oldest;
   }
 
   async execute(sql: string, parameters = NO_PARAMETERS): Promise<Answer> {
     const { name, count } = prepare(sql);
     assertParameters(sql, count, parameters);
     if (!this.#open) throw new StorageUnavailableError("Storage is unavailable: the connection was lost.");
-    if (this.#inFlight === 0) this.#waitingSince = this.#now();
-    this.#inFlight += 1;
+    this.#unanswered.push(this.#now());
     this.#gather();
     try {
       const query = { ...(name === undefined ? {} : { name }), text: sql, values: parameters as SqlValue[] };
@@ -120,8 +119,7 @@ export class PostgresConnection {
       if (endsConnection(error)) this.destroy();
       throw asUnavailable(error);
     } finally {
-      this.#inFlight -= 1;
-      this.#waitingSince = this.#now();
+      this.#unanswered.shift();
     }
   }
 

@@ -52,14 +52,12 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     const connections = Math.max(FEWEST_CONNECTIONS, options.connections ?? DEFAULT_CONNECTIONS);
     const readers = Math.max(1, Math.round(connections * READERS_SHARE));
     const open = (onEnd: () => void) => PostgresConnection.open(config, now, onEnd);
-    const pool = new ConnectionPool(
-      open,
-      { readers, writers: connections - readers, patience: statementMilliseconds * 2 },
-      options.log,
-    );
+    // A statement may wait for as long as it may take.
+    const patience = statementMilliseconds * 2;
+    const pool = new ConnectionPool(open, { readers, writers: connections - readers, patience }, options.log);
     const waking = { ...config, application_name: `${String(config.application_name)} wakes` };
     const openWaking = (onEnd: () => void) => PostgresConnection.open(waking, now, onEnd);
-    const storage = new PostgresStorage(pool, openWaking, options);
+    const storage = new PostgresStorage(pool, openWaking, { ...options, patience });
     await storage.start();
     return storage;
   } catch (error) {
@@ -83,14 +81,16 @@ class PostgresStorage implements Database {
   readonly #wakes: Wakes;
   readonly #subscriptions: Subscriptions;
   readonly #poll: Poll | undefined;
+  readonly #patience: number;
   #closing: Promise<void> | undefined;
 
   constructor(
     pool: ConnectionPool,
     open: (onEnd: () => void) => Promise<PostgresConnection>,
-    { log, stateOfEvents }: Pick<PostgresOptions, "log" | "stateOfEvents">,
+    { log, stateOfEvents, patience }: Pick<PostgresOptions, "log" | "stateOfEvents"> & { patience: number },
   ) {
     this.#pool = pool;
+    this.#patience = patience;
     this.#subscriptions = new Subscriptions(log);
     if (stateOfEvents !== undefined) {
       this.#poll = new Poll(this, stateOfEvents, {
@@ -141,6 +141,19 @@ class PostgresStorage implements Database {
     if (this.#closing !== undefined) {
       throw new StorageUnavailableError("Storage is unavailable: the database is closed.");
     }
+    let timer: NodeJS.Timeout | undefined;
+    const tooLate = new Promise<never>((_, reject) => {
+      const message = "Storage is unavailable: too many statements wait for the database.";
+      timer = setTimeout(() => reject(new StorageUnavailableError(message)), this.#patience);
+    });
+    try {
+      return await Promise.race([this.#answer(sql, parameters), tooLate]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #answer(sql: string, parameters?: readonly SqlValue[]): Promise<Record<string, unknown>[]> {
     const connection = await this.#pool.reader();
     try {
       return (await connection.execute(sql, parameters)).rows;

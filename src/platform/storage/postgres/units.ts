@@ -153,10 +153,14 @@ export class Units {
     const beginning = new Beginning(connection, BEGIN.beside);
     try {
       const all = await Promise.all(batch.map(({ unit }) => endOf(unit, connection, beginning)));
+      const held = all.find(({ transaction }) => transaction.trouble instanceof StorageUnavailableError);
       const failed = (ended: Ended) => "error" in ended && ended.transaction.changed;
       if (all.some((ended) => ended.transaction.trouble !== undefined || failed(ended))) {
         await rollBack(connection, beginning);
-        return false;
+        if (held === undefined || !connection.isOpen) return false;
+        // All have waited for as long as one may: alone, each would wait once more.
+        for (const { reject } of batch) reject(held.transaction.trouble);
+        return true;
       }
       await commit(connection, beginning);
       const topics = new Set<Topic>();

@@ -1,0 +1,78 @@
+import { Client } from "pg";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { figure } from "../delivery/support/figures.ts";
+import { type Api, apiOf, type ApiReply } from "../support/api.ts";
+import { type RunningPlatform, startNode } from "../support/platform.ts";
+import { type PostgresServer, usePostgres } from "../support/postgres.ts";
+
+const AT_ONCE = 60;
+const STATEMENT_SECONDS = 1;
+
+let server: PostgresServer & { remove(): Promise<void> };
+let database: string;
+let node: RunningPlatform;
+let api: Api;
+
+beforeAll(async () => {
+  server = await usePostgres();
+  database = await server.createDatabase();
+  node = await startNode(database, ["--database-pool", "3", "--database-timeout", String(STATEMENT_SECONDS)]);
+  api = apiOf(node.baseUrl, node.sandboxKey);
+});
+afterAll(async () => {
+  await node.stop();
+  await server.remove();
+});
+
+const order = () => api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+const orders = () => api("GET", "/v1/orders?limit=1");
+
+/** Runs requests while a transaction of somebody else's holds a lock. */
+async function whileLocked<Result>(lock: string, run: () => Promise<Result>): Promise<Result> {
+  const other = new Client({ connectionString: database });
+  await other.connect();
+  await other.query(`BEGIN; ${lock}`);
+  try {
+    return await run();
+  } finally {
+    await other.end();
+  }
+}
+
+async function assertRefused(requests: readonly Promise<ApiReply>[]): Promise<void> {
+  const began = performance.now();
+  const times = requests.map(async (request) => {
+    await request;
+    return (performance.now() - began) / 1000;
+  });
+  for (const { status, body, headers } of await Promise.all(requests)) {
+    expect([status, body.code]).toEqual([503, "unavailable"]);
+    expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+  }
+  const longest = Math.max(...(await Promise.all(times)));
+  figure(
+    `${requests.length} requests for 3 connections that a lock holds up: 503 after ${longest.toFixed(1)} s at most`,
+  );
+}
+
+it("writers that wait for a connection in vain are answered 503, and none of their changes is made", async () => {
+  const made = await order();
+  await whileLocked("LOCK TABLE orders IN EXCLUSIVE MODE", async () => {
+    const writes = Array.from({ length: AT_ONCE }, (_, i) =>
+      i % 2 === 0 ? order() : api("POST", `/v1/orders/${made.body.id}/complete`),
+    );
+    await assertRefused(writes);
+    expect((await orders()).status).toBe(200);
+  });
+  expect((await order()).status).toBe(201);
+  const rows = await server.query("SELECT status FROM orders", [], database);
+  expect(rows).toEqual([{ status: "pending" }, { status: "pending" }]);
+});
+
+it("readers too, behind statements that wait for a lock", async () => {
+  await whileLocked("LOCK TABLE orders IN ACCESS EXCLUSIVE MODE", async () => {
+    await assertRefused(Array.from({ length: AT_ONCE }, orders));
+  });
+  await expect.poll(async () => (await orders()).status, { timeout: 20_000 }).toBe(200);
+  expect((await api("GET", "/readyz")).status).toBe(200);
+});

@@ -1,0 +1,122 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startNode } from "../support/platform.ts";
+import { type OwnPostgresServer, startPostgres } from "../support/postgres.ts";
+import { runCli } from "../support/run-cli.ts";
+import { OTHERS, SELF_SIGNED } from "../support/self-signed.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "service-tls-"));
+const OURS_FILE = join(folder, "ours.pem");
+const OTHERS_FILE = join(folder, "others.pem");
+/** Leads here, though it is none of the names that are known to do so. */
+const NAME_OF_ANOTHER = "LocalHost";
+/** Everything but the test's own statements must come encrypted. */
+const ACCESS = "host postgres all 127.0.0.1/32 scram-sha-256\nhostssl all all 127.0.0.1/32 scram-sha-256";
+
+let server: OwnPostgresServer;
+let database: string;
+
+beforeAll(async () => {
+  writeFileSync(OURS_FILE, SELF_SIGNED.cert);
+  writeFileSync(OTHERS_FILE, OTHERS.cert);
+  server = await startPostgres();
+  database = await server.createDatabase();
+});
+afterAll(() => server.remove());
+
+/** Writes a file of the server's own, readable by nobody else, as it demands of a key. */
+async function writeServerFile(name: string, text: string): Promise<void> {
+  const lines = `SELECT line FROM unnest(string_to_array('${text.trim()}', E'\\n')) AS line`;
+  await server.query(`COPY (${lines}) TO PROGRAM 'umask 077; rm -f ${name}; cat > ${name}'`);
+}
+
+async function serveWith({ key, cert }: { key: string; cert: string }): Promise<void> {
+  await writeServerFile("server.key", key);
+  await writeServerFile("server.crt", cert);
+  await writeServerFile("pg_hba.conf", ACCESS);
+  await server.query("ALTER SYSTEM SET ssl = on");
+  await server.halt();
+  await server.resume();
+}
+
+/** The database's URL with other parameters, and another name of this machine where one is given. */
+function urlWith(parameters: Record<string, string>, host = "127.0.0.1"): string {
+  const url = new URL(database);
+  url.hostname = host;
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return url.href;
+}
+
+const status = (url: string, ...flags: string[]) => runCli(["db", "status", "--database", url, "--json", ...flags]);
+
+async function expectRefusal(url: string, words: RegExp): Promise<void> {
+  const { exitCode, stdout, stderr } = await status(url);
+  expect([exitCode, stdout]).toEqual([1, ""]);
+  expect(stderr).toMatch(words);
+}
+
+async function expectAccepted(url: string, ...flags: string[]): Promise<void> {
+  const { exitCode, stderr } = await status(url, ...flags);
+  expect([exitCode, stderr]).toEqual([0, ""]);
+}
+
+it("a server without TLS is refused where TLS is asked for, with the way out", async () => {
+  await expectRefusal(urlWith({ sslmode: "require" }), /speaks no TLS.*sslmode=disable/s);
+});
+
+describe("a server with a certificate for its name", () => {
+  beforeAll(() => serveWith(SELF_SIGNED));
+
+  it("is spoken to over TLS alone where its authority is named", async () => {
+    const node = await startNode(urlWith({ sslmode: "verify-full", sslrootcert: OURS_FILE }));
+    const connections = await server.query<{ name: string; ssl: boolean; version: string }>(
+      `SELECT application_name AS name, s.ssl, s.version FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid)
+       WHERE datname = $1 AND application_name LIKE 'service%' ORDER BY name`,
+      [new URL(database).pathname.slice(1)],
+    );
+    expect(connections.length).toBeGreaterThan(1);
+    expect(connections.map(({ name }) => name)).toContain("service wakes");
+    for (const { ssl, version } of connections) expect([ssl, version]).toEqual([true, "TLSv1.3"]);
+    expect(await node.stop()).toBe(0);
+  });
+
+  it("is checked without any parameter unless it is this machine, against --database-ca too", async () => {
+    const away = urlWith({}, NAME_OF_ANOTHER);
+    await expectRefusal(away, /certificate is not trusted.*--database-ca FILE/s);
+    await expectAccepted(away, "--database-ca", OURS_FILE);
+  });
+
+  it("is refused where another authority is named, with cause and way out", async () => {
+    for (const sslmode of ["verify-full", "verify-ca", "require"]) {
+      const url = urlWith({ sslmode, sslrootcert: OTHERS_FILE });
+      await expectRefusal(url, /certificate is not trusted \([A-Z_]+\).*--database-ca FILE/s);
+    }
+  });
+
+  it("is refused where the authority's file cannot be read, or the mode is not offered", async () => {
+    const missing = join(folder, "missing.pem");
+    await expectRefusal(urlWith({ sslmode: "verify-full", sslrootcert: missing }), /missing\.pem cannot be read/);
+    await expectRefusal(urlWith({ sslmode: "prefer" }), /sslmode=prefer is not offered: use verify-full/);
+  });
+
+  it("that takes no other connections says so to whoever comes without TLS", async () => {
+    await expectRefusal(urlWith({}), /takes no connection without TLS.*sslmode=verify-full/s);
+    await expectAccepted(urlWith({ sslmode: "require" }));
+  });
+});
+
+describe("a server with a certificate for another name", () => {
+  beforeAll(() => serveWith(OTHERS));
+
+  it("is refused by verify-full, which says what is wrong", async () => {
+    const url = urlWith({ sslmode: "verify-full", sslrootcert: OTHERS_FILE });
+    await expectRefusal(url, /certificate is not for 127\.0\.0\.1.*other\.test/s);
+  });
+
+  it("is accepted by verify-ca, and by require where no authority is named", async () => {
+    await expectAccepted(urlWith({ sslmode: "verify-ca", sslrootcert: OTHERS_FILE }));
+    await expectAccepted(urlWith({ sslmode: "require" }));
+  });
+});

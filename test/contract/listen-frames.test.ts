@@ -22,6 +22,13 @@ describe("listen frames", () => {
     '{"frame":"ack","seq":"1","duration_ms":1}',
     '{"frame":"ack","seq":1}',
     '{"frame":"ack","seq":1,"duration_ms":-0.5}',
+    '{"frame":"ack","seq":1,"duration_ms":-5}',
+    '{"frame":"ack","seq":1,"duration_ms":1e300}',
+    '{"frame":"ack","seq":-1,"duration_ms":1}',
+    '{"frame":"ack","seq":1.5,"duration_ms":1}',
+    '{"frame":"ack","seq":1,"status_code":-200,"duration_ms":1}',
+    '{"frame":"ack","seq":1,"status_code":200.5,"duration_ms":1}',
+    '{"frame":"ack","seq":1,"status_code":2147483648,"duration_ms":1}',
     '{"frame":"ack","seq":1,"duration_ms":1,"error":5}',
   ])("refuse %j", (text) => {
     expect(() => parseClientFrame(text)).toThrow(FrameError);

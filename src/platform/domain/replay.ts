@@ -13,7 +13,7 @@ import { endpointDisabled } from "./webhook-endpoints.ts";
 
 /**
  * Sends an event of the last 30 days again, the same bytes: to one endpoint, or to every enabled one that subscribes to
- * it, and to listeners (decisions 3). Throws ApiError `event_expired` where it is older.
+ * it, and to listeners and event streams (decisions 3). Throws ApiError `event_expired` where it is older.
  */
 export async function replayEvent(
   tx: Transaction,
@@ -30,12 +30,9 @@ export async function replayEvent(
     endpoint === undefined
       ? await deliverToAll(tx, occasion, event)
       : [await deliverTo(tx, occasion, event, await enabled(tx, tenant.environment, endpoint))];
-  // Nothing listens to a live environment.
-  if (!tenant.livemode) {
-    const place = { environment: tenant.environment, id: newId("event"), eventId: id, eventType: event.type };
-    await insertReplay(tx, place);
-    tx.wake("events");
-  }
+  const place = { environment: tenant.environment, id: newId("event"), eventId: id, eventType: event.type };
+  await insertReplay(tx, place);
+  tx.wake("events");
   return { object: "replay", event: id, deliveries };
 }
 

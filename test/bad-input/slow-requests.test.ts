@@ -37,3 +37,24 @@ it(
     }
   },
 );
+
+it.each([
+  ["what is no HTTP", "hello\r\n\r\n"],
+  ["a refused upgrade", "GET /v1/listen HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"],
+])("%s holds no socket of a client that never closes its own side", { timeout: 20_000 }, async (_what, text) => {
+  const { hostname, port } = new URL(platform.baseUrl);
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+  socket.on("error", () => {});
+  socket.write(text);
+  await once(socket.resume(), "end");
+  // A closed socket answers what still comes with a reset.
+  await expect
+    .poll(
+      () => {
+        socket.write("x");
+        return socket.destroyed;
+      },
+      { timeout: 15_000 },
+    )
+    .toBe(true);
+});

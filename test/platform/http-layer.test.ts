@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { answerBrokenRequest } from "../../src/platform/http/problem.ts";
+import { systemClock } from "../../src/platform/system.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { sendRaw } from "../support/raw-http.ts";
@@ -68,12 +69,11 @@ describe("what the HTTP parser refuses is answered as a problem", () => {
   it("a request that never ends", async () => {
     const server = createServer({ requestTimeout: 100, connectionsCheckingInterval: 20 }, () => {});
     server.on("clientError", (error, socket) =>
-      answerBrokenRequest(
-        error as NodeJS.ErrnoException,
-        socket as Socket,
-        "req_06Fv3Tt0q1Yd8mWc5KxLrB",
-        "http://api.test",
-      ),
+      answerBrokenRequest(error as NodeJS.ErrnoException, socket as Socket, {
+        requestId: "req_06Fv3Tt0q1Yd8mWc5KxLrB",
+        baseUrl: "http://api.test",
+        clock: systemClock,
+      }),
     );
     await once(server.listen(0, "127.0.0.1"), "listening");
     const { port } = server.address() as AddressInfo;

@@ -64,7 +64,10 @@ export function createApp(
       addCommonHeaders(reply, request.id);
       void answerError(error, request.id, reply);
     },
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, newRequestId(), services.baseUrl),
+    clientErrorHandler: (error, socket) => {
+      const { baseUrl, clock } = services;
+      answerBrokenRequest(error, socket, { requestId: newRequestId(), baseUrl, clock });
+    },
   });
 
   // Node would answer 417 without a word; a server may as well pass over what it does not know (RFC 9110 10.1.1).

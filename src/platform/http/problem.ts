@@ -4,6 +4,7 @@ import { ERRORS, type ErrorCode, type Problem, PROBLEM_MEDIA_TYPE } from "../../
 import { HEADERS } from "../../contract/headers.ts";
 import { LATEST_VERSION } from "../../contract/versions.ts";
 import { ApiError } from "../domain/api-error.ts";
+import type { Clock } from "../ports.ts";
 import { StorageUnavailableError } from "../storage/database.ts";
 
 /** Where the pages are that the `type` of problem documents leads to. */
@@ -55,14 +56,22 @@ interface BrokenRequest {
 /** The first byte of a TLS client's hello. */
 const TLS_HANDSHAKE = 0x16;
 
+/** So long a refused client may take to read why; then its socket is closed, whether or not it closes its own side. */
+const LINGER_MILLISECONDS = 2000;
+
 /** What Node's HTTP parser refuses, before there is a request: answered as a problem on the bare socket. */
-export function answerBrokenRequest(error: BrokenRequest, socket: Socket, requestId: string, baseUrl: string): void {
+export function answerBrokenRequest(
+  error: BrokenRequest,
+  socket: Socket,
+  { requestId, baseUrl, clock }: { requestId: string; baseUrl: string; clock: Clock },
+): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
     return;
   }
   const problem = toProblem(brokenRequest(error), requestId, baseUrl);
   const body = JSON.stringify(problem);
+  clock.after(LINGER_MILLISECONDS, () => socket.destroy());
   socket.end(
     `HTTP/1.1 ${problem.status} ${problem.title}\r\nContent-Type: ${PROBLEM_MEDIA_TYPE}\r\n` +
       `${HEADERS.requestId}: ${requestId}\r\n${HEADERS.version}: ${LATEST_VERSION}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,

@@ -17,6 +17,7 @@ export class DatabaseClock implements Clock {
   private offset = 0;
   private cancel: () => void = () => {};
   private warned = false;
+  private stopped = false;
 
   constructor(machine: Clock, queries: Queries, log: Log) {
     this.machine = machine;
@@ -36,10 +37,12 @@ export class DatabaseClock implements Clock {
   }
 
   stop(): void {
+    this.stopped = true;
     this.cancel();
   }
 
   private plan(): void {
+    if (this.stopped) return;
     this.cancel = this.machine.after(LOOK_MILLISECONDS, () => {
       this.look().then(
         () => this.plan(),

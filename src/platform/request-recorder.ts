@@ -88,8 +88,9 @@ export class RequestRecorder {
           // The database has said so itself. It is tried again until there is no room for more.
           this.waiting.unshift(...rows);
           this.cancelTimer ??= this.clock.after(COLLECT_MILLISECONDS, () => void this.flush());
-        } else this.log.error({ err: error, count: rows.length }, "entries of the request log could not be kept");
-        return;
+          return;
+        }
+        this.log.error({ err: error, count: rows.length }, "entries of the request log could not be kept");
       }
     }
     if (this.dropped > 0) this.log.warn({ count: this.dropped }, "entries of the request log were dropped");

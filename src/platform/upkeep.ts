@@ -36,12 +36,12 @@ export async function removeOldHistory({ database, clock }: Services, signal?: A
   }
 }
 
-/** Requests keep real time, which no test clock moves; all else lives by its environment's. */
 /** One process at a time clears an environment; the others need not. */
 function alone(environment: number, step: Step): Step {
   return async (tx) => (await tx.claim(`upkeep ${environment}`)) && step(tx);
 }
 
+/** Requests keep real time, which no test clock moves; all else lives by its environment's. */
 function stepsOf(environment: number, realTime: number, offset: number): Step[] {
   const now = realTime + offset;
   const kept = now - LIMITS.replaySeconds * 1000;

@@ -91,7 +91,13 @@ export class DeliveryWorker {
     });
     this.cancelTimer?.();
     const leased = [...this.unbegun, ...this.underWay.takeStale()].map(toLease);
-    if (leased.length > 0) await this.services.database.write((tx) => giveBack(tx, leased));
+    if (leased.length === 0) return;
+    await this.services.database
+      .write((tx) => giveBack(tx, leased))
+      .catch((error: unknown) => {
+        // Others take them over once their leases have run out.
+        if (!(error instanceof StorageUnavailableError)) throw error;
+      });
   }
 
   /** Sees to it that the next turn comes: now, soon, or when the queue is to be looked at again. */
@@ -210,10 +216,7 @@ export class DeliveryWorker {
     const lanes: Claimed["lanes"] = [];
     if (this.stopped !== undefined) return { jobs, abandoned, lanes };
     const now = clock.now();
-    const claimant = {
-      opener: this.opener,
-      lease: { token, until: now + LEASE_MILLISECONDS },
-    };
+    const claimant = { opener: this.opener, lease: { token, until: now + LEASE_MILLISECONDS } };
     for (let rest = this.lanes.ready(); rest.length > 0;) {
       let room = Math.max(0, free - jobs.length);
       const group = rest.flatMap((lane) => {

@@ -30,6 +30,7 @@ const LAZY = {
   db: "src/cli/commands/db/run.ts",
   "serve-link": "src/cli/commands/serve/link.ts",
   listen: "src/cli/commands/listen/run.ts",
+  "listen-replay": "src/cli/commands/listen/replay.ts",
   demo: "src/cli/commands/demo/run.ts",
   login: "src/cli/commands/login/run.ts",
   "sqlite-version": "src/cli/commands/serve/sqlite-version.ts",

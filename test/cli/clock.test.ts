@@ -1,29 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Delivery } from "../../src/contract/schemas/delivery.ts";
 import type { TestClock } from "../../src/contract/schemas/test-clock.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
-import { type CliOptions, type CliResult, runCli } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
+import { cliOnPlatform } from "../support/cli-on-platform.ts";
 
-let platform: RunningPlatform;
+const cli = cliOnPlatform();
+const { json, service } = cli;
+
 let receiver: ScriptedReceiver;
 beforeAll(async () => {
-  [platform, receiver] = await Promise.all([startPlatform(), startScriptedReceiver({ status: 500 })]);
+  receiver = await startScriptedReceiver({ status: 500 });
 });
-afterAll(async () => {
-  await platform.stop();
-  await receiver.close();
-});
-
-const service = (args: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
-  runCli(args, { ...options, env: { ...platform.env, ...options.env } });
-
-async function json<Value>(...args: string[]): Promise<Value> {
-  const { exitCode, stdout, stderr } = await service([...args, "--json"]);
-  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-  return JSON.parse(stdout) as Value;
-}
+afterAll(() => receiver.close());
 
 describe("service clock", () => {
   it("shows the sandbox's time", async () => {
@@ -53,7 +42,7 @@ describe("service clock", () => {
 
   it("is the sandbox's alone", async () => {
     for (const args of [["show"], ["advance", "1h"]]) {
-      expect(await service(["clock", ...args, "--live"], { env: { SERVICE_API_KEY: platform.liveKey } })).toEqual({
+      expect(await service(["clock", ...args, "--live"], { env: { SERVICE_API_KEY: cli.platform.liveKey } })).toEqual({
         exitCode: 2,
         stdout: "",
         stderr: "Error: Only the sandbox has a test clock\nLeave out --live.\n",
@@ -73,7 +62,7 @@ describe("service clock", () => {
     expect(stdout).toMatch(/^now\t.+\noffset_seconds\t\d+\nattempted\t1\nsucceeded\t0\nfailed\t1\n$/);
 
     receiver.react({ status: 500 }, { status: 200 });
-    const session = runInTerminal(["clock", "advance", "6h"], { env: platform.env });
+    const session = runInTerminal(["clock", "advance", "6h"], { env: cli.platform.env });
     expect(await session.ended).toBe(0);
     expect(session.text()).toContain("✓ Moved the sandbox's time by 6 h; 2 attempts: 1 succeeded, 1 failed");
     const [delivery] = await json<Delivery[]>("deliveries", "list", "--endpoint", id);

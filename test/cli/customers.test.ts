@@ -1,23 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Customer } from "../../src/contract/schemas/customer.ts";
 import { json as answer, startServer } from "../client/support/scripted-server.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
-import { type CliOptions, type CliResult, runCli } from "../support/run-cli.ts";
+import { cliOnPlatform } from "../support/cli-on-platform.ts";
 
-let platform: RunningPlatform;
-beforeAll(async () => {
-  platform = await startPlatform();
-});
-afterAll(() => platform.stop());
-
-const service = (args: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
-  runCli(args, { ...options, env: { ...platform.env, ...options.env } });
-
-async function json<Value>(...args: string[]): Promise<Value> {
-  const { exitCode, stdout, stderr } = await service([...args, "--json"]);
-  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-  return JSON.parse(stdout) as Value;
-}
+const cli = cliOnPlatform();
+const { json, service } = cli;
 
 let serial = 0;
 const newEmail = (): string => `customer-${++serial}@example.com`;
@@ -141,7 +128,7 @@ describe("service customers get, update, delete", () => {
   });
 
   it("deletes in live mode only with --yes where nobody can be asked", async () => {
-    const live = { env: { SERVICE_API_KEY: platform.liveKey } };
+    const live = { env: { SERVICE_API_KEY: cli.platform.liveKey } };
     const { stdout } = await service(["customers", "create", "--email", newEmail(), "--live", "-q"], live);
     const id = stdout.trim();
     expect(await service(["customers", "delete", id, "--live"], live)).toMatchObject({
@@ -156,7 +143,7 @@ describe("service customers get, update, delete", () => {
   });
 
   it("does the same through service api in live mode", async () => {
-    const live = { env: { SERVICE_API_KEY: platform.liveKey } };
+    const live = { env: { SERVICE_API_KEY: cli.platform.liveKey } };
     expect(await service(["api", "DELETE", "/v1/customers/cus_x", "--live"], live)).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining("--yes is required"),

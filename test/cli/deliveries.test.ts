@@ -1,34 +1,22 @@
 import stringWidth from "string-width";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import type { Attempt, Delivery } from "../../src/contract/schemas/delivery.ts";
 import type { Event } from "../../src/contract/schemas/event.ts";
 import { json as answer, startServer } from "../client/support/scripted-server.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
-import { type CliOptions, type CliResult, runCli } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
 import { type Reaction, type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
+import { cliOnPlatform } from "../support/cli-on-platform.ts";
 
-let platform: RunningPlatform;
+const cli = cliOnPlatform();
+const { json, service } = cli;
+
 const receivers: ScriptedReceiver[] = [];
 const endpoints: string[] = [];
-beforeAll(async () => {
-  platform = await startPlatform();
-});
 // Each test sees the deliveries to its own endpoints only.
 afterEach(async () => {
   for (const id of endpoints.splice(0)) await service(["endpoints", "delete", id]);
   await Promise.all(receivers.splice(0).map((receiver) => receiver.close()));
 });
-afterAll(() => platform.stop());
-
-const service = (args: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
-  runCli(args, { ...options, env: { ...platform.env, ...options.env } });
-
-async function json<Value>(...args: string[]): Promise<Value> {
-  const { exitCode, stdout, stderr } = await service([...args, "--json"]);
-  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-  return JSON.parse(stdout) as Value;
-}
 
 async function newEndpoint(...reactions: Reaction[]): Promise<{ id: string; receiver: ScriptedReceiver }> {
   const receiver = await startScriptedReceiver(...reactions);
@@ -104,7 +92,7 @@ describe("service deliveries get", () => {
     await json("clock", "advance", "40s");
     await json("clock", "advance", "80s");
     const delivery = await delivered(id, 3);
-    const session = runInTerminal(["deliveries", "get", delivery.id], { env: platform.env, columns: 60 });
+    const session = runInTerminal(["deliveries", "get", delivery.id], { env: cli.platform.env, columns: 60 });
     expect(await session.ended).toBe(0);
     const drawn = session.text().slice(session.text().indexOf("Attempts"));
     const time = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`;
@@ -181,7 +169,7 @@ describe("service deliveries get", () => {
 
   async function drawn(shown: Delivery, columns: number): Promise<string> {
     const { url } = await startServer(answer(200, shown));
-    const env = { ...platform.env, SERVICE_BASE_URL: url };
+    const env = { ...cli.platform.env, SERVICE_BASE_URL: url };
     const session = runInTerminal(["deliveries", "get", "dlv_1", "--no-color"], { env, columns });
     expect(await session.ended).toBe(0);
     return session.text();
@@ -238,7 +226,7 @@ describe("service trigger --wait", () => {
   it("shows what came of each on a terminal", async () => {
     await newEndpoint({ status: 200 });
     await newEndpoint({ status: 204 });
-    const session = runInTerminal(["trigger", "customer.created", "--wait"], { env: platform.env });
+    const session = runInTerminal(["trigger", "customer.created", "--wait"], { env: cli.platform.env });
     expect(await session.ended).toBe(0);
     expect(session.text()).toMatch(
       /succeeded +dlv_\w+ +to we_\w+\nsucceeded +dlv_\w+ +to we_\w+\n✓ 2 deliveries succeeded/,
@@ -246,7 +234,7 @@ describe("service trigger --wait", () => {
   });
 
   it("says so where nobody subscribes", async () => {
-    const session = runInTerminal(["trigger", "order.created", "--wait"], { env: platform.env });
+    const session = runInTerminal(["trigger", "order.created", "--wait"], { env: cli.platform.env });
     expect(await session.ended).toBe(0);
     expect(session.text()).toContain("No endpoint subscribes to it");
   });

@@ -2,30 +2,20 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Delivery } from "../../src/contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../../src/contract/schemas/webhook-endpoint.ts";
 import { json as answer, startServer } from "../client/support/scripted-server.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
-import { type CliOptions, type CliResult, runCli } from "../support/run-cli.ts";
+import { type CliOptions, runCli } from "../support/run-cli.ts";
 import { ENTER, runInTerminal } from "../support/terminal.ts";
+import { cliOnPlatform } from "../support/cli-on-platform.ts";
 
-let platform: RunningPlatform;
+const cli = cliOnPlatform();
+const { json, service } = cli;
+
 let receiver: Receiver;
 let secret = "whsec_unset";
 beforeAll(async () => {
-  [platform, receiver] = await Promise.all([startPlatform(), startReceiver(() => secret)]);
+  receiver = await startReceiver(() => secret);
 });
-afterAll(async () => {
-  await platform.stop();
-  await receiver.close();
-});
-
-const service = (args: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
-  runCli(args, { ...options, env: { ...platform.env, ...options.env } });
-
-async function json<Value>(...args: string[]): Promise<Value> {
-  const { exitCode, stdout, stderr } = await service([...args, "--json"]);
-  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-  return JSON.parse(stdout) as Value;
-}
+afterAll(() => receiver.close());
 
 let serial = 0;
 const newEndpoint = (...args: string[]): Promise<WebhookEndpoint> =>
@@ -59,7 +49,7 @@ describe("service endpoints create", () => {
 
   it("says on a terminal that the secret is shown once", async () => {
     const args = ["endpoints", "create", "--url", receiver.url, "--events", "customer.deleted"];
-    const session = runInTerminal(args, { env: platform.env });
+    const session = runInTerminal(args, { env: cli.platform.env });
     expect(await session.ended).toBe(0);
     expect(session.text()).toMatch(/✓ Created webhook endpoint we_/);
     expect(session.text()).toMatch(/Secret +whsec_/);
@@ -128,7 +118,7 @@ describe("service endpoints get, update, enable, disable, delete", () => {
   });
 
   describe("in live mode", () => {
-    const live = (): CliOptions => ({ env: { ...platform.env, SERVICE_API_KEY: platform.liveKey } });
+    const live = (): CliOptions => ({ env: { ...cli.platform.env, SERVICE_API_KEY: cli.platform.liveKey } });
     const create = async (): Promise<string> => {
       const args = ["endpoints", "create", "--live", "--url", "https://example.com/hooks", "--events", "*", "-q"];
       const { stdout, exitCode } = await service(args, live());
@@ -246,7 +236,7 @@ describe("service endpoints list", () => {
   }
 
   it("points out secrets older than 90 days, in words", async () => {
-    const env = { ...platform.env, SERVICE_BASE_URL: await listing(aged(89, "we_young"), aged(97, "we_old")) };
+    const env = { ...cli.platform.env, SERVICE_BASE_URL: await listing(aged(89, "we_young"), aged(97, "we_old")) };
     const session = runInTerminal(["endpoints", "list", "--no-color"], { env, columns: 120 });
     expect(await session.ended).toBe(0);
     expect(session.text()).toMatch(/we_young .* 89 days ago /);
@@ -258,7 +248,7 @@ describe("service endpoints list", () => {
   });
 
   it("says nothing of younger ones", async () => {
-    const env = { ...platform.env, SERVICE_BASE_URL: await listing(aged(89, "we_young")) };
+    const env = { ...cli.platform.env, SERVICE_BASE_URL: await listing(aged(89, "we_young")) };
     expect(await runCli(["endpoints", "list"], { env })).toMatchObject({ exitCode: 0, stderr: "" });
   });
 
@@ -267,7 +257,7 @@ describe("service endpoints list", () => {
       "--description",
       "A description that goes on for longer than any terminal is wide",
     );
-    const session = runInTerminal(["endpoints", "list", "--limit", "3"], { env: platform.env, columns });
+    const session = runInTerminal(["endpoints", "list", "--limit", "3"], { env: cli.platform.env, columns });
     expect(await session.ended).toBe(0);
     expect(session.text()).toContain(id);
     for (const line of session.text().split("\n")) expect(line.length).toBeLessThanOrEqual(columns);

@@ -1,73 +1,29 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Delivery } from "../../src/contract/schemas/delivery.ts";
 import type { Event, Replay } from "../../src/contract/schemas/event.ts";
-import { type RunningPlatform, startPlatform, startPlatformOn } from "../support/platform.ts";
-import { BIN, cliEnv, type CliOptions, type CliResult, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { startPlatformOn } from "../support/platform.ts";
+import { makeConfigDir, runCli } from "../support/run-cli.ts";
 import { CTRL_C, runInTerminal } from "../support/terminal.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
+import { cliOnPlatform } from "../support/cli-on-platform.ts";
+import { startTail } from "./support/tail.ts";
 
-let platform: RunningPlatform;
+const cli = cliOnPlatform();
+const { json, service } = cli;
+
 let receiver: ScriptedReceiver;
 beforeAll(async () => {
-  [platform, receiver] = await Promise.all([startPlatform(), startScriptedReceiver({ status: 200 })]);
+  receiver = await startScriptedReceiver({ status: 200 });
 });
-afterAll(async () => {
-  await platform.stop();
-  await receiver.close();
-});
+afterAll(() => receiver.close());
 
-const service = (args: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
-  runCli(args, { ...options, env: { ...platform.env, ...options.env } });
-
-async function json<Value>(...args: string[]): Promise<Value> {
-  const { exitCode, stdout, stderr } = await service([...args, "--json"]);
-  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-  return JSON.parse(stdout) as Value;
-}
-
-const tails: ChildProcess[] = [];
-afterEach(() => {
-  for (const child of tails.splice(0)) child.kill("SIGKILL");
-});
-
-/** `service events tail` in pipes. */
-function startTail(args: readonly string[], env = platform.env) {
-  const child = spawn(process.execPath, [BIN, "events", "tail", ...args], {
-    env: cliEnv(env),
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  tails.push(child);
-  const lines: string[] = [];
-  createInterface(child.stdout).on("line", (line) => lines.push(line));
-  let stderr = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
-  return {
-    lines,
-    stderr: () => stderr,
-    /** Triggers until a line comes: only then it is known to have begun. */
-    async begun(type = "customer.created"): Promise<void> {
-      const asked = () => runCli(["trigger", type, "-q"], { env });
-      await expect
-        .poll(async () => ((await asked()).exitCode === 0 ? lines.length : 0), { timeout: 20_000 })
-        .not.toBe(0);
-    },
-    until: (condition: () => boolean) => expect.poll(condition, { timeout: 20_000 }).toBe(true),
-    async end(signal: NodeJS.Signals): Promise<number | null> {
-      const ended = once(child, "close");
-      child.kill(signal);
-      await ended;
-      return child.exitCode;
-    },
-  };
-}
+const tailEvents = (args: readonly string[], env = cli.platform.env) => startTail(["events", "tail", ...args], env);
+const provoke = (type = "customer.created", env = cli.platform.env) => service(["trigger", type, "-q"], { env });
 
 describe("service events tail", () => {
   it("prints each new event once, oldest first, as the API's own object", async () => {
-    const tail = startTail(["--json"]);
-    await tail.begun();
+    const tail = tailEvents(["--json"]);
+    await tail.begun(() => provoke());
     await json("trigger", "order.completed");
     const burst = await service(["trigger", "customer.created", "--count", "150", "--json"]);
     const ids = burst.stdout
@@ -85,8 +41,8 @@ describe("service events tail", () => {
 
   it("leaves out what was there before it began", async () => {
     const before = await json<Event>("trigger", "customer.created");
-    const tail = startTail(["--quiet"]);
-    await tail.begun();
+    const tail = tailEvents(["--quiet"]);
+    await tail.begun(() => provoke());
     expect(tail.lines).not.toContain(before.id);
   });
 
@@ -94,8 +50,8 @@ describe("service events tail", () => {
     ["order.*", ["order.created", "order.completed"]],
     ["order.completed,payment.*", ["order.completed", "payment.created"]],
   ])("with --events %s prints these alone", async (subscriptions, expected) => {
-    const tail = startTail(["--events", subscriptions, "--json"]);
-    await tail.begun("order.completed");
+    const tail = tailEvents(["--events", subscriptions, "--json"]);
+    await tail.begun(() => provoke("order.completed"));
     for (const type of ["customer.created", "payment.created"]) await json("trigger", type);
     const last = await json<Event>("trigger", "order.completed");
     const seen = () => tail.lines.map((line) => JSON.parse(line) as Event);
@@ -104,14 +60,14 @@ describe("service events tail", () => {
   });
 
   it("cuts each event down to --fields", async () => {
-    const tail = startTail(["--json", "--fields", "type,data.object.object"]);
-    await tail.begun();
+    const tail = tailEvents(["--json", "--fields", "type,data.object.object"]);
+    await tail.begun(() => provoke());
     expect(JSON.parse(tail.lines[0]!)).toEqual({ type: "customer.created", "data.object.object": "customer" });
   });
 
   it("prints the columns of the list in a pipe", async () => {
-    const tail = startTail([]);
-    await tail.begun();
+    const tail = tailEvents([]);
+    await tail.begun(() => provoke());
     const id = tail.lines[0]!.split("\t")[0]!;
     const event = await json<Event>("events", "get", id);
     expect(tail.lines[0]).toBe([id, event.type, event.data.object["id"], event.created].join("\t"));
@@ -121,14 +77,14 @@ describe("service events tail", () => {
     ["SIGINT", 0],
     ["SIGTERM", 0],
   ] as const)("ends on %s as service listen does", async (signal, exitCode) => {
-    const tail = startTail(["--json"]);
-    await tail.begun();
+    const tail = tailEvents(["--json"]);
+    await tail.begun(() => provoke());
     expect(await tail.end(signal)).toBe(exitCode);
     expect(tail.stderr()).toBe("");
   });
 
   it("shows events on a terminal until Ctrl-C", async () => {
-    const session = runInTerminal(["events", "tail", "--events", "order.*"], { env: platform.env });
+    const session = runInTerminal(["events", "tail", "--events", "order.*"], { env: cli.platform.env });
     await session.waitFor("Events that match order.* come here; Ctrl-C ends");
     const event = await json<Event>("trigger", "order.completed");
     await session.waitFor(new RegExp(`\\d\\d:\\d\\d:\\d\\d {2}order\\.completed +${event.id}`));
@@ -138,7 +94,7 @@ describe("service events tail", () => {
   });
 
   it.each([60, 80])("keeps a line within %i columns", async (columns) => {
-    const session = runInTerminal(["events", "tail"], { env: platform.env, columns });
+    const session = runInTerminal(["events", "tail"], { env: cli.platform.env, columns });
     await session.waitFor("Ctrl-C ends");
     const event = await json<Event>("trigger", "order.created");
     await session.waitFor(event.id);
@@ -154,8 +110,8 @@ describe("service events tail", () => {
   it("waits out a platform that is away, and misses nothing", async () => {
     const database = `${makeConfigDir()}/tail.db`;
     const first = await startPlatformOn(database, 0);
-    const tail = startTail(["--quiet"], first.env);
-    await tail.begun();
+    const tail = tailEvents(["--quiet"], first.env);
+    await tail.begun(() => provoke("customer.created", first.env));
     await first.kill();
     await tail.until(() => tail.stderr().includes("Trying on; nothing is missed."));
     const second = await startPlatformOn(database, Number(new URL(first.baseUrl).port));
@@ -205,7 +161,7 @@ describe("service events replay", () => {
     await expect.poll(() => receiver.seen.filter((id) => id === event.id).length, { timeout: 10_000 }).toBe(2);
     await json("endpoints", "delete", one);
 
-    const session = runInTerminal(["events", "replay", event.id], { env: platform.env });
+    const session = runInTerminal(["events", "replay", event.id], { env: cli.platform.env });
     expect(await session.ended).toBe(0);
     expect(session.text()).toContain(`✓ Replayed ${event.id} to 0 endpoints`);
     expect(session.text()).toContain("No enabled endpoint subscribes to it");

@@ -1,34 +1,27 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Browser } from "../oauth/support/browser.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { describe, expect, it } from "vitest";
 import { makeConfigDir, runCli } from "../support/run-cli.ts";
-import { decideDevice, loginEnv, signedInPerson, startLogin } from "./support/running-login.ts";
+import { decideDevice, loginEnv, startLogin } from "./support/running-login.ts";
+import { ownedPlatform } from "./support/owned-platform.ts";
 
-let platform: RunningPlatform;
-let person: Browser;
-beforeAll(async () => {
-  platform = await startPlatform();
-  person = await signedInPerson(platform);
-});
-afterAll(() => platform.stop());
+const on = ownedPlatform();
 
 describe("service login --device", () => {
   it("signs in once the code was typed elsewhere, and keeps the tokens from other users", async () => {
     const dir = join(makeConfigDir(), "new");
-    const login = await startLogin(["--device"], loginEnv(platform, dir));
+    const login = await startLogin(["--device"], loginEnv(on.platform, dir));
     expect(login.announcement).toMatchObject({
-      verification_uri: `${platform.baseUrl}/oauth/device`,
+      verification_uri: `${on.platform.baseUrl}/oauth/device`,
       user_code: expect.stringMatching(/^[B-Z]{4}-[B-Z]{4}$/),
       expires_in: 600,
     });
-    await decideDevice(person, login.announcement, "approve");
+    await decideDevice(on.person, login.announcement, "approve");
     const { exitCode, stdout, stderr } = await login.ended;
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
       object: "identity",
-      account: { id: platform.ready.account },
+      account: { id: on.platform.ready.account },
       environment: "sandbox",
       credential: { kind: "access_token" },
     });
@@ -50,8 +43,8 @@ describe("service login --device", () => {
   it("signs in to the live environment with --live, beside the sandbox", async () => {
     const dir = makeConfigDir();
     for (const flags of [["--device"], ["--device", "--live"]]) {
-      const login = await startLogin(flags, loginEnv(platform, dir));
-      await decideDevice(person, login.announcement, "approve");
+      const login = await startLogin(flags, loginEnv(on.platform, dir));
+      await decideDevice(on.person, login.announcement, "approve");
       expect((await login.ended).exitCode).toBe(0);
     }
     const environments = await Promise.all(
@@ -65,8 +58,11 @@ describe("service login --device", () => {
 
   it("asks for the scopes that --scope names, and no others", async () => {
     const dir = makeConfigDir();
-    const login = await startLogin(["--device", "--scope", "customers:read", "read_orders"], loginEnv(platform, dir));
-    await decideDevice(person, login.announcement, "approve");
+    const login = await startLogin(
+      ["--device", "--scope", "customers:read", "read_orders"],
+      loginEnv(on.platform, dir),
+    );
+    await decideDevice(on.person, login.announcement, "approve");
     const { stdout } = await login.ended;
     expect(JSON.parse(stdout).scopes).toEqual(["customers:read", "orders:read"]);
     const refused = await runCli(["customers", "create", "--email", "a@example.com"], {
@@ -77,24 +73,24 @@ describe("service login --device", () => {
 
   it("says so when it was denied, and stores nothing", async () => {
     const dir = makeConfigDir();
-    const login = await startLogin(["--device"], loginEnv(platform, dir));
-    await decideDevice(person, login.announcement, "deny");
+    const login = await startLogin(["--device"], loginEnv(on.platform, dir));
+    await decideDevice(on.person, login.announcement, "deny");
     const { exitCode, stdout, stderr } = await login.ended;
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(JSON.parse(stderr.trim().split("\n").at(-1)!)).toMatchObject({ code: "access_denied" });
-    expect((await runCli(["whoami"], { env: loginEnv(platform, dir) })).exitCode).toBe(4);
+    expect((await runCli(["whoami"], { env: loginEnv(on.platform, dir) })).exitCode).toBe(4);
   });
 
   it("gives up after --timeout", async () => {
     const { exitCode, stdout, stderr } = await runCli(["login", "--device", "--timeout", "1s"], {
-      env: loginEnv(platform, makeConfigDir()),
+      env: loginEnv(on.platform, makeConfigDir()),
     });
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toContain("Error: Nobody signed in within 1 s\n");
   });
 
   it("ends by Ctrl-C with 130", async () => {
-    const login = await startLogin(["--device"], loginEnv(platform, makeConfigDir()));
+    const login = await startLogin(["--device"], loginEnv(on.platform, makeConfigDir()));
     login.signal("SIGINT");
     expect((await login.ended).exitCode).toBe(130);
   });
@@ -106,16 +102,16 @@ describe("service login --device", () => {
     ["without a terminal", { DISPLAY: ":0" }],
   ])("is chosen by itself %s, and says why", async (reason, surroundings) => {
     const { stderr } = await runCli(["login", "--timeout", "1s"], {
-      env: { ...loginEnv(platform, makeConfigDir()), ...surroundings },
+      env: { ...loginEnv(on.platform, makeConfigDir()), ...surroundings },
     });
     expect(stderr).toContain(`Signing in by a code, ${reason}; --browser uses one on this machine.\n`);
-    expect(stderr).toContain(`  ${platform.baseUrl}/oauth/device\n`);
+    expect(stderr).toContain(`  ${on.platform.baseUrl}/oauth/device\n`);
   });
 
   it("and a flag of the browser's way exclude each other", async () => {
     for (const flag of [["--no-browser"], ["--browser"], ["--callback-port", "8000"]]) {
       const { exitCode, stderr } = await runCli(["login", "--device", ...flag], {
-        env: loginEnv(platform, makeConfigDir()),
+        env: loginEnv(on.platform, makeConfigDir()),
       });
       expect(exitCode).toBe(2);
       expect(stderr).toContain(`--device and ${flag[0]} exclude each other`);

@@ -1,40 +1,33 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Browser } from "../oauth/support/browser.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type CliResult, makeConfigDir, runCli } from "../support/run-cli.ts";
 import { type Answer, type AuthProxy, startAuthProxy } from "./support/auth-proxy.ts";
-import { decide, loginEnv, signedInPerson, signIn, startLogin, visit } from "./support/running-login.ts";
+import { decide, loginEnv, signIn, startLogin, visit } from "./support/running-login.ts";
+import { ownedPlatform } from "./support/owned-platform.ts";
 
 const TOKEN = "/oauth/token";
 const JSON_TYPE = { "content-type": "application/json" };
 
-let platform: RunningPlatform;
-let person: Browser;
-beforeAll(async () => {
-  platform = await startPlatform();
-  person = await signedInPerson(platform);
-});
-afterAll(() => platform.stop());
+const on = ownedPlatform();
 
 let dir: string;
 let proxy: AuthProxy;
 beforeEach(async () => {
   dir = makeConfigDir();
-  proxy = await startAuthProxy(platform.baseUrl);
+  proxy = await startAuthProxy(on.platform.baseUrl);
 });
 afterEach(() => proxy.close());
 
-const env = () => ({ ...loginEnv(platform, dir), SERVICE_AUTH_URL: proxy.url });
+const env = () => ({ ...loginEnv(on.platform, dir), SERVICE_AUTH_URL: proxy.url });
 const login = (...args: string[]) => runCli(["login", "--json", ...args], { env: env() });
 const problemOf = ({ stderr }: CliResult) => JSON.parse(stderr.trim().split("\n").at(-1)!) as Record<string, unknown>;
 
 /** Signs in through the proxy, as far as it goes; gives what the browser saw and how the command ended. */
 async function signInThroughProxy(): Promise<{ page: Awaited<ReturnType<typeof visit>>; result: CliResult }> {
   const running = await startLogin(["--no-browser"], env());
-  const url = running.announcement.authorization_url!.replace(proxy.url, platform.baseUrl);
-  const answer = await decide(person, url, "approve");
+  const url = running.announcement.authorization_url!.replace(proxy.url, on.platform.baseUrl);
+  const answer = await decide(on.person, url, "approve");
   answer.searchParams.set("iss", proxy.url);
   const page = await visit(answer);
   return { page, result: await running.ended };
@@ -187,11 +180,11 @@ describe("a settings file", () => {
 });
 
 it("tokens are never sent to another origin than they were made for", async () => {
-  await signIn(platform, person, dir);
+  await signIn(on.platform, on.person, dir);
   const { exitCode, stderr } = await runCli(["customers", "list", "--base-url", proxy.url], {
     env: { SERVICE_CONFIG_DIR: dir },
   });
   expect(exitCode).toBe(1);
-  expect(stderr).toContain(`is for ${platform.baseUrl} and is not sent to ${proxy.url}`);
+  expect(stderr).toContain(`is for ${on.platform.baseUrl} and is not sent to ${proxy.url}`);
   expect(proxy.count("/v1/customers")).toBe(0);
 });

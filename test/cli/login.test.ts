@@ -5,38 +5,34 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser as Chromium, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Browser } from "../oauth/support/browser.ts";
 import { startChromium } from "../support/chromium.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { startPlatform } from "../support/platform.ts";
 import { makeConfigDir, runCli } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
-import { decide, loginEnv, type RunningLogin, signedInPerson, startLogin, visit } from "./support/running-login.ts";
+import { decide, loginEnv, type RunningLogin, startLogin, visit } from "./support/running-login.ts";
+import { ownedPlatform } from "./support/owned-platform.ts";
 
-let platform: RunningPlatform;
-let person: Browser;
+const on = ownedPlatform();
 let chromium: Chromium;
 beforeAll(async () => {
-  [platform, chromium] = await Promise.all([startPlatform(), startChromium()]);
-  person = await signedInPerson(platform);
+  chromium = await startChromium();
 });
-afterAll(async () => {
-  await Promise.all([platform.stop(), chromium.close()]);
-});
+afterAll(() => chromium.close());
 
 function begin(args: readonly string[] = [], dir = makeConfigDir()): Promise<RunningLogin> {
-  return startLogin(["--no-browser", ...args], loginEnv(platform, dir));
+  return startLogin(["--no-browser", ...args], loginEnv(on.platform, dir));
 }
 
 /** A tab of a real browser in which the owner is signed in. */
 async function openTab(): Promise<Page> {
   const context = await chromium.newContext();
-  const cookies = [...person.cookies].map(([name, value]) => ({ name, value, url: platform.baseUrl }));
+  const cookies = [...on.person.cookies].map(([name, value]) => ({ name, value, url: on.platform.baseUrl }));
   await context.addCookies(cookies);
   return await context.newPage();
 }
 
 async function finish(login: RunningLogin): Promise<void> {
-  await visit(await decide(person, login.announcement.authorization_url!, "approve"));
+  await visit(await decide(on.person, login.announcement.authorization_url!, "approve"));
   expect(await login.ended).toMatchObject({ exitCode: 0 });
 }
 
@@ -88,7 +84,7 @@ describe("service login in a browser", () => {
     const { exitCode, stdout, stderr } = await login.ended;
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(failureOf(stderr)).toMatchObject({ code: "access_denied", exit_code: 1 });
-    expect((await runCli(["whoami"], { env: loginEnv(platform, dir) })).exitCode).toBe(4);
+    expect((await runCli(["whoami"], { env: loginEnv(on.platform, dir) })).exitCode).toBe(4);
     await tab.context().close();
   });
 
@@ -105,7 +101,7 @@ describe("service login in a browser", () => {
   it("runs in two terminals at once, each with its own state", async () => {
     const [first, second] = await Promise.all([begin(), begin()]);
     expect(first.state).not.toBe(second.state);
-    const answer = await decide(person, second.announcement.authorization_url!, "approve");
+    const answer = await decide(on.person, second.announcement.authorization_url!, "approve");
     const misled = new URL(answer);
     misled.port = new URL(first.redirectUri).port;
     expect((await visit(misled)).status).toBe(400);
@@ -116,7 +112,7 @@ describe("service login in a browser", () => {
 
   it("signs in to the live environment with --live, which the person sees", async () => {
     const login = await begin(["--live"]);
-    expect((await person.get(login.announcement.authorization_url!)).text).toContain("real data");
+    expect((await on.person.get(login.announcement.authorization_url!)).text).toContain("real data");
     await finish(login);
     expect(JSON.parse((await login.ended).stdout)).toMatchObject({ environment: "live" });
   });
@@ -184,7 +180,7 @@ describe("the callback listener", () => {
   it("refuses an answer whose issuer is another, or missing", async () => {
     for (const issuer of ["https://attacker.example", undefined]) {
       const login = await begin();
-      const answer = await decide(person, login.announcement.authorization_url!, "approve");
+      const answer = await decide(on.person, login.announcement.authorization_url!, "approve");
       answer.searchParams.delete("iss");
       if (issuer !== undefined) answer.searchParams.set("iss", issuer);
       const page = await visit(answer);
@@ -195,7 +191,7 @@ describe("the callback listener", () => {
 
   it("shows its page under headers that let nothing else happen, and takes no second answer", async () => {
     const login = await begin();
-    const answer = await decide(person, login.announcement.authorization_url!, "approve");
+    const answer = await decide(on.person, login.announcement.authorization_url!, "approve");
     const [page, second] = await Promise.all([visit(answer), visit(answer).catch(() => undefined)]);
     expect(page.status).toBe(200);
     expect([410, undefined]).toContain(second?.status);
@@ -217,7 +213,7 @@ describe("the callback listener", () => {
       error: "server_error",
       error_description: "<img src=x onerror=alert(1)>",
       state,
-      iss: platform.baseUrl,
+      iss: on.platform.baseUrl,
     }).toString();
     const page = await visit(evil);
     expect(page.status).toBe(400);
@@ -253,7 +249,7 @@ describe("--callback-port", () => {
     });
     const { port } = taken.address() as AddressInfo;
     const refused = await runCli(["login", "--callback-port", String(port)], {
-      env: loginEnv(platform, makeConfigDir()),
+      env: loginEnv(on.platform, makeConfigDir()),
     });
     expect(refused).toMatchObject({ exitCode: 1, stdout: "" });
     expect(refused.stderr).toContain(`Port ${port} cannot be used: it is taken`);
@@ -278,7 +274,7 @@ describe("opening the browser", () => {
   it("hands over the address as one argument", async () => {
     const dir = makeConfigDir();
     const { path, log } = withOpener(`printf '%s\\n' "$#" "$1" > "$(dirname "$0")/log"`);
-    const env = { ...loginEnv(platform, dir), PATH: `${path}:/usr/bin:/bin`, DISPLAY: ":0" };
+    const env = { ...loginEnv(on.platform, dir), PATH: `${path}:/usr/bin:/bin`, DISPLAY: ":0" };
     const login = await startLogin(["--browser"], env);
     await finish(login);
     expect(readFileSync(log, "utf8")).toBe(`1\n${login.announcement.authorization_url}\n`);
@@ -292,12 +288,12 @@ describe("opening the browser", () => {
     const dir = makeConfigDir();
     const { path } = withOpener(script);
     const terminal = runInTerminal(["login"], {
-      env: { ...loginEnv(platform, dir), PATH: path, DISPLAY: ":0" },
+      env: { ...loginEnv(on.platform, dir), PATH: path, DISPLAY: ":0" },
       columns: 400,
     });
     await terminal.waitFor("service login --device");
     const url = /http:\/\/\S+\/oauth\/authorize\S+/.exec(terminal.text())![0];
-    await visit(await decide(person, url, "approve"));
+    await visit(await decide(on.person, url, "approve"));
     expect(await terminal.ended).toBe(0);
     expect(terminal.text()).toContain("No browser could be opened.");
     expect(terminal.text()).toContain("✓ Signed in to");
@@ -307,10 +303,10 @@ describe("opening the browser", () => {
 it("keeps tokens, code and verifier out of --debug and the terminal", async () => {
   const dir = makeConfigDir();
   const login = await begin(["--debug"], dir);
-  const answer = await decide(person, login.announcement.authorization_url!, "approve");
+  const answer = await decide(on.person, login.announcement.authorization_url!, "approve");
   await visit(answer);
   const { stdout, stderr } = await login.ended;
-  expect(stderr).toContain(`POST ${platform.baseUrl}/oauth/token → 200`);
+  expect(stderr).toContain(`POST ${on.platform.baseUrl}/oauth/token → 200`);
   const { access_token, refresh_token } = JSON.parse(readFileSync(join(dir, "config.json"), "utf8")).profiles.default
     .credentials.sandbox;
   for (const secret of [access_token, refresh_token, answer.searchParams.get("code")!, "code_verifier"]) {

@@ -1,60 +1,21 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { RequestLog } from "../../src/contract/schemas/request-log.ts";
 import { apiOf } from "../support/api.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
-import { BIN, cliEnv, type CliResult, runCli } from "../support/run-cli.ts";
 import { CTRL_C, runInTerminal } from "../support/terminal.ts";
+import { cliOnPlatform } from "../support/cli-on-platform.ts";
+import { startTail } from "./support/tail.ts";
 
-let platform: RunningPlatform;
-beforeAll(async () => {
-  platform = await startPlatform();
-});
-afterAll(() => platform.stop());
-
-const service = (...args: string[]): Promise<CliResult> => runCli(args, { env: platform.env });
+const cli = cliOnPlatform();
+const service = (...args: string[]) => cli.service(args);
+const tailLogs = (...args: string[]) => startTail(["logs", "tail", ...args], cli.platform.env);
 
 /** Asks something of the API; answers the request's id. */
 async function ask(method: string, path: string, body?: unknown): Promise<string> {
-  const reply = await apiOf(platform.baseUrl, platform.sandboxKey)(method, path, body);
+  const reply = await apiOf(cli.platform.baseUrl, cli.platform.sandboxKey)(method, path, body);
   return reply.headers.get("request-id")!;
 }
 
-const tails: ChildProcess[] = [];
-afterEach(() => {
-  for (const child of tails.splice(0)) child.kill("SIGKILL");
-});
-
-function startTail(...args: string[]) {
-  const child = spawn(process.execPath, [BIN, "logs", "tail", ...args], {
-    env: cliEnv(platform.env),
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  tails.push(child);
-  const lines: string[] = [];
-  createInterface(child.stdout).on("line", (line) => lines.push(line));
-  let stderr = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
-  return {
-    lines,
-    stderr: () => stderr,
-    /** Asks until a line comes: only then it is known to have begun. */
-    async begun(path = "/v1/orders"): Promise<void> {
-      await expect
-        .poll(async () => (await ask("GET", path)) && lines.length, { timeout: 20_000, interval: 200 })
-        .not.toBe(0);
-    },
-    until: (condition: () => boolean) => expect.poll(condition, { timeout: 20_000 }).toBe(true),
-    async end(signal: NodeJS.Signals): Promise<number | null> {
-      const ended = once(child, "close");
-      child.kill(signal);
-      await ended;
-      return child.exitCode;
-    },
-  };
-}
+const provoke = (path = "/v1/orders") => ask("GET", path);
 
 describe("service logs list", () => {
   it("prints a line a request in a pipe, newest first", async () => {
@@ -70,7 +31,7 @@ describe("service logs list", () => {
   it("narrows by method, path, status and key", async () => {
     const { stdout } = await service("keys", "create", "--scope", "customers:read", "--json");
     const { id, key } = JSON.parse(stdout) as { id: string; key: string };
-    const api = apiOf(platform.baseUrl, key);
+    const api = apiOf(cli.platform.baseUrl, key);
     await api("GET", "/v1/customers");
     await api("POST", "/v1/customers", { email: "ada@example.com" });
     const list = async (...args: string[]) => {
@@ -87,7 +48,7 @@ describe("service logs list", () => {
 
   it("draws a table on a terminal", async () => {
     await ask("GET", "/v1/customers/nobody");
-    const session = runInTerminal(["logs", "list", "--status", "404"], { env: platform.env });
+    const session = runInTerminal(["logs", "list", "--status", "404"], { env: cli.platform.env });
     expect(await session.ended).toBe(0);
     expect(session.text()).toMatch(/STATUS +METHOD +PATH +ERROR +TIME +ID +CREATED/);
     expect(session.text()).toMatch(/404 +GET +\/v1\/customers\/\{id\} +not_found +[\d.]+ ms/);
@@ -105,8 +66,8 @@ describe("service logs list", () => {
 
 describe("service logs tail", () => {
   it("prints each request once, as the API's own object, and none of its own", async () => {
-    const tail = startTail("--json");
-    await tail.begun();
+    const tail = tailLogs("--json");
+    await tail.begun(() => provoke());
     const asked: string[] = [];
     for (let i = 0; i < 120; i++) asked.push(await ask("GET", `/v1/${i % 2 === 0 ? "orders" : "payments"}`));
     const seen = () => tail.lines.map((line) => JSON.parse(line) as RequestLog);
@@ -121,8 +82,8 @@ describe("service logs tail", () => {
   });
 
   it("takes the filters of the list", async () => {
-    const tail = startTail("--status", "404", "--quiet");
-    await tail.begun("/v1/orders/nothing");
+    const tail = tailLogs("--status", "404", "--quiet");
+    await tail.begun(() => provoke("/v1/orders/nothing"));
     await ask("GET", "/v1/orders");
     const last = await ask("GET", "/v1/orders/nothing");
     await tail.until(() => tail.lines.includes(last));
@@ -132,14 +93,14 @@ describe("service logs tail", () => {
   });
 
   it.each(["SIGINT", "SIGTERM"] as const)("ends with 0 on %s", async (signal) => {
-    const tail = startTail("--json");
-    await tail.begun();
+    const tail = tailLogs("--json");
+    await tail.begun(() => provoke());
     expect(await tail.end(signal)).toBe(0);
     expect(tail.stderr()).toBe("");
   });
 
   it.each([60, 140])("keeps a line within %i columns, until Ctrl-C", async (columns) => {
-    const session = runInTerminal(["logs", "tail"], { env: platform.env, columns });
+    const session = runInTerminal(["logs", "tail"], { env: cli.platform.env, columns });
     await session.waitFor("Requests come here as they are answered; Ctrl-C ends");
     const id = await ask("POST", "/v1/orders", { amount: -1 });
     await session.waitFor(/\d\d:\d\d:\d\d {2}400 {2}POST {4}\/v1\/orders {2}invalid_request/);

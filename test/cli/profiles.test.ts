@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Browser } from "../oauth/support/browser.ts";
+import { beforeEach, describe, expect, it } from "vitest";
 import { apiOf } from "../support/api.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { type CliResult, makeConfigDir, runCli } from "../support/run-cli.ts";
-import { loginEnv, signedInPerson, signIn } from "./support/running-login.ts";
+import { loginEnv, signIn } from "./support/running-login.ts";
 import { edit, readStored, tokensIn } from "./support/stored.ts";
+import { ownedPlatform } from "./support/owned-platform.ts";
 
-let platform: RunningPlatform;
-let person: Browser;
-beforeAll(async () => {
-  platform = await startPlatform();
-  person = await signedInPerson(platform);
-});
-afterAll(() => platform.stop());
+const on = ownedPlatform();
 
 let dir: string;
 beforeEach(() => {
@@ -21,13 +14,13 @@ beforeEach(() => {
 
 const service = (args: readonly string[], env: Record<string, string> = {}, input?: string): Promise<CliResult> =>
   runCli(args, { env: { SERVICE_CONFIG_DIR: dir, ...env }, ...(input === undefined ? {} : { input }) });
-const statusOf = async (token: string) => (await apiOf(platform.baseUrl, token)("GET", "/v1/me")).status;
+const statusOf = async (token: string) => (await apiOf(on.platform.baseUrl, token)("GET", "/v1/me")).status;
 const loginWithKey = (...args: string[]) =>
-  service(["login", "--api-key-stdin", "--base-url", platform.baseUrl, ...args], {}, platform.sandboxKey);
+  service(["login", "--api-key-stdin", "--base-url", on.platform.baseUrl, ...args], {}, on.platform.sandboxKey);
 
 describe("service logout", () => {
   it("ends the session at the platform, then forgets it", async () => {
-    await signIn(platform, person, dir);
+    await signIn(on.platform, on.person, dir);
     const { access_token } = tokensIn(dir);
     expect(await service(["logout", "--json"])).toEqual({
       exitCode: 0,
@@ -40,7 +33,7 @@ describe("service logout", () => {
   });
 
   it("forgets it without the platform too, and says that it was not told", async () => {
-    await signIn(platform, person, dir);
+    await signIn(on.platform, on.person, dir);
     edit(dir, { authUrl: "http://127.0.0.1:9" });
     const { exitCode, stderr } = await service(["logout"]);
     expect(exitCode).toBe(0);
@@ -49,9 +42,9 @@ describe("service logout", () => {
   });
 
   it("does so for every profile and both environments with --all", async () => {
-    await signIn(platform, person, dir);
-    await signIn(platform, person, dir, ["--live"]);
-    await signIn(platform, person, dir, ["--profile", "second"]);
+    await signIn(on.platform, on.person, dir);
+    await signIn(on.platform, on.person, dir, ["--live"]);
+    await signIn(on.platform, on.person, dir, ["--profile", "second"]);
     const tokens = Object.values(readStored(dir).profiles).flatMap(({ credentials }) =>
       Object.values(credentials).map(({ access_token }) => access_token),
     );
@@ -63,27 +56,27 @@ describe("service logout", () => {
 
 describe("service login", () => {
   it("ends the session that it replaces", async () => {
-    await signIn(platform, person, dir);
+    await signIn(on.platform, on.person, dir);
     const { access_token: before } = tokensIn(dir);
-    await signIn(platform, person, dir);
+    await signIn(on.platform, on.person, dir);
     expect([await statusOf(before), await statusOf(tokensIn(dir).access_token)]).toEqual([401, 200]);
   });
 });
 
 describe("service whoami", () => {
   it("says where everything came from", async () => {
-    await signIn(platform, person, dir, ["--profile", "shop"]);
+    await signIn(on.platform, on.person, dir, ["--profile", "shop"]);
     const ask = async (env: Record<string, string>, ...args: string[]) =>
       (JSON.parse((await service(["whoami", "--json", ...args], env)).stdout) as { cli: object }).cli;
     expect(await ask({}, "--profile", "shop")).toEqual({
       profile: "shop",
       profile_source: "--profile",
-      base_url: platform.baseUrl,
+      base_url: on.platform.baseUrl,
       base_url_source: "profile shop",
       credential_source: "profile shop",
       credential_type: "oauth",
     });
-    expect(await ask({ ...loginEnv(platform, dir), SERVICE_API_KEY: platform.sandboxKey })).toMatchObject({
+    expect(await ask({ ...loginEnv(on.platform, dir), SERVICE_API_KEY: on.platform.sandboxKey })).toMatchObject({
       profile_source: "current profile",
       base_url_source: "SERVICE_BASE_URL",
       credential_source: "SERVICE_API_KEY",
@@ -99,15 +92,15 @@ describe("service profiles", () => {
   it("lists them with their accounts and credentials, and no secret", async () => {
     expect(await service(["profiles", "list", "--json"])).toMatchObject({ exitCode: 0, stdout: "[]\n" });
     await loginWithKey();
-    await signIn(platform, person, dir, ["--profile", "shop"]);
+    await signIn(on.platform, on.person, dir, ["--profile", "shop"]);
     const { stdout } = await service(["profiles", "list", "--json"]);
     expect(JSON.parse(stdout)).toEqual([
       {
         name: "default",
         current: true,
-        base_url: platform.baseUrl,
-        auth_url: platform.baseUrl,
-        account: { id: platform.ready.account, name: "Default account" },
+        base_url: on.platform.baseUrl,
+        auth_url: on.platform.baseUrl,
+        account: { id: on.platform.ready.account, name: "Default account" },
         credentials: [{ environment: "sandbox", type: "api_key" }],
       },
       expect.objectContaining({
@@ -117,8 +110,8 @@ describe("service profiles", () => {
       }),
     ]);
     expect((await service(["profiles", "list"])).stdout).toBe(
-      `default\tyes\tDefault account\tsandbox (key)\t${platform.baseUrl}\n` +
-        `shop\tno\tDefault account\tsandbox (browser)\t${platform.baseUrl}\n`,
+      `default\tyes\tDefault account\tsandbox (key)\t${on.platform.baseUrl}\n` +
+        `shop\tno\tDefault account\tsandbox (browser)\t${on.platform.baseUrl}\n`,
     );
     expect((await service(["profiles", "list", "--quiet"])).stdout).toBe("default\nshop\n");
   });
@@ -131,8 +124,8 @@ describe("service profiles", () => {
   });
 
   it("deletes one after it has ended its session; the default is the current one then", async () => {
-    await signIn(platform, person, dir);
-    await signIn(platform, person, dir, ["--profile", "shop"]);
+    await signIn(on.platform, on.person, dir);
+    await signIn(on.platform, on.person, dir, ["--profile", "shop"]);
     await service(["profiles", "use", "shop"]);
     const token = readStored(dir).profiles["shop"]!.credentials["sandbox"]!.access_token;
     expect(await service(["profiles", "delete", "shop", "--json"])).toMatchObject({

@@ -1,47 +1,40 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Browser } from "../oauth/support/browser.ts";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { apiOf } from "../support/api.ts";
 import { startListener } from "../support/listener.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { BIN, type CliResult, cliEnv, makeConfigDir, runCli } from "../support/run-cli.ts";
 import { type AuthProxy, startAuthProxy } from "./support/auth-proxy.ts";
-import { signedInPerson, signIn } from "./support/running-login.ts";
+import { signIn } from "./support/running-login.ts";
 import { edit, expire, readStored, tokensIn } from "./support/stored.ts";
+import { ownedPlatform } from "./support/owned-platform.ts";
 
 const PROCESSES = 8;
 const ROUNDS = 15;
 const TOKEN = "/oauth/token";
 
-let platform: RunningPlatform;
-let person: Browser;
-beforeAll(async () => {
-  platform = await startPlatform();
-  person = await signedInPerson(platform);
-});
-afterAll(() => platform.stop());
+const on = ownedPlatform();
 
 let dir: string;
 let proxy: AuthProxy;
 beforeEach(async () => {
   dir = makeConfigDir();
-  await signIn(platform, person, dir);
-  proxy = await startAuthProxy(platform.baseUrl);
+  await signIn(on.platform, on.person, dir);
+  proxy = await startAuthProxy(on.platform.baseUrl);
   edit(dir, { authUrl: proxy.url });
 });
 afterEach(() => proxy.close());
 
 const service = (...args: string[]): Promise<CliResult> => runCli(args, { env: { SERVICE_CONFIG_DIR: dir } });
 const isAlive = async (): Promise<boolean> =>
-  (await apiOf(platform.baseUrl, tokensIn(dir).access_token)("GET", "/v1/me")).status === 200;
+  (await apiOf(on.platform.baseUrl, tokensIn(dir).access_token)("GET", "/v1/me")).status === 200;
 const QUIET = { exitCode: 0, stdout: "", stderr: "" };
 
 /** Ends the access token at the platform, of which the settings know nothing. */
 async function endAccessToken(): Promise<void> {
   const form = new URLSearchParams({ token: tokensIn(dir).access_token, client_id: "app_service_cli" });
-  await fetch(`${platform.baseUrl}/oauth/revoke`, { method: "POST", body: form });
+  await fetch(`${on.platform.baseUrl}/oauth/revoke`, { method: "POST", body: form });
 }
 
 describe("a command with tokens", () => {
@@ -92,7 +85,7 @@ describe("a command with tokens", () => {
 
   it("says that the session has ended and how to begin another: exit 4", async () => {
     const form = new URLSearchParams({ token: tokensIn(dir).refresh_token, client_id: "app_service_cli" });
-    await fetch(`${platform.baseUrl}/oauth/revoke`, { method: "POST", body: form });
+    await fetch(`${on.platform.baseUrl}/oauth/revoke`, { method: "POST", body: form });
     expect(await service("customers", "list")).toEqual({
       exitCode: 4,
       stdout: "",
@@ -172,14 +165,14 @@ describe(`${PROCESSES} processes with one expired token, ${ROUNDS} rounds`, () =
 describe("service listen", () => {
   it("renews an expired token before it connects", async () => {
     expire(dir);
-    const listener = await startListener({ SERVICE_CONFIG_DIR: dir, SERVICE_BASE_URL: platform.baseUrl }, []);
+    const listener = await startListener({ SERVICE_CONFIG_DIR: dir, SERVICE_BASE_URL: on.platform.baseUrl }, []);
     expect(proxy.count(TOKEN)).toBe(1);
     expect(await listener.interrupt()).toBe(0);
   });
 
   it("ends with 4 where the session has ended", async () => {
     const form = new URLSearchParams({ token: tokensIn(dir).refresh_token, client_id: "app_service_cli" });
-    await fetch(`${platform.baseUrl}/oauth/revoke`, { method: "POST", body: form });
+    await fetch(`${on.platform.baseUrl}/oauth/revoke`, { method: "POST", body: form });
     expire(dir);
     expect(await service("listen")).toMatchObject({ exitCode: 4, stderr: expect.stringContaining("has ended") });
   });

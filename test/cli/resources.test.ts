@@ -1,24 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Event } from "../../src/contract/schemas/event.ts";
 import type { Order } from "../../src/contract/schemas/order.ts";
 import type { Payment } from "../../src/contract/schemas/payment.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
-import { type CliOptions, type CliResult, runCli } from "../support/run-cli.ts";
+import { cliOnPlatform } from "../support/cli-on-platform.ts";
 
-let platform: RunningPlatform;
-beforeAll(async () => {
-  platform = await startPlatform();
-});
-afterAll(() => platform.stop());
-
-const service = (args: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
-  runCli(args, { ...options, env: { ...platform.env, ...options.env } });
-
-async function json<Value>(...args: string[]): Promise<Value> {
-  const { exitCode, stdout, stderr } = await service([...args, "--json"]);
-  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-  return JSON.parse(stdout) as Value;
-}
+const cli = cliOnPlatform();
+const { json, service } = cli;
 
 const newOrder = (): Promise<Order> => json("orders", "create", "--amount", "1999", "--currency", "EUR");
 const newPayment = (...args: string[]): Promise<Payment> =>

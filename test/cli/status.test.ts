@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Browser } from "../oauth/support/browser.ts";
+import { describe, expect, it } from "vitest";
 import { startServer } from "../client/support/scripted-server.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { makeConfigDir, runCli } from "../support/run-cli.ts";
-import { loginEnv, signedInPerson, signIn } from "./support/running-login.ts";
+import { loginEnv, signIn } from "./support/running-login.ts";
+import { ownedPlatform } from "./support/owned-platform.ts";
 
-let platform: RunningPlatform;
-let person: Browser;
-beforeAll(async () => {
-  platform = await startPlatform();
-  person = await signedInPerson(platform);
-});
-afterAll(() => platform.stop());
+const on = ownedPlatform();
 
 async function status(env: Record<string, string>, ...args: string[]) {
   const { exitCode, stdout, stderr } = await runCli(["status", "--json", ...args], { env });
@@ -21,18 +14,18 @@ async function status(env: Record<string, string>, ...args: string[]) {
 describe("service status", () => {
   it("shows that all is well, with a session of the browser", async () => {
     const dir = makeConfigDir();
-    await signIn(platform, person, dir);
+    await signIn(on.platform, on.person, dir);
     const { exitCode, stderr, status: all } = await status({ SERVICE_CONFIG_DIR: dir });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(all).toMatchObject({
-      platform: { base_url: platform.baseUrl, base_url_source: "profile default", reachable: true, problem: null },
-      auth: { auth_url: platform.baseUrl },
+      platform: { base_url: on.platform.baseUrl, base_url_source: "profile default", reachable: true, problem: null },
+      auth: { auth_url: on.platform.baseUrl },
       versions: { api: "2026-11-01", supported: ["2026-11-01"] },
       clock_ahead_seconds: 0,
       profile: { name: "default", source: "current profile" },
       environment: "sandbox",
       credential: { state: "works", type: "oauth", source: "profile default", problem: null },
-      account: { id: platform.ready.account },
+      account: { id: on.platform.ready.account },
     });
     expect(all["platform"]!["latency_ms"]).toBeGreaterThan(0);
     expect(Date.parse(String(all["credential"]!["expires_at"]))).toBeGreaterThan(Date.now());
@@ -41,9 +34,9 @@ describe("service status", () => {
   });
 
   it("exits with 4 where nobody is signed in, and where the key is refused", async () => {
-    const env = loginEnv(platform, makeConfigDir());
+    const env = loginEnv(on.platform, makeConfigDir());
     expect(await status(env)).toMatchObject({ exitCode: 4, status: { credential: { state: "missing" } } });
-    const refused = { ...env, SERVICE_API_KEY: platform.sandboxKey.slice(0, -2) };
+    const refused = { ...env, SERVICE_API_KEY: on.platform.sandboxKey.slice(0, -2) };
     expect(await status(refused)).toMatchObject({
       exitCode: 4,
       status: { credential: { state: "refused", source: "SERVICE_API_KEY" } },
@@ -51,7 +44,7 @@ describe("service status", () => {
   });
 
   it("exits with 7 where the platform is not reached, and says why", async () => {
-    const { exitCode, status: all } = await status({ ...platform.env, SERVICE_BASE_URL: "http://127.0.0.1:9" });
+    const { exitCode, status: all } = await status({ ...on.platform.env, SERVICE_BASE_URL: "http://127.0.0.1:9" });
     expect(exitCode).toBe(7);
     expect(all).toMatchObject({
       platform: {

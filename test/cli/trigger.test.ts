@@ -1,19 +1,13 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { EVENT_TYPES } from "../../src/contract/event-types.ts";
 import type { Event } from "../../src/contract/schemas/event.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
-import { type CliOptions, type CliResult, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { type CliOptions, makeConfigDir } from "../support/run-cli.ts";
+import { cliOnPlatform } from "../support/cli-on-platform.ts";
 
-let platform: RunningPlatform;
-beforeAll(async () => {
-  platform = await startPlatform();
-});
-afterAll(() => platform.stop());
-
-const service = (args: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
-  runCli(args, { ...options, env: { ...platform.env, ...options.env } });
+const cli = cliOnPlatform();
+const { service } = cli;
 
 async function triggered(args: readonly string[], options: CliOptions = {}): Promise<Event> {
   const { exitCode, stdout, stderr } = await service(["trigger", ...args, "--json"], options);

@@ -1,0 +1,51 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { expect, onTestFinished } from "vitest";
+import { BIN, cliEnv } from "../../support/run-cli.ts";
+
+/** A command that follows a list, in pipes. */
+export interface Tail {
+  /** What it has printed on stdout. */
+  readonly lines: string[];
+  stderr(): string;
+  until(condition: () => boolean): Promise<void>;
+  /** Calls `provoke` until a line comes: only then it is known to have begun. */
+  begun(provoke: () => Promise<unknown>): Promise<void>;
+  /** Sends it a signal; resolves with its exit code. */
+  end(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Starts such as `events tail`; it is gone when the test has ended. */
+export function startTail(args: readonly string[], env: Readonly<Record<string, string>>): Tail {
+  const child: ChildProcess = spawn(process.execPath, [BIN, ...args], {
+    env: cliEnv(env),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const lines: string[] = [];
+  createInterface(child.stdout!).on("line", (line) => lines.push(line));
+  let stderr = "";
+  child.stderr!.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  return {
+    lines,
+    stderr: () => stderr,
+    until: (condition) => expect.poll(condition, { timeout: 20_000 }).toBe(true),
+    begun: (provoke) =>
+      expect
+        .poll(
+          async () => {
+            await provoke();
+            return lines.length;
+          },
+          { timeout: 20_000, interval: 200 },
+        )
+        .not.toBe(0),
+    async end(signal) {
+      const ended = once(child, "close");
+      child.kill(signal);
+      await ended;
+      return child.exitCode;
+    },
+  };
+}

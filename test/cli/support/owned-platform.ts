@@ -1,12 +1,17 @@
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import type { Browser } from "../../oauth/support/browser.ts";
 import { type RunningPlatform, startPlatform } from "../../support/platform.ts";
-import { signedInPerson } from "./running-login.ts";
+import { makeConfigDir } from "../../support/run-cli.ts";
+import { decide, loginEnv, type RunningLogin, signedInPerson, startLogin, visit } from "./running-login.ts";
 
-/** A platform, and its owner's browser. */
+/** A platform, its owner's browser, and how the two sign the command in. */
 export interface OwnedPlatform {
   readonly platform: RunningPlatform;
   readonly person: Browser;
+  /** Starts `service login` up to the address that a browser opens. */
+  readonly begin: (args?: readonly string[], dir?: string) => Promise<RunningLogin>;
+  /** The owner allows it, and the command ends well. */
+  readonly finish: (login: RunningLogin) => Promise<void>;
 }
 
 /** For all tests of a file, started before and stopped after them. Call it at the top of the file. */
@@ -25,6 +30,11 @@ export function ownedPlatform(): OwnedPlatform {
     },
     get person() {
       return person;
+    },
+    begin: (args = [], dir = makeConfigDir()) => startLogin(["--no-browser", ...args], loginEnv(platform, dir)),
+    async finish(login) {
+      await visit(await decide(person, login.announcement.authorization_url!, "approve"));
+      expect(await login.ended).toMatchObject({ exitCode: 0 });
     },
   };
 }

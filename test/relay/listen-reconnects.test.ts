@@ -1,86 +1,11 @@
-import type { Duplex } from "node:stream";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ReadyFrame } from "../../src/contract/listen.ts";
-import { ListenError } from "../../src/relay/listen-error.ts";
 import { FakeClock } from "./support/fake-clock.ts";
 import { FakePlatform, type FakeSession } from "./support/fake-platform.ts";
 import { openSession } from "./support/open-session.ts";
 import { closedPort, startReceiver } from "./support/receivers.ts";
-
-const READY: ReadyFrame = {
-  frame: "ready",
-  session: "lsn_1",
-  secret: "whsec_1",
-  cursor: "evt_1",
-  account: "acct_1",
-  environment: "sandbox",
-  subscriptions: ["*"],
-  others: 0,
-};
-
-const PROBLEM = {
-  type: "about:blank",
-  title: "No",
-  status: 0,
-  detail: "The key was revoked.",
-  code: "x",
-  request_id: "req_1",
-};
-
-describe("an upgrade that is refused for good", () => {
-  it.each([
-    [401, "unauthorized"],
-    [403, "forbidden"],
-    [400, "rejected"],
-    [404, "rejected"],
-    [407, "rejected"],
-    [426, "rejected"],
-  ])("ends the session: %i is %s", async (status, code) => {
-    const problem = { ...PROBLEM, status };
-    const platform = await FakePlatform.start({
-      intercept: (_request, stream) => answer(stream, status, "application/problem+json", JSON.stringify(problem)),
-    });
-    const { session, reports } = openSession(platform);
-    const { error } = await session.ended;
-    expect(error).toBeInstanceOf(ListenError);
-    expect(error).toMatchObject({ code, status, problem, message: expect.stringContaining("The key was revoked.") });
-    expect(platform.upgrades).toHaveLength(1);
-    expect(reports.all.map(({ event }) => event)).toEqual(["summary"]);
-  });
-
-  it.each([
-    ["application/problem+json", "{"],
-    ["application/problem+json", "[1]"],
-    ["application/problem+json", "null"],
-    ["text/html", "<h1>Sign in</h1>"],
-    ["application/problem+json", JSON.stringify({ ...PROBLEM, detail: "x".repeat(100_000) })],
-  ])("tells the status where the body is no problem document: %s", async (type, body) => {
-    const platform = await FakePlatform.start({ intercept: (_request, stream) => answer(stream, 403, type, body) });
-    const { error } = await openSession(platform).session.ended;
-    expect(error).toMatchObject({ code: "forbidden", status: 403, problem: undefined });
-  });
-
-  it("ends a session that was ready before, after what is under way", async () => {
-    let revoked = false;
-    const platform = await FakePlatform.start({
-      intercept: (_request, stream) => revoked && answer(stream, 401, "text/plain", "no"),
-    });
-    const held: (() => void)[] = [];
-    const receiver = await startReceiver((reply) => held.push(() => reply.end()));
-    const { session, reports } = openSession(platform, { target: receiver.url });
-    await reports.wait("ready");
-    platform.append();
-    await receiver.received(1);
-    revoked = true;
-    platform.cut();
-    await platform.until(() => platform.upgrades.length === 2);
-    held[0]!();
-    const { error, summary } = await session.ended;
-    expect(error).toMatchObject({ status: 401 });
-    expect(summary).toMatchObject({ received: 1, forwarded: 1 });
-  });
-});
+import { bye, READY } from "./support/frames.ts";
+import { answer, PROBLEM } from "./support/upgrade-answer.ts";
 
 describe("an upgrade that fails", () => {
   it.each([
@@ -204,47 +129,6 @@ describe("an upgrade that fails", () => {
   });
 });
 
-describe("the credential", () => {
-  it("is not used when it comes after the end", async () => {
-    const platform = await FakePlatform.start();
-    let deliver: (value: string) => void = () => {};
-    const { session } = openSession(platform, { authorization: () => new Promise((resolve) => (deliver = resolve)) });
-    await session.stop();
-    deliver("Bearer late");
-    await openSession(platform).reports.wait("ready");
-    expect(platform.upgrades.map(({ headers }) => headers.authorization)).toEqual(["Bearer token"]);
-  });
-
-  it("is asked for anew at each connection", async () => {
-    const platform = await FakePlatform.start();
-    let asked = 0;
-    const { reports } = openSession(platform, { authorization: async () => `Bearer ${(asked += 1)}` });
-    await reports.wait("ready");
-    platform.cut();
-    await platform.until(() => platform.sessions.length === 2);
-    expect(platform.upgrades.map(({ headers }) => headers.authorization)).toEqual(["Bearer 1", "Bearer 2"]);
-  });
-
-  it("is asked for again when it could not be had, unless that is final", async () => {
-    const platform = await FakePlatform.start();
-    const answers = [new Error("the network is down"), "Bearer a\nb", "Bearer token"];
-    const { reports, session } = openSession(platform, {
-      authorization: async () => {
-        const next = answers.shift() ?? new ListenError("unauthorized", "signed out");
-        if (next instanceof Error) throw next;
-        return next;
-      },
-    });
-    await reports.wait("ready");
-    expect(reports.of("retrying")).toMatchObject([
-      { reason: { code: "authorization", message: expect.stringContaining("the network is down") } },
-      { reason: { code: "authorization" } },
-    ]);
-    platform.cut();
-    expect((await session.ended).error).toMatchObject({ code: "unauthorized", message: "signed out" });
-  });
-});
-
 describe("a connection is dropped and made anew", () => {
   const faults: [string, (session: FakeSession) => void, string, RegExp][] = [
     ["a frame is not JSON", ({ socket }) => socket.send("{"), "protocol", /not JSON/],
@@ -313,66 +197,6 @@ describe("a connection is dropped and made anew", () => {
   });
 });
 
-describe("a goodbye for good", () => {
-  it.each([
-    ["revoked_credential", "unauthorized", 401],
-    ["insufficient_scope", "forbidden", 403],
-    ["sandbox_only", "forbidden", 403],
-  ])("ends the session: %s", async (reason, code, status) => {
-    const platform = await FakePlatform.start();
-    const { reports, session } = openSession(platform);
-    await reports.wait("ready");
-    platform.session.send(bye(reason));
-    expect((await session.ended).error).toMatchObject({ code, status, message: expect.stringContaining("later") });
-    expect(platform.sessions).toHaveLength(1);
-  });
-});
-
-describe("the heartbeat", () => {
-  it("pings every 15 s and holds while anything is heard", async () => {
-    const clock = new FakeClock();
-    const platform = await FakePlatform.start();
-    const { reports } = openSession(platform, { clock });
-    await reports.wait("ready");
-    for (let beat = 1; beat <= 8; beat += 1) {
-      clock.advance(15_000);
-      await platform.until(() => platform.session.pings.length === beat);
-      // What the platform sends after its pong shows, once it is here, that the pong is.
-      platform.session.send({ frame: "gap", from: "evt_1", to: "evt_2" });
-      await reports.wait("gap", beat);
-    }
-    expect(reports.of("lost")).toEqual([]);
-  });
-
-  it("counts the silence from the last thing heard", async () => {
-    const clock = new FakeClock();
-    const platform = await FakePlatform.start({ autoPong: false });
-    const { reports } = openSession(platform, { clock });
-    await reports.wait("ready");
-    clock.advance(500);
-    platform.session.send({ frame: "gap", from: "evt_1", to: "evt_2" });
-    await reports.wait("gap");
-    clock.advance(29_999);
-    expect(reports.of("lost")).toEqual([]);
-    clock.advance(1);
-    expect(reports.of("lost")).toHaveLength(1);
-  });
-
-  it("gives up a connection that was silent for 30 s", async () => {
-    const clock = new FakeClock();
-    const platform = await FakePlatform.start({ autoPong: false });
-    const { reports } = openSession(platform, { clock });
-    await reports.wait("ready");
-    clock.advance(29_999);
-    expect(reports.of("lost")).toEqual([]);
-    clock.advance(1);
-    expect(reports.of("lost")).toMatchObject([{ reason: { code: "silent" }, retryInMs: 0 }]);
-    await platform.until(() => platform.session.pings.length > 0);
-    clock.advance(0);
-    await platform.until(() => platform.sessions.length === 2);
-  });
-});
-
 describe("a limited downtime", () => {
   it("ends a session that never gets a connection", async () => {
     const clock = new FakeClock();
@@ -415,15 +239,3 @@ describe("a limited downtime", () => {
     expect(clock.now() - lostAt).toBe(60_000);
   });
 });
-
-function bye(code: string) {
-  return { frame: "bye" as const, code, message: "later" };
-}
-
-function answer(stream: Duplex, status: number, type: string, body: string, headers = ""): true {
-  const length = Buffer.byteLength(body);
-  stream.end(
-    `HTTP/1.1 ${status} Status\r\nContent-Type: ${type}\r\n${headers}Content-Length: ${length}\r\n\r\n${body}`,
-  );
-  return true;
-}

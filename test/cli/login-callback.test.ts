@@ -1,0 +1,147 @@
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { describe, expect, it } from "vitest";
+import { makeConfigDir, runCli } from "../support/run-cli.ts";
+import { decide, loginEnv, visit } from "./support/running-login.ts";
+import { ownedPlatform } from "./support/owned-platform.ts";
+
+const on = ownedPlatform();
+const { begin, finish } = on;
+
+const failureOf = (stderr: string) => JSON.parse(stderr.trim().split("\n").at(-1)!) as Record<string, unknown>;
+
+describe("the request", () => {
+  it("carries PKCE S256, 256 bits of state and a loopback address by number, all new each time", async () => {
+    const logins = await Promise.all([begin(), begin()]);
+    const queries = logins.map(({ announcement }) => new URL(announcement.authorization_url!).searchParams);
+    for (const query of queries) {
+      expect(Object.fromEntries(query)).toMatchObject({
+        client_id: "app_service_cli",
+        response_type: "code",
+        code_challenge_method: "S256",
+        code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+        state: expect.stringMatching(/^[\w-]{43}$/),
+        redirect_uri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/),
+      });
+    }
+    for (const name of ["state", "code_challenge", "redirect_uri"]) {
+      expect(queries[0]!.get(name)).not.toBe(queries[1]!.get(name));
+    }
+    for (const login of logins) login.signal("SIGINT");
+    await Promise.all(logins.map(({ ended }) => ended));
+  });
+});
+
+describe("the callback listener", () => {
+  it("turns away whatever is not the answer, and signs in after it", async () => {
+    const login = await begin();
+    const { redirectUri, state } = login;
+    const { origin, port } = new URL(redirectUri);
+    const answered = `${redirectUri}?code=x&state=${state}`;
+    const statusOf = async (...request: Parameters<typeof visit>) => (await visit(...request)).status;
+    expect(await statusOf(`${origin}/favicon.ico`)).toBe(404);
+    expect(await statusOf(`${origin}/`)).toBe(404);
+    expect(await statusOf(answered, { headers: { Host: `localhost:${port}` } })).toBe(421);
+    expect(await statusOf(answered, { headers: { Host: `attacker.example:${port}` } })).toBe(421);
+    for (const method of ["POST", "OPTIONS", "PUT"]) {
+      const reply = await visit(answered, { method });
+      expect(reply.status).toBe(405);
+      expect(Object.keys(reply.headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
+    }
+    for (const mode of ["cors", "no-cors", "same-origin"]) {
+      expect(await statusOf(answered, { headers: { "Sec-Fetch-Mode": mode } })).toBe(403);
+    }
+    expect(await statusOf(`${redirectUri}?error=access_denied`)).toBe(400);
+    expect(await statusOf(`${redirectUri}?error=access_denied&state=${state.slice(1)}x`)).toBe(400);
+    expect(await statusOf(`${redirectUri}?code=x&state=`)).toBe(400);
+    expect(await statusOf(`${redirectUri}?state=${state}`)).toBe(400);
+    expect(await statusOf(`${redirectUri}?code=x&code=y&state=${state}`)).toBe(400);
+    expect(await statusOf(`${redirectUri}?code=x&state=${state}&state=${state}`)).toBe(400);
+    expect(await statusOf(`${origin}//attacker.example/callback?code=x&state=${state}`)).toBe(404);
+    expect(await statusOf(redirectUri, { headers: { "X-Long": "x".repeat(10_000) } })).toBe(431);
+    await finish(login);
+  });
+
+  it("refuses an answer whose issuer is another, or missing", async () => {
+    for (const issuer of ["https://attacker.example", undefined]) {
+      const login = await begin();
+      const answer = await decide(on.person, login.announcement.authorization_url!, "approve");
+      answer.searchParams.delete("iss");
+      if (issuer !== undefined) answer.searchParams.set("iss", issuer);
+      const page = await visit(answer);
+      expect(page).toMatchObject({ status: 400, text: expect.stringContaining("Signing in failed") });
+      expect(failureOf((await login.ended).stderr)).toMatchObject({ code: "invalid_answer" });
+    }
+  });
+
+  it("shows its page under headers that let nothing else happen, and takes no second answer", async () => {
+    const login = await begin();
+    const answer = await decide(on.person, login.announcement.authorization_url!, "approve");
+    const [page, second] = await Promise.all([visit(answer), visit(answer).catch(() => undefined)]);
+    expect(page.status).toBe(200);
+    expect([410, undefined]).toContain(second?.status);
+    expect(page.headers).toMatchObject({
+      "cache-control": "no-store",
+      "referrer-policy": "no-referrer",
+      "x-frame-options": "DENY",
+      "content-security-policy": expect.stringMatching(/^default-src 'none'; style-src 'sha256-/),
+    });
+    expect(page.text).not.toMatch(/<script|https?:\/\//);
+    expect((await login.ended).exitCode).toBe(0);
+  });
+
+  it("escapes what the server says on the page and in the terminal", async () => {
+    const login = await begin();
+    const { redirectUri, state } = login;
+    const evil = new URL(redirectUri);
+    evil.search = new URLSearchParams({
+      error: "server_error",
+      error_description: "<img src=x onerror=alert(1)>",
+      state,
+      iss: on.platform.baseUrl,
+    }).toString();
+    const page = await visit(evil);
+    expect(page.status).toBe(400);
+    expect(page.text).not.toContain("<img");
+    expect(failureOf((await login.ended).stderr)).toMatchObject({ code: "server_error" });
+  });
+
+  it("closes a connection that sends half a header, and signs in all the same", async () => {
+    const login = await begin();
+    const socket = connect(Number(new URL(login.redirectUri).port), "127.0.0.1");
+    socket.write("GET /callback HTTP/1.1\r\nHost: ");
+    await new Promise((closed) => socket.on("error", closed).on("close", closed).resume());
+    await finish(login);
+  });
+
+  it("listens on this machine's own address only", async () => {
+    const login = await begin();
+    const { port } = new URL(login.redirectUri);
+    const listening = readFileSync(`/proc/${login.pid}/net/tcp`, "utf8")
+      .split("\n")
+      .filter((line) => line.includes(`:${Number(port).toString(16).toUpperCase().padStart(4, "0")} 00000000:0000 0A`));
+    expect(listening.map((line) => line.trim().split(/\s+/)[1]!.split(":")[0])).toEqual(["0100007F"]);
+    login.signal("SIGINT");
+    await login.ended;
+  });
+});
+
+describe("--callback-port", () => {
+  it("takes that port, and no other where it is taken", async () => {
+    const taken = createServer();
+    await new Promise<void>((listening) => {
+      taken.listen(0, "127.0.0.1", listening);
+    });
+    const { port } = taken.address() as AddressInfo;
+    const refused = await runCli(["login", "--callback-port", String(port)], {
+      env: loginEnv(on.platform, makeConfigDir()),
+    });
+    expect(refused).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(refused.stderr).toContain(`Port ${port} cannot be used: it is taken`);
+    await new Promise((closed) => taken.close(closed));
+    const login = await begin(["--callback-port", String(port)]);
+    expect(login.redirectUri).toBe(`http://127.0.0.1:${port}/callback`);
+    await finish(login);
+  });
+});

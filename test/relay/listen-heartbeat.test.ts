@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+import { FakeClock } from "./support/fake-clock.ts";
+import { FakePlatform } from "./support/fake-platform.ts";
+import { openSession } from "./support/open-session.ts";
+
+describe("the heartbeat", () => {
+  it("pings every 15 s and holds while anything is heard", async () => {
+    const clock = new FakeClock();
+    const platform = await FakePlatform.start();
+    const { reports } = openSession(platform, { clock });
+    await reports.wait("ready");
+    for (let beat = 1; beat <= 8; beat += 1) {
+      clock.advance(15_000);
+      await platform.until(() => platform.session.pings.length === beat);
+      // What the platform sends after its pong shows, once it is here, that the pong is.
+      platform.session.send({ frame: "gap", from: "evt_1", to: "evt_2" });
+      await reports.wait("gap", beat);
+    }
+    expect(reports.of("lost")).toEqual([]);
+  });
+
+  it("counts the silence from the last thing heard", async () => {
+    const clock = new FakeClock();
+    const platform = await FakePlatform.start({ autoPong: false });
+    const { reports } = openSession(platform, { clock });
+    await reports.wait("ready");
+    clock.advance(500);
+    platform.session.send({ frame: "gap", from: "evt_1", to: "evt_2" });
+    await reports.wait("gap");
+    clock.advance(29_999);
+    expect(reports.of("lost")).toEqual([]);
+    clock.advance(1);
+    expect(reports.of("lost")).toHaveLength(1);
+  });
+
+  it("gives up a connection that was silent for 30 s", async () => {
+    const clock = new FakeClock();
+    const platform = await FakePlatform.start({ autoPong: false });
+    const { reports } = openSession(platform, { clock });
+    await reports.wait("ready");
+    clock.advance(29_999);
+    expect(reports.of("lost")).toEqual([]);
+    clock.advance(1);
+    expect(reports.of("lost")).toMatchObject([{ reason: { code: "silent" }, retryInMs: 0 }]);
+    await platform.until(() => platform.session.pings.length > 0);
+    clock.advance(0);
+    await platform.until(() => platform.sessions.length === 2);
+  });
+});

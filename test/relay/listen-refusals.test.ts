@@ -1,0 +1,117 @@
+import { describe, expect, it } from "vitest";
+import { ListenError } from "../../src/relay/listen-error.ts";
+import { FakePlatform } from "./support/fake-platform.ts";
+import { openSession } from "./support/open-session.ts";
+import { startReceiver } from "./support/receivers.ts";
+import { bye } from "./support/frames.ts";
+import { answer, PROBLEM } from "./support/upgrade-answer.ts";
+
+describe("an upgrade that is refused for good", () => {
+  it.each([
+    [401, "unauthorized"],
+    [403, "forbidden"],
+    [400, "rejected"],
+    [404, "rejected"],
+    [407, "rejected"],
+    [426, "rejected"],
+  ])("ends the session: %i is %s", async (status, code) => {
+    const problem = { ...PROBLEM, status };
+    const platform = await FakePlatform.start({
+      intercept: (_request, stream) => answer(stream, status, "application/problem+json", JSON.stringify(problem)),
+    });
+    const { session, reports } = openSession(platform);
+    const { error } = await session.ended;
+    expect(error).toBeInstanceOf(ListenError);
+    expect(error).toMatchObject({ code, status, problem, message: expect.stringContaining("The key was revoked.") });
+    expect(platform.upgrades).toHaveLength(1);
+    expect(reports.all.map(({ event }) => event)).toEqual(["summary"]);
+  });
+
+  it.each([
+    ["application/problem+json", "{"],
+    ["application/problem+json", "[1]"],
+    ["application/problem+json", "null"],
+    ["text/html", "<h1>Sign in</h1>"],
+    ["application/problem+json", JSON.stringify({ ...PROBLEM, detail: "x".repeat(100_000) })],
+  ])("tells the status where the body is no problem document: %s", async (type, body) => {
+    const platform = await FakePlatform.start({ intercept: (_request, stream) => answer(stream, 403, type, body) });
+    const { error } = await openSession(platform).session.ended;
+    expect(error).toMatchObject({ code: "forbidden", status: 403, problem: undefined });
+  });
+
+  it("ends a session that was ready before, after what is under way", async () => {
+    let revoked = false;
+    const platform = await FakePlatform.start({
+      intercept: (_request, stream) => revoked && answer(stream, 401, "text/plain", "no"),
+    });
+    const held: (() => void)[] = [];
+    const receiver = await startReceiver((reply) => held.push(() => reply.end()));
+    const { session, reports } = openSession(platform, { target: receiver.url });
+    await reports.wait("ready");
+    platform.append();
+    await receiver.received(1);
+    revoked = true;
+    platform.cut();
+    await platform.until(() => platform.upgrades.length === 2);
+    held[0]!();
+    const { error, summary } = await session.ended;
+    expect(error).toMatchObject({ status: 401 });
+    expect(summary).toMatchObject({ received: 1, forwarded: 1 });
+  });
+});
+
+describe("the credential", () => {
+  it("is not used when it comes after the end", async () => {
+    const platform = await FakePlatform.start();
+    let deliver: (value: string) => void = () => {};
+    const { session } = openSession(platform, { authorization: () => new Promise((resolve) => (deliver = resolve)) });
+    await session.stop();
+    deliver("Bearer late");
+    await openSession(platform).reports.wait("ready");
+    expect(platform.upgrades.map(({ headers }) => headers.authorization)).toEqual(["Bearer token"]);
+  });
+
+  it("is asked for anew at each connection", async () => {
+    const platform = await FakePlatform.start();
+    let asked = 0;
+    const { reports } = openSession(platform, { authorization: async () => `Bearer ${(asked += 1)}` });
+    await reports.wait("ready");
+    platform.cut();
+    await platform.until(() => platform.sessions.length === 2);
+    expect(platform.upgrades.map(({ headers }) => headers.authorization)).toEqual(["Bearer 1", "Bearer 2"]);
+  });
+
+  it("is asked for again when it could not be had, unless that is final", async () => {
+    const platform = await FakePlatform.start();
+    const answers = [new Error("the network is down"), "Bearer a\nb", "Bearer token"];
+    const { reports, session } = openSession(platform, {
+      authorization: async () => {
+        const next = answers.shift() ?? new ListenError("unauthorized", "signed out");
+        if (next instanceof Error) throw next;
+        return next;
+      },
+    });
+    await reports.wait("ready");
+    expect(reports.of("retrying")).toMatchObject([
+      { reason: { code: "authorization", message: expect.stringContaining("the network is down") } },
+      { reason: { code: "authorization" } },
+    ]);
+    platform.cut();
+    expect((await session.ended).error).toMatchObject({ code: "unauthorized", message: "signed out" });
+  });
+});
+
+describe("a goodbye for good", () => {
+  it.each([
+    ["revoked_credential", "unauthorized", 401],
+    ["insufficient_scope", "forbidden", 403],
+    ["sandbox_only", "forbidden", 403],
+  ])("ends the session: %s", async (reason, code, status) => {
+    const platform = await FakePlatform.start();
+    const { reports, session } = openSession(platform);
+    await reports.wait("ready");
+    platform.session.send(bye(reason));
+    expect((await session.ended).error).toMatchObject({ code, status, message: expect.stringContaining("later") });
+    expect(platform.sessions).toHaveLength(1);
+  });
+});

@@ -1,0 +1,20 @@
+import type { Duplex } from "node:stream";
+
+/** A problem document, as the platform refuses with. */
+export const PROBLEM = {
+  type: "about:blank",
+  title: "No",
+  status: 0,
+  detail: "The key was revoked.",
+  code: "x",
+  request_id: "req_1",
+};
+
+/** Answers an upgrade with plain HTTP; true, since that handles it. */
+export function answer(stream: Duplex, status: number, type: string, body: string, headers = ""): true {
+  const length = Buffer.byteLength(body);
+  stream.end(
+    `HTTP/1.1 ${status} Status\r\nContent-Type: ${type}\r\n${headers}Content-Length: ${length}\r\n\r\n${body}`,
+  );
+  return true;
+}

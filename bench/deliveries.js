@@ -1,5 +1,6 @@
 // Webhook deliveries: a queue of events through the built platform to a receiver in another process, every attempt
 // durable; against undici posting the same signed bytes to the same receiver. `node bench/run.js deliveries`.
+import { atLeast, within } from "./goals.js";
 import { api, median, startNode, startService, stop } from "./measure.js";
 
 const ENDPOINTS = 8;
@@ -77,21 +78,21 @@ export async function benchDeliveries() {
       figure: `${Math.round(median(delivered))} deliveries/s`,
       baseline: `${Math.round(median(direct))} signed undici POSTs/s, concurrency 32`,
       ratio: median(delivered.map((value, i) => value / direct[i])),
-      goal: "≥ 0.50",
+      goal: atLeast(0.5),
     },
     {
       name: `Deliveries: ${SINGLE_EVENTS} to one endpoint, 20 at a time`,
       figure: `${Math.round(median(single))} deliveries/s`,
       baseline: `${Math.round(median(direct))} signed undici POSTs/s, concurrency 32`,
       ratio: median(single.map((value, i) => value / direct[i])),
-      goal: "≥ 0.50",
+      goal: atLeast(0.5),
     },
     {
       name: `Deliveries: a queue of ${LONG.events * LONG.endpoints} to ${LONG.endpoints} endpoints`,
       figure: `${Math.round(long)} deliveries/s`,
       baseline: `${Math.round(short)} deliveries/s from a queue of ${100 * LONG.endpoints}`,
       ratio: long / short,
-      goal: "0.80 to 1.20",
+      goal: within(0.8, 1.2),
     },
   ];
 }

@@ -1,4 +1,4 @@
-// What the benchmarks share: processes to start, medians, and a table to fill.
+// What the benchmarks share: processes to start, medians, and folders that are gone at the end.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,11 +16,24 @@ export function median(numbers) {
   return sorted[Math.floor(sorted.length / 2)];
 }
 
+const folders = [];
+const children = new Set();
+process.once("exit", () => {
+  for (const child of children) child.kill("SIGKILL");
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
 /** A folder that is gone when the benchmark ends. */
 export function temporaryFolder() {
   const folder = mkdtempSync(join(tmpdir(), "service-bench-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  folders.push(folder);
   return folder;
+}
+
+/** Leaves no process behind, however the benchmark ends. */
+export function endWithUs(child) {
+  children.add(child);
+  child.once("exit", () => children.delete(child));
 }
 
 /** Starts a Node process and resolves with its first line of JSON. */
@@ -29,7 +42,7 @@ export async function startNode(args, { env = {}, input = "ignore" } = {}) {
     stdio: [input, "pipe", "inherit"],
     env: { PATH: process.env.PATH, HOME: tmpdir(), ...env },
   });
-  process.once("exit", () => child.kill("SIGKILL"));
+  endWithUs(child);
   const lines = createInterface(child.stdout);
   const ready = await new Promise((resolve, reject) => {
     lines.once("line", (line) => resolve(JSON.parse(line)));

@@ -1,12 +1,12 @@
-// `node bench/peers.js FOLDER [name …]`: `service listen` beside other relays, in one run, on loopback, each behind a stand-in for
-// its own server (peers-stand-in.js). FOLDER is where they were installed:
-//   npm install --prefix FOLDER @stripe/cli@1.52.0 hookdeck-cli@2.6.0 smee-client@5.0.0
+// `service listen` beside other relays, in one run, on loopback, each behind a stand-in for its own server
+// (peers-stand-in.js). `node bench/run.js peers`; the others are installed first (peer-relays.js).
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { BIN, median, startNode, stop, temporaryFolder } from "./measure.js";
+import { atLeast, atMost, none } from "./goals.js";
+import { endWithUs, median, startNode, stop, temporaryFolder } from "./measure.js";
+import { installPeers, relaysIn } from "./peer-relays.js";
 
 const BURST = 5_000;
 const ROUNDS = 3;
@@ -16,76 +16,6 @@ const EVENTS_WHILE_DOWN = 100;
 /** One of the peers waits 10 s before it dials again. */
 const PATIENCE_MS = 40_000;
 const STARTS = 11;
-
-process.setMaxListeners(100);
-const folder = process.argv[2];
-if (folder === undefined) throw new Error("name the folder that the peers are installed in");
-const modules = join(folder, "node_modules");
-const stripeBinary = join(modules, "@stripe/cli-linux-x64/bin/stripe");
-const hookdeckBinary = join(modules, "hookdeck-cli/binaries/linux-amd64/hookdeck");
-const smeeScript = join(modules, "smee-client/bin/smee.js");
-
-/** How each is started, as its own documentation says; `version` is what starts and ends at once. */
-const RELAYS = {
-  service: {
-    command: (base, target) => [
-      process.execPath,
-      BIN,
-      "listen",
-      "--forward-to",
-      target,
-      "--ordered",
-      "--concurrency",
-      "32",
-      "--base-url",
-      base,
-    ],
-    version: [process.execPath, BIN, "--version"],
-    env: { SERVICE_API_KEY: "bench", SERVICE_CONFIG_DIR: temporaryFolder() },
-  },
-  stripe: {
-    command: (base, target) => [
-      stripeBinary,
-      "listen",
-      "--api-key",
-      "sk_test_bench12345678901234",
-      "--api-base",
-      base,
-      "--no-wss",
-      "--skip-update",
-      "--all-snapshot",
-      "--forward-to",
-      target,
-    ],
-    version: [stripeBinary, "--version"],
-    env: { STRIPE_CLI_TELEMETRY_OPTOUT: "1", DO_NOT_TRACK: "1" },
-  },
-  hookdeck: {
-    command: (base, target) => [
-      hookdeckBinary,
-      "listen",
-      target,
-      "bench",
-      "--api-base",
-      base,
-      "--ws-base",
-      base.replace("http", "ws"),
-      "--no-wss",
-      "--cli-key",
-      "benchbenchbenchbenchbench",
-      "--no-healthcheck",
-      "--output",
-      "compact",
-    ],
-    version: [hookdeckBinary, "version"],
-    env: {},
-  },
-  smee: {
-    command: (base, target) => [process.execPath, smeeScript, "--url", base, "--target", target],
-    version: [process.execPath, smeeScript, "--version"],
-    env: {},
-  },
-};
 
 /** The next line that fits; later ones of other kinds are left out. */
 function nextLine({ lines }, fits) {
@@ -102,15 +32,15 @@ function nextLine({ lines }, fits) {
 
 const order = ({ child }, command) => child.stdin.write(`${JSON.stringify(command)}\n`);
 
-async function openRelay(name) {
+async function openRelay(name, { command, env: own }) {
   const standIn = await startNode(["bench/peers-stand-in.js", name], { input: "pipe" });
   const receiver = await startNode(["bench/peers-receiver.js"], { input: "pipe" });
   const connected = nextLine(standIn, (line) => line.connected === true);
-  const [program, ...args] = RELAYS[name].command(standIn.ready.url, receiver.ready.url);
-  const home = mkdtempSync(join(tmpdir(), "service-peers-"));
-  const env = { PATH: process.env.PATH, HOME: home, ...RELAYS[name].env };
+  const [program, ...args] = command(standIn.ready.url, receiver.ready.url);
+  const home = temporaryFolder();
+  const env = { PATH: process.env.PATH, HOME: home, ...own };
   const child = spawn(program, args, { env, stdio: "ignore", cwd: home });
-  process.once("exit", () => child.kill("SIGKILL"));
+  endWithUs(child);
   await Promise.race([connected, delay(PATIENCE_MS).then(() => Promise.reject(new Error(`${name} did not connect`)))]);
   // Some are connected a moment before they forward.
   await delay(1_000);
@@ -136,8 +66,9 @@ async function burst({ standIn, receiver }, count) {
   const emitted = nextLine(standIn, (line) => line.emitted !== undefined);
   order(standIn, { emit: count });
   const { at } = await emitted;
-  const late = delay(PATIENCE_MS).then(() => order(receiver, { report: true }));
-  const { notes } = await Promise.race([all, late.then(() => all)]);
+  const patience = setTimeout(() => order(receiver, { report: true }), PATIENCE_MS);
+  const { notes } = await all;
+  clearTimeout(patience);
   return { at, notes };
 }
 
@@ -152,15 +83,19 @@ function inversionsIn(notes) {
 }
 
 /** One event at a time, each relay in its turn: all of them meet the same disturbances of the machine. */
-async function addedLatencies(relays) {
-  const delays = Object.fromEntries(Object.keys(relays).map((name) => [name, []]));
+async function measureLatencies(opened, results) {
+  const delays = Object.fromEntries(Object.keys(opened).map((name) => [name, []]));
   for (let i = 0; i < SINGLE; i++) {
-    for (const [name, relay] of Object.entries(relays)) {
+    for (const [name, relay] of Object.entries(opened)) {
       const { at, notes } = await burst(relay, 1);
       delays[name].push(notes.length === 0 ? Infinity : (notes[0][2] - at) / 1000);
     }
   }
-  return delays;
+  for (const [name, measured] of Object.entries(delays)) {
+    measured.sort((a, b) => a - b);
+    results[name].p50 = measured[Math.floor(SINGLE / 2)];
+    results[name].p99 = measured[Math.floor(SINGLE * 0.99)];
+  }
 }
 
 async function lostInDisconnect({ standIn, receiver }) {
@@ -203,55 +138,70 @@ async function measureBurst(relay, result) {
   result.missing += BURST - new Set(notes.map(([, n]) => n)).size;
 }
 
-const installed = { service: BIN, stripe: stripeBinary, hookdeck: hookdeckBinary, smee: smeeScript };
-const chosen = process.argv.slice(3);
-const names = Object.keys(RELAYS).filter(
-  (name) => existsSync(installed[name]) && (chosen.length === 0 || chosen.includes(name)),
-);
-const relays = {};
-const results = {};
-for (const name of names) {
-  relays[name] = await openRelay(name);
-  await burst(relays[name], 200);
-  results[name] = { rates: [], inversions: 0, missing: 0 };
+function measureStarts(relays, results) {
+  const starts = Object.fromEntries(Object.keys(relays).map((name) => [name, []]));
+  for (let i = 0; i < STARTS; i++) {
+    for (const [name, { version, env }] of Object.entries(relays)) starts[name].push(startTime(version, env));
+  }
+  for (const [name, times] of Object.entries(starts)) results[name].start = median(times);
 }
-process.stderr.write("one at a time …\n");
-for (const [name, delays] of Object.entries(await addedLatencies(relays))) {
-  delays.sort((a, b) => a - b);
-  results[name].p50 = delays[Math.floor(SINGLE / 2)];
-  results[name].p99 = delays[Math.floor(SINGLE * 0.99)];
-}
-for (let round = 0; round < ROUNDS; round++) {
-  process.stderr.write(`burst ${round + 1} …\n`);
-  for (const name of names) await measureBurst(relays[name], results[name]);
-}
-for (const name of names) {
-  process.stderr.write(`${name} is disconnected …\n`);
-  results[name].memory = peakMemory(relays[name]);
-  results[name].lost = await lostInDisconnect(relays[name]);
-  await closeRelay(relays[name]);
-}
-const starts = Object.fromEntries([...names, "node"].map((name) => [name, []]));
-for (let i = 0; i < STARTS; i++) {
-  for (const name of names) starts[name].push(startTime(RELAYS[name].version, RELAYS[name].env));
-  starts.node.push(startTime([process.execPath, "-e", "0"], {}));
-}
-const bare = median(starts.node);
-for (const name of names) results[name].start = median(starts[name]);
 
-const ROWS = [
-  [`Events/s, burst of ${BURST}, 1 KiB`, ({ rates }) => Math.round(median(rates))],
-  ["Added latency, one at a time: median, ms", ({ p50 }) => p50.toFixed(2)],
-  ["Added latency, one at a time: p99, ms", ({ p99 }) => p99.toFixed(2)],
-  [`Order inversions within an object, ${ROUNDS} bursts`, ({ inversions }) => inversions],
-  [`Events missing after ${ROUNDS} bursts`, ({ missing }) => missing],
-  [`Events lost of ${EVENTS_WHILE_DOWN} in a disconnect of 5 s`, ({ lost }) => lost],
-  ["Peak memory, MiB", ({ memory }) => Math.round(memory)],
-  [`Start-up, ms (bare node ${bare.toFixed(0)})`, ({ start }) => start.toFixed(0)],
+/** What is compared: better is more where `more` is set, else less. */
+const COMPARED = [
+  { name: `events/s, burst of ${BURST} of 1 KiB`, of: ({ rates }) => median(rates), more: true },
+  { name: "added latency, one at a time, median", of: ({ p50 }) => p50, unit: "ms", digits: 2 },
+  { name: "added latency, one at a time, p99", of: ({ p99 }) => p99, unit: "ms", digits: 2 },
+  { name: "most memory", of: ({ memory }) => memory, unit: "MiB" },
+  { name: "start-up", of: ({ start }) => start, unit: "ms" },
+  { name: `order inversions within an object, ${ROUNDS} bursts`, of: ({ inversions }) => inversions, isCount: true },
+  { name: `events missing after ${ROUNDS} bursts`, of: ({ missing }) => missing, isCount: true },
+  { name: `events lost of ${EVENTS_WHILE_DOWN} in a disconnect of 5 s`, of: ({ lost }) => lost, isCount: true },
 ];
-console.log(["| What |", ...names.map((name) => ` ${name} |`)].join(""));
-console.log(`|---|${names.map(() => "---|").join("")}`);
-for (const [label, figure] of ROWS) {
-  console.log([`| ${String(label)} |`, ...names.map((name) => ` ${figure(results[name])} |`)].join(""));
+
+/** The service's figure, beside each other's; the ratio is to the best of them, and a count must be none. */
+function rowsOf({ service, ...others }) {
+  return COMPARED.map(({ name, of, more = false, unit = "", digits = 0, isCount = false }) => {
+    const write = (value) => `${value.toFixed(digits)} ${unit}`.trim();
+    const values = Object.values(others).map(of);
+    const best = more ? Math.max(...values) : Math.min(...values);
+    const compared = isCount ? { value: of(service), goal: none() } : { ratio: of(service) / best };
+    return {
+      name: `Beside other relays: ${name}`,
+      figure: write(of(service)),
+      baseline: Object.entries(others)
+        .map(([other, result]) => `${other} ${write(of(result))}`)
+        .join(", "),
+      goal: more ? atLeast(1) : atMost(1),
+      ...compared,
+    };
+  });
 }
-process.exit(0);
+
+export async function benchPeers(say) {
+  const { folder, problem } = await installPeers(say);
+  const relays = relaysIn(folder);
+  const names = Object.keys(relays);
+  if (names.length < 2) {
+    const why = problem ?? `${folder} has none of them for this machine`;
+    say(`The other relays are left out: ${why}.`);
+    return [{ name: "Beside other relays", figure: `left out: ${why}` }];
+  }
+  const opened = {};
+  const results = {};
+  for (const name of names) {
+    opened[name] = await openRelay(name, relays[name]);
+    await burst(opened[name], 200);
+    results[name] = { rates: [], inversions: 0, missing: 0 };
+  }
+  await measureLatencies(opened, results);
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const name of names) await measureBurst(opened[name], results[name]);
+  }
+  for (const name of names) {
+    results[name].memory = peakMemory(opened[name]);
+    results[name].lost = await lostInDisconnect(opened[name]);
+    await closeRelay(opened[name]);
+  }
+  measureStarts(relays, results);
+  return rowsOf(results);
+}

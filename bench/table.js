@@ -1,0 +1,23 @@
+// The one table that a run of the benchmarks ends with.
+import { verdictOf } from "./goals.js";
+
+const HEADINGS = ["Figure", "Goal", "Measured", "Baseline", "Ratio", "Met"];
+
+/**
+ * Rows as a table, and how many of the goals are met. A row is `{ name, figure, value, baseline, ratio, goal }`: `figure`
+ * and `baseline` in words, `value` and `ratio` as numbers, `goal` from goals.js.
+ */
+export function tableOf(rows) {
+  const lines = rows.map((row) => [
+    row.name,
+    row.goal?.text ?? "",
+    row.figure,
+    row.baseline ?? "",
+    row.ratio?.toFixed(2) ?? "",
+    verdictOf(row),
+  ]);
+  const verdicts = rows.map(verdictOf).filter((verdict) => verdict !== "");
+  const met = verdicts.filter((verdict) => verdict === "yes").length;
+  const table = [HEADINGS, HEADINGS.map(() => "---"), ...lines].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+  return `${table}\n\n${met} of ${verdicts.length} goals met.`;
+}

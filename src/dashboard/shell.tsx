@@ -43,10 +43,7 @@ const isMenuOpen = signal(false);
 const isLive = computed(() => environment.value === "live");
 
 export function Shell({ children }: { children: ComponentChildren }) {
-  const { page, id } = place.value;
-  useEffect(() => {
-    isMenuOpen.value = false;
-  }, [page, id]);
+  const { page } = place.value;
   useEffect(() => {
     document.documentElement.dataset["environment"] = environment.value;
   }, [environment.value]);
@@ -56,7 +53,12 @@ export function Shell({ children }: { children: ComponentChildren }) {
         Skip to the content
       </a>
       <Banner />
-      <nav class={isMenuOpen.value ? "open" : undefined} id="menu" aria-label="Pages">
+      <nav
+        class={isMenuOpen.value ? "open" : undefined}
+        id="menu"
+        aria-label="Pages"
+        onClick={() => (isMenuOpen.value = false)}
+      >
         {SECTIONS.map(({ title, links }) => (
           <div key={title}>
             <p class="nav-title">{title}</p>
@@ -73,7 +75,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         ))}
         <ul class="nav-end">
           <li>
-            <a href="/account">Sign-in details</a>
+            <a href="/account">Password & sign-in</a>
           </li>
           <li>
             <button type="button" class="plain" onClick={() => void signOut()}>

@@ -22,6 +22,8 @@ interface ChartProps {
 }
 
 const HEIGHT = 150;
+/** Beside the plot there is room for half of the last time at the axis. */
+const PADDING: uPlot.Padding = [10, 28, 0, 0];
 
 /** Lines over time, drawn by a library that loads once a chart is shown. */
 export function Chart(props: ChartProps) {
@@ -109,6 +111,7 @@ function optionsOf(latest: { current: ChartProps }, element: HTMLElement): uPlot
   return {
     width: element.clientWidth,
     height: HEIGHT,
+    padding: PADDING,
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
     scales: {

@@ -40,11 +40,18 @@ export function Id({ id }: { id: string }) {
   );
 }
 
-/** A command or secret on a line of its own. */
+/** A command or secret on a line of its own, which breaks between its words and not within them. */
 export function CopyLine({ text, what }: { text: string; what: string }) {
   return (
     <div class="copy-line">
-      <code>{text}</code>
+      <code>
+        {text.split(" ").map((word, index) => (
+          <>
+            {index > 0 && " "}
+            <span>{word}</span>
+          </>
+        ))}
+      </code>
       <Copy text={text} what={what} />
     </div>
   );

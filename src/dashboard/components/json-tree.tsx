@@ -22,7 +22,7 @@ export function JsonTree({ value, name, depth = 0 }: { value: unknown; name?: st
     <details class="json" open={depth < 3}>
       <summary>
         {label}
-        <span class="soft">{Array.isArray(value) ? `${entries.length} items` : `${entries.length} fields`}</span>
+        <span class="soft">{counted(entries.length, Array.isArray(value) ? "item" : "field")}</span>
       </summary>
       <div class="json-children">
         {entries.map(([key, item]) => (
@@ -31,6 +31,10 @@ export function JsonTree({ value, name, depth = 0 }: { value: unknown; name?: st
       </div>
     </details>
   );
+}
+
+function counted(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 function Leaf({ value }: { value: unknown }) {

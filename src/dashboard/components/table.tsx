@@ -5,8 +5,8 @@ import { ErrorBox, Loading } from "./states.tsx";
 export interface Column<Item> {
   label: string;
   cell: (item: Item) => ComponentChildren;
-  /** Left out on narrow screens. */
-  isMinor?: boolean;
+  /** The narrowest screen that shows it, where not all do. */
+  from?: "tablet" | "desktop";
   isNumber?: boolean;
 }
 
@@ -17,8 +17,8 @@ export function Table<Item>(props: {
   items: readonly Item[];
   keyOf: (item: Item) => string;
 }) {
-  const classOf = ({ isMinor, isNumber }: Column<Item>) =>
-    [isMinor === true ? "minor" : "", isNumber === true ? "number" : ""].join(" ").trim() || undefined;
+  const classOf = ({ from, isNumber }: Column<Item>) =>
+    [from === undefined ? "" : `from-${from}`, isNumber === true ? "number" : ""].join(" ").trim() || undefined;
   return (
     <div class="table" role="region" aria-label={props.label} tabIndex={0}>
       <table>

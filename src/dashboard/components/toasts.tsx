@@ -10,13 +10,15 @@ const toasts = signal<readonly Toast[]>([]);
 const SHOWN_MILLISECONDS = 6000;
 let last = 0;
 
-/** Says what came of an action, also to a screen reader. */
+/** Says what came of an action, also to a screen reader. What did not work stays until it was read and closed. */
 export function say(text: string, isGood = true): void {
   const id = ++last;
   toasts.value = [...toasts.value.slice(-3), { id, text, isGood }];
-  setTimeout(() => {
-    toasts.value = toasts.value.filter((toast) => toast.id !== id);
-  }, SHOWN_MILLISECONDS);
+  if (isGood) setTimeout(() => close(id), SHOWN_MILLISECONDS);
+}
+
+function close(id: number): void {
+  toasts.value = toasts.value.filter((toast) => toast.id !== id);
 }
 
 export function Toasts() {
@@ -24,6 +26,11 @@ export function Toasts() {
     <div class="toasts" role="status" aria-live="polite">
       {toasts.value.map(({ id, text, isGood }) => (
         <p key={id} class={isGood ? "toast" : "toast bad"}>
+          {!isGood && (
+            <button type="button" class="small" onClick={() => close(id)}>
+              Close
+            </button>
+          )}
           <span aria-hidden="true">{isGood ? "✓" : "!"}</span> {text}
         </p>
       ))}

@@ -18,7 +18,7 @@ export function RelatedEvents({ id }: { id: string }) {
         columns={[
           { label: "Type", cell: ({ id: event, type }) => <Link href={hrefOf("events", event)}>{type}</Link> },
           { label: "Changed", cell: ({ data }) => Object.keys(data.previous ?? {}).join(", ") || "–" },
-          { label: "Id", isMinor: true, cell: ({ id: event }) => <code>{event}</code> },
+          { label: "Id", from: "tablet", cell: ({ id: event }) => <code>{event}</code> },
           { label: "Time", cell: ({ created }) => <Time at={created} /> },
         ]}
       />

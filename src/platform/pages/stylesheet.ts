@@ -1,15 +1,15 @@
-/** The one stylesheet of every page, light and dark, from 360 pixels up. */
+/** The one stylesheet of every page that the server writes, in the colours of the dashboard, light and dark, from 360 pixels up. */
 export const STYLESHEET = `
 :root {
   color-scheme: light dark;
-  --page: #f4f5f7; --card: #ffffff; --text: #14161a; --soft: #59606b; --line: #dfe2e7; --field: #ffffff;
+  --page: #f4f5f7; --card: #ffffff; --text: #14161a; --soft: #565d68; --line: #dcdfe5; --field: #ffffff; --field-line: #7d8592;
   --accent: #2f4fd8; --accent-strong: #2440b8; --on-accent: #ffffff;
   --sandbox: #8a5a00; --sandbox-soft: #fff3d6; --live: #a3172a; --live-soft: #fde7ea; --good: #0d6b3c; --good-soft: #e3f5ea;
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --page: #0e1013; --card: #171a1f; --text: #eceef2; --soft: #9aa2ae; --line: #2b3038; --field: #0f1216;
-    --accent: #8ea4ff; --accent-strong: #aab9ff; --on-accent: #0c1230;
+    --page: #0e1013; --card: #171a1f; --text: #eceef2; --soft: #a3abb8; --line: #2d323b; --field: #0f1216; --field-line: #737c8a;
+    --accent: #9db0ff; --accent-strong: #b9c6ff; --on-accent: #0c1230;
     --sandbox: #f2c14e; --sandbox-soft: #2d240d; --live: #ff8d9b; --live-soft: #33151a; --good: #6fd6a0; --good-soft: #11291d;
   }
 }
@@ -48,7 +48,7 @@ input:not([type=hidden])[readonly] { background: transparent; color: var(--soft)
 input:not([type=hidden]) {
   display: block; width: 100%; margin-top: 6px; padding: 10px 12px; font: inherit; font-size: 16px; font-weight: 400;
   color: inherit;
-  background: var(--field); border: 1px solid var(--line); border-radius: 8px;
+  background: var(--field); border: 1px solid var(--field-line); border-radius: 8px;
 }
 dd.code { font: 600 17px/1.3 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; letter-spacing: .08em; }
 input:not([type=hidden]).code {
@@ -58,7 +58,7 @@ input:not([type=hidden]).code {
 input:not([type=hidden]).link { font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 button {
   font: inherit; font-weight: 600; padding: 10px 18px; border-radius: 8px; cursor: pointer; min-height: 44px;
-  border: 1px solid var(--line); background: transparent; color: inherit;
+  border: 1px solid var(--field-line); background: transparent; color: inherit;
 }
 button:hover { border-color: var(--soft); }
 button.primary { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }

@@ -28,7 +28,7 @@ export function accountPage(visitor: SignedIn, view: AccountView): Page {
         <h1>${user.account_name}</h1>
         ${buttonForm(visitor, "/sign-out", "Sign out")}
       </div>
-      <p class="soft">Signed in as ${user.email} · <a href="/dashboard">Dashboard</a></p>
+      <p class="soft">Signed in as ${user.email} · <a href="/dashboard">Back to the dashboard</a></p>
       ${
         view.notice !== undefined &&
         html`<p class="notice ${view.notice.good ? "good" : "bad"}" role="status">${view.notice.text}</p>`
@@ -40,7 +40,7 @@ export function accountPage(visitor: SignedIn, view: AccountView): Page {
 function details(visitor: SignedIn, { asksPassword, email }: AccountView): Html {
   const first = visitor.user.has_password === 0;
   return html`<section>
-    <h2>${first ? "Set a password" : "Sign-in details"}</h2>
+    <h2>${first ? "Set a password" : "Password and sign-in"}</h2>
     <p class="soft">
       ${
         first

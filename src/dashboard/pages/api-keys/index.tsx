@@ -59,7 +59,7 @@ export function ApiKeys() {
           },
           {
             label: "Key",
-            isMinor: true,
+            from: "desktop",
             cell: ({ prefix, last4 }) => (
               <code>
                 {prefix}…{last4}
@@ -67,13 +67,13 @@ export function ApiKeys() {
             ),
           },
           { label: "Status", cell: (key) => <Badge status={statusOf(key)} /> },
-          { label: "May", isMinor: true, cell: (key) => <Allowed of={key} /> },
+          { label: "May", from: "tablet", cell: (key) => <Allowed of={key} /> },
           {
             label: "Last used",
-            isMinor: true,
+            from: "desktop",
             cell: ({ last_used: at }) => (at === null ? "Never" : <Time at={at} />),
           },
-          { label: "Ends", isMinor: true, cell: ({ expires_at: at }) => (at === null ? "Never" : <Time at={at} />) },
+          { label: "Ends", from: "desktop", cell: ({ expires_at: at }) => (at === null ? "Never" : <Time at={at} />) },
           {
             label: "Actions",
             cell: (key) =>

@@ -56,13 +56,13 @@ export function Apps() {
               </>
             ),
           },
-          { label: "Kind", cell: ({ public: isPublic }) => (isPublic ? "public" : "confidential") },
+          { label: "Kind", from: "tablet", cell: ({ public: isPublic }) => (isPublic ? "public" : "confidential") },
           {
             label: "Redirects to",
-            isMinor: true,
+            from: "desktop",
             cell: ({ redirect_uris: uris }) => <span class="long">{uris.join(", ")}</span>,
           },
-          { label: "Created", isMinor: true, cell: ({ created }) => <Time at={created} /> },
+          { label: "Created", from: "tablet", cell: ({ created }) => <Time at={created} /> },
           {
             label: "Actions",
             cell: (app) => (

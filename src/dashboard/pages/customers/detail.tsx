@@ -13,7 +13,8 @@ import { Empty, Loaded } from "../../components/states.tsx";
 import { Time } from "../../components/time.tsx";
 import { say } from "../../components/toasts.tsx";
 import { go, hrefOf } from "../../router.tsx";
-import { OrderTable } from "../orders/order-table.tsx";
+import { ORDERS } from "../amounts/kind.ts";
+import { AmountTable } from "../amounts/table.tsx";
 import { RelatedEvents } from "../related-events.tsx";
 
 export function CustomerDetail({ id }: { id: string }) {
@@ -60,7 +61,12 @@ export function CustomerDetail({ id }: { id: string }) {
             />
             <MetadataFacts metadata={customer.metadata} />
             <Card title="Orders">
-              <OrderTable label="Orders of this customer" pages={orders} empty={<Empty title="No orders yet." />} />
+              <AmountTable
+                kind={ORDERS}
+                label="Orders of this customer"
+                pages={orders}
+                empty={<Empty title="No orders yet." />}
+              />
             </Card>
             <RelatedEvents id={customer.id} />
             {isEditing && (

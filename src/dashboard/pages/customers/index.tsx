@@ -51,8 +51,8 @@ function CustomerList() {
         columns={[
           { label: "Email", cell: ({ id, email }) => <Link href={hrefOf("customers", id)}>{email}</Link> },
           { label: "Name", cell: ({ name }) => name ?? <span class="soft">–</span> },
-          { label: "Id", isMinor: true, cell: ({ id }) => <code>{id}</code> },
-          { label: "Created", isMinor: true, cell: ({ created }) => <Time at={created} /> },
+          { label: "Id", from: "tablet", cell: ({ id }) => <code>{id}</code> },
+          { label: "Created", from: "tablet", cell: ({ created }) => <Time at={created} /> },
         ]}
       />
     </Page>

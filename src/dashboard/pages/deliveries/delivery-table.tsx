@@ -16,18 +16,18 @@ export function DeliveryTable(props: { label: string; pages: Pages<Delivery>; em
       columns={[
         { label: "Event", cell: ({ id, event_type: type }) => <Link href={hrefOf("deliveries", id)}>{type}</Link> },
         { label: "Status", cell: ({ status }) => <Badge status={status} /> },
-        { label: "Attempts", isMinor: true, isNumber: true, cell: ({ attempt_count: attempts }) => attempts },
+        { label: "Attempts", from: "tablet", isNumber: true, cell: ({ attempt_count: attempts }) => attempts },
         {
           label: "Next",
           cell: ({ next_attempt: next }) => (next === null ? <span class="soft">–</span> : <Distance at={next} />),
         },
         {
           label: "Receiver",
-          isMinor: true,
+          from: "tablet",
           cell: ({ endpoint, listener }) =>
             endpoint === null ? <>listener {listener}</> : <ObjectLink id={endpoint} />,
         },
-        { label: "Created", isMinor: true, cell: ({ created }) => <Time at={created} /> },
+        { label: "Created", from: "tablet", cell: ({ created }) => <Time at={created} /> },
       ]}
     />
   );

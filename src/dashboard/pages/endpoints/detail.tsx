@@ -9,7 +9,7 @@ import { Action, ConfirmedAction } from "../../components/action.tsx";
 import { Badge } from "../../components/badge.tsx";
 import { Id } from "../../components/copy.tsx";
 import { Card, Facts, Page } from "../../components/page.tsx";
-import { Empty, Loaded } from "../../components/states.tsx";
+import { Empty, ErrorBox, Loaded } from "../../components/states.tsx";
 import { Time } from "../../components/time.tsx";
 import { go, hrefOf } from "../../router.tsx";
 import { DeliveryTable } from "../deliveries/delivery-table.tsx";
@@ -92,7 +92,8 @@ export function EndpointDetail({ id }: { id: string }) {
                 ["Created", <Time at={endpoint.created} />],
               ]}
             />
-            {statistics.data !== undefined && <Health statistics={statistics.data} />}
+            {statistics.error !== undefined && <ErrorBox error={statistics.error} onRetry={statistics.reload} />}
+            <Health minutes={statistics.data?.minutes ?? []} />
             {statistics.data !== undefined && statistics.data.failures.length > 0 && (
               <Card title="What failed, and why">
                 <FailureTable failures={statistics.data.failures} endpoints={[endpoint]} />

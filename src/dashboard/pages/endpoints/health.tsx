@@ -2,8 +2,8 @@ import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import { Chart } from "../../components/chart.tsx";
 import { count, milliseconds } from "../../format.ts";
 
-/** An endpoint's last three hours. */
-export function Health({ statistics: { minutes } }: { statistics: Statistics }) {
+/** An endpoint's last three hours; the charts have their place before there is anything to draw. */
+export function Health({ minutes }: { minutes: Statistics["minutes"] }) {
   const times = minutes.map(({ at }) => Date.parse(at) / 1000);
   const failed = minutes.reduce((total, minute) => total + minute.failed, 0);
   const succeeded = minutes.reduce((total, minute) => total + minute.succeeded, 0);

@@ -65,10 +65,10 @@ function EndpointList() {
             ),
           },
           { label: "Status", cell: ({ status }) => <Badge status={status} /> },
-          { label: "Events", isMinor: true, cell: ({ events }) => events.join(", ") },
+          { label: "Events", from: "tablet", cell: ({ events }) => events.join(", ") },
           {
             label: "Secret from",
-            isMinor: true,
+            from: "tablet",
             cell: (endpoint) => (
               <>
                 <Time at={endpoint.secret_created} /> {isOldSecret(endpoint) && <span class="badge wait">old</span>}

@@ -11,8 +11,9 @@ import { Empty, Loaded } from "../../components/states.tsx";
 import { Time } from "../../components/time.tsx";
 import { money } from "../../format.ts";
 import { hrefOf } from "../../router.tsx";
+import { PAYMENTS } from "../amounts/kind.ts";
+import { AmountTable } from "../amounts/table.tsx";
 import { ObjectLink } from "../object-link.tsx";
-import { PaymentTable } from "../payments/payment-table.tsx";
 import { RelatedEvents } from "../related-events.tsx";
 
 export function OrderDetail({ id }: { id: string }) {
@@ -52,7 +53,8 @@ export function OrderDetail({ id }: { id: string }) {
             />
             <MetadataFacts metadata={order.metadata} />
             <Card title="Payments">
-              <PaymentTable
+              <AmountTable
+                kind={PAYMENTS}
                 label="Payments of this order"
                 pages={payments}
                 empty={<Empty title="No payments yet." />}

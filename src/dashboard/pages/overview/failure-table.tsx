@@ -34,7 +34,7 @@ export function FailureTable(props: { failures: readonly StatisticsFailure[]; en
           ),
         },
         { label: "Times", isNumber: true, cell: (failure) => count(failure.count) },
-        { label: "Last", isMinor: true, cell: ({ last_at: at }) => <Time at={at} /> },
+        { label: "Last", from: "tablet", cell: ({ last_at: at }) => <Time at={at} /> },
       ]}
     />
   );

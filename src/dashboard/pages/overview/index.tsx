@@ -9,6 +9,7 @@ import { count, duration, milliseconds, percent } from "../../format.ts";
 import { environment } from "../../router.tsx";
 import { DeliveryTable } from "../deliveries/delivery-table.tsx";
 import { FailureTable } from "./failure-table.tsx";
+import { useProgress } from "./progress.ts";
 import { QuickStart } from "./quick-start.tsx";
 import { useQueueHistory } from "./queue-history.ts";
 
@@ -18,12 +19,14 @@ export function Overview() {
   const statistics = useQuery<Statistics>("/v1/statistics", { every: EVERY });
   const endpoints = usePages<WebhookEndpoint>("/v1/webhook_endpoints", {}, { limit: 100, every: 5000 });
   const failed = usePages<Delivery>("/v1/deliveries", { status: "failed" }, { limit: 5, every: EVERY });
+  const progress = useProgress(endpoints, environment.value === "sandbox");
   return (
     <Page title="Overview" subtitle={`The last hour in ${environment.value === "live" ? "live" : "the sandbox"}`}>
-      <QuickStart endpoints={endpoints.items} />
-      <Loaded of={statistics}>
+      {/* What stands above is known first, so that nothing moves down once it is there. */}
+      <Loaded of={progress === undefined ? { ...statistics, data: undefined } : statistics}>
         {(data) => (
           <>
+            {progress && <QuickStart progress={progress} />}
             <Figures {...data} />
             <Charts {...data} />
             <div class="columns">
@@ -53,7 +56,7 @@ function Figures({ minutes, queue }: Statistics) {
   const sum = (of: "events" | "attempts" | "succeeded" | "failed") =>
     minutes.reduce((total, minute) => total + minute[of], 0);
   const attempts = sum("attempts");
-  const latest = minutes.findLast(({ attempts: some }) => some > 0);
+  const latest = latestWithAttempts(minutes);
   return (
     <dl class="figures">
       <Figure label="Events" value={count(sum("events"))} more="in the last hour" />
@@ -71,6 +74,11 @@ function Figures({ minutes, queue }: Statistics) {
       />
     </dl>
   );
+}
+
+/** The last minute may have had none, and then no latency either. */
+function latestWithAttempts(minutes: Statistics["minutes"]): Statistics["minutes"][number] | undefined {
+  return minutes.findLast(({ attempts }) => attempts > 0);
 }
 
 function Figure({ label, value, more }: { label: string; value: string; more: string }) {
@@ -117,7 +125,7 @@ function Charts({ minutes, queue, now }: Statistics) {
       />
       <Chart
         title="Latency"
-        summary={`half of the attempts took at most ${milliseconds(minutes.at(-1)?.latency_p50_ms)}`}
+        summary={`half of the attempts took at most ${milliseconds(latestWithAttempts(minutes)?.latency_p50_ms)}`}
         times={times}
         write={milliseconds}
         series={[

@@ -1,10 +1,12 @@
 import { useRef } from "preact/hooks";
 
 const SAMPLES_KEPT = 900;
+/** What the axis shows before the first look: of a single point it would show two days. */
+const SECONDS_BEFORE = 60;
 
 /** The depth of the queue at each look, collected while the page is open. */
-export function useQueueHistory(time: number, depth: number): { times: number[]; values: number[] } {
-  const history = useRef({ times: [] as number[], values: [] as number[] });
+export function useQueueHistory(time: number, depth: number): { times: number[]; values: (number | null)[] } {
+  const history = useRef({ times: [time - SECONDS_BEFORE], values: [null] as (number | null)[] });
   const { times, values } = history.current;
   if (times.at(-1) !== time) {
     times.push(time);

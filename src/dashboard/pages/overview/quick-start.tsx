@@ -1,13 +1,10 @@
-import type { Delivery } from "../../../contract/schemas/delivery.ts";
-import type { Event } from "../../../contract/schemas/event.ts";
-import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import type { ComponentChildren } from "preact";
-import { usePages } from "../../api/use-query.ts";
+import { useState } from "preact/hooks";
 import { CopyLine } from "../../components/copy.tsx";
 import { Card } from "../../components/page.tsx";
-import { environment, hrefOf, Link } from "../../router.tsx";
+import { hrefOf, Link } from "../../router.tsx";
 import { CreateCustomer } from "../customers/create.tsx";
-import { useState } from "preact/hooks";
+import type { Progress } from "./progress.ts";
 
 const RECEIVER = `import { createServer } from "node:http";
 import { nodeWebhook } from "service-cli/webhooks";
@@ -19,21 +16,12 @@ createServer(
   }),
 ).listen(3000);`;
 
-const EVERY = 2000;
-
 /** What a newcomer does first, with this server's own commands; it goes once something was delivered and replayed. */
-export function QuickStart({ endpoints }: { endpoints: readonly WebhookEndpoint[] | undefined }) {
-  const events = usePages<Event>("/v1/events", {}, { limit: 1, every: EVERY });
-  const delivered = usePages<Delivery>("/v1/deliveries", { status: "succeeded" }, { limit: 20, every: EVERY });
+export function QuickStart({ progress }: { progress: Progress }) {
+  const { hasReceiver, hasEvent, delivered: newest } = progress;
   const [isHidden, setHidden] = useState(false);
   const [isCreating, setCreating] = useState(false);
-  if (environment.value === "live" || isHidden || events.items === undefined || delivered.items === undefined)
-    return null;
-  const hasEvent = events.items.length > 0;
-  const newest = delivered.items[0];
-  const isReplayed = hasRepeated(delivered.items);
-  if (isReplayed || delivered.items.length >= 20 || endpoints === undefined) return null;
-  const hasReceiver = endpoints.length > 0 || newest !== undefined;
+  if (isHidden) return null;
   const origin = location.origin;
   return (
     <Card
@@ -88,7 +76,7 @@ export function QuickStart({ endpoints }: { endpoints: readonly WebhookEndpoint[
             )}
           </p>
         </Step>
-        <Step isDone={isReplayed} title="Replay it">
+        <Step isDone={false} title="Replay it">
           <p>
             {newest === undefined ? (
               "Any event of the last 30 days can be sent again, with the same bytes."
@@ -101,17 +89,6 @@ export function QuickStart({ endpoints }: { endpoints: readonly WebhookEndpoint[
       {isCreating && <CreateCustomer onClose={() => setCreating(false)} />}
     </Card>
   );
-}
-
-/** True where an event was delivered to the same receiver twice: a replay, or a listener that was sent it again. */
-function hasRepeated(deliveries: readonly Delivery[]): boolean {
-  const first = new Set<string>();
-  return deliveries.some(({ event, endpoint, listener, attempt_count: attempts }) => {
-    const name = `${event} ${endpoint ?? listener}`;
-    const isSecond = first.has(name) || (listener !== null && attempts > 1);
-    first.add(name);
-    return isSecond;
-  });
 }
 
 function Step({ isDone, title, children }: { isDone: boolean; title: string; children: ComponentChildren }) {

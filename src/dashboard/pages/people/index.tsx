@@ -39,9 +39,9 @@ export function People() {
                 </>
               ),
             },
-            { label: "By", isMinor: true, cell: ({ by_link: byLink }) => (byLink ? "one-time link" : "password") },
+            { label: "By", from: "tablet", cell: ({ by_link: byLink }) => (byLink ? "one-time link" : "password") },
             { label: "Since", cell: ({ created }) => <Time at={created} /> },
-            { label: "Ends", isMinor: true, cell: ({ expires_at: at }) => <Time at={at} /> },
+            { label: "Ends", from: "tablet", cell: ({ expires_at: at }) => <Time at={at} /> },
             {
               label: "Actions",
               cell: ({ id, is_current: isCurrent }) =>
@@ -73,8 +73,8 @@ export function People() {
           columns={[
             { label: "App", cell: ({ app_name: name }) => <bdi>{name}</bdi> },
             { label: "Environment", cell: (grant) => grant.environment },
-            { label: "May", isMinor: true, cell: ({ scopes }) => scopes.join(", ") },
-            { label: "Since", isMinor: true, cell: ({ created }) => <Time at={created} /> },
+            { label: "May", from: "tablet", cell: ({ scopes }) => scopes.join(", ") },
+            { label: "Since", from: "tablet", cell: ({ created }) => <Time at={created} /> },
             {
               label: "Actions",
               cell: ({ id, app_name: name }) => (

@@ -49,8 +49,16 @@ export function People({ users, isOwner }: { users: Pages<User>; isOwner: boolea
             ),
           },
           { label: "Role", cell: ({ role }) => role },
-          { label: "Password", isMinor: true, cell: ({ has_password: has }) => (has ? "set" : "not set yet") },
-          { label: "Since", isMinor: true, cell: ({ created }) => <Time at={created} /> },
+          {
+            label: "Password",
+            from: "tablet",
+            cell: ({ has_password: has, is_you: isYou }) => (
+              <>
+                {has ? "set" : "not set yet"} {isYou && <a href="/account">{has ? "Change" : "Set"}</a>}
+              </>
+            ),
+          },
+          { label: "Since", from: "tablet", cell: ({ created }) => <Time at={created} /> },
           {
             label: "Actions",
             cell: ({ id, email, role }) =>

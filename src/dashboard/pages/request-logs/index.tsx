@@ -59,7 +59,6 @@ export function RequestLogs() {
         pages={pages}
         empty={<Empty title="No request fits." />}
         columns={[
-          { label: "Status", cell: ({ status: code }) => <StatusCode code={code} /> },
           {
             label: "Request",
             cell: (log) => (
@@ -68,10 +67,11 @@ export function RequestLogs() {
               </code>
             ),
           },
-          { label: "Error", isMinor: true, cell: ({ error_code: code }) => code ?? <span class="soft">–</span> },
-          { label: "By", isMinor: true, cell: ({ key }) => <code>{key ?? "–"}</code> },
-          { label: "Took", isMinor: true, isNumber: true, cell: ({ duration_ms: took }) => milliseconds(took) },
-          { label: "Id", isMinor: true, cell: ({ id }) => <code>{id}</code> },
+          { label: "Status", cell: ({ status: code }) => <StatusCode code={code} /> },
+          { label: "Error", from: "tablet", cell: ({ error_code: code }) => code ?? <span class="soft">–</span> },
+          { label: "By", from: "desktop", cell: ({ key }) => <code>{key ?? "–"}</code> },
+          { label: "Took", from: "tablet", isNumber: true, cell: ({ duration_ms: took }) => milliseconds(took) },
+          { label: "Id", from: "desktop", cell: ({ id }) => <code>{id}</code> },
           { label: "Time", cell: ({ created }) => <Time at={created} /> },
         ]}
       />

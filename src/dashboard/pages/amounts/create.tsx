@@ -1,35 +1,35 @@
 import { useState } from "preact/hooks";
-import type { Order } from "../../../contract/schemas/order.ts";
 import { call } from "../../api/call.ts";
-import { AmountFields, amountOf } from "../../components/amount-fields.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
 import { filledIn, MetadataField, parseMetadata } from "../../components/metadata-field.tsx";
 import { say } from "../../components/toasts.tsx";
 import { go, hrefOf } from "../../router.tsx";
+import { AmountFields, amountOf } from "./amount-fields.tsx";
+import type { Amount, AmountKind } from "./kind.ts";
 
-export function CreateOrder({ onClose }: { onClose: () => void }) {
+/** Creates an order or a payment, and goes to it. */
+export function CreateAmount({ kind: { page, noun, owner }, onClose }: { kind: AmountKind; onClose: () => void }) {
   const [amount, setAmount] = useState("");
   const [currency, setCurrency] = useState("EUR");
-  const [customer, setCustomer] = useState("");
+  const [ownerId, setOwnerId] = useState("");
   const [metadata, setMetadata] = useState("");
   return (
-    <Dialog title="Create an order" onClose={onClose}>
+    <Dialog title={`Create ${noun === "order" ? "an order" : "a payment"}`} onClose={onClose}>
       <Form
-        submit="Create order"
-        fields={["amount", "currency", "customer", "metadata"]}
+        submit={`Create ${noun}`}
+        fields={["amount", "currency", owner.name, "metadata"]}
         onCancel={onClose}
         run={async () => {
-          const body = {
+          const created = await call<Amount>("POST", `/v1/${page}`, {
             amount: amountOf(amount),
             currency,
-            ...filledIn({ customer }),
+            ...filledIn({ [owner.name]: ownerId }),
             metadata: parseMetadata(metadata),
-          };
-          const created = await call<Order>("POST", "/v1/orders", body);
+          });
           say(`Created ${created.id}`);
           onClose();
-          go(hrefOf("orders", created.id));
+          go(hrefOf(page, created.id));
         }}
       >
         {(error) => (
@@ -42,12 +42,12 @@ export function CreateOrder({ onClose }: { onClose: () => void }) {
               error={error}
             />
             <Field
-              label="Customer"
-              name="customer"
-              value={customer}
-              onInput={setCustomer}
+              label={owner.label}
+              name={owner.name}
+              value={ownerId}
+              onInput={setOwnerId}
               error={error}
-              placeholder="cus_…"
+              placeholder={`${owner.idPrefix}…`}
             />
             <MetadataField value={metadata} onInput={setMetadata} error={error} />
           </>

@@ -1,6 +1,6 @@
-import type { CallError } from "../api/call.ts";
-import { money } from "../format.ts";
-import { Field } from "./form.tsx";
+import type { CallError } from "../../api/call.ts";
+import { money } from "../../format.ts";
+import { Field } from "../../components/form.tsx";
 
 /** Amount and currency: in the minor unit, as the API takes it, with what it comes to. */
 export function AmountFields(props: {

@@ -1,0 +1,53 @@
+import { useEffect, useState } from "preact/hooks";
+import type { Delivery } from "../../../contract/schemas/delivery.ts";
+import type { Event } from "../../../contract/schemas/event.ts";
+import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
+import { withQuery } from "../../api/call.ts";
+import { type Pages, useQuery } from "../../api/use-query.ts";
+
+const EVERY = 2000;
+/** Whoever had so many deliveries needs no first steps any more. */
+const PRACTISED = 20;
+
+/** How far somebody has come with the first steps. */
+export interface Progress {
+  hasReceiver: boolean;
+  hasEvent: boolean;
+  /** What was delivered last. */
+  delivered: Delivery | undefined;
+}
+
+/** Watches the first steps until they are done: undefined while that is not known, null where none is left to show. */
+export function useProgress(endpoints: Pages<WebhookEndpoint>, isWanted: boolean): Progress | null | undefined {
+  const [isDone, setDone] = useState(!isWanted);
+  const read = (path: string, query: Record<string, string | number>) => (isDone ? undefined : withQuery(path, query));
+  const events = useQuery<{ data: Event[] }>(read("/v1/events", { limit: 1 }), { every: EVERY });
+  const succeeded = useQuery<{ data: Delivery[] }>(read("/v1/deliveries", { status: "succeeded", limit: PRACTISED }), {
+    every: EVERY,
+  });
+  const deliveries = succeeded.data?.data ?? [];
+  const isOver = deliveries.length >= PRACTISED || hasRepeated(deliveries);
+  useEffect(() => {
+    if (isOver) setDone(true);
+  }, [isOver]);
+  const isUnreadable = [endpoints, events, succeeded].some(({ error }) => error !== undefined);
+  if (isDone || isOver || isUnreadable) return null;
+  if (endpoints.items === undefined || events.data === undefined || succeeded.data === undefined) return undefined;
+  const [delivered] = deliveries;
+  return {
+    hasReceiver: endpoints.items.length > 0 || delivered !== undefined,
+    hasEvent: events.data.data.length > 0,
+    delivered,
+  };
+}
+
+/** True where an event was delivered to the same receiver twice: a replay, or a listener that was sent it again. */
+function hasRepeated(deliveries: readonly Delivery[]): boolean {
+  const first = new Set<string>();
+  return deliveries.some(({ event, endpoint, listener, attempt_count: attempts }) => {
+    const name = `${event} ${endpoint ?? listener}`;
+    const isSecond = first.has(name) || (listener !== null && attempts > 1);
+    first.add(name);
+    return isSecond;
+  });
+}

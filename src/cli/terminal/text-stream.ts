@@ -1,4 +1,5 @@
 import { fstatSync, writeSync } from "node:fs";
+import type { UnwaitingWriter } from "./unwaiting-writer.ts";
 
 /** Where lines go. */
 export interface TextStream {
@@ -9,6 +10,12 @@ export interface TextStream {
   write(text: string): void;
   /** Bits of colour that it can show, by its environment. */
   getColorDepth(env: object): number;
+  /**
+   * From now on a reader that stops reading holds nothing up: later lines may be left out, which `leftOut` puts into a
+   * line. For commands whose work is another than printing. The function that comes back is to be called last, and
+   * resolves once what is left was read or given up.
+   */
+  stopWaiting(leftOut: (lines: number) => string): Promise<() => Promise<void>>;
 }
 
 export interface TextStreamOptions {
@@ -40,11 +47,13 @@ function isPipeOrFile({ descriptor, platform }: TextStreamOptions): boolean {
 
 function writeDirectly({ descriptor, onClosed }: TextStreamOptions): TextStream {
   let closed = false;
+  let unwaiting: UnwaitingWriter | undefined;
   return {
     isTTY: false,
     columns: undefined,
     getColorDepth: () => 1,
     write(text) {
+      if (unwaiting !== undefined) return unwaiting.write(text);
       if (closed) return;
       try {
         writeAll(descriptor, Buffer.from(text));
@@ -52,6 +61,13 @@ function writeDirectly({ descriptor, onClosed }: TextStreamOptions): TextStream 
         closed = true;
         onClosed(error as NodeJS.ErrnoException);
       }
+    },
+    async stopWaiting(leftOut) {
+      if (fstatSync(descriptor).isFile()) return async () => {};
+      const { openUnwaitingWriter } = await import("./unwaiting-writer.ts");
+      const writer = openUnwaitingWriter(descriptor, leftOut, onClosed);
+      unwaiting = writer;
+      return () => writer.settle();
     },
   };
 }
@@ -85,5 +101,6 @@ function writeThroughStream({ open, onClosed }: TextStreamOptions): TextStream {
     write(text) {
       stream.write(text);
     },
+    stopWaiting: async () => async () => {},
   };
 }

@@ -29,6 +29,12 @@ export function createListenPrinter(context: Context, sink: LineSink, setup: Set
   };
 }
 
+/** What stands for lines that nobody read. */
+export function leftOutLine(lines: number, context: Context): string {
+  if (!context.output.json) return `… ${lines} lines that nobody read are left out`;
+  return JSON.stringify({ event: "left_out", lines, time: new Date(context.now()).toISOString() });
+}
+
 /** A receiver that is down fails many events: what to do about it need not be said for each. */
 function dropRepeatedHints(): (report: Report) => Report {
   let last: string | undefined;

@@ -12,7 +12,7 @@ import { explainListenError } from "./explain.ts";
 import { readForwardingOptions } from "./forwarding-options.ts";
 import type { ListenFlags } from "./index.ts";
 import { accessPlatform } from "./platform-access.ts";
-import { createListenPrinter } from "./printer.ts";
+import { createListenPrinter, leftOutLine } from "./printer.ts";
 import { removeReadyFile, writeReadyFile } from "./ready-file.ts";
 import { openFileWarning } from "./open-file.ts";
 import { Recorder } from "./recorder.ts";
@@ -48,6 +48,11 @@ export async function runListen(flags: ListenFlags, command: readonly string[], 
   const sink =
     screen ??
     (command.length === 0 ? streamSink(context.stdout, output.styles) : streamSink(context.stderr, output.noteStyles));
+  // What is forwarded does not wait for whoever reads about it; a command that runs has stdout to itself.
+  const settle =
+    target !== undefined && command.length === 0
+      ? await context.stdout.stopWaiting((lines) => `${leftOutLine(lines, context)}\n`)
+      : undefined;
   const controls = screen && new Controls(context, screen, () => session);
   const ending = controls === undefined ? "Ctrl-C ends" : KEYS_HELP;
   const print = createListenPrinter(context, sink, {
@@ -117,6 +122,7 @@ export async function runListen(flags: ListenFlags, command: readonly string[], 
     recorder?.close();
     await position.settled();
     if (flags.readyFile !== undefined) await removeReadyFile(flags.readyFile);
+    await settle?.();
   }
   if (failure !== undefined) throw failure.error;
   if (childEnd?.error !== undefined) output.warn(childEnd.error.message);

@@ -14,6 +14,8 @@ export interface Reporter {
   /** To be called where the platform could not start: tells what was held back until it would be ready. */
   failed(): void;
   stopping(): void;
+  /** The line that stands for lines that nobody read. */
+  leftOut(lines: number): string;
 }
 
 export function createReporter(context: Context, level: LogLevel): Reporter {
@@ -21,7 +23,8 @@ export function createReporter(context: Context, level: LogLevel): Reporter {
 }
 
 /** The line that tells how to reach the platform comes first, at every level; what follows is the platform's log. */
-function jsonReporter({ output, stdout, stderr, version }: Context, level: LogLevel): Reporter {
+function jsonReporter(context: Context, level: LogLevel): Reporter {
+  const { output, stdout, stderr, version } = context;
   let early: string[] | undefined = [];
   const log = createJsonLog(level, (line) => {
     if (early === undefined) stdout.write(line);
@@ -56,6 +59,8 @@ function jsonReporter({ output, stdout, stderr, version }: Context, level: LogLe
     failed() {
       for (const line of early ?? []) stderr.write(line);
     },
+    leftOut: (lines) =>
+      `${JSON.stringify({ level: "warn", time: new Date(context.now()).toISOString(), event: "left_out", lines })}\n`,
   };
 }
 
@@ -113,6 +118,7 @@ function humanReporter(context: Context, level: LogLevel): Reporter {
     },
     failed() {},
     stopping: () => output.note("Finishing what is in flight…"),
+    leftOut: (lines) => `… ${lines} lines that nobody read are left out\n`,
   };
 }
 

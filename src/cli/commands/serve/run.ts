@@ -23,6 +23,7 @@ export async function runServe(options: ServeOptions, context: Context): Promise
   const folder = options.ephemeral ? mkdtempSync(join(tmpdir(), "service-")) : undefined;
   const database = folder === undefined ? namedDatabase(options, context) : join(folder, "platform.db");
   const reporter = createReporter(context, options.logLevel);
+  const settle = await context.stdout.stopWaiting((lines) => reporter.leftOut(lines));
   try {
     const platform = await start(options, context, database, reporter);
     await reporter.ready(platform, options.ephemeral ? "ephemeral" : describeDatabase(database));
@@ -31,6 +32,7 @@ export async function runServe(options: ServeOptions, context: Context): Promise
     await platform.close(options.drainDelay);
   } finally {
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+    await settle();
   }
 }
 

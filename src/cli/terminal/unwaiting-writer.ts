@@ -1,0 +1,48 @@
+import { Socket } from "node:net";
+
+/** What waits for the reader at most, in bytes: some 5,000 lines. */
+const MOST_UNREAD = 1024 * 1024;
+const LAST_WAIT_MS = 1000;
+
+/** Writes lines to a pipe whose reader may have stopped reading. */
+export interface UnwaitingWriter {
+  write(text: string): void;
+  /** Resolves once all is read; what is not read within a second is dropped. To be called last. */
+  settle(): Promise<void>;
+}
+
+/**
+ * Never waits for the reader, as a direct write to a full pipe would: what is not read is kept up to a limit, then left
+ * out. `leftOut` makes the line that says how many lines are missing, once there is room again.
+ */
+export function openUnwaitingWriter(
+  descriptor: number,
+  leftOut: (lines: number) => string,
+  onClosed: (error: NodeJS.ErrnoException) => void,
+): UnwaitingWriter {
+  const pipe = new Socket({ fd: descriptor, readable: false, writable: true });
+  pipe.on("error", onClosed);
+  let missing = 0;
+  return {
+    write(text) {
+      if (pipe.writableEnded || pipe.destroyed) return;
+      if (pipe.writableLength + text.length > MOST_UNREAD) {
+        missing += text.split("\n").length - 1;
+        return;
+      }
+      if (missing > 0) pipe.write(leftOut(missing));
+      missing = 0;
+      pipe.write(text);
+    },
+    async settle() {
+      // What is printed in this turn of the event loop still belongs to it.
+      await new Promise((resolve) => setImmediate(resolve));
+      const closed = new Promise((resolve) => pipe.once("close", resolve));
+      if (pipe.destroyed) return;
+      const timer = setTimeout(() => pipe.destroy(), LAST_WAIT_MS);
+      pipe.end(missing > 0 ? leftOut(missing) : "", () => pipe.destroy());
+      await closed;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Readable } from "node:stream";
+import { afterEach, expect, it } from "vitest";
+import { apiOf } from "../support/api.ts";
+import { startPlatform } from "../support/platform.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { BIN, cliEnv, runCli } from "../support/run-cli.ts";
+
+type Program = ChildProcessByStdio<null, Readable, null>;
+
+/** A line of the log is as long as the path: these fill a pipe and what the program itself keeps. */
+const LONG_PATH = `/v1/orders/ord_${"x".repeat(7000)}`;
+const CALLS = 300;
+
+const programs: Program[] = [];
+afterEach(() => {
+  for (const program of programs.splice(0)) program.kill("SIGKILL");
+});
+
+/** Starts a program and reads its first line, and nothing behind it. */
+async function startUnread(args: readonly string[], env: Record<string, string> = {}) {
+  const program = spawn(process.execPath, [BIN, ...args], { env: cliEnv(env), stdio: ["ignore", "pipe", "ignore"] });
+  programs.push(program);
+  let first = "";
+  for await (const chunk of program.stdout.iterator({ destroyOnReturn: false })) {
+    first += String(chunk);
+    if (first.includes("\n")) break;
+  }
+  program.stdout.pause();
+  return { program, ready: JSON.parse(first.slice(0, first.indexOf("\n"))) as Record<string, string> };
+}
+
+async function readRest(program: Program): Promise<Record<string, unknown>[]> {
+  let text = "";
+  program.stdout.on("data", (chunk) => (text += String(chunk)));
+  program.kill("SIGTERM");
+  await once(program, "close");
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+it("serve goes on where nobody reads what it prints, and says how many lines are missing", async () => {
+  const { program, ready } = await startUnread(["serve", "--ephemeral", "--port", "0", "--json", "--rate-limit", "0"]);
+  const api = apiOf(ready["base_url"]!, ready["sandbox_key"]);
+  for (let made = 0; made < CALLS; made++) expect((await api("GET", LONG_PATH)).status).toBe(404);
+  const lines = await readRest(program);
+  expect(program.exitCode).toBe(0);
+  const missing = lines.filter(({ event }) => event === "left_out").map(({ lines: count }) => Number(count));
+  expect(missing).toHaveLength(1);
+  expect(lines.filter(({ event }) => event === "request").length + missing[0]!).toBeGreaterThanOrEqual(CALLS);
+});
+
+it("serve ends within moments though what it printed is never read", async () => {
+  const { program, ready } = await startUnread(["serve", "--ephemeral", "--port", "0", "--json", "--rate-limit", "0"]);
+  const api = apiOf(ready["base_url"]!, ready["sandbox_key"]);
+  for (let made = 0; made < CALLS; made++) await api("GET", LONG_PATH);
+  program.kill("SIGTERM");
+  const [code] = await once(program, "exit");
+  expect(code).toBe(0);
+});
+
+it("listen goes on forwarding where nobody reads what it prints", async () => {
+  const platform = await startPlatform();
+  const secret = (await runCli(["listen", "--print-secret"], { env: platform.env })).stdout.trim();
+  const receiver = await startReceiver(() => secret);
+  const { program } = await startUnread(["listen", "--json", "--forward-to", receiver.url], platform.env);
+  const made = await runCli(["trigger", "customer.created", "--count", "600", "-q"], { env: platform.env });
+  const ids = made.stdout.trim().split("\n");
+  expect(ids).toHaveLength(600);
+  await receiver.until(() => ids.every((id) => receiver.ids().has(id)));
+  program.kill("SIGTERM");
+  await once(program, "exit");
+  await receiver.close();
+  await platform.stop();
+});

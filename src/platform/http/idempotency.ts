@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { LIMITS } from "../../contract/limits.ts";
 import { ApiError } from "../domain/api-error.ts";
-import type { Queries, Transaction } from "../storage/database.ts";
+import type { Database, Queries, Transaction } from "../storage/database.ts";
 import { findIdempotencyKey, type IdempotencyPlace, keepIdempotencyKey } from "../storage/idempotency-keys.ts";
 import type { Vault } from "../vault.ts";
 
@@ -97,6 +97,24 @@ function stillInFlight(): ApiError {
   return new ApiError("idempotency_in_flight", "The first request with this Idempotency-Key still runs.", {
     headers: { "Retry-After": "1" },
   });
+}
+
+/**
+ * Runs the work of a keyed request that is longer than a transaction, in one process at a time. Throws ApiError
+ * `idempotency_in_flight` where it runs already.
+ */
+export async function whileHeld<Result>(
+  database: Database,
+  place: IdempotencyPlace,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const hold = await database.hold(nameOf(place));
+  if (hold === undefined) throw stillInFlight();
+  try {
+    return await work();
+  } finally {
+    await hold.release();
+  }
 }
 
 /** The keyed requests that run in this process now: a second one is refused instead of made to wait. */

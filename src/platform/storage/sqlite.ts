@@ -1,7 +1,7 @@
 import type { Log } from "../ports.ts";
 import { Connection } from "./connection.ts";
 import { locateFile, refuseNetworkFileSystem, secureFile, watchFiles } from "./database-file.ts";
-import { type Database, type SqlValue, StorageUnavailableError, type Topic, type Unit } from "./database.ts";
+import { type Database, type Hold, type SqlValue, StorageUnavailableError, type Topic, type Unit } from "./database.ts";
 import { type FileLock, lockFile } from "./file-lock.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { migrateSqlite, refuseForeignDatabase } from "./migrate.ts";
@@ -83,6 +83,8 @@ class SqliteStorage implements Database {
   readonly #commits: GroupCommit;
   readonly #subscriptions: Subscriptions;
   readonly #log: Log | undefined;
+  /** No other process can hold any. */
+  readonly #held = new Set<string>();
   #closing: Promise<void> | undefined;
   #closed = false;
 
@@ -111,6 +113,13 @@ class SqliteStorage implements Database {
 
   write<Result>(unit: Unit<Result>): Promise<Result> {
     return this.#commits.write(unit);
+  }
+
+  async hold(name: string): Promise<Hold | undefined> {
+    this.#assertOpen();
+    if (this.#held.has(name)) return undefined;
+    this.#held.add(name);
+    return { release: async () => void this.#held.delete(name) };
   }
 
   onWake(topic: Topic, callback: () => void): () => void {

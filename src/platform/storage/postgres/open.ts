@@ -1,6 +1,7 @@
 import type { Log } from "../../ports.ts";
 import {
   type Database,
+  type Hold,
   type Queries,
   type SqlValue,
   StorageUnavailableError,
@@ -12,6 +13,7 @@ import type { Migration } from "../migrations/migration.ts";
 import { Subscriptions } from "../subscriptions.ts";
 import { PostgresConnection } from "./connection.ts";
 import { asOpenError } from "./errors.ts";
+import { Holds } from "./holds.ts";
 import { assertUsable, migratePostgres } from "./migrate.ts";
 import { Poll } from "./poll.ts";
 import { ConnectionPool } from "./pool.ts";
@@ -51,13 +53,13 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     await prepareSchema(options, await PostgresConnection.open({ ...config, statement_timeout: 0 }, now));
     const connections = Math.max(FEWEST_CONNECTIONS, options.connections ?? DEFAULT_CONNECTIONS);
     const readers = Math.max(1, Math.round(connections * READERS_SHARE));
-    const open = (onEnd: () => void) => PostgresConnection.open(config, now, onEnd);
+    const open = (onEnd?: () => void) => PostgresConnection.open(config, now, onEnd);
     // A statement may wait for as long as it may take.
     const patience = statementMilliseconds * 2;
     const pool = new ConnectionPool(open, { readers, writers: connections - readers, patience }, options.log);
     const waking = { ...config, application_name: `${String(config.application_name)} wakes` };
     const openWaking = (onEnd: () => void) => PostgresConnection.open(waking, now, onEnd);
-    const storage = new PostgresStorage(pool, openWaking, { ...options, patience });
+    const storage = new PostgresStorage(pool, { open, openWaking }, { ...options, patience });
     await storage.start();
     return storage;
   } catch (error) {
@@ -79,6 +81,7 @@ class PostgresStorage implements Database {
   readonly #pool: ConnectionPool;
   readonly #units: Units;
   readonly #wakes: Wakes;
+  readonly #holds: Holds;
   readonly #subscriptions: Subscriptions;
   readonly #poll: Poll | undefined;
   readonly #patience: number;
@@ -86,10 +89,14 @@ class PostgresStorage implements Database {
 
   constructor(
     pool: ConnectionPool,
-    open: (onEnd: () => void) => Promise<PostgresConnection>,
+    connect: {
+      open: () => Promise<PostgresConnection>;
+      openWaking: (onEnd: () => void) => Promise<PostgresConnection>;
+    },
     { log, stateOfEvents, patience }: Pick<PostgresOptions, "log" | "stateOfEvents"> & { patience: number },
   ) {
     this.#pool = pool;
+    this.#holds = new Holds(connect.open);
     this.#patience = patience;
     this.#subscriptions = new Subscriptions(log);
     if (stateOfEvents !== undefined) {
@@ -98,7 +105,7 @@ class PostgresStorage implements Database {
         changed: () => this.#subscriptions.wake(["events"]),
       });
     }
-    this.#wakes = new Wakes(open, (topics) => this.#subscriptions.wake(topics), log);
+    this.#wakes = new Wakes(connect.openWaking, (topics) => this.#subscriptions.wake(topics), log);
     this.#units = new Units(pool, (topics) => {
       this.#subscriptions.wake(topics);
       this.#wakes.tell(topics);
@@ -121,6 +128,10 @@ class PostgresStorage implements Database {
     return this.#units.write(unit, options);
   }
 
+  hold(name: string): Promise<Hold | undefined> {
+    return this.#holds.hold(name);
+  }
+
   onWake(topic: Topic, callback: () => void): () => void {
     return this.#subscriptions.add(topic, callback);
   }
@@ -134,6 +145,7 @@ class PostgresStorage implements Database {
     this.#poll?.stop();
     await this.#units.close();
     await this.#wakes.close();
+    await this.#holds.close();
     await this.#pool.close();
   }
 

@@ -1,0 +1,59 @@
+import type { ServerResponse } from "node:http";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { type Api, apiOf } from "../support/api.ts";
+import { type RunningPlatform, startNode } from "../support/platform.ts";
+import { type PostgresServer, usePostgres } from "../support/postgres.ts";
+
+const SECONDS = 60;
+
+let server: PostgresServer & { remove(): Promise<void> };
+let nodes: RunningPlatform[];
+let apis: Api[];
+let receiver: ScriptedReceiver;
+/** The second attempt's, which the clock is moved for. */
+let retried: ServerResponse | undefined;
+
+beforeAll(async () => {
+  server = await usePostgres();
+  const database = await server.createDatabase();
+  const first = await startNode(database);
+  nodes = [first, await startNode(database)];
+  apis = nodes.map((node) => apiOf(node.baseUrl, first.sandboxKey));
+  receiver = await startScriptedReceiver((_request, response) => {
+    if (receiver.received.length === 1) response.writeHead(500).end();
+    else retried = response;
+  });
+});
+afterAll(async () => {
+  await Promise.all(nodes.map((node) => node.stop()));
+  await receiver.close();
+  await server.remove();
+});
+
+it("a keyed advance of the test clock runs once, whichever process is asked, and the others say that it runs", async () => {
+  const advance = (node: number, key: string) =>
+    apis[node]!("POST", "/v1/test_clock/advance", { seconds: SECONDS }, { "Idempotency-Key": key });
+  await apis[0]!("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
+  await apis[0]!("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+  const waiting = async () => (await apis[0]!("GET", "/v1/deliveries")).body.data[0].attempt_count as number;
+  await expect.poll(waiting, { timeout: 20_000 }).toBe(1);
+
+  const first = advance(0, "the-same");
+  await receiver.until(2);
+  for (const node of [0, 1]) {
+    const again = await advance(node, "the-same");
+    expect([again.status, again.body.code]).toEqual([409, "idempotency_in_flight"]);
+    expect(again.headers.get("retry-after")).toBe("1");
+    expect((await advance(node, "another")).body.code).toBe("test_clock_advancing");
+  }
+
+  retried!.end();
+  const done = await first;
+  expect([done.status, done.body.attempted, done.body.succeeded]).toEqual([200, 1, 1]);
+  for (const node of [0, 1]) {
+    const again = await advance(node, "the-same");
+    expect([again.status, again.headers.get("idempotent-replayed"), again.body]).toEqual([200, "true", done.body]);
+  }
+  expect((await apis[1]!("GET", "/v1/test_clock")).body.offset_seconds).toBe(SECONDS);
+});

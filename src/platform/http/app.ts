@@ -3,7 +3,6 @@ import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { LIMITS } from "../../contract/limits.ts";
-import { nearest } from "../../contract/nearest.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Services } from "../services.ts";
 import type { Authenticate } from "./authenticate.ts";
@@ -11,25 +10,12 @@ import { registerOperations } from "./dispatch.ts";
 import { registerFormats } from "./formats.ts";
 import { loggedPath } from "./logged-path.ts";
 import { IncomingRequest } from "./incoming-request.ts";
-import type { Operation } from "./operation.ts";
+import { nothingHere, type Route } from "./nothing-here.ts";
+import { operationsOf } from "./operations.ts";
 import { serveDocument } from "./openapi/serve.ts";
 import { answerBrokenRequest, INTERNAL_ERROR, toApiError, toProblem } from "./problem.ts";
-import { customerOperations } from "./routes/customers.ts";
-import { deliveryOperations } from "./routes/deliveries.ts";
-import { eventOperations } from "./routes/events.ts";
-import { apiKeyOperations } from "./routes/api-keys.ts";
-import { identityOperations } from "./routes/identity.ts";
-import { oauthAppOperations } from "./routes/oauth-apps.ts";
-import { oauthGrantOperations } from "./routes/oauth-grants.ts";
-import { orderOperations } from "./routes/orders.ts";
-import { paymentOperations } from "./routes/payments.ts";
-import { type AdvanceClock, testClockOperations } from "./routes/test-clock.ts";
-import { sessionOperations } from "./routes/sessions.ts";
-import { statisticsOperations } from "./routes/statistics.ts";
-import { userOperations } from "./routes/users.ts";
-import { webhookEndpointOperations } from "./routes/webhook-endpoints.ts";
-import { requestLogOperations } from "./routes/request-logs.ts";
 import { recordRequests } from "./record-requests.ts";
+import type { AdvanceClock } from "./routes/test-clock.ts";
 import { parseStrictJson } from "./strict-json.ts";
 
 const REQUEST_SECONDS = 30;
@@ -140,26 +126,6 @@ export function createApp(
   return app;
 }
 
-function operationsOf(services: Services, advanceClock: AdvanceClock): Operation[] {
-  return [
-    ...customerOperations(services.vault),
-    ...orderOperations(services.vault),
-    ...paymentOperations(services.vault),
-    ...eventOperations(services.vault),
-    ...webhookEndpointOperations(services),
-    ...deliveryOperations(services.vault),
-    ...testClockOperations(services, advanceClock),
-    ...apiKeyOperations(services),
-    ...oauthAppOperations(services),
-    ...requestLogOperations(services),
-    ...identityOperations(services.versions),
-    ...statisticsOperations(services),
-    ...userOperations(services),
-    ...sessionOperations(services),
-    ...oauthGrantOperations(services),
-  ];
-}
-
 /** What Fastify lets pass and the contract does not (every request must carry a Host; bodies are plain JSON). */
 function refuseRequest(request: IncomingMessage) {
   if (request.headers.host === undefined) return new ApiError("invalid_header", "Send a Host header.");
@@ -180,31 +146,4 @@ function assertUtf8(contentType: string | undefined): void {
   const charset = /;\s*charset="?([^";\s]+)/i.exec(contentType ?? "")?.[1]?.toLowerCase();
   if (charset === undefined || charset === "utf-8" || charset === "utf8") return;
   throw new ApiError("unsupported_media_type", `Send JSON as UTF-8, not as ${charset.slice(0, 40)}.`);
-}
-
-interface Route {
-  method: string;
-  /** As Fastify writes it: `/v1/customers/:id`. */
-  path: string;
-}
-
-/** 405 where the path exists with other methods, else 404 naming the nearest path. */
-function nothingHere(routes: readonly Route[], method: string, url: string): ApiError {
-  const path = url.split("?", 1)[0]!;
-  const matching = routes.filter((route) => pathPattern(route.path).test(path));
-  if (matching.length > 0) {
-    const allow = [...new Set(matching.map((route) => route.method))].join(", ");
-    return new ApiError("method_not_allowed", `${method} is not possible here. Allowed: ${allow}.`, {
-      headers: { Allow: allow },
-    });
-  }
-  const [guess] = nearest(path, [...new Set(routes.map((route) => route.path.replace(PATH_PARAMETER, "{$1}")))]);
-  const help = guess === undefined ? "" : ` Did you mean ${guess}?`;
-  return new ApiError("not_found", `No operation has the path ${path.slice(0, 200)}.${help}`);
-}
-
-const PATH_PARAMETER = /:(\w+)/;
-
-function pathPattern(path: string): RegExp {
-  return new RegExp(`^${path.replace(PATH_PARAMETER, "[^/]+")}$`);
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { parseCredential } from "../../contract/credentials.ts";
 import type { Scope } from "../../contract/scopes.ts";
 import { holds, parseAddress } from "../domain/addresses.ts";
-import { ApiError } from "../domain/api-error.ts";
+import { ApiError, CHALLENGE, insufficientScope } from "../domain/api-error.ts";
 import { rangesOf } from "../domain/key-bounds.ts";
 import type { KeyUsage } from "../key-usage.ts";
 import { findTokenByDigest } from "../storage/access-tokens.ts";
@@ -13,7 +13,7 @@ import { createProveSession } from "./session-credential.ts";
 import type { Caller } from "./caller.ts";
 import type { ClientAddress } from "./client-address.ts";
 import type { RateLimit } from "./rate-limit.ts";
-import { assertKeyUsable, assertTokenUsable, callerOfKey, callerOfToken, CHALLENGE, refused } from "./credentials.ts";
+import { assertKeyUsable, assertTokenUsable, callerOfKey, callerOfToken, refused } from "./credentials.ts";
 
 /**
  * Proves who calls (platform specification 5.1, 5.2), by key, by access token, or by the session of a page of our own.
@@ -107,10 +107,7 @@ export function assertSession({ role }: Caller, wanted: "member" | "owner"): voi
 /** Throws ApiError 403 where the caller lacks the scope (platform specification 5.4). */
 export function assertScope(caller: Caller, scope: Scope): void {
   if (caller.scopes.includes(scope)) return;
-  throw new ApiError("insufficient_scope", `This needs the scope ${scope}, which the credential does not have.`, {
-    members: { required_scope: scope },
-    headers: { "WWW-Authenticate": `${CHALLENGE}, error="insufficient_scope", scope="${scope}"` },
-  });
+  throw insufficientScope(`This needs the scope ${scope}, which the credential does not have.`, [scope]);
 }
 
 function assertAddress({ ipAllowlist, credential }: Caller, peer: string | undefined): void {

@@ -1,6 +1,6 @@
 import { type Scope, SCOPES } from "../../contract/scopes.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
-import { ApiError } from "../domain/api-error.ts";
+import { ApiError, CHALLENGE } from "../domain/api-error.ts";
 import type { Tenant } from "../domain/occasion.ts";
 import { findTokenOwner, type TokenOwner } from "../storage/access-tokens.ts";
 import { findKeyOwner, type KeyOwner } from "../storage/api-keys.ts";
@@ -8,7 +8,6 @@ import type { Queries } from "../storage/database.ts";
 import { isSessionLive, type SessionCaller } from "../storage/sessions.ts";
 import type { Caller } from "./caller.ts";
 
-export const CHALLENGE = 'Bearer realm="service"';
 const INVALID_TOKEN = { "WWW-Authenticate": `${CHALLENGE}, error="invalid_token"` };
 
 type RefusalCode = "invalid_credential" | "revoked_credential" | "expired_credential";

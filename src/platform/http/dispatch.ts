@@ -1,25 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { HEADERS } from "../../contract/headers.ts";
 import { ApiError, invalidFields } from "../domain/api-error.ts";
-import type { Occasion } from "../domain/occasion.ts";
-import type { Versions } from "../domain/versions.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { assertScope, assertSession } from "./authenticate.ts";
 import type { Caller } from "./caller.ts";
-import {
-  findReply,
-  fingerprintOf,
-  InFlight,
-  keepReply,
-  type KeptReply,
-  onceForKey,
-  readIdempotencyKey,
-  whileHeld,
-} from "./idempotency.ts";
-import { type Call, type Operation, RawJson, type ReplyBody } from "./operation.ts";
+import { InFlight } from "./idempotency.ts";
+import type { Call, Operation } from "./operation.ts";
 import { compileQuery } from "./query.ts";
+import { runLong, runWrite, toJson } from "./run.ts";
 import type { Services } from "../services.ts";
-import type { Transaction, WriteOptions } from "../storage/database.ts";
 import { type Check, compileCheck } from "./validate.ts";
 import { versionOf, versionOfReply } from "./version.ts";
 
@@ -76,87 +65,13 @@ export function registerOperations(
           const json = toJson(versions, version, await operation.read(call, services.database));
           return send(reply, operation.reply.status, json);
         }
-        const outcome =
-          operation.run === undefined
-            ? await runWrite(services, inFlight, operation, call, request, version)
-            : await runLong(services, operation, call, request, version);
+        const run = operation.run === undefined ? runWrite : runLong;
+        const outcome = await run({ services, inFlight, operation, call, request, version });
         if (outcome.replayed) void reply.header(HEADERS.idempotentReplayed, "true");
         return send(reply, outcome.status, outcome.json);
       },
     });
   }
-}
-
-function runWrite(
-  services: Services,
-  inFlight: InFlight,
-  operation: Operation,
-  call: Call<unknown, unknown>,
-  request: FastifyRequest,
-  version: string,
-): Promise<KeptReply> {
-  const { database, vault, versions } = services;
-  const status = operation.reply.status;
-  const { tenant } = call.caller;
-  const occasionIn = async (tx: Transaction): Promise<Occasion> => ({
-    tenant,
-    requestId: request.id,
-    versions,
-    ...(await services.time.read(tx, tenant)),
-  });
-  const options: WriteOptions = { isolation: operation.additive === true ? "beside" : "alone" };
-  const place = placeOf(operation, call, request);
-  if (place === undefined) {
-    return database.write(async (tx) => {
-      const json = toJson(versions, version, await operation.write!(call, tx, await occasionIn(tx)));
-      return { status, json, replayed: false };
-    }, options);
-  }
-  const fingerprint = fingerprintOf(version, call.body);
-  return inFlight.run(place, () =>
-    database.write(async (tx) => {
-      const occasion = await occasionIn(tx);
-      return onceForKey(tx, vault, place, fingerprint, occasion.now, async () => ({
-        status,
-        json: toJson(versions, version, await operation.write!(call, tx, occasion)),
-      }));
-    }, options),
-  );
-}
-
-async function runLong(
-  services: Services,
-  operation: Operation,
-  call: Call<unknown, unknown>,
-  request: FastifyRequest,
-  version: string,
-): Promise<KeptReply> {
-  const { database, vault, time, versions } = services;
-  const { tenant } = call.caller;
-  const run = async () => ({
-    status: operation.reply.status,
-    json: toJson(versions, version, await operation.run!(call)),
-  });
-  const place = placeOf(operation, call, request);
-  if (place === undefined) return { ...(await run()), replayed: false };
-  const fingerprint = fingerprintOf(version, call.body);
-  return whileHeld(database, place, async () => {
-    const kept = await findReply(database, vault, place, fingerprint, (await time.read(database, tenant)).now);
-    if (kept !== undefined) return kept;
-    const reply = await run();
-    await database.write(async (tx) => {
-      await keepReply(tx, vault, place, fingerprint, (await time.read(tx, tenant)).now, reply);
-    });
-    return { ...reply, replayed: false };
-  });
-}
-
-/** What a POST's Idempotency-Key is kept under; undefined where it has none. */
-function placeOf(operation: Operation, call: Call<unknown, unknown>, request: FastifyRequest) {
-  const key = operation.method === "POST" ? readIdempotencyKey(headerOf(request, "idempotency-key")) : undefined;
-  if (key === undefined) return undefined;
-  const path = request.url.split("?", 1)[0]!;
-  return { environment: call.caller.tenant.environment, method: operation.method, path, key };
 }
 
 function bodyOf(
@@ -183,16 +98,6 @@ function isEmptyObject(body: unknown): boolean {
 function headerOf(request: FastifyRequest, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === "string" ? value : undefined;
-}
-
-/** The reply in a version's shape. */
-function toJson(versions: Versions, version: string, body: ReplyBody): string {
-  if (!(body instanceof RawJson)) return JSON.stringify(versions.reply(version, body));
-  if (version === versions.latest) return body.text;
-  const parsed = JSON.parse(body.text) as object;
-  const shaped = versions.reply(version, parsed);
-  // What does not differ keeps its bytes.
-  return shaped === parsed ? body.text : JSON.stringify(shaped);
 }
 
 function send(reply: FastifyReply, status: number, json: string): FastifyReply {

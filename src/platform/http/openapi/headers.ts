@@ -8,7 +8,7 @@ const WHOLE_SECONDS = { type: "integer", minimum: 0 };
 const DATE = { type: "string", pattern: "^\\d{4}-\\d{2}-\\d{2}$" };
 
 /** Every header that a reply may carry, by its name in the document. */
-export const REPLY_HEADERS = {
+const REPLY_HEADERS = {
   RequestId: {
     name: HEADERS.requestId,
     description: "Names the request in logs, events and problem documents",

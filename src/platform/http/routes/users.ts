@@ -30,7 +30,7 @@ export function userOperations(services: Services): Operation[] {
       body: UserInvite,
       refusals: ["email_taken"],
       reply: { status: 201, schema: User },
-      write: ({ caller, body }, tx) => inviteUser(tx, services, caller.tenant, body.email),
+      write: ({ caller, body }, tx) => inviteUser(tx, services, caller.tenant.account.id, body.email),
     }),
     writeOperation({
       name: "removeUser",

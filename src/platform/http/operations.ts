@@ -1,0 +1,38 @@
+import type { Services } from "../services.ts";
+import type { Operation } from "./operation.ts";
+import { apiKeyOperations } from "./routes/api-keys.ts";
+import { customerOperations } from "./routes/customers.ts";
+import { deliveryOperations } from "./routes/deliveries.ts";
+import { eventOperations } from "./routes/events.ts";
+import { identityOperations } from "./routes/identity.ts";
+import { oauthAppOperations } from "./routes/oauth-apps.ts";
+import { oauthGrantOperations } from "./routes/oauth-grants.ts";
+import { orderOperations } from "./routes/orders.ts";
+import { paymentOperations } from "./routes/payments.ts";
+import { requestLogOperations } from "./routes/request-logs.ts";
+import { sessionOperations } from "./routes/sessions.ts";
+import { statisticsOperations } from "./routes/statistics.ts";
+import { type AdvanceClock, testClockOperations } from "./routes/test-clock.ts";
+import { userOperations } from "./routes/users.ts";
+import { webhookEndpointOperations } from "./routes/webhook-endpoints.ts";
+
+/** Every operation of the API, in the document's order. */
+export function operationsOf(services: Services, advanceClock: AdvanceClock): Operation[] {
+  return [
+    ...customerOperations(services.vault),
+    ...orderOperations(services.vault),
+    ...paymentOperations(services.vault),
+    ...eventOperations(services.vault),
+    ...webhookEndpointOperations(services),
+    ...deliveryOperations(services.vault),
+    ...testClockOperations(services, advanceClock),
+    ...apiKeyOperations(services),
+    ...oauthAppOperations(services),
+    ...requestLogOperations(services),
+    ...identityOperations(services.versions),
+    ...statisticsOperations(services),
+    ...userOperations(services),
+    ...sessionOperations(services),
+    ...oauthGrantOperations(services),
+  ];
+}

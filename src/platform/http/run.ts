@@ -1,0 +1,100 @@
+import type { FastifyRequest } from "fastify";
+import type { Occasion } from "../domain/occasion.ts";
+import type { Versions } from "../domain/versions.ts";
+import type { Services } from "../services.ts";
+import type { Transaction, WriteOptions } from "../storage/database.ts";
+import {
+  findReply,
+  fingerprintOf,
+  type InFlight,
+  keepReply,
+  type KeptReply,
+  onceForKey,
+  readIdempotencyKey,
+  whileHeld,
+} from "./idempotency.ts";
+import { type Call, type Operation, RawJson, type ReplyBody } from "./operation.ts";
+
+/** A request that changes something, checked and ready to be carried out. */
+interface Run {
+  services: Services;
+  inFlight: InFlight;
+  operation: Operation;
+  call: Call<unknown, unknown>;
+  request: FastifyRequest;
+  /** The version that the reply is written in. */
+  version: string;
+}
+
+/** Carries out an operation in one transaction, with the reply that is kept for its Idempotency-Key. */
+export function runWrite({ services, inFlight, operation, call, request, version }: Run): Promise<KeptReply> {
+  const { database, vault, versions } = services;
+  const status = operation.reply.status;
+  const { tenant } = call.caller;
+  const occasionIn = async (tx: Transaction): Promise<Occasion> => ({
+    tenant,
+    requestId: request.id,
+    versions,
+    ...(await services.time.read(tx, tenant)),
+  });
+  const options: WriteOptions = { isolation: operation.additive === true ? "beside" : "alone" };
+  const place = placeOf(operation, call, request);
+  if (place === undefined) {
+    return database.write(async (tx) => {
+      const json = toJson(versions, version, await operation.write!(call, tx, await occasionIn(tx)));
+      return { status, json, replayed: false };
+    }, options);
+  }
+  const fingerprint = fingerprintOf(version, call.body);
+  return inFlight.run(place, () =>
+    database.write(async (tx) => {
+      const occasion = await occasionIn(tx);
+      return onceForKey(tx, vault, place, fingerprint, occasion.now, async () => ({
+        status,
+        json: toJson(versions, version, await operation.write!(call, tx, occasion)),
+      }));
+    }, options),
+  );
+}
+
+/** Carries out an operation that has transactions of its own, and keeps its reply behind them. */
+export async function runLong({ services, operation, call, request, version }: Run): Promise<KeptReply> {
+  const { database, vault, time, versions } = services;
+  const { tenant } = call.caller;
+  const run = async () => ({
+    status: operation.reply.status,
+    json: toJson(versions, version, await operation.run!(call)),
+  });
+  const place = placeOf(operation, call, request);
+  if (place === undefined) return { ...(await run()), replayed: false };
+  const fingerprint = fingerprintOf(version, call.body);
+  return whileHeld(database, place, async () => {
+    const kept = await findReply(database, vault, place, fingerprint, (await time.read(database, tenant)).now);
+    if (kept !== undefined) return kept;
+    const reply = await run();
+    await database.write(async (tx) => {
+      await keepReply(tx, vault, place, fingerprint, (await time.read(tx, tenant)).now, reply);
+    });
+    return { ...reply, replayed: false };
+  });
+}
+
+/** What a POST's Idempotency-Key is kept under; undefined where it has none. */
+function placeOf(operation: Operation, call: Call<unknown, unknown>, request: FastifyRequest) {
+  const header = request.headers["idempotency-key"];
+  const given = operation.method === "POST" && typeof header === "string" ? header : undefined;
+  const key = readIdempotencyKey(given);
+  if (key === undefined) return undefined;
+  const path = request.url.split("?", 1)[0]!;
+  return { environment: call.caller.tenant.environment, method: operation.method, path, key };
+}
+
+/** The reply in a version's shape. */
+export function toJson(versions: Versions, version: string, body: ReplyBody): string {
+  if (!(body instanceof RawJson)) return JSON.stringify(versions.reply(version, body));
+  if (version === versions.latest) return body.text;
+  const parsed = JSON.parse(body.text) as object;
+  const shaped = versions.reply(version, parsed);
+  // What does not differ keeps its bytes.
+  return shaped === parsed ? body.text : JSON.stringify(shaped);
+}

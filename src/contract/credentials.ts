@@ -49,6 +49,11 @@ export function parseCredential(text: string): ParsedCredential | undefined {
   return { prefix, ...CREDENTIAL_PREFIXES[prefix] };
 }
 
+/** What is kept of a credential to be shown: its first 12 characters and its last 4 (decisions 6). */
+export function displayOf(credential: string): { prefix: string; last4: string } {
+  return { prefix: credential.slice(0, 12), last4: credential.slice(-4) };
+}
+
 const CREDENTIAL_LIKE = new RegExp(
   `(${[...Object.keys(CREDENTIAL_PREFIXES), SIGNING_SECRET_PREFIX].join("|")})[0-9A-Za-z_-]{16,}`,
   "g",

@@ -24,7 +24,7 @@ export function createUpkeep(services: Services): Periodic {
 }
 
 /** Goes once through all that can have grown too old. */
-export async function removeOldHistory({ database, clock }: Services, signal?: AbortSignal): Promise<void> {
+async function removeOldHistory({ database, clock }: Services, signal?: AbortSignal): Promise<void> {
   for (const { id, clock_offset: offset } of await allEnvironments(database)) {
     for (const step of stepsOf(id, clock.now(), offset)) {
       while (signal?.aborted !== true && (await database.write(alone(id, step)))) {

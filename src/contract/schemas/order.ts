@@ -14,7 +14,7 @@ import {
   Timestamp,
 } from "./fields.ts";
 
-export const ORDER_STATUSES = ["pending", "completed", "canceled"] as const;
+const ORDER_STATUSES = ["pending", "completed", "canceled"] as const;
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
 /** Platform specification 2, Order; decisions 3. */

@@ -14,7 +14,7 @@ import {
   Timestamp,
 } from "./fields.ts";
 
-export const PAYMENT_STATUSES = ["pending", "succeeded", "failed"] as const;
+const PAYMENT_STATUSES = ["pending", "succeeded", "failed"] as const;
 export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
 
 /** What a payment that failed without a stated reason carries. */

@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
 import { closed, deleted, idOf, listOf, listQuery, Livemode, nullable, Timestamp } from "./fields.ts";
 
-export const ENDPOINT_STATUSES = ["enabled", "disabled"] as const;
+const ENDPOINT_STATUSES = ["enabled", "disabled"] as const;
 
 const URL_EXAMPLE = "https://example.com/webhooks";
 

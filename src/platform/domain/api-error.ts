@@ -1,4 +1,8 @@
 import { ERRORS, type ErrorCode, type FieldError } from "../../contract/errors.ts";
+import type { Scope } from "../../contract/scopes.ts";
+
+/** How a credential is to be sent (RFC 6750 3). */
+export const CHALLENGE = 'Bearer realm="service"';
 
 /** A refusal that the caller is told about: a code of the contract, a sentence, and what the code adds. */
 export class ApiError extends Error {
@@ -29,4 +33,12 @@ export function invalidFields(errors: FieldError[]): ApiError {
   const place = first.pointer === "" ? "The body" : first.pointer.replace(/^\//, "").replaceAll("/", ".");
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : "";
   return new ApiError("invalid_request", `${place}: ${first.detail}${more}`, { members: { errors } });
+}
+
+/** The 403 for a credential that lacks scopes, one at least (platform specification 5.4). */
+export function insufficientScope(detail: string, lacking: readonly Scope[]): ApiError {
+  return new ApiError("insufficient_scope", detail, {
+    members: { required_scope: lacking[0] },
+    headers: { "WWW-Authenticate": `${CHALLENGE}, error="insufficient_scope", scope="${lacking.join(" ")}"` },
+  });
 }

@@ -1,4 +1,4 @@
-import { type CredentialPrefix, formatCredential } from "../../contract/credentials.ts";
+import { type CredentialPrefix, displayOf, formatCredential } from "../../contract/credentials.ts";
 import type { Environment } from "../../contract/environments.ts";
 import type { ApiKey, ApiKeyCreate } from "../../contract/schemas/api-key.ts";
 import { type Scope, SCOPES } from "../../contract/scopes.ts";
@@ -12,8 +12,6 @@ import { ApiError, invalidFields } from "./api-error.ts";
 import { assertWithin, type Maker } from "./key-bounds.ts";
 import { assertId, missing } from "./missing.ts";
 import type { Occasion, Tenant } from "./occasion.ts";
-
-const DISPLAY_PREFIX_LENGTH = 12;
 
 /** What making a secret takes. */
 export interface SecretTools {
@@ -133,8 +131,7 @@ async function store(
   const row: ApiKeyRow = {
     ...key,
     digest: vault.digest(secret),
-    prefix: secret.slice(0, DISPLAY_PREFIX_LENGTH),
-    last4: secret.slice(-4),
+    ...displayOf(secret),
     last_used: null,
     revoked_at: null,
     revoked_reason: null,

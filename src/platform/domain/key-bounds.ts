@@ -2,7 +2,7 @@ import type { FieldError } from "../../contract/errors.ts";
 import type { Scope } from "../../contract/scopes.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { type AddressRange, covers, parseRange } from "./addresses.ts";
-import { ApiError } from "./api-error.ts";
+import { ApiError, insufficientScope } from "./api-error.ts";
 
 /** What a key may do, from where, and until when. */
 interface Bounds {
@@ -20,12 +20,7 @@ export type Maker = Bounds;
 export function assertWithin(maker: Maker, key: Bounds): void {
   const lacking = key.scopes.filter((scope) => !maker.scopes.includes(scope));
   if (lacking.length > 0) {
-    throw new ApiError("insufficient_scope", `A key cannot give scopes that it lacks: ${lacking.join(", ")}.`, {
-      members: { required_scope: lacking[0] },
-      headers: {
-        "WWW-Authenticate": `Bearer realm="service", error="insufficient_scope", scope="${lacking.join(" ")}"`,
-      },
-    });
+    throw insufficientScope(`A key cannot give scopes that it lacks: ${lacking.join(", ")}.`, lacking);
   }
   const errors = [...rangeErrors(maker, key), ...endErrors(maker, key)];
   if (errors.length === 0) return;

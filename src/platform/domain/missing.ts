@@ -14,9 +14,12 @@ export function assertId(kind: IdKind, id: string): void {
 function hint(kind: IdKind, id: string): string {
   if (isId(kind, id)) return " in this environment.";
   const other = kindOfId(id);
-  const article = /^[aeiou]/.test(kind) ? "an" : "a";
-  if (other !== undefined) return `: that is the id of ${/^[aeiou]/.test(other) ? "an" : "a"} ${words(other)}.`;
-  return `: the id of ${article} ${words(kind)} is ${ID_PREFIXES[kind]} and 22 letters or digits.`;
+  if (other !== undefined) return `: that is the id of ${one(other)}.`;
+  return `: the id of ${one(kind)} is ${ID_PREFIXES[kind]} and 22 letters or digits.`;
+}
+
+function one(kind: IdKind): string {
+  return `${/^[aeiou]/.test(kind) ? "an" : "a"} ${words(kind)}`;
 }
 
 function words(kind: IdKind): string {

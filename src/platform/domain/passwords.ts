@@ -9,7 +9,7 @@ const HASH_BYTES = 32;
 const AT_ONCE = 2;
 
 /** Characters that a password must have at least and may have at most. */
-export const PASSWORD_LENGTH = { least: 10, most: 200 } as const;
+const PASSWORD_LENGTH = { least: 10, most: 200 } as const;
 
 interface Hash {
   cost: { logN: number; r: number; p: number };

@@ -4,7 +4,7 @@ import type { SecretTools } from "./api-keys.ts";
 
 /** How long a link to the dashboard works (decisions 1), and how long an invitation waits, in seconds. */
 export const SIGN_IN_LINK_SECONDS = 15 * 60;
-export const INVITATION_SECONDS = 3 * 86_400;
+const INVITATION_SECONDS = 3 * 86_400;
 
 /** Makes a link's token and stores its digest alone. */
 export async function createLinkToken(

@@ -18,13 +18,13 @@ export async function listUsers(queries: Queries, { account }: Tenant, you: stri
 export async function inviteUser(
   tx: Transaction,
   tools: SecretTools & { clock: Clock; newId: IdGenerator; baseUrl: string },
-  { account }: Tenant,
+  accountId: string,
   email: string,
 ): Promise<User> {
   const now = tools.clock.now();
   const row: UserRow = {
     id: tools.newId("user", now),
-    account_id: account.id,
+    account_id: accountId,
     email,
     email_key: email.toLowerCase(),
     role: "member",

@@ -1,4 +1,4 @@
-import { formatCredential } from "../../contract/credentials.ts";
+import { displayOf, formatCredential } from "../../contract/credentials.ts";
 import type { Scope } from "../../contract/scopes.ts";
 import type { Services } from "../services.ts";
 import { insertAccessToken } from "../storage/access-tokens.ts";
@@ -9,7 +9,6 @@ import { formatScopeNames } from "./scope-names.ts";
 
 const ACCESS_SECONDS = 3600;
 const REFRESH_SECONDS = 30 * 86_400;
-const DISPLAY_PREFIX_LENGTH = 12;
 
 /** A successful reply of the token endpoint (RFC 6749 5.1). */
 export interface TokenReply {
@@ -58,8 +57,7 @@ export async function issueTokens(
     digest: vault.digest(access),
     grant_id: grantId,
     scopes: JSON.stringify(scopes),
-    prefix: access.slice(0, DISPLAY_PREFIX_LENGTH),
-    last4: access.slice(-4),
+    ...displayOf(access),
     created: now,
     expires_at: now + ACCESS_SECONDS * 1000,
   });

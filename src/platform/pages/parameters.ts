@@ -28,7 +28,7 @@ export class Parameters {
 }
 
 /** Reads `a=1&b=2`. Throws ParameterError. Of a repeated parameter the first value is kept. */
-export function parseParameters(text: string): Parameters {
+function parseParameters(text: string): Parameters {
   const values = new Map<string, string>();
   const repeated = new Set<string>();
   for (const pair of text.split("&")) {

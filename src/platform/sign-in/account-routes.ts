@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { ApiError } from "../domain/api-error.ts";
 import { type Passwords, problemOfPassword } from "../domain/passwords.ts";
-import { createLinkToken } from "../domain/sign-in-links.ts";
+import { inviteUser } from "../domain/users.ts";
 import { isEmail } from "../http/formats.ts";
 import { formOf, type Parameters, queryOf } from "../pages/parameters.ts";
 import { PageError, seeOther, sendPage } from "../pages/page.ts";
@@ -8,7 +9,7 @@ import type { Services } from "../services.ts";
 import { liveGrantsOfUser, revokeGrantOfUser } from "../storage/oauth-grants.ts";
 import { deleteSessionsOfUser } from "../storage/sessions.ts";
 import { deleteLinksOfUser } from "../storage/sign-in-links.ts";
-import { changeEmail, deleteMember, findUser, insertUser, setPassword, usersOfAccount } from "../storage/users.ts";
+import { changeEmail, deleteMember, findUser, setPassword, usersOfAccount } from "../storage/users.ts";
 import { type AccountView, accountPage } from "./account-views.ts";
 import { ACCOUNT } from "./home.ts";
 import { signInPage } from "./views.ts";
@@ -23,7 +24,7 @@ export function accountRoutes(
   scope: FastifyInstance,
   { services, visitors, passwords }: { services: Services; visitors: Visitors; passwords: Passwords },
 ): void {
-  const { database, clock, newId } = services;
+  const { database, clock } = services;
   const limiter = services.createLimiter("passwords", WRONG_PASSWORDS);
 
   const asksPassword = ({ user }: SignedIn) =>
@@ -100,21 +101,17 @@ export function accountRoutes(
   scope.post(
     "/account/people",
     onForm(async (visitor, form, reply) => {
-      const { user } = visitor;
       assertOwner(visitor);
       const email = form.text("email").trim();
       const refuse = (status: number, text: string) => show(reply, status, visitor, { notice: { good: false, text } });
       if (!isEmail(email)) return refuse(400, "That is no email address.");
-      const now = clock.now();
-      const token = await database.write(async (tx) => {
-        const id = newId("user", now);
-        const fresh = { id, account_id: user.account_id, email, email_key: email.toLowerCase(), created: now };
-        if (!(await insertUser(tx, { ...fresh, role: "member", password: null }))) return undefined;
-        return createLinkToken(tx, services, { userId: id, invitation: true, now });
-      });
-      if (token === undefined) return refuse(409, "Somebody signs in with that email address already.");
-      const url = `${services.baseUrl}/invitation?token=${token}`;
-      return show(reply, 200, visitor, { invitation: { email, url } });
+      try {
+        const invited = await database.write((tx) => inviteUser(tx, services, visitor.user.account_id, email));
+        return await show(reply, 200, visitor, { invitation: { email, url: invited.invitation_url! } });
+      } catch (error) {
+        if (error instanceof ApiError && error.code === "email_taken") return refuse(error.status, error.message);
+        throw error;
+      }
     }),
   );
 

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
@@ -41,6 +41,13 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 
+/** A folder with a program in PostgreSQL's place: not every machine has that. */
+function pgDumpThat(script: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "service-dump-"));
+  writeFileSync(join(folder, "pg_dump"), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return folder;
+}
+
 describe("db backup", () => {
   it("of a served SQLite file is a platform's database, with all that was acknowledged", async () => {
     const platform = await startPlatformOn(`${file}.backup`, 0).catch((error: unknown) => error);
@@ -58,6 +65,37 @@ describe("db backup", () => {
     const dumped = await runCli(["db", "backup", target], { env: { SERVICE_DATABASE: database, PATH: "/nowhere" } });
     expect([dumped.exitCode, dumped.stderr]).toEqual([1, expect.stringContaining("pg_dump is not there")]);
     expect(existsSync(target)).toBe(false);
+    const nowhere = join(target, "x", "backup");
+    const unwritable = await runCli(["db", "backup", nowhere, "--database", file]);
+    expect([unwritable.exitCode, unwritable.stderr]).toEqual([1, expect.stringContaining("cannot be written")]);
+  });
+
+  it("asks pg_dump for the platform's own schema, over the same kind of connection, and tells nobody the password", async () => {
+    const database = new URL(await server.createDatabase());
+    await server.query('CREATE SCHEMA "a b"', [], database.href);
+    database.searchParams.set("options", '-c search_path="a\\ b"');
+    const target = `${file}.whole`;
+    const { exitCode, stderr } = await runCli(["db", "backup", target, "--json"], {
+      env: { SERVICE_DATABASE: database.href, PATH: pgDumpThat('echo "password $PGPASSWORD"; printf "%s\\n" "$@"') },
+    });
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    expect(statSync(target).mode & 0o777).toBe(0o600);
+    const [password, ...args] = readFileSync(target, "utf8").trim().split("\n");
+    expect(password).toBe(`password ${database.password}`);
+    expect(args).toEqual(["--format=custom", expect.stringMatching(/^--dbname=postgres:/), '--schema="a b"']);
+    const asked = new URL(args[1]!.slice("--dbname=".length));
+    expect([asked.password, asked.searchParams.get("sslmode")]).toEqual(["", "disable"]);
+    // To libpq a plus sign is no space.
+    expect(asked.search).not.toContain("+");
+  });
+
+  it("leaves nothing where pg_dump fails, so that it can be run again", async () => {
+    const env = { SERVICE_DATABASE: await server.createDatabase(), PATH: pgDumpThat("echo half; echo no >&2; exit 3") };
+    for (let run = 0; run < 2; run++) {
+      const { exitCode, stderr } = await runCli(["db", "backup", `${file}.half`], { env });
+      expect([exitCode, stderr]).toEqual([1, expect.stringContaining("pg_dump ended with 3: no")]);
+      expect(existsSync(`${file}.half`)).toBe(false);
+    }
   });
 });
 

@@ -51,8 +51,10 @@ export async function runStatus(options: DbOptions, context: Context, migrate: b
 export async function runBackup(file: string, options: DbOptions, context: Context): Promise<void> {
   const name = namedDatabase(options, context);
   const path = resolve(context.cwd, file);
-  const { bytes } = await backUp(name, path, context.env).catch((error: unknown) => {
-    throw error instanceof BackupError ? new UserError(error.message, { code: "backup_failed", cause: error }) : error;
+  const settings = { database: name, authorities: options.databaseCa };
+  const { bytes } = await backUp(settings, path, context.env).catch((error: unknown) => {
+    if (!(error instanceof BackupError)) throw asUserError(error);
+    throw new UserError(error.message, { code: "backup_failed", cause: error });
   });
   if (context.output.json) context.output.line(JSON.stringify({ database: describeDatabase(name), file: path, bytes }));
   else {
@@ -102,9 +104,15 @@ async function open(name: string, options: DbOptions, context: Context, migrate 
   try {
     return await openDatabase({ ...deploymentSettings(name, options, context, QUIET), migrate });
   } catch (error) {
-    if (error instanceof StorageOpenError) throw new UserError(error.message, { code: error.code, cause: error });
-    if (error instanceof StorageUnavailableError)
-      throw new UserError(error.message, { code: "unreachable", cause: error });
-    throw error;
+    throw asUserError(error);
   }
+}
+
+/** Why the database cannot be worked with, where that is so; any other error as it is. */
+function asUserError(error: unknown): unknown {
+  if (error instanceof StorageOpenError) return new UserError(error.message, { code: error.code, cause: error });
+  if (error instanceof StorageUnavailableError) {
+    return new UserError(error.message, { code: "unreachable", cause: error });
+  }
+  return error;
 }

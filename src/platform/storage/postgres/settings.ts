@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import type { ClientConfig } from "pg";
 import { describeDatabase } from "../database-url.ts";
 import { StorageOpenError } from "../database.ts";
@@ -54,6 +55,22 @@ function withoutOwnParameters(url: URL): string {
   return rest.href;
 }
 
+/**
+ * The URL for PostgreSQL's own programs, which must protect the connection as this one does: their defaults are others.
+ * The password stands apart, since everybody on the machine sees a program's arguments.
+ */
+export function readUrlForPrograms(settings: ConnectionSettings): { url: string; password: string | undefined } {
+  const url = parse(settings.url);
+  const password = decodeURIComponent(url.password) || url.searchParams.get("password") || undefined;
+  url.password = "";
+  url.searchParams.delete("password");
+  url.searchParams.set("sslmode", tlsModeOf(url));
+  if (settings.authorities !== undefined) url.searchParams.set("sslrootcert", resolve(settings.authorities));
+  // In its parameters a plus sign is no space to them.
+  url.search = url.search.replaceAll("+", "%20");
+  return { url: url.href, password };
+}
+
 function parse(text: string): URL {
   try {
     return new URL(text);
@@ -63,12 +80,18 @@ function parse(text: string): URL {
   }
 }
 
-/** libpq's modes. Without one: none on this machine, and the server's certificate checked anywhere else. */
+/** Without one of libpq's modes: none on this machine, and the server's certificate checked anywhere else. */
+function tlsModeOf({ hostname, searchParams }: URL): string {
+  const host = searchParams.get("host") ?? hostname;
+  return searchParams.get("sslmode") ?? (LOOPBACK.has(host) || host.startsWith("/") ? "disable" : "verify-full");
+}
+
 function tlsOf(url: URL, authorities: string | undefined): ClientConfig["ssl"] {
   const given = (name: string) => url.searchParams.get(name) ?? undefined;
-  const host = given("host") ?? url.hostname;
-  const mode = given("sslmode") ?? (LOOPBACK.has(host) || host.startsWith("/") ? "disable" : "verify-full");
-  const file = authorities ?? given("sslrootcert");
+  const mode = tlsModeOf(url);
+  const named = authorities ?? given("sslrootcert");
+  // libpq's word for those that come with the system: here with Node.js.
+  const file = named === "system" ? undefined : named;
   const read = (path: string | undefined) => (path === undefined ? undefined : readPem(path));
   const files = { ca: read(file), cert: read(given("sslcert")), key: read(given("sslkey")) };
   const known = Object.fromEntries(Object.entries(files).filter(([, text]) => text !== undefined));
@@ -77,7 +100,7 @@ function tlsOf(url: URL, authorities: string | undefined): ClientConfig["ssl"] {
       return false;
     case "require":
       // Encrypted, to whoever answers; with an authority named it is checked, as libpq does.
-      return { ...known, rejectUnauthorized: file !== undefined, checkServerIdentity: () => undefined };
+      return { ...known, rejectUnauthorized: named !== undefined, checkServerIdentity: () => undefined };
     case "verify-ca":
       return { ...known, rejectUnauthorized: true, checkServerIdentity: () => undefined };
     case "verify-full":

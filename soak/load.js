@@ -1,8 +1,12 @@
 // API load of a soak run: writes as a careful client makes them, and a list of everything that was acknowledged.
 
+/** A platform that is killed is back in seconds; one that is not will not come. */
+const PATIENCE_MILLISECONDS = 120_000;
+
 /**
  * Makes customers and completed orders at a rate until told to stop. Every write repeats its Idempotency-Key until there
- * is an answer. Returns a promise for the keys (`type id`) of all events that acknowledged writes must have caused.
+ * is an answer. `expected` holds the keys (`type id`) of all events that acknowledged writes must have caused; once `stop`
+ * has resolved every write was acknowledged, and there must be no other event.
  */
 export function startLoad({ baseUrl, key, perSecond, workers = 4 }) {
   const expected = new Set();
@@ -11,7 +15,9 @@ export function startLoad({ baseUrl, key, perSecond, workers = 4 }) {
   const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
   async function write(path, body, idempotencyKey) {
+    const began = performance.now();
     for (;;) {
+      if (performance.now() - began > PATIENCE_MILLISECONDS) throw new Error(`${path}: no answer in two minutes`);
       const reply = await fetch(baseUrl + path, {
         method: "POST",
         headers: {

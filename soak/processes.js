@@ -5,14 +5,21 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 const BIN = fileURLToPath(new URL("../bin/service.js", import.meta.url));
+/** The command says that what is in flight gets ten seconds. */
+const STOP_MILLISECONDS = 30_000;
 
-/** A process that comes back after each kill, and remembers what its first line of each life said. */
+/** A process that comes back after each end, and remembers what its first line of its first life said. */
 export class Phoenix {
   lives = 0;
   child = undefined;
   ready = undefined;
-  /** Set to hear of lines after the first one. */
-  onLine = () => {};
+  /** How lives ended that nobody asked to end: there must be none. */
+  falls = [];
+  /** How the last life ended: its exit code, or the signal that it took. */
+  end = undefined;
+  #isWanted = false;
+  /** @type {Promise<void> | undefined} */
+  #rising = undefined;
 
   constructor(name, args, env) {
     this.name = name;
@@ -22,45 +29,57 @@ export class Phoenix {
   }
 
   async start() {
+    this.#rising ??= this.#rise().finally(() => (this.#rising = undefined));
+    await this.#rising;
+  }
+
+  async #rise() {
+    this.#isWanted = true;
     const child = spawn(process.execPath, [BIN, ...this.args], {
       env: { PATH: process.env.PATH, ...this.env },
       stdio: ["ignore", "pipe", "pipe"],
     });
+    this.child = child;
     let complaints = "";
     child.stderr.setEncoding("utf8").on("data", (text) => (complaints = (complaints + text).slice(-4000)));
     const lines = createInterface(child.stdout);
-    const ended = once(child, "exit").then(([code]) => {
-      throw new Error(`${this.name} ended with ${code} before it was ready:\n${complaints}`);
+    const ended = once(child, "exit").then(([code, signal]) => {
+      throw new Error(`${this.name} ended with ${code ?? signal} before it was ready:\n${complaints}`);
     });
     ended.catch(() => {});
-    const ready = new Promise((resolve) => {
-      lines.on("line", (line) => {
-        const record = JSON.parse(line);
-        if (record.event === "ready") resolve(record);
-        this.onLine(record);
-      });
-    });
-    const first = await Promise.race([ready, ended]);
-    this.ready ??= first;
-    this.child = child;
+    // Only the first line matters; the last one of a life that was killed may be half of one.
+    const [line] = await Promise.race([once(lines, "line"), ended]);
+    this.ready ??= JSON.parse(line);
     this.lives += 1;
+    child.once("exit", (code, signal) => {
+      if (!this.#isWanted) return;
+      this.falls.push(`${this.name} ended by itself with ${code ?? signal}: ${complaints.trim()}`);
+      void this.start();
+    });
   }
 
   /** As a crash would; back as soon as it can be. */
   async killAndRestart() {
-    await this.#end("SIGKILL");
+    await this.#finish("SIGKILL");
     await this.start();
   }
 
-  /** Resolves with the exit code. */
-  stop() {
-    return this.#end("SIGINT");
+  /** As somebody at the keyboard would; one that does not end is killed, and its end says so. */
+  async stop() {
+    const patience = setTimeout(() => this.child.kill("SIGKILL"), STOP_MILLISECONDS);
+    await this.#finish("SIGINT");
+    clearTimeout(patience);
   }
 
-  async #end(signal) {
-    const ended = once(this.child, "exit");
-    this.child.kill(signal);
-    const [code] = await ended;
-    return code;
+  async #finish(signal) {
+    await this.#rising;
+    this.#isWanted = false;
+    const { child } = this;
+    if (child.exitCode === null && child.signalCode === null) {
+      const ended = once(child, "exit");
+      child.kill(signal);
+      await ended;
+    }
+    this.end = child.exitCode ?? child.signalCode;
   }
 }

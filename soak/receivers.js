@@ -3,12 +3,14 @@ import { createServer } from "node:http";
 import { verify } from "../dist/webhooks/index.js";
 
 /**
- * Answers deliveries as its mood says, and remembers which verified ones it accepted: `type id` of the object.
- * A delivery counts when it is verified and answered with 2xx; anything else must come again.
+ * Answers deliveries as its mood says, and remembers which verified ones it accepted and how often: `type id` of the object.
+ * A delivery counts when it is verified and answered with 2xx; anything else must come again. `isOrdered` is for whoever
+ * judges; `inversions` counts the orders that were completed here before they were created.
  */
-export async function startReceiver({ secrets, mood = () => "accept" }) {
+export async function startReceiver({ secrets, mood = () => "accept", isOrdered = false }) {
   const accepted = new Map();
   const refused = [];
+  let inversions = 0;
   const server = createServer((request, response) => {
     const chunks = [];
     request.on("data", (chunk) => chunks.push(chunk));
@@ -34,6 +36,8 @@ export async function startReceiver({ secrets, mood = () => "accept" }) {
     url: `http://127.0.0.1:${server.address().port}/`,
     accepted,
     refused,
+    isOrdered,
+    inversions: () => inversions,
     close() {
       server.close();
       server.closeAllConnections();
@@ -51,7 +55,9 @@ export async function startReceiver({ secrets, mood = () => "accept" }) {
       case "hang":
         return;
       default: {
-        const key = `${event.type} ${event.data.object.id}`;
+        const { id } = event.data.object;
+        const key = `${event.type} ${id}`;
+        if (event.type === "order.completed" && !accepted.has(`order.created ${id}`)) inversions += 1;
         accepted.set(key, (accepted.get(key) ?? 0) + 1);
         response.writeHead(204).end();
       }

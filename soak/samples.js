@@ -24,18 +24,15 @@ export async function queueDepth(baseUrl) {
 }
 
 /**
- * How much more a process held near the end of its lives than after their first third: the largest ratio of medians
- * over lives with enough samples. Growth that goes on shows here; a cache that fills once does not.
+ * What a process held in the second and in the last third of its longest life, as medians, and how long that life was;
+ * undefined where it was too short. Growth that goes on shows here; a cache that fills once does not.
  */
-export function growth(samples, what, leastSamples = 12) {
-  const lives = groupByLife(samples);
-  const ratios = [...lives.values()]
-    .filter((life) => life.length >= leastSamples)
-    .map((life) => {
-      const third = Math.floor(life.length / 3);
-      return middle(life.slice(2 * third), what) / middle(life.slice(third, 2 * third), what);
-    });
-  return ratios.length === 0 ? undefined : Math.max(...ratios);
+export function heldOver(samples, what, leastSeconds) {
+  const lives = [...groupByLife(samples).values()].map((life) => ({ life, seconds: life.at(-1).at - life[0].at }));
+  const { life, seconds } = lives.sort((a, b) => b.seconds - a.seconds)[0] ?? { seconds: 0 };
+  if (seconds < leastSeconds) return undefined;
+  const third = Math.floor(life.length / 3);
+  return { second: middle(life.slice(third, 2 * third), what), last: middle(life.slice(2 * third), what), seconds };
 }
 
 function groupByLife(samples) {

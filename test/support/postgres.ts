@@ -3,10 +3,10 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Client } from "pg";
+import { freePort } from "./free-port.ts";
 
 /** PostgreSQL refuses to run as root: then it runs as the user that owns nothing. */
 const NOBODY = 65_534;
@@ -160,13 +160,4 @@ function clientsOf(url: string): PostgresServer {
       return made.href;
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, "close");
-  return port;
 }

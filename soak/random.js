@@ -1,0 +1,15 @@
+/** Numbers in [0, 1) that are the same for the same seed (mulberry32). */
+export function seededRandom(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** One of the list, by such a number. */
+export function pick(list, random) {
+  return list[Math.floor(random() * list.length)];
+}

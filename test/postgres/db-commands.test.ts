@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
@@ -33,6 +33,8 @@ beforeAll(async () => {
   }
   email = "c7@example.com";
   // While it is served.
+  const status = await runCli(["db", "status", "--database", file, "--json"]);
+  expect(JSON.parse(status.stdout)).toMatchObject({ engine: "SQLite", in_use: true, deliveries_pending: 0 });
   const backup = `${file}.backup`;
   const made = await runCli(["db", "backup", backup, "--database", file, "--json"]);
   expect([made.exitCode, made.stderr]).toEqual([0, ""]);
@@ -109,6 +111,19 @@ describe("db status and migrate", () => {
     expect((await runCli(["db", "status"], { env })).stdout).toContain("PostgreSQL");
   });
 
+  it("status makes nothing where there is no SQLite file, or another program's", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "service-status-"));
+    const none = await runCli(["db", "status", "--database", join(folder, "none.db")]);
+    expect([none.exitCode, none.stderr]).toEqual([1, expect.stringContaining("none.db is not there")]);
+    writeFileSync(join(folder, "empty.db"), "");
+    const empty = await runCli(["db", "status", "--database", join(folder, "empty.db")]);
+    expect([empty.exitCode, empty.stderr]).toEqual([1, expect.stringContaining("not a platform's database")]);
+    writeFileSync(join(folder, "text.db"), "no database at all, but long enough to be looked at".repeat(20));
+    const text = await runCli(["db", "status", "--database", join(folder, "text.db")]);
+    expect([text.exitCode, text.stderr]).toEqual([1, expect.stringContaining("not an SQLite database")]);
+    expect(readdirSync(folder).toSorted()).toEqual(["empty.db", "text.db"]);
+  });
+
   it("say what is wrong with a database that cannot be used", async () => {
     const wrong = new URL(server.url);
     wrong.password = "wrong";
@@ -129,6 +144,13 @@ describe("db status and migrate", () => {
 });
 
 describe("db copy", () => {
+  it("makes no database where there is none to copy", async () => {
+    const none = join(mkdtempSync(join(tmpdir(), "service-copy-")), "none.db");
+    const copied = await runCli(["db", "copy", none, await server.createDatabase()]);
+    expect([copied.exitCode, copied.stderr]).toEqual([1, expect.stringContaining("none.db is not there")]);
+    expect(existsSync(none)).toBe(false);
+  });
+
   it("killed in the middle and run again, copies every row, and a platform goes on with them", async () => {
     const database = await server.createDatabase();
     await runCli(["db", "migrate"], { env: { SERVICE_DATABASE: database } });

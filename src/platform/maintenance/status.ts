@@ -1,5 +1,5 @@
 import { hasMasterKey } from "../master-key.ts";
-import type { Database } from "../storage/database.ts";
+import type { Queries } from "../storage/database.ts";
 import { countPending } from "../storage/delivery-queue.ts";
 import { MIGRATIONS } from "../storage/migrations/index.ts";
 
@@ -18,13 +18,13 @@ export interface DatabaseStatus {
   deliveries_pending: number;
 }
 
-const FACTS: Record<Database["dialect"], string> = {
+const FACTS: Record<Queries["dialect"], string> = {
   sqlite: `SELECT sqlite_version() AS version, (SELECT page_count FROM pragma_page_count()) *
              (SELECT page_size FROM pragma_page_size()) AS bytes`,
   postgres: "SELECT current_setting('server_version') AS version, pg_database_size(current_database()) AS bytes",
 };
 
-export async function statusOf(database: Database): Promise<DatabaseStatus> {
+export async function statusOf(database: Queries): Promise<DatabaseStatus> {
   const facts = await database.get<{ version: string; bytes: number }>(FACTS[database.dialect]);
   const schema = await database.get<{ number: number; version: string | null }>(
     "SELECT number, version FROM schema_migrations ORDER BY number DESC LIMIT 1",

@@ -15,6 +15,11 @@ export interface Queries {
   all<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row[]>;
 }
 
+/** A database that is only looked at. */
+export interface DatabaseReader extends Queries {
+  close(): Promise<void>;
+}
+
 export interface Transaction extends Queries {
   /** Runs a statement that changes rows; answers how many it changed. */
   run(sql: string, parameters?: readonly SqlValue[]): Promise<number>;
@@ -86,10 +91,17 @@ export class StorageUnavailableError extends Error {
   }
 }
 
-/** The database cannot be opened, and why: locked by another process, newer schema, not a database, not writable, too old. */
+/** The database cannot be opened, and why: locked by another process, newer schema, not a database, not writable, too old, not there. */
 export class StorageOpenError extends Error {
   override name = "StorageOpenError";
-  readonly code: "locked" | "newer_schema" | "not_a_database" | "not_writable" | "unreachable" | "unsupported";
+  readonly code:
+    | "locked"
+    | "newer_schema"
+    | "not_a_database"
+    | "not_writable"
+    | "unreachable"
+    | "unsupported"
+    | "missing";
 
   constructor(code: StorageOpenError["code"], message: string, options?: ErrorOptions) {
     super(message, options);

@@ -48,18 +48,13 @@ export function refuseForeignDatabase(connection: Connection, file: string): voi
  * Brings an SQLite database to the newest schema, each migration in a transaction of its own: killed at any point, the
  * next start goes on from the last whole one. The caller holds the file's lock.
  */
-export function migrateSqlite(
-  connection: Connection,
-  migrations: readonly Migration[],
-  version: string | null,
-  migrate: boolean,
-): void {
+export function migrateSqlite(connection: Connection, migrations: readonly Migration[], version: string | null): void {
   connection.exec(
     "CREATE TABLE IF NOT EXISTS schema_migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, version TEXT)",
   );
   const applied = connection.all("SELECT number, version FROM schema_migrations ORDER BY number");
   const pending = pendingMigrations(migrations, applied as unknown as AppliedMigration[]);
-  for (const migration of migrate ? pending : []) {
+  for (const migration of pending) {
     connection.exec("BEGIN IMMEDIATE");
     for (const statement of migration.statements(SQLITE_TYPES)) connection.exec(statement);
     connection.run("INSERT INTO schema_migrations (number, name, version) VALUES ($1, $2, $3)", [

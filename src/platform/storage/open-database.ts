@@ -1,9 +1,10 @@
 import type { Log } from "../ports.ts";
 import { isPostgresUrl } from "./database-url.ts";
-import type { Database } from "./database.ts";
+import type { Database, DatabaseReader } from "./database.ts";
 import { stateOfLog } from "./event-log.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
 import { openSqlite } from "./sqlite.ts";
+import { openSqliteReader } from "./sqlite-reader.ts";
 
 export interface DatabaseSettings {
   /** An SQLite file, or the URL of a PostgreSQL database. */
@@ -11,8 +12,6 @@ export interface DatabaseSettings {
   /** This program's version, kept with the migrations that it ran. */
   version: string;
   log: Log;
-  /** False leaves the schema as it is. */
-  migrate?: boolean;
   /** The most connections to PostgreSQL. */
   connections?: number | undefined;
   /** The longest that a statement may take there, in milliseconds. */
@@ -21,10 +20,18 @@ export interface DatabaseSettings {
   authorities?: string | undefined;
 }
 
-/** Opens what the text names. Throws StorageOpenError. */
+/** Opens what the text names, and brings its schema up to date. Throws StorageOpenError. */
 export async function openDatabase(settings: DatabaseSettings): Promise<Database> {
-  const { database, version, log, migrate = true } = settings;
-  if (!isPostgresUrl(database)) return openSqlite({ file: database, migrations: MIGRATIONS, version, log, migrate });
+  const { database, version, log } = settings;
+  if (!isPostgresUrl(database)) return openSqlite({ file: database, migrations: MIGRATIONS, version, log });
   const { openPostgres } = await import("./postgres/open.ts");
   return openPostgres({ ...settings, url: database, migrations: MIGRATIONS, stateOfEvents: stateOfLog });
+}
+
+/** Opens what the text names, to look at it as it is. Throws StorageOpenError. */
+export async function openReader(settings: DatabaseSettings): Promise<DatabaseReader> {
+  const { database } = settings;
+  if (!isPostgresUrl(database)) return openSqliteReader(database);
+  const { openPostgres } = await import("./postgres/open.ts");
+  return openPostgres({ ...settings, url: database, migrations: MIGRATIONS, migrate: false });
 }

@@ -30,8 +30,6 @@ export interface SqliteOptions {
   /** This program's version, recorded with each migration, so that an older program can say which one it lacks. */
   readonly version?: string;
   readonly log?: Log;
-  /** False leaves the schema as it is. */
-  readonly migrate?: boolean;
 }
 
 /**
@@ -64,7 +62,7 @@ function openLocked(sqlite: SqliteRuntime, file: string, lock: FileLock, options
   try {
     writer.exec(WRITER_SETTINGS);
     refuseForeignDatabase(writer, file);
-    migrateSqlite(writer, options.migrations, options.version ?? null, options.migrate ?? true);
+    migrateSqlite(writer, options.migrations, options.version ?? null);
     const reader = new Connection(sqlite, file, { readOnly: true });
     reader.exec(READER_SETTINGS);
     return new SqliteStorage(file, { writer, reader, lock }, options.log);

@@ -20,7 +20,7 @@ export function register(program: Command, context: Context): void {
   const withDatabase = (name: string) => addPostgresOptions(db.command(name)).option("--database <file|url>", DATABASE);
 
   const status = withDatabase("status")
-    .description("Show engine, schema and size; an SQLite file must not be served meanwhile")
+    .description("Show engine, schema and size, served meanwhile or not")
     .action(async (options: DbOptions) => {
       const { runStatus } = await import("./run.ts");
       await runStatus(options, context, false);

@@ -1,10 +1,11 @@
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { BackupError, backUp } from "../../../platform/maintenance/backup.ts";
 import { copyDatabase, CopyError } from "../../../platform/maintenance/copy.ts";
 import { type DatabaseStatus, statusOf } from "../../../platform/maintenance/status.ts";
-import { type Database, StorageOpenError, StorageUnavailableError } from "../../../platform/storage/database.ts";
+import { StorageOpenError, StorageUnavailableError } from "../../../platform/storage/database.ts";
 import { describeDatabase, isPostgresUrl } from "../../../platform/storage/database-url.ts";
-import { openDatabase } from "../../../platform/storage/open-database.ts";
+import { type DatabaseSettings, openDatabase, openReader } from "../../../platform/storage/open-database.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
 import type { ResourceView } from "../../terminal/view.ts";
@@ -40,7 +41,7 @@ const STATUS: ResourceView<DatabaseStatus> = {
 /** Shows the database as it is, or as it is once its schema was brought up to date. */
 export async function runStatus(options: DbOptions, context: Context, migrate: boolean): Promise<void> {
   const name = namedDatabase(options, context);
-  const database = await open(name, options, context, migrate);
+  const database = await open(migrate ? openDatabase : openReader, name, options, context);
   try {
     await context.output.object(await statusOf(database), STATUS);
   } finally {
@@ -70,9 +71,11 @@ export async function runCopy(from: string, to: string, options: DbOptions, cont
     });
   }
   const { output } = context;
-  const source = await open(resolve(context.cwd, from), options, context);
+  const file = resolve(context.cwd, from);
+  if (!existsSync(file)) throw new UserError(`${file} is not there.`, { code: "missing" });
+  const source = await open(openDatabase, file, options, context);
   try {
-    const target = await open(to, options, context);
+    const target = await open(openDatabase, to, options, context);
     try {
       const counts = new Map<string, number>();
       const tables = await copyDatabase(source, target, (table, rows) => {
@@ -100,9 +103,14 @@ export async function runCopy(from: string, to: string, options: DbOptions, cont
   }
 }
 
-async function open(name: string, options: DbOptions, context: Context, migrate = true): Promise<Database> {
+async function open<Opened>(
+  openIt: (settings: DatabaseSettings) => Promise<Opened>,
+  name: string,
+  options: DbOptions,
+  context: Context,
+): Promise<Opened> {
   try {
-    return await openDatabase({ ...deploymentSettings(name, options, context, QUIET), migrate });
+    return await openIt(deploymentSettings(name, options, context, QUIET));
   } catch (error) {
     throw asUserError(error);
   }
@@ -110,7 +118,10 @@ async function open(name: string, options: DbOptions, context: Context, migrate 
 
 /** Why the database cannot be worked with, where that is so; any other error as it is. */
 function asUserError(error: unknown): unknown {
-  if (error instanceof StorageOpenError) return new UserError(error.message, { code: error.code, cause: error });
+  if (error instanceof StorageOpenError) {
+    const hint = error.code === "missing" ? "`service serve` makes it, or --database names another one." : undefined;
+    return new UserError(error.message, { hint, code: error.code, cause: error });
+  }
   if (error instanceof StorageUnavailableError) {
     return new UserError(error.message, { code: "unreachable", cause: error });
   }

@@ -33,11 +33,16 @@ const FASTIFY_CODES: Record<string, { code: ErrorCode; detail: string }> = {
   FST_ERR_BAD_URL: { code: "invalid_request", detail: "The path holds a malformed escape." },
 };
 
+const UNCHANGED = "The database cannot take the request now; nothing was changed.";
+const UNCERTAIN =
+  "The database was lost while it committed the change, which may have been made or not. A request with an " +
+  "Idempotency-Key can be repeated safely.";
+
 /** Any thrown value as a refusal; undefined where it is a fault of ours, which the caller learns nothing about. */
 export function toApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
   if (error instanceof StorageUnavailableError) {
-    return new ApiError("unavailable", "The database cannot take the request now; nothing was changed.", {
+    return new ApiError("unavailable", error.uncertain ? UNCERTAIN : UNCHANGED, {
       headers: { "Retry-After": "1" },
       cause: error,
     });

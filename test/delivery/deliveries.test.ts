@@ -1,73 +1,22 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { HEADERS } from "../../src/contract/headers.ts";
 import { verify } from "../../src/webhooks/index.ts";
-import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
-import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
+import { type DeliveryBench, startDeliveryBench } from "./support/delivery-bench.ts";
+import { startScriptedReceiver } from "./support/scripted-receiver.ts";
 
-interface Shown {
-  id: string;
-  status: string;
-  next_attempt: string | null;
-  attempt_count: number;
-  created: string;
-  endpoint: string;
-  attempts: {
-    at: string;
-    status_code: number | null;
-    error: string | null;
-    duration_ms: number;
-    response_excerpt: string | null;
-  }[];
-}
-
-let platform: HostedPlatform;
-let receiver: ScriptedReceiver;
+let bench: DeliveryBench;
+let createCustomer: DeliveryBench["createCustomer"];
+let createEndpoint: DeliveryBench["createEndpoint"];
+let delivered: DeliveryBench["delivered"];
+let platform: DeliveryBench["platform"];
+let receiver: DeliveryBench["receiver"];
+let remove: DeliveryBench["remove"];
 
 beforeAll(async () => {
-  platform = await hostPlatform();
-  // A path names the answer: /503?retry-after=120.
-  receiver = await startScriptedReceiver(({ path }, response) => {
-    const { pathname, searchParams } = new URL(path, "http://receiver");
-    const status = Number(pathname.slice(1, 4)) || 200;
-    const headers: Record<string, string> = {};
-    for (const name of ["retry-after", "location"]) {
-      const value = searchParams.get(name);
-      if (value !== null) headers[name] = value;
-    }
-    response.writeHead(status, headers).end(searchParams.get("body") ?? `answered ${status}`);
-  });
+  bench = await startDeliveryBench();
+  ({ createCustomer, createEndpoint, delivered, platform, receiver, remove } = bench);
 });
-afterAll(async () => {
-  await platform.close();
-  await receiver.close();
-});
-
-async function createEndpoint(path: string, events = ["*"]): Promise<{ id: string; secret: string }> {
-  const url = path.startsWith("http") ? path : receiver.url + path;
-  return (await platform.api("POST", "/v1/webhook_endpoints", { url, events })).body;
-}
-
-let emails = 0;
-async function createCustomer(): Promise<string> {
-  const { id } = (await platform.api("POST", "/v1/customers", { email: `c${emails++}@example.com` })).body;
-  return (await platform.api("GET", `/v1/events?related=${id}`)).body.data[0].id;
-}
-
-/** The delivery of an event to an endpoint, once it was attempted so often. */
-async function delivered(event: string, endpoint: string, attempts = 1): Promise<Shown> {
-  return vi.waitFor(
-    async () => {
-      const { data } = (await platform.api("GET", `/v1/deliveries?event=${event}&endpoint=${endpoint}`)).body;
-      const delivery = (await platform.api("GET", `/v1/deliveries/${data[0].id}`)).body as Shown;
-      if (delivery.attempt_count < attempts) throw new Error("not yet");
-      return delivery;
-    },
-    { timeout: 15_000, interval: 10 },
-  );
-}
-
-const disable = (id: string) => platform.api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
-const remove = (id: string) => platform.api("DELETE", `/v1/webhook_endpoints/${id}`);
+afterAll(() => bench.close());
 
 describe("a delivery", () => {
   it("carries the event's exact bytes, signed, with the headers of the contract", async () => {
@@ -227,145 +176,5 @@ describe("a delivery", () => {
       "/empty": null,
     });
     await answers.close();
-  });
-});
-
-describe("the list of deliveries", () => {
-  it("has every combination of filters, newest first, in stable pages", async () => {
-    const good = await createEndpoint("/200/list");
-    const bad = await createEndpoint("/500/list");
-    const events: string[] = [];
-    for (let i = 0; i < 6; i++) events.unshift(await createCustomer());
-    for (const event of events) {
-      await delivered(event, good.id);
-      await delivered(event, bad.id);
-    }
-    const list = async (query: string) => (await platform.api("GET", `/v1/deliveries?${query}`)).body;
-    const eventsOf = async (query: string) => (await list(query)).data.map(({ event }: { event: string }) => event);
-
-    expect(await eventsOf(`endpoint=${good.id}`)).toEqual(events);
-    expect(await eventsOf(`endpoint=${bad.id}`)).toEqual(events);
-    expect(await eventsOf(`endpoint=${good.id}&status=succeeded`)).toEqual(events);
-    expect(await eventsOf(`endpoint=${good.id}&status=pending`)).toEqual([]);
-    expect(await eventsOf(`endpoint=${bad.id}&status=pending`)).toEqual(events);
-    expect((await eventsOf("status=pending&limit=6")).slice(0, 6)).toEqual(events);
-    expect((await list(`event=${events[0]}`)).data).toHaveLength(2);
-    expect((await list(`event=${events[0]}&status=pending`)).data).toMatchObject([{ endpoint: bad.id }]);
-    expect((await list(`event=${events[0]}&endpoint=${good.id}`)).data).toMatchObject([{ endpoint: good.id }]);
-    expect((await list(`event=${events[0]}&endpoint=${good.id}&status=failed`)).data).toEqual([]);
-    expect((await list("limit=12")).data[0]).not.toHaveProperty("attempts");
-
-    const paged: string[] = [];
-    for (let cursor: string | null = ""; cursor !== null;) {
-      const page = await list(`endpoint=${good.id}&limit=4${cursor === "" ? "" : `&cursor=${cursor}`}`);
-      paged.push(...page.data.map(({ event }: { event: string }) => event));
-      cursor = page.next_cursor;
-    }
-    expect(paged).toEqual(events);
-    const { next_cursor: cursor } = await list("limit=3&status=pending");
-    expect((await platform.api("GET", `/v1/deliveries?limit=3&cursor=${cursor}`)).body.code).toBe("invalid_cursor");
-    for (const { id } of [good, bad]) await remove(id);
-  });
-
-  it.each(["endpoint=evt_1", "event=we_1", "status=done", "listener=x", "limit=0"])("refuses ?%s", async (query) => {
-    expect((await platform.api("GET", `/v1/deliveries?${query}`)).status).toBe(400);
-  });
-});
-
-describe("a retry by hand", () => {
-  it("attempts a pending delivery now, and a failed one for 3 days again", async () => {
-    let status = 500;
-    const fickle = await startScriptedReceiver((_request, response) => response.writeHead(status).end());
-    const { id } = await createEndpoint(fickle.url);
-    const event = await createCustomer();
-    const { id: delivery } = await delivered(event, id);
-    const retried = await platform.api("POST", `/v1/deliveries/${delivery}/retry`);
-    expect(retried.status).toBe(200);
-    expect(retried.body).toMatchObject({ id: delivery, status: "pending" });
-    await delivered(event, id, 2);
-    await platform.api("POST", "/v1/test_clock/advance", { seconds: 3 * 86_400 });
-    const failed = (await platform.api("GET", `/v1/deliveries/${delivery}`)).body as Shown;
-    expect(failed.status).toBe("failed");
-    await platform.api("POST", `/v1/deliveries/${delivery}/retry`);
-    const again = await delivered(event, id, failed.attempt_count + 1);
-    expect(again).toMatchObject({ status: "pending", next_attempt: expect.any(String) });
-    status = 204;
-    await platform.api("POST", `/v1/deliveries/${delivery}/retry`);
-    const done = await delivered(event, id, failed.attempt_count + 2);
-    expect(done.status).toBe("succeeded");
-    expect(done.attempts.map(({ status_code: code }) => code).slice(-3)).toEqual([500, 500, 204]);
-    expect(fickle.received.map(({ headers }) => headers["service-delivery-attempt"])).toEqual(
-      fickle.received.map((_, index) => String(index + 1)),
-    );
-    const refused = await platform.api("POST", `/v1/deliveries/${delivery}/retry`);
-    expect(refused.status).toBe(409);
-    expect(refused.body.code).toBe("delivery_not_retryable");
-    await remove(id);
-    await fickle.close();
-  });
-
-  it("is refused where nothing can be sent", async () => {
-    const { id } = await createEndpoint("/500/refuse");
-    const { id: delivery } = await delivered(await createCustomer(), id);
-    await disable(id);
-    const disabled = await platform.api("POST", `/v1/deliveries/${delivery}/retry`);
-    expect([disabled.status, disabled.body.code]).toEqual([409, "endpoint_disabled"]);
-    await remove(id);
-    const deleted = await platform.api("POST", `/v1/deliveries/${delivery}/retry`);
-    expect([deleted.status, deleted.body.code]).toEqual([409, "endpoint_deleted"]);
-    expect((await platform.live("POST", `/v1/deliveries/${delivery}/retry`)).status).toBe(404);
-    expect((await platform.api("POST", "/v1/deliveries/dlv_nonsense/retry")).status).toBe(404);
-  });
-});
-
-describe("pending deliveries", () => {
-  it("of a disabled endpoint wait, and go on when it is enabled", async () => {
-    let status = 500;
-    const fickle = await startScriptedReceiver((_request, response) => response.writeHead(status).end());
-    const { id } = await createEndpoint(fickle.url);
-    const event = await createCustomer();
-    await delivered(event, id);
-    await disable(id);
-    await platform.api("POST", "/v1/test_clock/advance", { seconds: 3600 });
-    expect(await delivered(event, id)).toMatchObject({ status: "pending", next_attempt: null, attempt_count: 1 });
-    status = 200;
-    await platform.api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "enabled" });
-    expect(await delivered(event, id, 2)).toMatchObject({ status: "succeeded" });
-    await remove(id);
-    await fickle.close();
-  });
-
-  it("of an endpoint that stays disabled end with their 3 days, and say why", async () => {
-    const { id } = await createEndpoint("/500/paused");
-    const event = await createCustomer();
-    await delivered(event, id);
-    await disable(id);
-    await platform.api("POST", "/v1/test_clock/advance", { seconds: 3 * 86_400 + 60 });
-    const ended = await delivered(event, id, 2);
-    expect(ended).toMatchObject({ status: "failed", next_attempt: null });
-    expect(ended.attempts[1]).toMatchObject({
-      status_code: null,
-      error: expect.stringMatching(/^endpoint_disabled: /),
-    });
-    await remove(id);
-  });
-
-  it("of a deleted endpoint end at once, and say why", async () => {
-    const { id } = await createEndpoint("/500/deleted");
-    const event = await createCustomer();
-    await delivered(event, id);
-    await remove(id);
-    const ended = await delivered(event, id, 2);
-    expect(ended).toMatchObject({ status: "failed", next_attempt: null });
-    expect(ended.attempts[1]).toMatchObject({ status_code: null, error: expect.stringMatching(/^endpoint_deleted: /) });
-  });
-
-  it("survive a restart", async () => {
-    const { id } = await createEndpoint("/500/restart");
-    const event = await createCustomer();
-    const before = await delivered(event, id);
-    await platform.restart();
-    expect(await delivered(event, id)).toEqual(before);
-    await remove(id);
   });
 });

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { verify } from "../../src/webhooks/index.ts";
 import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 import { LOOPBACK_SPELLINGS, OTHER_BLOCKED } from "./support/spellings.ts";
@@ -224,98 +223,5 @@ describe("changing an endpoint", () => {
   it("says what is wrong with an id", async () => {
     const { detail } = (await platform.api("GET", "/v1/webhook_endpoints/we_nonsense")).body;
     expect(detail).toContain("we_");
-  });
-});
-
-describe("a secret's rotation", () => {
-  /** The signatures of the next ping, checked with each secret. */
-  async function signedBy(id: string, path: string, secrets: string[]): Promise<boolean[]> {
-    const count = receiver.at(path).length;
-    await platform.api("POST", `/v1/webhook_endpoints/${id}/ping`);
-    await receiver.until(count + 1, path);
-    const { body: payload, headers } = receiver.at(path).at(-1)!;
-    const signatures = String(headers["service-signature"]).match(/v1=/g) ?? [];
-    const verified = secrets.map((secret) => {
-      try {
-        verify({ payload, header: headers["service-signature"], secrets: secret });
-        return true;
-      } catch {
-        return false;
-      }
-    });
-    expect(signatures).toHaveLength(verified.filter(Boolean).length);
-    return verified;
-  }
-
-  it("lets both sign until the overlap ends", async () => {
-    const path = "/rotated";
-    const { id, secret: first } = (await create({ url: receiver.url + path, events: ["*"] })).body;
-    expect(await signedBy(id, path, [first])).toEqual([true]);
-
-    const rotated = await platform.api("POST", `/v1/webhook_endpoints/${id}/rotate_secret`, { overlap_seconds: 60 });
-    expect(rotated.status).toBe(200);
-    const second = rotated.body.secret;
-    expect(second).toMatch(SECRET);
-    expect(second).not.toBe(first);
-    expect(await signedBy(id, path, [first, second])).toEqual([true, true]);
-
-    await platform.api("POST", "/v1/test_clock/advance", { seconds: 61 });
-    expect(await signedBy(id, path, [first, second])).toEqual([false, true]);
-
-    const third = (await platform.api("POST", `/v1/webhook_endpoints/${id}/rotate_secret`, { overlap_seconds: 0 })).body
-      .secret;
-    expect(await signedBy(id, path, [first, second, third])).toEqual([false, false, true]);
-  });
-
-  it("overlaps for a day unless told otherwise, and tells the secret's age", async () => {
-    const path = "/day";
-    const made = (await create({ url: receiver.url + path, events: ["*"] })).body;
-    await platform.api("POST", "/v1/test_clock/advance", { seconds: 3600 });
-    const rotated = (await platform.api("POST", `/v1/webhook_endpoints/${made.id}/rotate_secret`)).body;
-    expect(rotated.created).toBe(made.created);
-    expect(Date.parse(rotated.secret_created) - Date.parse(made.secret_created)).toBeGreaterThanOrEqual(3_600_000);
-    await platform.api("POST", "/v1/test_clock/advance", { seconds: 86_000 });
-    expect(await signedBy(made.id, path, [made.secret, rotated.secret])).toEqual([true, true]);
-    await platform.api("POST", "/v1/test_clock/advance", { seconds: 500 });
-    expect(await signedBy(made.id, path, [made.secret, rotated.secret])).toEqual([false, true]);
-  });
-
-  it.each([-1, 604_801, 1.5, "60", null])("refuses an overlap of %j", async (overlap) => {
-    const { id } = (await create(good)).body;
-    const reply = await platform.api("POST", `/v1/webhook_endpoints/${id}/rotate_secret`, { overlap_seconds: overlap });
-    expect(reply.status).toBe(400);
-  });
-});
-
-describe("a ping", () => {
-  it("goes to its endpoint alone, whatever that subscribes to", async () => {
-    const pinged = (await create({ url: `${receiver.url}/pinged`, events: ["order.completed"] })).body;
-    const other = (await create({ url: `${receiver.url}/other`, events: ["*"] })).body;
-    const reply = await platform.api("POST", `/v1/webhook_endpoints/${pinged.id}/ping`);
-    expect(reply.status).toBe(201);
-    expect(reply.body).toMatchObject({
-      object: "event",
-      type: "webhook_endpoint.ping",
-      livemode: false,
-      data: { object: { id: pinged.id, object: "webhook_endpoint" } },
-      request: { id: reply.headers.get("request-id") },
-    });
-    expect(JSON.stringify(reply.body)).not.toContain("whsec_");
-    await receiver.until(1, "/pinged");
-    const [received] = receiver.at("/pinged");
-    expect(JSON.parse(received!.body)).toEqual(reply.body);
-    const deliveries = (await platform.api("GET", `/v1/deliveries?event=${reply.body.id}`)).body.data;
-    expect(deliveries.map((delivery: { endpoint: string }) => delivery.endpoint)).toEqual([pinged.id]);
-    await platform.api("POST", `/v1/webhook_endpoints/${other.id}/ping`);
-    await receiver.until(1, "/other");
-    expect(receiver.at("/pinged")).toHaveLength(1);
-  });
-
-  it("is refused while the endpoint is disabled", async () => {
-    const { id } = (await create(good)).body;
-    await platform.api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
-    const reply = await platform.api("POST", `/v1/webhook_endpoints/${id}/ping`);
-    expect(reply.status).toBe(409);
-    expect(reply.body.code).toBe("endpoint_disabled");
   });
 });

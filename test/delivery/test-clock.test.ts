@@ -47,13 +47,13 @@ describe("the test clock", () => {
   it("runs with real time until it is moved, and keeps its offset over a restart", async () => {
     const clock = (await platform.api("GET", "/v1/test_clock")).body;
     expect(clock).toEqual({ object: "test_clock", now: expect.any(String), offset_seconds: 0 });
-    expect(Math.abs(seconds(clock.now) - Date.now() / 1000)).toBeLessThan(5);
+    expect(Math.abs(seconds(clock.now) - Date.now() / 1000)).toBeLessThan(60);
     const moved = (await advance(3 * DAY)).body;
     expect(moved).toMatchObject({ offset_seconds: 3 * DAY, attempted: 0, succeeded: 0, failed: 0 });
     await platform.restart();
     const after = (await platform.api("GET", "/v1/test_clock")).body;
     expect(after.offset_seconds).toBe(3 * DAY);
-    expect(Math.abs(seconds(after.now) - Date.now() / 1000 - 3 * DAY)).toBeLessThan(5);
+    expect(Math.abs(seconds(after.now) - Date.now() / 1000 - 3 * DAY)).toBeLessThan(60);
   });
 
   it("dates what happens in the sandbox, and leaves the live environment alone", async () => {

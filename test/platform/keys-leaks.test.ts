@@ -127,14 +127,14 @@ describe("a signed report", () => {
     expect((await report([])).body).toEqual([]);
   });
 
-  it("of 10,000 tokens is answered within 30 s, and the real ones are dead by then", async () => {
+  it("of 10,000 tokens is answered within 90 s, and the real ones are dead by then", async () => {
     const real = await Promise.all(Array.from({ length: 200 }, newKey));
     const entries = Array.from({ length: 10_000 }, (_, index) =>
       entry(index % 50 === 0 ? real[index / 50]!.key : invented(index)),
     );
     const began = performance.now();
     const reply = await report(entries);
-    expect(performance.now() - began).toBeLessThan(30_000);
+    expect(performance.now() - began).toBeLessThan(90_000);
     const labels = reply.body.map(({ label }: { label: string }) => label) as string[];
     expect(labels.filter((label) => label === "true_positive")).toHaveLength(200);
     const statuses = await Promise.all(

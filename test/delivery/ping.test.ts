@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
+
+let platform: HostedPlatform;
+let receiver: ScriptedReceiver;
+
+beforeAll(async () => {
+  platform = await hostPlatform();
+  receiver = await startScriptedReceiver();
+});
+afterAll(async () => {
+  await platform.close();
+  await receiver.close();
+});
+
+const create = (body: object) => platform.api("POST", "/v1/webhook_endpoints", body);
+const good = { url: "https://hooks.example.com/in", events: ["order.completed"] };
+
+describe("a ping", () => {
+  it("goes to its endpoint alone, whatever that subscribes to", async () => {
+    const pinged = (await create({ url: `${receiver.url}/pinged`, events: ["order.completed"] })).body;
+    const other = (await create({ url: `${receiver.url}/other`, events: ["*"] })).body;
+    const reply = await platform.api("POST", `/v1/webhook_endpoints/${pinged.id}/ping`);
+    expect(reply.status).toBe(201);
+    expect(reply.body).toMatchObject({
+      object: "event",
+      type: "webhook_endpoint.ping",
+      livemode: false,
+      data: { object: { id: pinged.id, object: "webhook_endpoint" } },
+      request: { id: reply.headers.get("request-id") },
+    });
+    expect(JSON.stringify(reply.body)).not.toContain("whsec_");
+    await receiver.until(1, "/pinged");
+    const [received] = receiver.at("/pinged");
+    expect(JSON.parse(received!.body)).toEqual(reply.body);
+    const deliveries = (await platform.api("GET", `/v1/deliveries?event=${reply.body.id}`)).body.data;
+    expect(deliveries.map((delivery: { endpoint: string }) => delivery.endpoint)).toEqual([pinged.id]);
+    await platform.api("POST", `/v1/webhook_endpoints/${other.id}/ping`);
+    await receiver.until(1, "/other");
+    expect(receiver.at("/pinged")).toHaveLength(1);
+  });
+
+  it("is refused while the endpoint is disabled", async () => {
+    const { id } = (await create(good)).body;
+    await platform.api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
+    const reply = await platform.api("POST", `/v1/webhook_endpoints/${id}/ping`);
+    expect(reply.status).toBe(409);
+    expect(reply.body.code).toBe("endpoint_disabled");
+  });
+});

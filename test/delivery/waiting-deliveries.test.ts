@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type DeliveryBench, type Shown, startDeliveryBench } from "./support/delivery-bench.ts";
+import { startScriptedReceiver } from "./support/scripted-receiver.ts";
+
+let bench: DeliveryBench;
+let createCustomer: DeliveryBench["createCustomer"];
+let createEndpoint: DeliveryBench["createEndpoint"];
+let delivered: DeliveryBench["delivered"];
+let disable: DeliveryBench["disable"];
+let platform: DeliveryBench["platform"];
+let remove: DeliveryBench["remove"];
+
+beforeAll(async () => {
+  bench = await startDeliveryBench();
+  ({ createCustomer, createEndpoint, delivered, disable, platform, remove } = bench);
+});
+afterAll(() => bench.close());
+
+describe("a retry by hand", () => {
+  it("attempts a pending delivery now, and a failed one for 3 days again", async () => {
+    let status = 500;
+    const fickle = await startScriptedReceiver((_request, response) => response.writeHead(status).end());
+    const { id } = await createEndpoint(fickle.url);
+    const event = await createCustomer();
+    const { id: delivery } = await delivered(event, id);
+    const retried = await platform.api("POST", `/v1/deliveries/${delivery}/retry`);
+    expect(retried.status).toBe(200);
+    expect(retried.body).toMatchObject({ id: delivery, status: "pending" });
+    await delivered(event, id, 2);
+    await platform.api("POST", "/v1/test_clock/advance", { seconds: 3 * 86_400 });
+    const failed = (await platform.api("GET", `/v1/deliveries/${delivery}`)).body as Shown;
+    expect(failed.status).toBe("failed");
+    await platform.api("POST", `/v1/deliveries/${delivery}/retry`);
+    const again = await delivered(event, id, failed.attempt_count + 1);
+    expect(again).toMatchObject({ status: "pending", next_attempt: expect.any(String) });
+    status = 204;
+    await platform.api("POST", `/v1/deliveries/${delivery}/retry`);
+    const done = await delivered(event, id, failed.attempt_count + 2);
+    expect(done.status).toBe("succeeded");
+    expect(done.attempts.map(({ status_code: code }) => code).slice(-3)).toEqual([500, 500, 204]);
+    expect(fickle.received.map(({ headers }) => headers["service-delivery-attempt"])).toEqual(
+      fickle.received.map((_, index) => String(index + 1)),
+    );
+    const refused = await platform.api("POST", `/v1/deliveries/${delivery}/retry`);
+    expect(refused.status).toBe(409);
+    expect(refused.body.code).toBe("delivery_not_retryable");
+    await remove(id);
+    await fickle.close();
+  });
+
+  it("is refused where nothing can be sent", async () => {
+    const { id } = await createEndpoint("/500/refuse");
+    const { id: delivery } = await delivered(await createCustomer(), id);
+    await disable(id);
+    const disabled = await platform.api("POST", `/v1/deliveries/${delivery}/retry`);
+    expect([disabled.status, disabled.body.code]).toEqual([409, "endpoint_disabled"]);
+    await remove(id);
+    const deleted = await platform.api("POST", `/v1/deliveries/${delivery}/retry`);
+    expect([deleted.status, deleted.body.code]).toEqual([409, "endpoint_deleted"]);
+    expect((await platform.live("POST", `/v1/deliveries/${delivery}/retry`)).status).toBe(404);
+    expect((await platform.api("POST", "/v1/deliveries/dlv_nonsense/retry")).status).toBe(404);
+  });
+});
+
+describe("pending deliveries", () => {
+  it("of a disabled endpoint wait, and go on when it is enabled", async () => {
+    let status = 500;
+    const fickle = await startScriptedReceiver((_request, response) => response.writeHead(status).end());
+    const { id } = await createEndpoint(fickle.url);
+    const event = await createCustomer();
+    await delivered(event, id);
+    await disable(id);
+    await platform.api("POST", "/v1/test_clock/advance", { seconds: 3600 });
+    expect(await delivered(event, id)).toMatchObject({ status: "pending", next_attempt: null, attempt_count: 1 });
+    status = 200;
+    await platform.api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "enabled" });
+    expect(await delivered(event, id, 2)).toMatchObject({ status: "succeeded" });
+    await remove(id);
+    await fickle.close();
+  });
+
+  it("of an endpoint that stays disabled end with their 3 days, and say why", async () => {
+    const { id } = await createEndpoint("/500/paused");
+    const event = await createCustomer();
+    await delivered(event, id);
+    await disable(id);
+    await platform.api("POST", "/v1/test_clock/advance", { seconds: 3 * 86_400 + 60 });
+    const ended = await delivered(event, id, 2);
+    expect(ended).toMatchObject({ status: "failed", next_attempt: null });
+    expect(ended.attempts[1]).toMatchObject({
+      status_code: null,
+      error: expect.stringMatching(/^endpoint_disabled: /),
+    });
+    await remove(id);
+  });
+
+  it("of a deleted endpoint end at once, and say why", async () => {
+    const { id } = await createEndpoint("/500/deleted");
+    const event = await createCustomer();
+    await delivered(event, id);
+    await remove(id);
+    const ended = await delivered(event, id, 2);
+    expect(ended).toMatchObject({ status: "failed", next_attempt: null });
+    expect(ended.attempts[1]).toMatchObject({ status_code: null, error: expect.stringMatching(/^endpoint_deleted: /) });
+  });
+
+  it("survive a restart", async () => {
+    const { id } = await createEndpoint("/500/restart");
+    const event = await createCustomer();
+    const before = await delivered(event, id);
+    await platform.restart();
+    expect(await delivered(event, id)).toEqual(before);
+    await remove(id);
+  });
+});

@@ -1,0 +1,123 @@
+import { readFileSync, statSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { getAtOnce } from "./support/at-once.ts";
+import { Browser, formsOf } from "./support/browser.ts";
+import { type EmbeddedPlatform, startEmbedded } from "./support/embedded-platform.ts";
+import { isSignedIn, newLink, signedIn } from "./support/sign-in.ts";
+
+const PASSWORD = "correct horse battery";
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+
+let platform: EmbeddedPlatform;
+
+beforeAll(async () => {
+  platform = await startEmbedded();
+});
+afterAll(() => platform.close());
+
+describe("the one-time link", () => {
+  it("signs the owner of an empty database in, once", async () => {
+    const first = new Browser(platform.baseUrl);
+    const visit = await first.get(platform.signInUrl);
+    expect(new URL(visit.url).pathname).toBe("/account");
+    expect(visit.text).toContain("owner@localhost");
+    const second = await new Browser(platform.baseUrl).get(platform.signInUrl);
+    expect(second.status).toBe(410);
+    expect(second.text).toContain("service serve link");
+  });
+
+  it("works for 15 minutes", async () => {
+    const early = await newLink(platform);
+    const late = await newLink(platform);
+    platform.advance(14 * MINUTE);
+    expect(isSignedIn(await new Browser(platform.baseUrl).get(early))).toBe(true);
+    platform.advance(MINUTE);
+    expect((await new Browser(platform.baseUrl).get(late)).status).toBe(410);
+  });
+
+  it("is used up by one of 5 browsers at once", async () => {
+    const link = await newLink(platform);
+    const statuses = (await getAtOnce(link, 5)).map(({ status }) => status);
+    expect(statuses.sort((a, b) => a - b)).toEqual([303, 410, 410, 410, 410]);
+  });
+
+  it("is not used up by whoever only looks", async () => {
+    const link = await newLink(platform);
+    await fetch(link, { method: "HEAD" });
+    expect((await fetch(link, { headers: { "Sec-Purpose": "prefetch;prerender" } })).status).toBe(503);
+    expect(isSignedIn(await new Browser(platform.baseUrl).get(link))).toBe(true);
+  });
+
+  it("brings those who are signed in home, even when it is used", async () => {
+    const browser = new Browser(platform.baseUrl);
+    const link = await newLink(platform);
+    await browser.get(link);
+    expect(isSignedIn(await browser.get(link))).toBe(true);
+  });
+
+  it("is only made for whoever can read the file beside the database", async () => {
+    const file = `${platform.database}.admin`;
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const { url } = JSON.parse(readFileSync(file, "utf8")) as { url: string };
+    for (const Authorization of ["", "Bearer guessed", `Bearer ${platform.liveKey}`]) {
+      const reply = await fetch(`${url}/admin/sign_in_links`, { method: "POST", headers: { Authorization } });
+      expect(reply.status).toBe(401);
+    }
+  });
+});
+
+describe("the session", () => {
+  it("is a cookie that scripts and other sites do not see, new at every sign-in", async () => {
+    const browser = new Browser(platform.baseUrl);
+    const page = await browser.send("GET", new URL("/sign-in", platform.baseUrl));
+    const [before] = browser.cookies.values();
+    const [line] = page.headers.getSetCookie();
+    expect(line).toMatch(/; Path=\/; HttpOnly; SameSite=Lax$/);
+    await browser.get(await newLink(platform));
+    const [after] = browser.cookies.values();
+    expect(after).not.toBe(before);
+  });
+
+  it("ends where another begins in the same browser", async () => {
+    const browser = await signedIn(platform);
+    const before = browser.copy();
+    const link = await newLink(platform);
+    await browser.get(link);
+    expect(isSignedIn(await browser.get("/account"))).toBe(true);
+    expect(isSignedIn(await before.get("/account"))).toBe(false);
+  });
+
+  it("ends after a week", async () => {
+    const browser = await signedIn(platform);
+    platform.advance(7 * DAY - MINUTE);
+    expect(isSignedIn(await browser.get("/account"))).toBe(true);
+    platform.advance(2 * MINUTE);
+    expect(isSignedIn(await browser.get("/account"))).toBe(false);
+  });
+
+  it("ends at once when one signs out, also where the cookie was copied", async () => {
+    const browser = await signedIn(platform);
+    const thief = browser.copy();
+    const page = await browser.get("/account");
+    await browser.submit(page, {}, ({ action }) => action === "/sign-out");
+    expect(isSignedIn(await browser.get("/account"))).toBe(false);
+    expect(isSignedIn(await thief.get("/account"))).toBe(false);
+  });
+
+  it.each(["/sign-out", "/account/details", "/account/people", "/account/people/remove", "/account/apps/revoke"])(
+    "a form of another site changes nothing: %s",
+    async (path) => {
+      const browser = await signedIn(platform);
+      for (const csrf of ["", "x", "A".repeat(22)]) {
+        expect((await browser.post(path, { csrf, email: "evil@example.com", new_password: PASSWORD })).status).toBe(
+          403,
+        );
+      }
+      const other = await signedIn(platform);
+      const { csrf } = formsOf(await other.get("/account"))[0]!.fields as { csrf: string };
+      expect((await browser.post(path, { csrf, email: "evil@example.com" })).status).toBe(403);
+      expect((await browser.get("/account")).text).not.toContain("evil@example.com");
+    },
+  );
+});

@@ -9,12 +9,12 @@ const ROUNDS = 5;
 
 let serial = 0;
 
-/** Customers made in a second, over so many connections. */
-export async function requestsPerSecond(baseUrl, key, connections = CONNECTIONS) {
+/** Customers made in a second, over so many connections, for some seconds or until there are so many. */
+export async function requestsPerSecond(baseUrl, key, connections = CONNECTIONS, amount = undefined) {
   const result = await autocannon({
     url: baseUrl,
     connections,
-    duration: SECONDS,
+    ...(amount === undefined ? { duration: SECONDS } : { amount }),
     requests: [
       {
         method: "POST",

@@ -30,15 +30,12 @@ const key = {
   account_version: "2026-11-01",
 };
 
-function rowOf(sql: string): object | undefined {
-  if (sql.includes("FROM api_keys")) return key;
-  return sql.includes("FROM environments") ? { clock_offset: 0 } : undefined;
-}
-
 const nothing: Transaction = {
   dialect: "sqlite",
-  get: (async (sql: string) => rowOf(sql)) as Transaction["get"],
+  get: (async (sql: string) => (sql.includes("FROM api_keys") ? key : undefined)) as Transaction["get"],
   all: async () => [],
+  allShared: (async (sql: string) =>
+    sql.includes("FROM environments") ? [{ clock_offset: 0 }] : []) as Transaction["allShared"],
   run: async () => 1,
   wake: () => {},
   claim: async () => true,

@@ -1,26 +1,23 @@
 // Several processes on one PostgreSQL: customers made and deliveries carried out in a second by 1, 2 and 4 of them, and
 // whose processor time that takes. The baseline is pgbench with the same statements. `node bench/run.js postgres`.
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { requestsPerSecond } from "./api.js";
 import { atLeast } from "./goals.js";
 import { api, BIN, median, ROOT, startNode, stop, temporaryFolder } from "./measure.js";
+import { countProcessorTime, sharesInWords } from "./processor-time.js";
 
 const NODES = [1, 2, 4];
 const ROUNDS = 3;
 const CLIENTS = 16;
 const SECONDS = 4;
+/** A process answers its first requests far slower than the rest: each has so many behind it before it is measured. */
+const WARM_UP = 4_000;
 const DELIVERIES = 5_000;
 const ENDPOINTS = 10;
 const MASTER_KEY = "5a".repeat(32);
-
-/** Processor time that a process has taken, in milliseconds (Linux counts it in hundredths of a second). */
-function processorTime(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
 
 async function startServer() {
   const outfile = join(ROOT, "dist/bench-postgres-server.mjs");
@@ -80,9 +77,9 @@ function pgbench(url, file) {
   }
 }
 
-async function writes(nodes, key) {
+async function writes(nodes, key, amount = undefined) {
   const rates = await Promise.all(
-    nodes.map(({ ready }) => requestsPerSecond(ready.base_url, key, Math.ceil(32 / nodes.length))),
+    nodes.map(({ ready }) => requestsPerSecond(ready.base_url, key, Math.ceil(32 / nodes.length), amount)),
   );
   return rates.reduce((sum, rate) => sum + rate, 0);
 }
@@ -103,56 +100,67 @@ async function deliveries(server, database) {
   return DELIVERIES / ((performance.now() - before) / 1000);
 }
 
-async function measure(server, receiver, count) {
+/** The round whose rate is the middle one. */
+function middle(rounds) {
+  const rate = median(rounds.map((round) => round.rate));
+  return rounds.find((round) => round.rate === rate);
+}
+
+async function measure(server, receiver, folder, count) {
   const database = await server.ask({ create: true });
   const nodes = await startProcesses(count, database);
   const key = nodes[0].ready.sandbox_key;
   const [{ id }] = await server.ask({ sql: "SELECT id FROM environments WHERE name = 'sandbox'", url: database });
-  const file = join(temporaryFolder(), "customers.sql");
+  const file = join(folder, "customers.sql");
   writeFileSync(file, script(id));
-  await writes(nodes, key);
+  const pids = nodes.map(({ child }) => child.pid);
+  const counting = (threads, pgbench) => countProcessorTime({ threads, pgbench, database: server.child.pid });
+  await writes(nodes, key, WARM_UP);
   const made = [];
   const raw = [];
-  const shares = [];
   for (let round = 0; round < ROUNDS; round++) {
-    raw.push(pgbench(database, file));
-    const before = nodes.map(({ child }) => processorTime(child.pid));
-    const began = performance.now();
-    made.push(await writes(nodes, key));
-    const took = performance.now() - began;
-    const own = nodes.reduce((sum, { child }, i) => sum + processorTime(child.pid) - before[i], 0);
-    shares.push(own / took / count);
+    const rawTime = counting({}, true);
+    const transactions = pgbench(database, file);
+    raw.push({ rate: transactions, words: sharesInWords(rawTime(), transactions * SECONDS) });
+    const time = counting({ nodes: pids, "load generator": [process.pid] });
+    const rate = await writes(nodes, key);
+    made.push({ rate, words: sharesInWords(time(), rate * SECONDS) });
   }
   const call = api(nodes[0]);
   for (let i = 0; i < ENDPOINTS; i++) {
     await call("POST", "/v1/webhook_endpoints", { url: `${receiver.ready.url}${i}`, events: ["order.completed"] });
   }
+  const time = counting({ nodes: pids, receiver: [receiver.child.pid] });
   const delivered = await deliveries(server, database);
+  const words = sharesInWords(time(), DELIVERIES);
   await Promise.all(nodes.map(stop));
-  return { made: median(made), raw, made_all: made, share: median(shares), delivered };
+  return { made, raw, delivered: { rate: delivered, words } };
 }
 
 export async function benchPostgres() {
   const server = await startServer();
   const receiver = await startNode(["bench/delivery-receiver.js"], { input: "pipe" });
   receiver.lines.on("line", () => {});
+  const folder = temporaryFolder();
   const rows = [];
   for (const count of NODES) {
-    const { made, raw, made_all: all, share, delivered } = await measure(server, receiver, count);
-    const known = raw.every((rate) => rate !== undefined);
+    const { made, raw, delivered } = await measure(server, receiver, folder, count);
+    const known = raw.every(({ rate }) => rate !== undefined);
+    const processes = `PostgreSQL, ${count} process${count === 1 ? "" : "es"}`;
+    const [written, transactions] = [middle(made), middle(raw)];
     rows.push(
       {
-        name: `PostgreSQL, ${count} process${count === 1 ? "" : "es"}: POST /v1/customers, 32 connections in all`,
-        figure: `${Math.round(made)} requests/s, each process at ${Math.round(share * 100)} % of a core`,
+        name: `${processes}: POST /v1/customers, 32 connections in all`,
+        figure: `${Math.round(written.rate)} requests/s; ${written.words}`,
         baseline: known
-          ? `${Math.round(median(raw))} transactions/s by pgbench, the same statements`
+          ? `${Math.round(transactions.rate)} transactions/s by pgbench, the same statements; ${transactions.words}`
           : "no pgbench here",
-        ratio: known ? median(all.map((rate, i) => rate / raw[i])) : undefined,
+        ratio: known ? median(made.map(({ rate }, i) => rate / raw[i].rate)) : undefined,
         goal: atLeast(0.6),
       },
       {
-        name: `PostgreSQL, ${count} process${count === 1 ? "" : "es"}: ${DELIVERIES} deliveries to ${ENDPOINTS} endpoints`,
-        figure: `${Math.round(delivered)} deliveries/s`,
+        name: `${processes}: ${DELIVERIES} deliveries to ${ENDPOINTS} endpoints`,
+        figure: `${Math.round(delivered.rate)} deliveries/s; ${delivered.words}`,
       },
     );
   }

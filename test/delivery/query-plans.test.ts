@@ -34,16 +34,18 @@ async function explain(sql: string, parameters: Parameters<Database["all"]>[1] =
 }
 
 /** Asks for the plan instead of running the statement. */
+const explainAll: Transaction["all"] = async (sql, parameters) => {
+  await explain(sql, parameters);
+  return [];
+};
 const explained: Transaction = {
   dialect: "sqlite",
   get: async (sql, parameters) => {
     await explain(sql, parameters);
     return undefined;
   },
-  all: async (sql, parameters) => {
-    await explain(sql, parameters);
-    return [];
-  },
+  all: explainAll,
+  allShared: explainAll,
   run: async (sql, parameters) => {
     await explain(sql, parameters);
     return 1;

@@ -26,6 +26,44 @@ export function describeUnits(subject: Subject): void {
       expect(seen).toStrictEqual([{ id: "a", body: "text" }, [{ body: "text" }]]);
     });
 
+    it("see their own changes where the answer could be shared", async () => {
+      const count = "SELECT COUNT(*) AS count FROM notes";
+      for (const isolation of ["alone", "latest"] as const) {
+        const counts = await subject.database.write(
+          async (transaction) => {
+            const [before] = await transaction.allShared<{ count: number }>(count);
+            await insert(transaction, isolation);
+            const [after] = await transaction.allShared<{ count: number }>(count);
+            return after!.count - before!.count;
+          },
+          { isolation },
+        );
+        expect(counts).toBe(1);
+      }
+    });
+
+    it("written beside each other read the same of what none of them changes, and fail alone", async () => {
+      await subject.database.write((transaction) =>
+        transaction.run("INSERT INTO counters (id, value) VALUES ('c', 7), ('d', 8)"),
+      );
+      const written = Array.from({ length: 40 }, (_, i) =>
+        subject.database.write(
+          async (transaction) => {
+            const name = i % 2 === 0 ? "c" : "d";
+            const rows = await transaction.allShared("SELECT id, value FROM counters WHERE id = $1", [name]);
+            await insert(transaction, `n${i}`);
+            if (i % 10 === 9) throw new Error(`unit ${i}`);
+            return rows;
+          },
+          { isolation: "beside" },
+        ),
+      );
+      const values = (await Promise.allSettled(written)).map((one) => ("value" in one ? one.value : one.status));
+      const expected = (i: number) => (i % 2 === 0 ? [{ id: "c", value: 7 }] : [{ id: "d", value: 8 }]);
+      expect(values).toEqual(values.map((_, i) => (i % 10 === 9 ? "rejected" : expected(i))));
+      expect(await subject.ids()).toHaveLength(36);
+    });
+
     it("that throw after changes leave nothing, and reject with their own error", async () => {
       const error = new Error("own");
       const written = subject.database.write(async (transaction) => {

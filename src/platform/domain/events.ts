@@ -6,7 +6,7 @@ import type { Queries, Transaction } from "../storage/database.ts";
 import { insertDelivery } from "../storage/deliveries.ts";
 import { type EventRow, findEvent, insertEvent, listEvents } from "../storage/events.ts";
 import type { PageRequest } from "../storage/page.ts";
-import { enabledEndpoints } from "../storage/webhook-endpoints.ts";
+import { enabledEndpoints, type SubscribedEndpoint } from "../storage/webhook-endpoints.ts";
 import { assertId, missing } from "./missing.ts";
 import type { Occasion, Tenant } from "./occasion.ts";
 
@@ -22,8 +22,12 @@ export interface Happening {
  * event and the event's deliveries become durable together (decisions 4). Answers the event's row.
  */
 export async function emit(tx: Transaction, occasion: Occasion, happening: Happening): Promise<EventRow> {
-  const event = await writeEvent(tx, occasion, happening);
-  await deliverToAll(tx, occasion, event);
+  // Sent together: neither waits for the answer to the other.
+  const [event, endpoints] = await Promise.all([
+    writeEvent(tx, occasion, happening),
+    enabledEndpoints(tx, occasion.tenant.environment),
+  ]);
+  await deliverToSubscribers(tx, occasion, event, endpoints);
   return event;
 }
 
@@ -62,7 +66,15 @@ async function writeEvent(tx: Transaction, occasion: Occasion, happening: Happen
 
 /** Makes a delivery for every enabled endpoint that subscribes to the event; answers their ids. */
 export async function deliverToAll(tx: Transaction, occasion: Occasion, event: EventRow): Promise<string[]> {
-  const endpoints = await enabledEndpoints(tx, occasion.tenant.environment);
+  return deliverToSubscribers(tx, occasion, event, await enabledEndpoints(tx, occasion.tenant.environment));
+}
+
+function deliverToSubscribers(
+  tx: Transaction,
+  occasion: Occasion,
+  event: EventRow,
+  endpoints: readonly SubscribedEndpoint[],
+): Promise<string[]> {
   const subscribed = endpoints.filter(({ events }) => matchesSubscriptions(JSON.parse(events) as string[], event.type));
   // Sent together: none waits for the answer to another.
   return Promise.all(subscribed.map(({ id }) => deliverTo(tx, occasion, event, id)));

@@ -13,6 +13,11 @@ export interface Queries {
   get<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row | undefined>;
   /** Every row. */
   all<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row[]>;
+  /**
+   * As `all`, for rows that no unit changes which is written `beside` others: units that share a transaction share the
+   * answer, so its rows are for reading only.
+   */
+  allShared<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<readonly Row[]>;
 }
 
 /** A database that is only looked at. */

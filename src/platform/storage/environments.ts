@@ -16,7 +16,7 @@ export interface EnvironmentRow {
 const COLUMNS = "id, name, clock_offset, clock_held_until, events_removed_to";
 
 export async function findEnvironment(queries: Queries, id: number): Promise<EnvironmentRow> {
-  const row = await queries.get<EnvironmentRow>(`SELECT ${COLUMNS} FROM environments WHERE id = $1`, [id]);
+  const [row] = await queries.allShared<EnvironmentRow>(`SELECT ${COLUMNS} FROM environments WHERE id = $1`, [id]);
   if (row === undefined) throw new Error(`No environment has the number ${id}.`);
   return row;
 }

@@ -109,6 +109,10 @@ class SqliteStorage implements Database {
     return this.#reader.all(sql, parameters) as Row[];
   }
 
+  allShared<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<readonly Row[]> {
+    return this.all(sql, parameters);
+  }
+
   write<Result>(unit: Unit<Result>): Promise<Result> {
     return this.#commits.write(unit);
   }

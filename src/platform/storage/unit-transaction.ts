@@ -22,6 +22,10 @@ export class UnitTransaction implements Transaction {
     return this.#execute(() => this.#connection.all(sql, parameters)) as Row[];
   }
 
+  allShared<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<readonly Row[]> {
+    return this.all(sql, parameters);
+  }
+
   async run(sql: string, parameters?: readonly SqlValue[]): Promise<number> {
     return this.#execute(() => this.#connection.run(sql, parameters));
   }

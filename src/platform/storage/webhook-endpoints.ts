@@ -90,8 +90,8 @@ export interface SubscribedEndpoint {
   events: string;
 }
 
-export function enabledEndpoints(queries: Queries, environment: number): Promise<SubscribedEndpoint[]> {
-  return queries.all("SELECT id, events FROM webhook_endpoints WHERE environment = $1 AND status = 'enabled'", [
+export function enabledEndpoints(queries: Queries, environment: number): Promise<readonly SubscribedEndpoint[]> {
+  return queries.allShared("SELECT id, events FROM webhook_endpoints WHERE environment = $1 AND status = 'enabled'", [
     environment,
   ]);
 }

@@ -28,6 +28,7 @@ function counted(tx: Transaction): Transaction {
     dialect: tx.dialect,
     get: (sql, parameters) => (step(), tx.get(sql, parameters)),
     all: (sql, parameters) => (step(), tx.all(sql, parameters)),
+    allShared: (sql, parameters) => (step(), tx.allShared(sql, parameters)),
     run: (sql, parameters) => (step(), tx.run(sql, parameters)),
     wake: (topic) => tx.wake(topic),
     claim: (name) => tx.claim(name),

@@ -124,6 +124,10 @@ class PostgresStorage implements Database {
     return (await this.#read(sql, parameters)) as Row[];
   }
 
+  allShared<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<readonly Row[]> {
+    return this.all(sql, parameters);
+  }
+
   write<Result>(unit: Unit<Result>, options: WriteOptions = {}): Promise<Result> {
     return this.#units.write(unit, options);
   }

@@ -32,19 +32,25 @@ export class Beginning {
   }
 }
 
+/** What was read in a transaction and is the same for all of its units. */
+export type SharedAnswers = Map<string, Promise<readonly unknown[]>>;
+
 /** What one unit sees of a connection, from the beginning of the transaction to the unit's end. */
 export class PostgresTransaction implements Transaction {
   readonly dialect = "postgres";
   readonly #connection: PostgresConnection;
   readonly #beginning: Beginning;
+  readonly #answers: SharedAnswers | undefined;
   readonly #topics = new Set<Topic>();
   #ended = false;
   #changed = false;
   #trouble: unknown;
 
-  constructor(connection: PostgresConnection, beginning: Beginning) {
+  /** Units that share a transaction are given the same `answers`. */
+  constructor(connection: PostgresConnection, beginning: Beginning, answers?: SharedAnswers) {
     this.#connection = connection;
     this.#beginning = beginning;
+    this.#answers = answers;
   }
 
   async get<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row | undefined> {
@@ -53,6 +59,16 @@ export class PostgresTransaction implements Transaction {
 
   async all<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row[]> {
     return (await this.#execute(sql, parameters)).rows as Row[];
+  }
+
+  allShared<Row>(sql: string, parameters: readonly SqlValue[] = []): Promise<readonly Row[]> {
+    if (this.#answers === undefined) return this.all(sql, parameters);
+    const name = JSON.stringify([sql, ...parameters]);
+    const known = this.#answers.get(name);
+    if (known !== undefined) return known as Promise<readonly Row[]>;
+    const rows = this.all<Row>(sql, parameters);
+    this.#answers.set(name, rows);
+    return rows;
   }
 
   async run(sql: string, parameters?: readonly SqlValue[]): Promise<number> {

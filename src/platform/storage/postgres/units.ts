@@ -3,7 +3,7 @@ import { StorageUnavailableError, type Topic, type Unit, type WriteOptions } fro
 import type { PostgresConnection } from "./connection.ts";
 import { isLostToAnother, isTaken } from "./errors.ts";
 import type { ConnectionPool } from "./pool.ts";
-import { Beginning, PostgresTransaction } from "./transaction.ts";
+import { Beginning, PostgresTransaction, type SharedAnswers } from "./transaction.ts";
 
 const BEGIN = {
   alone: "BEGIN ISOLATION LEVEL REPEATABLE READ",
@@ -16,7 +16,7 @@ const MOST_LOSSES = 100;
 const MOST_CONNECTIONS_LOST = 3;
 /** Units that share a commit, and commits of shared units that are under way at once. */
 const MOST_BESIDE = 64;
-const MOST_SHARED = 4;
+const MOST_SHARED = 2;
 
 interface Waiting {
   readonly unit: Unit<unknown>;
@@ -151,8 +151,9 @@ export class Units {
       return true;
     }
     const beginning = new Beginning(connection, BEGIN.beside);
+    const answers: SharedAnswers = new Map();
     try {
-      const all = await Promise.all(batch.map(({ unit }) => endOf(unit, connection, beginning)));
+      const all = await Promise.all(batch.map(({ unit }) => endOf(unit, connection, beginning, answers)));
       const held = all.find(({ transaction }) => transaction.trouble instanceof StorageUnavailableError);
       const failed = (ended: Ended) => "error" in ended && ended.transaction.changed;
       if (all.some((ended) => ended.transaction.trouble !== undefined || failed(ended))) {
@@ -182,8 +183,13 @@ export class Units {
   }
 }
 
-async function endOf(unit: Unit<unknown>, connection: PostgresConnection, beginning: Beginning): Promise<Ended> {
-  const transaction = new PostgresTransaction(connection, beginning);
+async function endOf(
+  unit: Unit<unknown>,
+  connection: PostgresConnection,
+  beginning: Beginning,
+  answers?: SharedAnswers,
+): Promise<Ended> {
+  const transaction = new PostgresTransaction(connection, beginning, answers);
   try {
     return { result: await Promise.race([unit(transaction), connection.lost]), transaction };
   } catch (error) {

@@ -10,7 +10,7 @@ const ROUNDS = 5;
 let serial = 0;
 
 /** Customers made in a second, over so many connections, for some seconds or until there are so many. */
-export async function requestsPerSecond(baseUrl, key, connections = CONNECTIONS, amount = undefined) {
+export async function requestsPerSecond(baseUrl, key, connections = CONNECTIONS, amount) {
   const result = await autocannon({
     url: baseUrl,
     connections,

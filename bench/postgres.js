@@ -77,7 +77,7 @@ function pgbench(url, file) {
   }
 }
 
-async function writes(nodes, key, amount = undefined) {
+async function writes(nodes, key, amount) {
   const rates = await Promise.all(
     nodes.map(({ ready }) => requestsPerSecond(ready.base_url, key, Math.ceil(32 / nodes.length), amount)),
   );

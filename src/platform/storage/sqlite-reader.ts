@@ -18,11 +18,13 @@ export async function openSqliteReader(file: string): Promise<DatabaseReader> {
       connection.close();
       throw new StorageOpenError("not_a_database", `${file} is not a platform's database. Name another file.`);
     }
+    const all = async <Row>(sql: string, parameters?: readonly SqlValue[]) => connection.all(sql, parameters) as Row[];
     return {
       dialect: "sqlite",
       get: async <Row>(sql: string, parameters?: readonly SqlValue[]) =>
         connection.get(sql, parameters) as Row | undefined,
-      all: async <Row>(sql: string, parameters?: readonly SqlValue[]) => connection.all(sql, parameters) as Row[],
+      all,
+      allShared: all,
       close: async () => connection.close(),
     };
   } catch (error) {

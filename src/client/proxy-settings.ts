@@ -1,4 +1,5 @@
 import { isLoopback } from "./base-url.ts";
+import { NetworkError } from "./errors.ts";
 
 /** The proxy variables of the environment, by their lower-case names. */
 export interface ProxySettings {
@@ -7,12 +8,24 @@ export interface ProxySettings {
   no_proxy?: string | undefined;
 }
 
-/** The proxy that a request goes through, if any. This machine is never reached through one. */
+/**
+ * The proxy that a request goes through, if any. This machine is never reached through one. Throws NetworkError for a
+ * variable that is not the address of an http proxy.
+ */
 export function proxyFor(url: URL, settings: ProxySettings): URL | undefined {
-  const text = url.protocol === "https:" ? settings.https_proxy : settings.http_proxy;
+  const variable = url.protocol === "https:" ? "https_proxy" : "http_proxy";
+  const text = settings[variable];
   if (text === undefined || text === "" || isLoopback(url.hostname) || isExempt(url, settings.no_proxy ?? ""))
     return undefined;
-  return new URL(text.includes("://") ? text : `http://${text}`);
+  const address = text.includes("://") ? text : `http://${text}`;
+  if (URL.canParse(address) && /^https?:$/.test(new URL(address).protocol)) return new URL(address);
+  // The value may hold a password, so it is not repeated.
+  throw new NetworkError(
+    "proxy",
+    `The variable ${variable.toUpperCase()} is not the address of an http proxy`,
+    "Write it as http://host:port, with user:password@ before the host where the proxy wants them.",
+    { passing: false },
+  );
 }
 
 /** NO_PROXY: names and their subdomains, with a port or without, `*` for all. */

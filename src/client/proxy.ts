@@ -1,6 +1,6 @@
 import { request as sendHttp } from "node:http";
 import { request as sendHttps } from "node:https";
-import type { Socket } from "node:net";
+import { isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { NetworkError } from "./errors.ts";
 import type { RawRequest, Sender } from "./transport.ts";
@@ -19,8 +19,10 @@ export async function viaProxy(request: RawRequest, proxy: URL): Promise<Sender>
     return { send: sendHttp, options };
   }
   const tunnel = await openTunnel(request, proxy);
-  const servername = url.hostname;
-  return { send: sendHttps, options: { createConnection: () => connectTls({ socket: tunnel, servername }) } };
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  // TLS knows no server name that is an address (RFC 6066 3).
+  const servername = isIP(host) === 0 ? host : "";
+  return { send: sendHttps, options: { createConnection: () => connectTls({ socket: tunnel, host, servername }) } };
 }
 
 function openTunnel({ url, timeLimit, signal }: RawRequest, proxy: URL): Promise<Socket> {

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { connect } from "node:net";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { proxyFor } from "../../src/client/proxy-settings.ts";
 import { clientOf } from "./support/client.ts";
 import { json, listen, startServer } from "./support/scripted-server.ts";
@@ -77,6 +77,20 @@ describe("a proxy", () => {
     });
   });
 
+  it("tunnels to an address without giving TLS a server name", async () => {
+    const platform = createTlsServer(SELF_SIGNED);
+    const warnings: string[] = [];
+    const warned = ({ name }: Error) => warnings.push(name);
+    process.on("warning", warned);
+    onTestFinished(() => void process.off("warning", warned));
+    const proxy = await startTunnel((await listen(platform)).replace("http:", "https:"));
+    const client = clientOf("https://192.0.2.1", { proxies: { https_proxy: proxy.url } });
+    // Nobody trusts its certificate; what matters is how it was asked for.
+    await expect(client.request(GET)).rejects.toMatchObject({ failure: "tls" });
+    expect(proxy.asked).toEqual(["192.0.2.1:443"]);
+    expect(warnings).toEqual([]);
+  });
+
   it("is not asked for this machine", async () => {
     const proxy = await startServer(json(200, { through: "proxy" }));
     const platform = await startServer(json(200, { through: "nothing" }));
@@ -104,6 +118,14 @@ describe("NO_PROXY", () => {
   ])("%s with NO_PROXY=%j goes through the proxy: %s", (url, noProxy, expected) => {
     expect(through(url, noProxy)).toBe(expected);
   });
+
+  it.each(["http://[bad", "socks5://127.0.0.1:1080", "http://"])(
+    "refuses %j in words, without repeating it",
+    (text) => {
+      const reach = () => proxyFor(new URL("https://example.com"), { https_proxy: text });
+      expect(reach).toThrow("The variable HTTPS_PROXY is not the address of an http proxy");
+    },
+  );
 
   it("reads a proxy without a scheme", () => {
     expect(proxyFor(new URL("https://example.com"), { https_proxy: "proxy:3128" })?.href).toBe("http://proxy:3128/");

@@ -1,4 +1,11 @@
-import { EVENT_TYPES, type EventType, isEventType } from "../contract/event-types.ts";
+import { InvalidArgumentError } from "commander";
+import {
+  EVENT_TYPES,
+  type EventType,
+  isEventType,
+  SUBSCRIPTION_WILDCARDS,
+  typesOfSubscription,
+} from "../contract/event-types.ts";
 import { nearest } from "../contract/nearest.ts";
 import { UsageError } from "./errors.ts";
 
@@ -9,4 +16,15 @@ export function parseEventType(text: string): EventType {
   throw new UsageError(`There is no event type "${text}"`, {
     hint: near.length > 0 ? `Did you mean ${near.join(" or ")}?` : "`service trigger --list` shows them all.",
   });
+}
+
+/** A flag's list of event types and wildcards: `order.*,customer.created`. */
+export function parseSubscriptions(text: string): string[] {
+  const subscriptions = text.split(",").map((name) => name.trim());
+  const unknown = subscriptions.find((name) => typesOfSubscription(name).length === 0);
+  if (unknown === undefined) return subscriptions;
+  const near = nearest(unknown, [...EVENT_TYPES, ...SUBSCRIPTION_WILDCARDS]);
+  throw new InvalidArgumentError(
+    `"${unknown}" is no event type. ${near.length === 0 ? "`service trigger --list` shows them all." : `Did you mean ${near.join(" or ")}?`}`,
+  );
 }

@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { dryRunOption } from "./dry-run.ts";
 
 /** Flags that every command takes, before or after its name. */
@@ -57,8 +57,10 @@ export function readGlobalOptions(command: Command): GlobalOptions {
 }
 
 function parseFields(text: string): string[] {
-  return text
+  const names = text
     .split(",")
     .map((name) => name.trim())
     .filter((name) => name !== "");
+  if (names.length === 0) throw new InvalidArgumentError("It is a field, or several separated by commas.");
+  return names;
 }

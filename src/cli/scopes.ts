@@ -9,6 +9,7 @@ export function scopeNames(text: string, previous: readonly Scope[] = []): Scope
     .split(/[\s,+]+/)
     .filter((name) => name !== "")
     .map(scopeNamed);
+  if (scopes.length === 0) throw new InvalidArgumentError("It is a scope such as customers:read, or several.");
   return [...new Set([...previous, ...scopes])];
 }
 

@@ -70,6 +70,12 @@ describe("the keys of service listen", () => {
     await session.ended;
   });
 
+  it("leave the last word to why it failed", async () => {
+    const session = runInTerminal(["listen", "--write-env", "/"], { env: platform.env });
+    expect(await session.ended).toBe(1);
+    expect(session.text()).toMatch(/Summary .*\n[^]*Error: --write-env: /);
+  });
+
   it("pause and go on", async () => {
     const session = await listen();
     session.type("p");

@@ -37,6 +37,12 @@ describe("wrong usage ends with 2, and says what was meant", () => {
   it.each([
     [["customers", "list", "--email", "a", "--email", "b"], "was given 2 times; it takes one value"],
     [["--profile", "a", "customers", "list", "--profile", "b"], "was given 2 times; it takes one value"],
+    [["customers", "list", "--fields", ""], "It is a field, or several separated by commas."],
+    [["login", "--scope", ""], "It is a scope such as customers:read, or several."],
+    [["listen", "--events", ""], '"" is no event type.'],
+    [["listen", "--events", "order.complete"], '"order.complete" is no event type. Did you mean order.completed'],
+    [["listen", "--record", ""], "It is the name of a file"],
+    [["help", "customers", "nope"], "`service customers --help` lists them."],
     [["customers", "create", "--email", "a@example.com", "--metadata", "plan"], '"plan" is not key=value'],
     [["customers", "create", "--email", "a@example.com", "--metadata", "=pro"], '"=pro" is not key=value'],
     [["customers", "create", "--email", "a@example.com", "--metadata", "a=1", "a=2"], '--metadata names "a" twice'],

@@ -9,6 +9,6 @@ export async function filterWithJq(value: unknown, expression: string): Promise<
     const [reason = "it failed"] = (error as Error).message
       .replace(/^(Failed to execute raw query: )?(jq: )?(error: |error \(at [^)]*\): )?/, "")
       .split("\n");
-    throw new UsageError(`--jq ${expression}: ${reason}`, { cause: error });
+    throw new UsageError(`--jq ${expression}: ${reason.replace(/(, line \d+)?:\s*$/, "")}`, { cause: error });
   }
 }

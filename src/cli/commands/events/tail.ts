@@ -1,8 +1,8 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
-import { EVENT_TYPES, matchesSubscriptions, typesOfSubscription } from "../../../contract/event-types.ts";
-import { nearest } from "../../../contract/nearest.ts";
+import { type Command, Option } from "commander";
+import { EVENT_TYPES, matchesSubscriptions } from "../../../contract/event-types.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
 import type { Context } from "../../context.ts";
+import { parseSubscriptions } from "../../event-type.ts";
 import { addExamples } from "../../help-layout.ts";
 import { printable } from "../../terminal/printable.ts";
 import { clockTime } from "../../terminal/traffic.ts";
@@ -42,17 +42,6 @@ async function runTail(subscriptions: readonly string[], context: Context): Prom
     wanted: (event) => matchesSubscriptions(subscriptions, event.type),
     print,
   });
-}
-
-/** The platform would not object to a type that never comes. */
-function parseSubscriptions(text: string): string[] {
-  const subscriptions = text.split(",").map((name) => name.trim());
-  const unknown = subscriptions.find((name) => typesOfSubscription(name).length === 0);
-  if (unknown === undefined) return subscriptions;
-  const near = nearest(unknown, EVENT_TYPES);
-  throw new InvalidArgumentError(
-    `"${unknown}" is no event type.${near.length === 0 ? " Types: see `service trigger --list`." : ` Did you mean ${near.join(" or ")}?`}`,
-  );
 }
 
 /** The object's id is left out where the line would not fit. */

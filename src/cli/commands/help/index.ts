@@ -3,6 +3,7 @@ import { nearest } from "../../../contract/nearest.ts";
 import { COMMANDS } from "../../command-table.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
+import { pathOf } from "../../help-layout.ts";
 import { commandNamed } from "../../usage-error.ts";
 import { TOPICS } from "./topics.ts";
 
@@ -30,7 +31,7 @@ function runHelp(names: readonly string[], program: Command, context: Context): 
         : command.commands.map((child) => child.name());
     const near = nearest(unknown, known);
     throw new UsageError(`There is no command or topic "${names.join(" ")}"`, {
-      hint: near.length > 0 ? `Did you mean ${near.join(" or ")}?` : "`service --help` lists them.",
+      hint: near.length > 0 ? `Did you mean ${near.join(" or ")}?` : `\`${pathOf(command)} --help\` lists them.`,
     });
   }
   command.outputHelp();

@@ -28,6 +28,12 @@ export function parseSpeed(text: string): number {
   throw new InvalidArgumentError("It is max, or a factor above 0 such as 1 (its own time) or 10.");
 }
 
+/** A file to write. */
+export function parseFile(text: string): string {
+  if (text === "") throw new InvalidArgumentError("It is the name of a file: is its variable set?");
+  return text;
+}
+
 /** A file to put the secret into, and the variable that it gets there. */
 export interface EnvTarget {
   file: string;

@@ -1,13 +1,22 @@
 import { type Command, Option } from "commander";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
+import { parseSubscriptions } from "../../event-type.ts";
 import { addExamples } from "../../help-layout.ts";
 import { duration, wholeNumber } from "../../options.ts";
-import { collect, type EnvTarget, parseEnvTarget, parseSince, parseSpeed, parseTimeout } from "./flag-values.ts";
+import {
+  collect,
+  type EnvTarget,
+  parseEnvTarget,
+  parseFile,
+  parseSince,
+  parseSpeed,
+  parseTimeout,
+} from "./flag-values.ts";
 import type { ForwardingFlags } from "./forwarding-options.ts";
 
 export interface ListenFlags extends ForwardingFlags {
-  events?: string;
+  events?: string[];
   /** What the platform is asked for: an event id, `now` or `-<seconds>`; or `last`. */
   since?: string;
   printSecret: boolean;
@@ -32,7 +41,11 @@ export function register(program: Command, context: Context, behind: readonly st
       .description("Relay the sandbox's events to your application, exactly as they are and freshly signed.")
       .usage("[options] [-- command...]")
       .argument("[command...]", "Behind --: run this while events flow, and end with its exit code")
-      .option("-e, --events <list>", "Only these types, separated by commas: 'order.*,customer.created'")
+      .option(
+        "-e, --events <list>",
+        "Only these types, separated by commas: 'order.*,customer.created'",
+        parseSubscriptions,
+      )
       .option(
         "--since <start>",
         "Where to start: now, last (where it ended), an age such as 10m, or an event id",
@@ -44,8 +57,8 @@ export function register(program: Command, context: Context, behind: readonly st
         "Put the secret into this .env file (SERVICE_WEBHOOK_SECRET)",
         parseEnvTarget,
       )
-      .option("--ready-file <file>", "Write this file once events flow; it goes at the end")
-      .option("--record <file>", "Write every event into this file, for listen replay")
+      .option("--ready-file <file>", "Write this file once events flow; it goes at the end", parseFile)
+      .option("--record <file>", "Write every event into this file, for listen replay", parseFile)
       .option("--max-downtime <duration>", "End when there was no connection for so long", duration(1, SECONDS_MOST)),
   ).action(async (loose: string[], flags: ListenFlags) => {
     refuseLooseWords(loose);

@@ -18,15 +18,25 @@ export interface LineSink {
 /** Prints what a session reports: lines for a person, one JSON object a line, or with `--quiet` the ids of events. */
 export function createListenPrinter(context: Context, sink: LineSink, setup: Setup): (report: Report) => void {
   const { output } = context;
-  const print = gatherLines(output.json ? (text) => output.line(text) : (text) => sink.write(text));
-  if (output.json) return (report) => print(toJsonLine(report, context.now(), setup));
-  if (output.quiet) return (report) => (report.event === "received" ? print(report.id) : undefined);
+  const write = output.json ? (text: string) => output.line(text) : (text: string) => sink.write(text);
+  const { add, flush } = gatherLines(write);
+  const render = rendererOf(context, sink, setup);
+  return (report) => {
+    for (const line of render(report)) add(line);
+    // Nothing comes after it but why the command failed, and that has the last word.
+    if (report.event === "summary") flush();
+  };
+}
+
+/** A report as the lines that it is printed as. */
+function rendererOf(context: Context, sink: LineSink, setup: Setup): (report: Report) => string[] {
+  const { output } = context;
+  if (output.json) return (report) => [toJsonLine(report, context.now(), setup)];
+  if (output.quiet) return (report) => (report.event === "received" ? [report.id] : []);
   const { styles } = sink;
   const withoutRepetition = dropRepeatedHints();
-  return (report) => {
-    const layout = layoutFor(sink.width());
-    for (const line of linesOf(withoutRepetition(report), { setup, styles, layout, now: context.now() })) print(line);
-  };
+  return (report) =>
+    linesOf(withoutRepetition(report), { setup, styles, layout: layoutFor(sink.width()), now: context.now() });
 }
 
 /** What stands for lines that nobody read. */
@@ -48,14 +58,18 @@ function dropRepeatedHints(): (report: Report) => Report {
 }
 
 /** Writes the lines of one turn of the event loop at once: a write each would cost more than relaying the events. */
-function gatherLines(write: (text: string) => void): (line: string) => void {
+function gatherLines(write: (text: string) => void): { add: (line: string) => void; flush: () => void } {
   let lines: string[] = [];
-  return (line) => {
-    if (lines.push(line) > 1) return;
-    setImmediate(() => {
-      const text = lines.join("\n");
-      lines = [];
-      write(text);
-    });
+  function flush(): void {
+    if (lines.length === 0) return;
+    const text = lines.join("\n");
+    lines = [];
+    write(text);
+  }
+  return {
+    add(line) {
+      if (lines.push(line) === 1) setImmediate(flush);
+    },
+    flush,
   };
 }

@@ -35,14 +35,13 @@ export async function runListen(flags: ListenFlags, command: readonly string[], 
     output.warn("--forward-to is the platform itself, not your application.");
   if (flags.readyFile !== undefined) await removeReadyFile(flags.readyFile);
 
-  const events = flags.events?.split(",").map((name) => name.trim());
   const screen = command.length === 0 && canControl(context) ? new Screen(context) : undefined;
   const warn = (text: string) => (screen === undefined ? output.warn(text) : screen.warn(text));
   const warnIfOpen = (file: string, content: string) => {
     const warning = openFileWarning(file, content, context.platform);
     if (warning !== undefined) warn(warning);
   };
-  const position = openStartPosition({ context, warn, identity: platform.identity, events, receivers });
+  const position = openStartPosition({ context, warn, identity: platform.identity, events: flags.events, receivers });
   const recorder = flags.record === undefined ? undefined : new Recorder(flags.record, (error) => fail(error));
   if (flags.record !== undefined) warnIfOpen(flags.record, "whole events");
   const sink =
@@ -69,7 +68,7 @@ export async function runListen(flags: ListenFlags, command: readonly string[], 
       new Session({
         ...platform,
         ...options,
-        events,
+        events: flags.events,
         after: flags.since === "last" ? position.start() : flags.since,
         secret: flags.secret,
         maxDowntimeMs: flags.maxDowntime === undefined ? undefined : flags.maxDowntime * 1000,

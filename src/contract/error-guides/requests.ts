@@ -149,9 +149,11 @@ export const REQUEST_GUIDES = {
     example: { detail: "The platform failed to answer; it has logged why." },
   },
   unavailable: {
-    meaning: "The platform cannot take the request at the moment. Nothing was changed.",
+    meaning:
+      "The platform cannot take the request at the moment. Nothing was changed, unless `detail` says that the change may have been made.",
     cause: "The database does not answer or has no room, or the platform is being stopped.",
-    remedy: "Wait as long as `Retry-After` says, then send the same request again.",
+    remedy:
+      "Wait as long as `Retry-After` says, then send the same request again, with the same Idempotency-Key if it had one.",
     example: { detail: "The database cannot take the request now; nothing was changed." },
   },
 } as const satisfies Record<string, ErrorGuide>;

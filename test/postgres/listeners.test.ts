@@ -102,10 +102,10 @@ it("one device at three processes has each of its outcomes recorded", async () =
       [],
       platform.database,
     );
-  await expect.poll(recorded, { timeout: 10_000 }).toEqual([{ deliveries: OUTCOMES, attempts: OUTCOMES * NODES }]);
+  await expect.poll(recorded, { timeout: 40_000 }).toEqual([{ deliveries: OUTCOMES, attempts: OUTCOMES * NODES }]);
   for (const socket of sockets) await socket.close();
   expect(platform.nodes.flatMap(({ lines }) => lines.filter((line) => line.includes("could not be")))).toEqual([]);
-});
+}, 60_000);
 
 it("three listeners at three processes get every event once, while two of these are killed", async () => {
   await expect.poll(listeners).toEqual([1, 1, 1]);

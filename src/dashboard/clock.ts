@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 
 /** Milliseconds by which the environment's clock is ahead: a sandbox's can be moved. */
 export const clockOffset = signal(0);
@@ -13,3 +13,6 @@ setInterval(() => {
 export function environmentNow(): number {
   return tick.value + clockOffset.value;
 }
+
+/** The start of the environment's day: what shows times is drawn anew when the day changes, not every second. */
+export const environmentDay = computed(() => new Date(environmentNow()).setHours(0, 0, 0, 0));

@@ -5,7 +5,7 @@ import { Page } from "../../components/page.tsx";
 import { Empty, ErrorBox, Loading } from "../../components/states.tsx";
 import { Time } from "../../components/time.tsx";
 import { VirtualList } from "../../components/virtual-list.tsx";
-import { count } from "../../format.ts";
+import { count, money } from "../../format.ts";
 import { go, hrefOf, Link, place } from "../../router.tsx";
 import { useEvents } from "./use-events.ts";
 
@@ -125,7 +125,7 @@ function eventRow({ id, type, created, data }: Event) {
 function aboutOf(object: Record<string, unknown>): string {
   const { email, amount, currency, url, id } = object;
   if (typeof email === "string") return email;
-  if (typeof amount === "number" && typeof currency === "string") return `${amount} ${currency}`;
+  if (typeof amount === "number" && typeof currency === "string") return money(amount, currency);
   if (typeof url === "string") return url;
   return typeof id === "string" ? id : "";
 }

@@ -14,7 +14,10 @@ export interface ReplayOptions extends ForwardingOptions {
   report: (report: Report) => void;
 }
 
-/** Sends a recording again, newly signed. Resolves with the account once all has ended, or after an abort. */
+/**
+ * Sends a recording again, newly signed. Resolves with the account once all has ended, or after an abort; where `events`
+ * throws, what came before it is brought to its end first. `events` has to end by itself when the signal aborts.
+ */
 export async function replay(
   events: AsyncIterable<RecordedEvent> | Iterable<RecordedEvent>,
   options: ReplayOptions,
@@ -38,20 +41,28 @@ export async function replay(
   signal.addEventListener("abort", onAbort);
   const startedAt = clock.now();
   let first: number | undefined;
-  for await (const event of events) {
-    first ??= event.at;
-    await waitUntilDue(startedAt + (event.at - first) / speed, clock, signal);
-    await waitUntil(() => waiting < WAITING_MOST);
-    if (signal.aborted) break;
-    report({ event: "received", id: event.id, type: event.type, body: event.body });
-    if (forwarding.add(event)) waiting += 1;
+  const finish = async (): Promise<Summary> => {
+    await waitUntil(() => waiting === 0);
+    signal.removeEventListener("abort", onAbort);
+    await new Promise<void>((resolve) => forwarding.windUp(resolve));
+    const summary = forwarding.close(0);
+    report({ event: "summary", ...summary });
+    return summary;
+  };
+  try {
+    for await (const event of events) {
+      first ??= event.at;
+      await waitUntilDue(startedAt + (event.at - first) / speed, clock, signal);
+      await waitUntil(() => waiting < WAITING_MOST);
+      if (signal.aborted) break;
+      report({ event: "received", id: event.id, type: event.type, body: event.body });
+      if (forwarding.add(event)) waiting += 1;
+    }
+  } catch (error) {
+    await finish();
+    throw error;
   }
-  await waitUntil(() => waiting === 0);
-  signal.removeEventListener("abort", onAbort);
-  await new Promise<void>((resolve) => forwarding.windUp(resolve));
-  const summary = forwarding.close(0);
-  report({ event: "summary", ...summary });
-  return summary;
+  return await finish();
 }
 
 async function waitUntilDue(due: number, clock: Clock, signal: AbortSignal): Promise<void> {

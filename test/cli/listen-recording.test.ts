@@ -1,12 +1,17 @@
+import { createServer } from "node:http";
 import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { listen } from "../client/support/scripted-server.ts";
 import { startListener } from "../support/listener.ts";
 import { runCli } from "../support/run-cli.ts";
+import { CTRL_C, runInTerminal } from "../support/terminal.ts";
 import { listening, makeFolder } from "./support/listening.ts";
 
 const on = listening();
 const { got, service, trigger } = on;
+
+const EVENT_LINE = JSON.stringify({ time: "2026-11-21T00:00:00Z", id: "evt_1", type: "a.b", body: "{}" });
 
 describe("--record and listen replay", () => {
   it("send the same bytes again, newly signed, without a platform where the secret is given", async () => {
@@ -52,7 +57,7 @@ describe("--record and listen replay", () => {
 
   it("fail where the receiver does not take all of it", async () => {
     const file = join(makeFolder(), "events.ndjson");
-    writeFileSync(file, `${JSON.stringify({ time: "2026-11-21T00:00:00Z", id: "evt_1", type: "a.b", body: "{}" })}\n`);
+    writeFileSync(file, `${EVENT_LINE}\n`);
     const args = [
       "listen",
       "replay",
@@ -77,6 +82,32 @@ describe("--record and listen replay", () => {
     const { exitCode, stderr } = await runCli(["listen", "replay", file, "-f", "1", "--secret", "whsec_x"]);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(reason);
+  });
+
+  it("end at a line that is no event, once what came before it is sent, though the receiver keeps connections", async () => {
+    let requests = 0;
+    const server = createServer((request, response) => {
+      requests += 1;
+      request.resume().on("end", () => response.end());
+    });
+    server.keepAliveTimeout = 0;
+    onTestFinished(() => server.closeAllConnections());
+    const url = await listen(server);
+    const file = join(makeFolder(), "events.ndjson");
+    writeFileSync(file, `${EVENT_LINE}\n{`);
+    const { exitCode, stdout, stderr } = await runCli(["listen", "replay", file, "-f", url, "--secret", "whsec_x"]);
+    expect({ exitCode, requests }).toEqual({ exitCode: 1, requests: 1 });
+    expect(stdout).toContain("Summary  1 received, 1 forwarded");
+    expect(stderr).toContain("line 2 is not JSON");
+  });
+
+  it("end by Ctrl-C while stdin brings nothing", async () => {
+    const args = ["listen", "replay", "-", "-f", on.receiver.url, "--secret", on.secret];
+    const session = runInTerminal(args, { env: on.platform.env });
+    session.type(`${EVENT_LINE}\r`);
+    await session.waitFor("← 204");
+    session.type(CTRL_C);
+    expect(await session.ended).toBe(130);
   });
 
   it("say what is missing", async () => {

@@ -44,11 +44,12 @@ export async function runReplay(file: string, flags: ReplayFlags, context: Conte
   }
 }
 
-async function* readRecording(file: string, { stdin }: Pick<Context, "stdin">): AsyncGenerator<RecordedEvent> {
-  const input = file === "-" ? stdin : createReadStream(file);
+/** Ends when the command is interrupted, though nothing more may come on stdin. */
+async function* readRecording(file: string, context: Context): AsyncGenerator<RecordedEvent> {
+  const input = file === "-" ? context.stdin : createReadStream(file);
   let number = 0;
   try {
-    for await (const line of createInterface({ input })) {
+    for await (const line of createInterface({ input, signal: context.signal })) {
       number += 1;
       if (line.trim() !== "") yield parseRecordedEvent(line, number);
     }

@@ -201,6 +201,10 @@ describe("an account pinned to an older version", () => {
       },
     );
     expect(other).toMatchObject({ status: 422, body: { code: "idempotency_key_reused" } });
+    const order = { amount: 1, currency: "EUR" };
+    expect((await platform.api("POST", "/v1/orders", order, key)).status).toBe(201);
+    const sameBody = await platform.api("POST", "/v1/orders", order, { ...key, ...under("2025-06-01") });
+    expect(sameBody).toMatchObject({ status: 422, body: { code: "idempotency_key_reused" } });
   });
 });
 

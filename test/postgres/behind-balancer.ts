@@ -21,13 +21,16 @@ export interface BehindBalancer {
   close(): Promise<void>;
 }
 
+/** Several processes, a database and a browser share the machine with whatever else it does. */
+export const PATIENT = { testTimeout: 120_000, hookTimeout: 120_000 };
+
 export async function startBehindBalancer(count: number): Promise<BehindBalancer> {
   const server = await usePostgres();
   const database = await server.createDatabase();
   const nodes: RunningPlatform[] = [];
   const balancer = await startBalancer(() => nodes.map(({ listenUrl }) => listenUrl));
   const start = () => startNode(database, ["--public-url", balancer.url]);
-  const allReady = () => vi.waitFor(() => expect(balancer.ready()).toBe(count), { timeout: 10_000 });
+  const allReady = () => vi.waitFor(() => expect(balancer.ready()).toBe(count), { timeout: 30_000 });
   for (let started = 0; started < count; started++) nodes.push(await start());
   await allReady();
   const { sandboxKey, ready } = nodes[0]!;

@@ -66,7 +66,7 @@ export class AckRecorder {
             await holdListener(tx, id);
             const { now, newId } = await time.read(tx, { environment, livemode: false });
             const offset = now - clock.now();
-            for (const outcome of batch) await this.recordOne(tx, { ...outcome, at: outcome.at + offset }, newId);
+            await inTurn(batch, (outcome) => this.recordOne(tx, { ...outcome, at: outcome.at + offset }, newId));
           },
           { isolation: "latest" },
         );
@@ -134,4 +134,14 @@ export class AckRecorder {
 
 function storableOrNull(text: string | undefined, length: number): string | null {
   return text === undefined ? null : storableText(text.slice(0, length));
+}
+
+/** Does something with all outcomes together, but with those of one event one after the other. */
+async function inTurn(outcomes: readonly Outcome[], record: (outcome: Outcome) => Promise<void>): Promise<void> {
+  const last = new Map<string, Promise<void>>();
+  for (const outcome of outcomes) {
+    const before = last.get(outcome.eventId);
+    last.set(outcome.eventId, before === undefined ? record(outcome) : before.then(() => record(outcome)));
+  }
+  await Promise.all(last.values());
 }

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { listen } from "../client/support/scripted-server.ts";
 import { startListener } from "../support/listener.ts";
 import { runCli } from "../support/run-cli.ts";
@@ -91,7 +91,6 @@ describe("--record and listen replay", () => {
       request.resume().on("end", () => response.end());
     });
     server.keepAliveTimeout = 0;
-    onTestFinished(() => server.closeAllConnections());
     const url = await listen(server);
     const file = join(makeFolder(), "events.ndjson");
     writeFileSync(file, `${EVENT_LINE}\n{`);

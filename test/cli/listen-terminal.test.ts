@@ -1,6 +1,8 @@
+import { createServer } from "node:http";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { listen as listenOn } from "../client/support/scripted-server.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { runCli } from "../support/run-cli.ts";
 import { CTRL_C, ENTER, runInTerminal, type TerminalSession } from "../support/terminal.ts";
@@ -67,6 +69,22 @@ describe("the keys of service listen", () => {
     const session = await listen(["--write-env", file], 300);
     await session.waitFor(/^Warning: .* holds the signing secret and can be read by other users\./m);
     session.type("q");
+    await session.ended;
+  });
+
+  it("give the terminal back at once, though a forward is still under way", async () => {
+    const url = await listenOn(createServer(() => {}));
+    const session = runInTerminal(["listen", "--forward-to", url], { env: platform.env });
+    await session.waitFor("no events yet");
+    const id = await trigger("customer.created");
+    await session.waitFor(new RegExp(`→ .*${id}`));
+    session.type(CTRL_C);
+    // Only a terminal that is not raw any more shows what is typed.
+    await until(() => {
+      session.type("x");
+      return session.text().includes("xxx");
+    });
+    session.type(CTRL_C);
     await session.ended;
   });
 

@@ -107,6 +107,8 @@ export async function runListen(flags: ListenFlags, command: readonly string[], 
   };
   // A command that runs gets the signal itself, and ends in its own time.
   const onAbort = () => {
+    // What is under way may take seconds; a second Ctrl-C then ends the process at once, and must not leave the terminal raw.
+    controls?.stop();
     if (child === undefined) void session.stop();
   };
   signal.addEventListener("abort", onAbort, { once: true });

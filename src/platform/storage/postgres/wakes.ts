@@ -1,5 +1,5 @@
 import type { Log } from "../../ports.ts";
-import type { Topic } from "../database.ts";
+import { StorageUnavailableError, type Topic } from "../database.ts";
 import type { PostgresConnection } from "./connection.ts";
 
 /** A process tells the others once in so long, whatever it commits: a NOTIFY in each transaction would queue them all up. */
@@ -34,15 +34,19 @@ export class Wakes {
 
   /** Rejects where the first connection cannot be made; a later one is made anew as often as it takes. */
   async start(): Promise<void> {
-    const connection = await this.#open(() => this.#reopen());
-    const { rows } = await connection.execute("SELECT left(md5(current_schema()), 12) AS hash");
-    // Channels belong to the database; schemas in it are deployments of their own.
-    this.#prefix = `service_${String(rows[0]?.["hash"])}_`;
-    connection.onNotification((channel, processId) => {
-      if (processId === connection.processId || !channel.startsWith(this.#prefix)) return;
-      this.#heard([channel.slice(this.#prefix.length) as Topic]);
+    let isUsed = false;
+    // One that is lost before is made anew by whoever asked for it, and once only.
+    const connection = await this.#open(() => {
+      if (isUsed) this.#reopen();
     });
-    for (const topic of TOPICS) await connection.execute(`LISTEN ${this.#prefix}${topic}`);
+    try {
+      await this.#listenOn(connection);
+    } catch (error) {
+      connection.destroy();
+      throw error;
+    }
+    if (!connection.isOpen) throw new StorageUnavailableError("Storage is unavailable: the connection was lost.");
+    isUsed = true;
     this.#connection = connection;
     // It was being made when everything was closed.
     if (this.#closed) await connection.close();
@@ -64,6 +68,17 @@ export class Wakes {
     clearTimeout(this.#sendTimer);
     clearTimeout(this.#openTimer);
     await this.#connection?.close();
+  }
+
+  async #listenOn(connection: PostgresConnection): Promise<void> {
+    const { rows } = await connection.execute("SELECT left(md5(current_schema()), 12) AS hash");
+    // Channels belong to the database; schemas in it are deployments of their own.
+    this.#prefix = `service_${String(rows[0]?.["hash"])}_`;
+    connection.onNotification((channel, processId) => {
+      if (processId === connection.processId || !channel.startsWith(this.#prefix)) return;
+      this.#heard([channel.slice(this.#prefix.length) as Topic]);
+    });
+    for (const topic of TOPICS) await connection.execute(`LISTEN ${this.#prefix}${topic}`);
   }
 
   #send(): void {

@@ -1,32 +1,36 @@
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Api, apiOf } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 
+const WAKES = "FROM pg_stat_activity WHERE application_name = 'service wakes' AND datname = current_database()";
+
 let server: PostgresServer & { remove(): Promise<void> };
 let line: Awaited<ReturnType<typeof startLine>>;
+let database: string;
 let node: RunningPlatform;
 let api: Api;
 
 beforeAll(async () => {
   server = await usePostgres();
-  const url = new URL(await server.createDatabase());
+  database = await server.createDatabase();
+  const url = new URL(database);
   line = await startLine(url);
   url.host = `127.0.0.1:${line.port}`;
   node = await startNode(url.href);
   api = apiOf(node.baseUrl, node.sandboxKey);
 });
 afterAll(async () => {
-  await node.stop();
+  await node.kill();
   line.close();
   await server.remove();
 });
 
-/** A way to the database that can be made to break when the answer to a commit comes along it. */
+/** A way to the database that can be made to break when something comes along it, in whichever direction. */
 async function startLine({ hostname, port }: URL) {
-  const state = { breaks: false };
+  const state: { breaksAt: string | undefined; broken: number } = { breaksAt: undefined, broken: 0 };
   const between = createServer((client) => {
     const database = connect(Number(port), hostname);
     const end = () => {
@@ -34,11 +38,14 @@ async function startLine({ hostname, port }: URL) {
       database.destroy();
     };
     for (const socket of [client, database]) socket.on("error", end).on("close", end);
-    client.on("data", (data) => database.write(data));
-    database.on("data", (data) => {
-      if (state.breaks && data.includes("COMMIT\0")) end();
-      else client.write(data);
-    });
+    const pass = (from: Socket, to: Socket) =>
+      from.on("data", (data) => {
+        if (state.breaksAt === undefined || !data.includes(state.breaksAt)) return void to.write(data);
+        state.broken += 1;
+        end();
+      });
+    pass(client, database);
+    pass(database, client);
   }).listen(0, "127.0.0.1");
   await once(between, "listening");
   return { state, port: (between.address() as AddressInfo).port, close: () => between.close() };
@@ -46,13 +53,25 @@ async function startLine({ hostname, port }: URL) {
 
 it("a change whose commit was not answered may have been made: the reply says so, and its repetition finds it", async () => {
   const order = () => api("POST", "/v1/orders", { amount: 1, currency: "EUR" }, { "Idempotency-Key": "once" });
-  line.state.breaks = true;
+  // The server's answer.
+  line.state.breaksAt = "COMMIT\0";
   const lost = await order();
-  line.state.breaks = false;
+  line.state.breaksAt = undefined;
   expect([lost.status, lost.body.code, lost.headers.get("retry-after")]).toEqual([503, "unavailable", "1"]);
   expect(lost.body.detail).toMatch(/may have been made or not.*Idempotency-Key/);
   const again = await order();
   expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([201, "true"]);
   const orders = await api("GET", "/v1/orders");
   expect(orders.body.data.map(({ id }: { id: string }) => id)).toEqual([again.body.id]);
+});
+
+it("a connection for waking that is lost while it is made leaves no second one behind, which would outlive the stop", async () => {
+  const { broken } = line.state;
+  line.state.breaksAt = "LISTEN service_";
+  await server.query(`SELECT pg_terminate_backend(pid) ${WAKES}`, [], database);
+  await expect.poll(() => line.state.broken, { timeout: 20_000 }).toBeGreaterThan(broken + 2);
+  line.state.breaksAt = undefined;
+  const count = async () => (await server.query(`SELECT pid ${WAKES}`, [], database)).length;
+  await expect.poll(count, { timeout: 20_000 }).toBeGreaterThan(0);
+  expect(await node.stop()).toBe(0);
 });

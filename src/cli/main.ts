@@ -30,12 +30,16 @@ function printVersion(): void {
 
 /** Ends the command on signals; a second one ends the process at once. */
 function listenForSignals(controller: AbortController): void {
+  let isSecond = false;
   for (const name of ["SIGINT", "SIGTERM"] as const) {
     // The listener stays: packages that restore the cursor would otherwise take the signal for unhandled.
     process.on(name, () => {
-      if (!controller.signal.aborted) return controller.abort(new InterruptedError(name));
-      process.removeAllListeners(name);
-      process.kill(process.pid, name);
+      if (isSecond) {
+        process.removeAllListeners(name);
+        process.kill(process.pid, name);
+      }
+      isSecond = true;
+      controller.abort(new InterruptedError(name));
     });
   }
 }

@@ -1,5 +1,8 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { afterEach, expect, it } from "vitest";
 import { apiOf } from "../support/api.ts";
@@ -60,6 +63,18 @@ it("serve ends within moments though what it printed is never read", async () =>
   program.kill("SIGTERM");
   const [code] = await once(program, "exit");
   expect(code).toBe(0);
+});
+
+it("serve ends, with its database closed, once nobody can read what it prints any more", async () => {
+  const database = join(mkdtempSync(join(tmpdir(), "service-closed-")), "platform.db");
+  const flags = ["serve", "--database", database, "--port", "0", "--json"];
+  const { program, ready } = await startUnread(flags);
+  const ended = once(program, "exit");
+  program.stdout.destroy();
+  await apiOf(ready["base_url"]!, ready["sandbox_key"])("GET", "/v1/orders");
+  expect(await ended).toEqual([0, null]);
+  // What was written is in the file itself: the log beside it is gone.
+  expect(existsSync(`${database}-wal`)).toBe(false);
 });
 
 it("listen goes on forwarding where nobody reads what it prints", async () => {

@@ -17,7 +17,7 @@ import { createReporter, type Reporter } from "./reporter.ts";
 
 const LOOPBACK = new Set(["127.0.0.1", "localhost", "::1"]);
 
-/** Runs until a signal ends it: then finishes what is in flight and exits 0. */
+/** Runs until a signal or a closed stdout ends it: then finishes what is in flight and exits 0. */
 export async function runServe(options: ServeOptions, context: Context): Promise<void> {
   refusePublicHost(options, context);
   const folder = options.ephemeral ? mkdtempSync(join(tmpdir(), "service-")) : undefined;
@@ -26,10 +26,13 @@ export async function runServe(options: ServeOptions, context: Context): Promise
   const settle = await context.stdout.stopWaiting((lines) => reporter.leftOut(lines));
   try {
     const platform = await start(options, context, database, reporter);
-    await reporter.ready(platform, options.ephemeral ? "ephemeral" : describeDatabase(database));
-    await untilSignal(context);
-    reporter.stopping();
-    await platform.close(options.drainDelay);
+    try {
+      await reporter.ready(platform, options.ephemeral ? "ephemeral" : describeDatabase(database));
+      await untilSignal(context);
+    } finally {
+      reporter.stopping();
+      await platform.close(options.drainDelay);
+    }
   } finally {
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
     await settle();

@@ -35,8 +35,12 @@ function rendererOf(context: Context, sink: LineSink, setup: Setup): (report: Re
   if (output.quiet) return (report) => (report.event === "received" ? [report.id] : []);
   const { styles } = sink;
   const withoutRepetition = dropRepeatedHints();
-  return (report) =>
-    linesOf(withoutRepetition(report), { setup, styles, layout: layoutFor(sink.width()), now: context.now() });
+  let layout = layoutFor(sink.width());
+  return (report) => {
+    const width = sink.width();
+    if (width !== layout.width) layout = layoutFor(width);
+    return linesOf(withoutRepetition(report), { setup, styles, layout, now: context.now() });
+  };
 }
 
 /** What stands for lines that nobody read. */

@@ -166,9 +166,12 @@ describe("advancing", () => {
     expect(receiver.at("/between").length).toBeGreaterThan(10);
     expect(attempted).toBe(receiver.received.length - 1);
     const end = Date.now() / 1000 + 3 * DAY;
-    const { data } = (await platform.api("GET", "/v1/deliveries?status=pending")).body;
-    expect(data.length).toBeGreaterThan(0);
-    for (const { next_attempt: next } of data) expect(seconds(next)).toBeGreaterThan(end - 60);
+    const { data } = (await platform.api("GET", "/v1/deliveries")).body;
+    expect(data.length).toBe(3);
+    // Nothing that fell due before the end is left: what still waits does so for later.
+    for (const { status, next_attempt: next } of data) {
+      expect(status === "failed" || seconds(next) > end - 60, `${status}, next ${next}`).toBe(true);
+    }
   });
 
   it("is refused while the clock is being moved", async () => {

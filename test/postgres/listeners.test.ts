@@ -136,6 +136,6 @@ it("three listeners at three processes get every event once, while two of these 
   await expect.poll(interrupted, { timeout: 30_000 }).toBe(KILLS_AT.length);
   figure(
     `2 of 3 processes killed under 3 listeners: ${EVENTS} events each, none missed, none twice; ` +
-      `away for ${Math.max(...terminals.flatMap(awayOf)) / 1000} s at most`,
+      `away for ${(Math.max(...terminals.flatMap(awayOf)) / 1000).toFixed(2)} s at most`,
   );
 });

@@ -11,7 +11,7 @@ export function thirdPartyLicenses(root, builds) {
   );
   const entries = [...folders]
     .map((folder) => describe(join(root, folder)))
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
   return `${entries.map(([name, text]) => `${name}\n${"-".repeat(name.length)}\n\n${text}`).join("\n\n\n")}\n`;
 }
 

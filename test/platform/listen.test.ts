@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { formatCredential } from "../../src/contract/credentials.ts";
@@ -180,6 +181,19 @@ describe("a listening session", () => {
     };
     expect(await ready("laptop")).toBe(await ready("laptop"));
     expect(await ready("laptop")).not.toBe(await ready("desktop"));
+  });
+
+  it("that acknowledges and says goodbye in one breath, with more to come, costs the others nothing", async () => {
+    const [first] = await makeEvents(3);
+    const listener = new Listener("?after=-3600&window=1");
+    await listener.until(() => listener.events.length === 1);
+    const wire = (listener.socket as unknown as { _socket: Socket })._socket;
+    wire.cork();
+    listener.acknowledge(1);
+    listener.socket.close();
+    wire.uncork();
+    await listener.closed;
+    expect((await api("GET", `/v1/events/${first}`)).status).toBe(200);
   });
 
   it("says how many others listen; each gets everything", async () => {

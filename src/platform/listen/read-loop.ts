@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import type { Clock } from "../ports.ts";
 import { StorageUnavailableError } from "../storage/database.ts";
 
@@ -49,8 +50,13 @@ export class ReadLoop {
     while (this.asked && !this.stopped) {
       this.asked = false;
       const found = await this.tools.read();
-      if (found === "more") this.asked = true;
-      else if (found === "held back") this.askLater(HELD_BACK_MILLISECONDS);
+      if (found === "more") {
+        this.asked = true;
+        // An SQLite file answers at once: reads that only follow each other would leave no turn to anybody else.
+        await new Promise((resolve) => {
+          setImmediate(resolve);
+        });
+      } else if (found === "held back") this.askLater(HELD_BACK_MILLISECONDS);
     }
     this.running = false;
   }

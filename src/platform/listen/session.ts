@@ -130,13 +130,14 @@ export class ListenSession implements Watched {
     // A quarter of a window of room, or a read would follow every acknowledgement.
     if (room <= 0 || (room < READ_MOST && room < window / 4 && this.unacknowledged.size > 0)) return "end";
     const { events, heldBack } = await readLog(this.services.database, environment, this.position, types, room);
+    // A client that has said goodbye gets nothing more; what was read for it is sent when it comes again.
+    if (this.socket.readyState !== this.socket.OPEN) return "end";
     this.send(events);
     if (events.length === room) return "more";
     return heldBack ? "held back" : "end";
   }
 
   private send(events: readonly LoggedEvent[]): void {
-    if (events.length === 0 || this.socket.readyState !== this.socket.OPEN) return;
     this.stream.cork();
     for (const { place, id, type, body, replayId } of events) {
       this.position = place;

@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { type Board, openBoard } from "./support/board.ts";
 
@@ -64,4 +65,19 @@ it("an address that cannot be read names an object that is not there", async () 
   const { page } = board;
   await board.show("sandbox/customers/%E0%A4%A");
   await page.getByRole("alert").getByText("Not found.").waitFor();
+});
+
+it("a stream of events that is never answered is asked for again", async () => {
+  const context = await board.signInElsewhere();
+  const [page] = context.pages() as [Page];
+  await page.clock.install();
+  // The first one hangs.
+  await page.route("**/v1/events/stream*", () => {}, { times: 1 });
+  const [first] = await Promise.all([page.waitForRequest("**/v1/events/stream*"), page.reload()]);
+  const given = page.waitForEvent("requestfailed", (request) => request === first);
+  await page.clock.fastForward(11_000);
+  await given;
+  await page.clock.fastForward(5_000);
+  await page.locator(".live-sign").getByText("Updating").first().waitFor();
+  await context.close();
 });

@@ -26,14 +26,19 @@ export function startLive(): () => void {
   let after: string | undefined;
   let controller = new AbortController();
 
+  const hear = <Said>(said: Promise<Said>): Promise<Said> => {
+    const silence = setTimeout(() => controller.abort(), SILENCE_MILLISECONDS);
+    return said.finally(() => clearTimeout(silence));
+  };
+
   const read = async () => {
-    const response = await send("GET", withQuery(EVENT_STREAM_PATH, { after }), undefined, controller.signal);
+    const path = withQuery(EVENT_STREAM_PATH, { after });
+    const response = await hear(send("GET", path, undefined, controller.signal));
     liveState.value = "live";
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (;;) {
-      const silence = setTimeout(() => controller.abort(), SILENCE_MILLISECONDS);
-      const { value, done } = await reader.read().finally(() => clearTimeout(silence));
+      const { value, done } = await hear(reader.read());
       if (done) return;
       const messages = (rest + value).split("\n\n");
       rest = messages.pop()!;

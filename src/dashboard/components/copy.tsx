@@ -1,31 +1,33 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { say } from "./toasts.tsx";
 
-const SHOWN_MILLISECONDS = 1500;
+const SHOWN_MILLISECONDS = 2000;
 
-/** Copies text; where the browser gives no clipboard (plain http on another machine), the person selects it by hand. */
+/**
+ * Copies text; where the browser gives no clipboard (plain http on another machine), the button says that the text is to
+ * be selected by hand.
+ */
 export function Copy({ text, what }: { text: string; what: string }) {
-  const [isDone, setDone] = useState(false);
+  const [outcome, setOutcome] = useState<"Copied" | "Select it by hand">();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text);
-      setDone(true);
-      clearTimeout(timer.current);
-      timer.current = setTimeout(() => setDone(false), SHOWN_MILLISECONDS);
+      setOutcome("Copied");
     } catch {
-      say("The browser does not let this page copy: select the text instead.", false);
+      setOutcome("Select it by hand");
     }
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setOutcome(undefined), SHOWN_MILLISECONDS);
   };
   return (
     <button
       type="button"
       class="small copy"
       onClick={() => void copy()}
-      aria-label={isDone ? `Copied ${what}` : `Copy ${what}`}
+      aria-label={outcome === undefined ? `Copy ${what}` : `${outcome}: ${what}`}
     >
-      {isDone ? "Copied" : "Copy"}
+      {outcome ?? "Copy"}
     </button>
   );
 }

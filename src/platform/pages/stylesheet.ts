@@ -29,6 +29,7 @@ main.wide { width: min(100% - 32px, 720px); }
   content: ""; width: 20px; height: 20px; border-radius: 6px;
   background: linear-gradient(135deg, var(--accent) 0 50%, transparent 50%), var(--accent-strong); opacity: .9;
 }
+.back { display: inline-block; margin: 0 0 4px; font-size: 14px; text-decoration: none; }
 h1 { font-size: 23px; line-height: 1.25; font-weight: 650; letter-spacing: -.01em; margin: 0 0 8px; text-wrap: balance; }
 h2 { font-size: 16px; font-weight: 650; margin: 0 0 4px; }
 p { margin: 0 0 16px; }

@@ -24,11 +24,12 @@ export function accountPage(visitor: SignedIn, view: AccountView): Page {
   return {
     title: user.account_name,
     wide: true,
-    body: html`<div class="top">
+    body: html`<a class="back" href="/dashboard">← Dashboard</a>
+      <div class="top">
         <h1>${user.account_name}</h1>
         ${buttonForm(visitor, "/sign-out", "Sign out")}
       </div>
-      <p class="soft">Signed in as ${user.email} · <a href="/dashboard">Back to the dashboard</a></p>
+      <p class="soft">Signed in as ${user.email}</p>
       ${
         view.notice !== undefined &&
         html`<p class="notice ${view.notice.good ? "good" : "bad"}" role="status">${view.notice.text}</p>`

@@ -14,7 +14,7 @@ export function ErrorBox({ error, onRetry }: { error: CallError; onRetry?: () =>
           Request <code>{error.requestId}</code>
         </p>
       )}
-      {onRetry !== undefined && (
+      {onRetry !== undefined && error.status !== 404 && (
         <button type="button" class="small" onClick={onRetry}>
           Try again
         </button>

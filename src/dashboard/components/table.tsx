@@ -5,6 +5,8 @@ import { ErrorBox, Loading } from "./states.tsx";
 export interface Column<Item> {
   label: string;
   cell: (item: Item) => ComponentChildren;
+  /** Whether a row has something to show here; a column that no row needs is left out. */
+  isFor?: (item: Item) => boolean;
   /** The narrowest screen that shows it, where not all do. */
   from?: "tablet" | "desktop";
   isNumber?: boolean;
@@ -17,6 +19,7 @@ export function Table<Item>(props: {
   items: readonly Item[];
   keyOf: (item: Item) => string;
 }) {
+  const columns = props.columns.filter(({ isFor }) => isFor === undefined || props.items.some(isFor));
   const classOf = ({ from, isNumber }: Column<Item>) =>
     [from === undefined ? "" : `from-${from}`, isNumber === true ? "number" : ""].join(" ").trim() || undefined;
   return (
@@ -24,7 +27,7 @@ export function Table<Item>(props: {
       <table>
         <thead>
           <tr>
-            {props.columns.map((column) => (
+            {columns.map((column) => (
               <th key={column.label} scope="col" class={classOf(column)}>
                 {column.label}
               </th>
@@ -34,9 +37,9 @@ export function Table<Item>(props: {
         <tbody>
           {props.items.map((item) => (
             <tr key={props.keyOf(item)}>
-              {props.columns.map((column) => (
+              {columns.map((column) => (
                 <td key={column.label} class={classOf(column)}>
-                  {column.cell(item)}
+                  {column.isFor?.(item) !== false && column.cell(item)}
                 </td>
               ))}
             </tr>

@@ -11,11 +11,18 @@ import type { Amount, AmountKind } from "./kind.ts";
 /** Orders or payments; those of payments say why one failed. */
 export function AmountTable<Item extends Amount>(props: {
   kind: AmountKind;
+  /** Leaves out whom they belong to: the page says it. */
+  isOfOneOwner?: boolean;
   label: string;
   pages: Pages<Item>;
   empty: ComponentChildren;
 }) {
   const { page, owner } = props.kind;
+  const ofOwner: Column<Item> = {
+    label: owner.label,
+    from: "tablet",
+    cell: (item) => <ObjectLink id={ownerOf(item)} />,
+  };
   const failure: Column<Item> = { label: "Failure", cell: (item) => failureOf(item) ?? <span class="soft">–</span> };
   return (
     <PagedTable
@@ -29,7 +36,7 @@ export function AmountTable<Item extends Amount>(props: {
         },
         { label: "Status", cell: ({ status }) => <Badge status={status} /> },
         ...(page === "payments" ? [failure] : []),
-        { label: owner.label, from: "tablet", cell: (item) => <ObjectLink id={ownerOf(item)} /> },
+        ...(props.isOfOneOwner === true ? [] : [ofOwner]),
         { label: "Id", from: "tablet", cell: ({ id }) => <code>{id}</code> },
         {
           label: "Created",

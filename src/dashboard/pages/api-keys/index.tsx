@@ -76,36 +76,36 @@ export function ApiKeys() {
           { label: "Ends", from: "desktop", cell: ({ expires_at: at }) => (at === null ? "Never" : <Time at={at} />) },
           {
             label: "Actions",
-            cell: (key) =>
-              statusOf(key) === "active" && (
-                <span class="row-actions">
-                  <ConfirmedAction
-                    class="small"
-                    title="Roll this key?"
-                    explanation={<p>A new key with the same rights takes its place. The old one ends at once.</p>}
-                    verb="Roll key"
-                    run={async () => {
-                      keep(await call<ApiKey>("POST", `/v1/api_keys/${key.id}/roll`));
-                      return undefined;
-                    }}
-                  >
-                    Roll
-                  </ConfirmedAction>
-                  <ConfirmedAction
-                    class="small danger"
-                    title="Revoke this key?"
-                    explanation={<p>Whoever uses {key.name ?? key.id} gets 401 from now on. This cannot be undone.</p>}
-                    verb="Revoke key"
-                    run={async () => {
-                      await call("POST", `/v1/api_keys/${key.id}/revoke`);
-                      pages.reload();
-                      return `Revoked ${key.id}`;
-                    }}
-                  >
-                    Revoke
-                  </ConfirmedAction>
-                </span>
-              ),
+            isFor: (key) => statusOf(key) === "active",
+            cell: (key) => (
+              <span class="row-actions">
+                <ConfirmedAction
+                  class="small"
+                  title="Roll this key?"
+                  explanation={<p>A new key with the same rights takes its place. The old one ends at once.</p>}
+                  verb="Roll key"
+                  run={async () => {
+                    keep(await call<ApiKey>("POST", `/v1/api_keys/${key.id}/roll`));
+                    return undefined;
+                  }}
+                >
+                  Roll
+                </ConfirmedAction>
+                <ConfirmedAction
+                  class="small danger"
+                  title="Revoke this key?"
+                  explanation={<p>Whoever uses {key.name ?? key.id} gets 401 from now on. This cannot be undone.</p>}
+                  verb="Revoke key"
+                  run={async () => {
+                    await call("POST", `/v1/api_keys/${key.id}/revoke`);
+                    pages.reload();
+                    return `Revoked ${key.id}`;
+                  }}
+                >
+                  Revoke
+                </ConfirmedAction>
+              </span>
+            ),
           },
         ]}
       />

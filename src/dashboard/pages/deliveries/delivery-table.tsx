@@ -2,12 +2,24 @@ import type { ComponentChildren } from "preact";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Pages } from "../../api/use-query.ts";
 import { Badge } from "../../components/badge.tsx";
-import { PagedTable } from "../../components/table.tsx";
+import { type Column, PagedTable } from "../../components/table.tsx";
 import { Distance, Time } from "../../components/time.tsx";
 import { hrefOf, Link } from "../../router.tsx";
 import { ObjectLink } from "../object-link.tsx";
 
-export function DeliveryTable(props: { label: string; pages: Pages<Delivery>; empty?: ComponentChildren }) {
+const RECEIVER: Column<Delivery> = {
+  label: "Receiver",
+  from: "tablet",
+  cell: ({ endpoint, listener }) => (endpoint === null ? <>listener {listener}</> : <ObjectLink id={endpoint} />),
+};
+
+export function DeliveryTable(props: {
+  label: string;
+  pages: Pages<Delivery>;
+  empty?: ComponentChildren;
+  /** Leaves out the receiver: the page says it. */
+  isOfOneReceiver?: boolean;
+}) {
   return (
     <PagedTable
       label={props.label}
@@ -21,12 +33,7 @@ export function DeliveryTable(props: { label: string; pages: Pages<Delivery>; em
           label: "Next",
           cell: ({ next_attempt: next }) => (next === null ? <span class="soft">–</span> : <Distance at={next} />),
         },
-        {
-          label: "Receiver",
-          from: "tablet",
-          cell: ({ endpoint, listener }) =>
-            endpoint === null ? <>listener {listener}</> : <ObjectLink id={endpoint} />,
-        },
+        ...(props.isOfOneReceiver === true ? [] : [RECEIVER]),
         { label: "Created", from: "tablet", cell: ({ created }) => <Time at={created} /> },
       ]}
     />

@@ -96,13 +96,14 @@ export function EndpointDetail({ id }: { id: string }) {
             <Health minutes={statistics.data?.minutes ?? []} />
             {statistics.data !== undefined && statistics.data.failures.length > 0 && (
               <Card title="What failed, and why">
-                <FailureTable failures={statistics.data.failures} endpoints={[endpoint]} />
+                <FailureTable failures={statistics.data.failures} />
               </Card>
             )}
             <Card title="Deliveries">
               <DeliveryTable
                 label="Deliveries to this endpoint"
                 pages={deliveries}
+                isOfOneReceiver
                 empty={<Empty title="None yet. Send a test ping." />}
               />
             </Card>

@@ -1,30 +1,34 @@
 import type { StatisticsFailure } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import { StatusCode } from "../../components/badge.tsx";
-import { Table } from "../../components/table.tsx";
+import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { count } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
 
-export function FailureTable(props: { failures: readonly StatisticsFailure[]; endpoints: readonly WebhookEndpoint[] }) {
-  const nameOf = (id: string | null) => props.endpoints.find((endpoint) => endpoint.id === id)?.url ?? id;
+/** Failures by receiver and reason; by reason alone where no endpoints are given. */
+export function FailureTable(props: {
+  failures: readonly StatisticsFailure[];
+  endpoints?: readonly WebhookEndpoint[];
+}) {
+  const receiver: Column<StatisticsFailure> = {
+    label: "Receiver",
+    cell: ({ endpoint: id }) =>
+      id === null ? (
+        "A listener"
+      ) : (
+        <Link class="long" href={hrefOf("endpoints", id)}>
+          {props.endpoints?.find((endpoint) => endpoint.id === id)?.url ?? id}
+        </Link>
+      ),
+  };
   return (
     <Table
-      label="Failed attempts by receiver and reason"
+      label={props.endpoints === undefined ? "Failed attempts by reason" : "Failed attempts by receiver and reason"}
       items={props.failures}
       keyOf={({ endpoint, status_code, error }) => JSON.stringify([endpoint, status_code, error])}
       columns={[
-        {
-          label: "Receiver",
-          cell: ({ endpoint }) =>
-            endpoint === null ? (
-              "A listener"
-            ) : (
-              <Link class="long" href={hrefOf("endpoints", endpoint)}>
-                {nameOf(endpoint)}
-              </Link>
-            ),
-        },
+        ...(props.endpoints === undefined ? [] : [receiver]),
         {
           label: "Why",
           cell: ({ status_code: code, error }) => (

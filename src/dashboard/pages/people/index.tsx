@@ -44,19 +44,19 @@ export function People() {
             { label: "Ends", from: "tablet", cell: ({ expires_at: at }) => <Time at={at} /> },
             {
               label: "Actions",
-              cell: ({ id, is_current: isCurrent }) =>
-                !isCurrent && (
-                  <Action
-                    class="small danger"
-                    run={async () => {
-                      await call("DELETE", `/v1/sessions/${id}`);
-                      sessions.reload();
-                      return "Signed out there";
-                    }}
-                  >
-                    Sign out
-                  </Action>
-                ),
+              isFor: ({ is_current: isCurrent }) => !isCurrent,
+              cell: ({ id }) => (
+                <Action
+                  class="small danger"
+                  run={async () => {
+                    await call("DELETE", `/v1/sessions/${id}`);
+                    sessions.reload();
+                    return "Signed out there";
+                  }}
+                >
+                  Sign out
+                </Action>
+              ),
             },
           ]}
         />

@@ -61,23 +61,22 @@ export function People({ users, isOwner }: { users: Pages<User>; isOwner: boolea
           { label: "Since", from: "tablet", cell: ({ created }) => <Time at={created} /> },
           {
             label: "Actions",
-            cell: ({ id, email, role }) =>
-              isOwner &&
-              role === "member" && (
-                <ConfirmedAction
-                  class="small danger"
-                  title="Remove this person?"
-                  explanation={<p>{email} is signed out everywhere, and the apps that act for them lose access.</p>}
-                  verb="Remove"
-                  run={async () => {
-                    await call("DELETE", `/v1/users/${id}`);
-                    users.reload();
-                    return `Removed ${email}`;
-                  }}
-                >
-                  Remove
-                </ConfirmedAction>
-              ),
+            isFor: ({ role }) => isOwner && role === "member",
+            cell: ({ id, email }) => (
+              <ConfirmedAction
+                class="small danger"
+                title="Remove this person?"
+                explanation={<p>{email} is signed out everywhere, and the apps that act for them lose access.</p>}
+                verb="Remove"
+                run={async () => {
+                  await call("DELETE", `/v1/users/${id}`);
+                  users.reload();
+                  return `Removed ${email}`;
+                }}
+              >
+                Remove
+              </ConfirmedAction>
+            ),
           },
         ]}
       />

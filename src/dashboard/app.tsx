@@ -1,9 +1,9 @@
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
-import { call, signedOut } from "./api/call.ts";
+import { signedOut } from "./api/call.ts";
 import { startLive } from "./api/live.ts";
-import { clockOffset } from "./clock.ts";
 import { Toasts } from "./components/toasts.tsx";
+import { EnvironmentClock } from "./environment-clock.tsx";
 import { ApiKeys } from "./pages/api-keys/index.tsx";
 import { Apps } from "./pages/apps/index.tsx";
 import { Customers } from "./pages/customers/index.tsx";
@@ -40,8 +40,6 @@ export function App() {
   useEffect(() => {
     // The address always names the environment, so that a copied one shows the same.
     if (!location.pathname.startsWith(hrefOf(""))) settle(hrefOf(""));
-    clockOffset.value = 0;
-    if (shown === "sandbox") void readClock();
     return startLive();
   }, [shown]);
   if (signedOut.value) return <SignedOut />;
@@ -51,17 +49,9 @@ export function App() {
     <Shell>
       <Shown key={`${shown} ${page} ${id}`} />
       <Toasts />
+      <EnvironmentClock />
     </Shell>
   );
-}
-
-async function readClock(): Promise<void> {
-  try {
-    const { offset_seconds: seconds } = await call<{ offset_seconds: number }>("GET", "/v1/test_clock");
-    clockOffset.value = seconds * 1000;
-  } catch {
-    // Times are then shown by the machine's own clock.
-  }
 }
 
 function SignedOut() {

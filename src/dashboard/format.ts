@@ -44,7 +44,8 @@ export function count(value: number): string {
 
 export function percent(part: number, whole: number): string {
   if (whole === 0) return "–";
-  const share = (100 * part) / whole;
+  // Cut, not rounded: one failure in ten thousand is not 100 %.
+  const share = Math.floor((1000 * part) / whole) / 10;
   return `${share === 100 ? "100" : share.toFixed(1)} %`;
 }
 

@@ -53,11 +53,16 @@ function useRead<Data>(
   useLayoutEffect(() => {
     void read();
     if (every === undefined) return undefined;
-    const timer = setInterval(() => {
+    const readAgain = () => {
       // A reply that takes longer than the pause is waited for: a newer read would make it count for nothing.
       if (document.visibilityState === "visible" && !isReading.current) void read();
-    }, every);
-    return () => clearInterval(timer);
+    };
+    const timer = setInterval(readAgain, every);
+    document.addEventListener("visibilitychange", readAgain);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", readAgain);
+    };
   }, [read, every]);
   const isCurrent = state.path === path;
   return {

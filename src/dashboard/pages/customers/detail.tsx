@@ -18,8 +18,8 @@ import { AmountTable } from "../amounts/table.tsx";
 import { RelatedEvents } from "../related-events.tsx";
 
 export function CustomerDetail({ id }: { id: string }) {
-  const query = useQuery<Customer>(`/v1/customers/${encodeURIComponent(id)}`);
-  const orders = usePages<Order>("/v1/orders", { customer: id });
+  const query = useQuery<Customer>(`/v1/customers/${encodeURIComponent(id)}`, { every: 2000 });
+  const orders = usePages<Order>("/v1/orders", { customer: id }, { every: 2000 });
   const [isEditing, setEditing] = useState(false);
   return (
     <Page
@@ -63,6 +63,7 @@ export function CustomerDetail({ id }: { id: string }) {
             <Card title="Orders">
               <AmountTable
                 kind={ORDERS}
+                isOfOneOwner
                 label="Orders of this customer"
                 pages={orders}
                 empty={<Empty title="No orders yet." />}

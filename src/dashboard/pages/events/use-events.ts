@@ -77,7 +77,8 @@ export function useEvents(type: string): ListedEvents {
       if (listing.current !== current) return;
       const added = page.data.filter(({ id }) => !current.ids.has(id));
       for (const { id } of added) current.ids.add(id);
-      current.events = [...current.events, ...added];
+      // What came meanwhile may be among those of the page: the ids tell the order.
+      current.events = [...current.events, ...added].sort((a, b) => (a.id < b.id ? 1 : -1));
       current.cursor = page.next_cursor;
       setStatus({ isLoading: false, isComplete: page.next_cursor === null || current.events.length >= MOST });
       show();

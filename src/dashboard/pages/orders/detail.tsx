@@ -17,8 +17,8 @@ import { ObjectLink } from "../object-link.tsx";
 import { RelatedEvents } from "../related-events.tsx";
 
 export function OrderDetail({ id }: { id: string }) {
-  const query = useQuery<Order>(`/v1/orders/${encodeURIComponent(id)}`);
-  const payments = usePages<Payment>("/v1/payments", { order: id });
+  const query = useQuery<Order>(`/v1/orders/${encodeURIComponent(id)}`, { every: 2000 });
+  const payments = usePages<Payment>("/v1/payments", { order: id }, { every: 2000 });
   const { data } = query;
   const move = (verb: "complete" | "cancel", done: string) => async () => {
     await call("POST", `/v1/orders/${id}/${verb}`);
@@ -55,6 +55,7 @@ export function OrderDetail({ id }: { id: string }) {
             <Card title="Payments">
               <AmountTable
                 kind={PAYMENTS}
+                isOfOneOwner
                 label="Payments of this order"
                 pages={payments}
                 empty={<Empty title="No payments yet." />}

@@ -18,7 +18,7 @@ import { ObjectLink } from "../object-link.tsx";
 import { RelatedEvents } from "../related-events.tsx";
 
 export function PaymentDetail({ id }: { id: string }) {
-  const query = useQuery<Payment>(`/v1/payments/${encodeURIComponent(id)}`);
+  const query = useQuery<Payment>(`/v1/payments/${encodeURIComponent(id)}`, { every: 2000 });
   const [isFailing, setFailing] = useState(false);
   const { data } = query;
   return (

@@ -34,7 +34,7 @@ export function TestClockPage() {
 }
 
 function SandboxClock() {
-  const query = useQuery<TestClock>("/v1/test_clock");
+  const query = useQuery<TestClock>("/v1/test_clock", { every: 2000 });
   const [amount, setAmount] = useState("6");
   const [unit, setUnit] = useState<keyof typeof UNITS>("hours");
   const [result, setResult] = useState<TestClock>();

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Board, openBoard } from "./support/board.ts";
+
+let board: Board;
+
+beforeAll(async () => {
+  board = await openBoard();
+});
+afterAll(async () => {
+  await board.close();
+  expect(board.complaints).toEqual([]);
+});
+beforeEach(() => board.page.unrouteAll({ behavior: "ignoreErrors" }));
+
+describe("an open page follows what is done elsewhere", () => {
+  it("an order that the command line completes", async () => {
+    const { page, api } = board;
+    const order = (await api("POST", "/v1/orders", { amount: 1999, currency: "EUR" })).body;
+    await board.show(`sandbox/orders/${order.id}`);
+    await page.getByRole("button", { name: "Complete order" }).waitFor();
+    await api("POST", `/v1/orders/${order.id}/complete`);
+    await page.locator(".facts").getByText("completed").waitFor();
+    expect(await page.getByRole("button", { name: "Complete order" }).count()).toBe(0);
+    await api("POST", "/v1/payments", { amount: 777, currency: "EUR", order: order.id });
+    await page.getByRole("region", { name: "Payments of this order" }).getByText("EUR 7.77").waitFor();
+  });
+
+  it("a payment that fails", async () => {
+    const { page, api } = board;
+    const payment = (await api("POST", "/v1/payments", { amount: 1999, currency: "EUR" })).body;
+    await board.show(`sandbox/payments/${payment.id}`);
+    await page.getByRole("button", { name: "Let it fail" }).waitFor();
+    await api("POST", `/v1/payments/${payment.id}/fail`, { failure_code: "card_declined" });
+    await page.locator(".facts").getByText("card_declined").waitFor();
+  });
+
+  it("a customer who is renamed and orders", async () => {
+    const { page, api } = board;
+    const customer = (await api("POST", "/v1/customers", { email: "ada@example.com", name: "Ada" })).body;
+    await board.show(`sandbox/customers/${customer.id}`);
+    await page.getByText("No orders yet.").waitFor();
+    await api("PATCH", `/v1/customers/${customer.id}`, { name: "Ada King" });
+    await api("POST", "/v1/orders", { amount: 4200, currency: "EUR", customer: customer.id });
+    await page.locator(".facts").getByText("Ada King").waitFor();
+    await page.getByRole("region", { name: "Orders of this customer" }).getByText("EUR 42.00").waitFor();
+  });
+
+  it("the sandbox's clock, in its bar and on its page, and not in live", async () => {
+    const { page, api } = board;
+    await board.menu("Test clock");
+    await page.locator(".facts").getByText("nothing").waitFor();
+    await api("POST", "/v1/test_clock/advance", { seconds: 86_400 });
+    await page.locator(".banner").getByText("clock 1 d ahead").waitFor();
+    await page.locator(".facts").getByText("1 d").waitFor();
+
+    let answer = () => {};
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    await page.route("**/v1/test_clock", async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.waitForRequest("**/v1/test_clock");
+    await page.getByRole("group", { name: "Environment" }).getByRole("link", { name: "Live" }).click();
+    await page.getByText("Live goes by real time.").waitFor();
+    const answered = page.waitForResponse("**/v1/test_clock");
+    answer();
+    await answered;
+    await expect.poll(() => page.locator(".banner").innerText()).not.toContain("ahead");
+  });
+});
+
+it("the menu empties a search that it leaves", async () => {
+  const { page, api } = board;
+  const customer = (await api("POST", "/v1/customers", { email: "grace@example.com" })).body;
+  await api("POST", "/v1/orders", { amount: 1000, currency: "EUR", customer: customer.id });
+  await board.show("sandbox/orders");
+  await page.getByRole("searchbox").fill(customer.id);
+  await expect.poll(() => page.getByRole("row").count()).toBe(2);
+  await board.menu("Orders");
+  await expect.poll(() => page.getByRole("row").count()).toBeGreaterThan(2);
+  expect(await page.getByRole("searchbox").inputValue()).toBe("");
+});
+
+it("a secret that the browser does not let the page copy says so beside it, where a dialog covers the rest", async () => {
+  const { page } = board;
+  await board.show("sandbox/keys");
+  await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))");
+  await page.getByRole("button", { name: "Create key" }).click();
+  await page.getByLabel("May do everything").check();
+  await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
+  const once = page.getByRole("dialog", { name: "The new API key" });
+  await once.getByRole("button", { name: "Copy the API key" }).click();
+  await once.getByText("Select it by hand").waitFor();
+  await once.getByRole("button", { name: "I have kept it" }).click();
+});

@@ -56,9 +56,9 @@ describe("a credential stands in the Authorization header, behind Bearer, and no
   });
 });
 
-it("a version that is named twice is none", async () => {
+it("a version that is named twice is refused", async () => {
   const twice = ["Service-Version: 2026-11-01", "Service-Version: 2026-11-01"];
-  expect(codeOf(await get(`Authorization: Bearer ${key}`, ...twice))).toEqual([400, "unsupported_version"]);
+  expect(codeOf(await get(`Authorization: Bearer ${key}`, ...twice))).toEqual([400, "invalid_header"]);
 });
 
 describe("an Idempotency-Key", () => {

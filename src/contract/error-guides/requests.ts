@@ -9,12 +9,12 @@ export const REQUEST_GUIDES = {
     remedy:
       "Read `errors`: each entry names one field, by a JSON pointer into the body (`/email`) or as `?name` in the query, and says what is expected. Correct them all, then send the request again, under the same Idempotency-Key if it had one.",
     example: {
-      detail: "phone: must be an E.164 phone number such as +442071838750",
+      detail: "phone: must be an E.164 phone number, + and digits alone, such as +442071838750",
       errors: [
         {
           pointer: "/phone",
           code: "invalid_format",
-          detail: "must be an E.164 phone number such as +442071838750",
+          detail: "must be an E.164 phone number, + and digits alone, such as +442071838750",
         },
       ],
     },

@@ -30,9 +30,9 @@ export class ApiError extends Error {
 /** A request with invalid fields, each named. */
 export function invalidFields(errors: FieldError[]): ApiError {
   const first = errors[0]!;
-  const place = first.pointer === "" ? "The body" : first.pointer.replace(/^\//, "").replaceAll("/", ".");
+  const place = first.pointer === "" ? "The body" : `${first.pointer.replace(/^\//, "").replaceAll("/", ".")}:`;
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : "";
-  return new ApiError("invalid_request", `${place}: ${first.detail}${more}`, { members: { errors } });
+  return new ApiError("invalid_request", `${place} ${first.detail}${more}`, { members: { errors } });
 }
 
 /** The 403 for a credential that lacks scopes, one at least (platform specification 5.4). */

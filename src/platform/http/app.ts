@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
 import { HEADERS } from "../../contract/headers.ts";
@@ -13,7 +14,7 @@ import { IncomingRequest } from "./incoming-request.ts";
 import { nothingHere, type Route } from "./nothing-here.ts";
 import { operationsOf } from "./operations.ts";
 import { serveDocument } from "./openapi/serve.ts";
-import { answerBrokenRequest, INTERNAL_ERROR, toApiError, toProblem } from "./problem.ts";
+import { answerBrokenRequest, CONNECT_REQUEST, INTERNAL_ERROR, toApiError, toProblem } from "./problem.ts";
 import { recordRequests } from "./record-requests.ts";
 import type { AdvanceClock } from "./routes/test-clock.ts";
 import { parseStrictJson } from "./strict-json.ts";
@@ -50,11 +51,14 @@ export function createApp(
       addCommonHeaders(reply, request.id);
       void answerError(error, request.id, reply);
     },
-    clientErrorHandler: (error, socket) => {
-      const { baseUrl, clock } = services;
-      answerBrokenRequest(error, socket, { requestId: newRequestId(), baseUrl, clock });
-    },
+    clientErrorHandler: (error, socket) => refuseOnSocket(error, socket),
   });
+  const refuseOnSocket = (error: { code?: unknown }, socket: Socket) => {
+    const { baseUrl, clock } = services;
+    answerBrokenRequest(error, socket, { requestId: newRequestId(), baseUrl, clock });
+  };
+  // Node would close the connection without a word.
+  app.server.on("connect", (_request, socket) => refuseOnSocket({ code: CONNECT_REQUEST }, socket as Socket));
 
   // Node would answer 417 without a word; a server may as well pass over what it does not know (RFC 9110 10.1.1).
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
@@ -126,10 +130,17 @@ export function createApp(
   return app;
 }
 
+/** Headers of which Node takes the first, or joins all, where they are repeated. */
+const GIVEN_ONCE = ["Host", "Content-Type", HEADERS.idempotencyKey, HEADERS.version];
+
 /** What Fastify lets pass and the contract does not (every request must carry a Host; bodies are plain JSON). */
 function refuseRequest(request: IncomingMessage) {
-  if (request.headers.host === undefined) return new ApiError("invalid_header", "Send a Host header.");
-  if (request.headersDistinct["host"]!.length > 1) return new ApiError("invalid_header", "Send one Host header.");
+  if (!request.headers.host) return new ApiError("invalid_header", "Send a Host header.");
+  for (const name of GIVEN_ONCE) {
+    if ((request.headersDistinct[name.toLowerCase()]?.length ?? 0) > 1) {
+      return new ApiError("invalid_header", `Send one ${name} header.`);
+    }
+  }
   if ((request.url?.length ?? 0) > LIMITS.urlLength) {
     return new ApiError("uri_too_long", `A URL may have at most ${LIMITS.urlLength} characters.`);
   }

@@ -54,10 +54,13 @@ export function registerOperations(
       },
       handler: async (request, reply) => {
         const caller = request.caller!;
+        const { id } = request.params as { id?: string };
+        // The router takes what is behind the last slash for an id, be it nothing.
+        if (id === "") return reply.callNotFound();
         const version = versionOf(versions, headerOf(request, "service-version"), caller.tenant.account.version);
         const call: Call<unknown, unknown> = {
           caller,
-          id: (request.params as { id?: string }).id ?? "",
+          id: id ?? "",
           query: readQuery(request.url),
           body: bodyOf(request, operation, checkBody, (body) => versions.upgrade(version, operation.name, body)),
         };

@@ -22,12 +22,12 @@ interface FormatRule {
 const FORMATS: Record<string, FormatRule> = {
   email: {
     accepts: isEmail,
-    expected: "an email address such as ada@example.com",
+    expected: "an email address such as ada@example.com, in ASCII (an international domain as xn--…)",
     keywords: { format: "email", examples: ["ada@example.com"] },
   },
   phone: {
     accepts: isPhone,
-    expected: "an E.164 phone number such as +442071838750",
+    expected: "an E.164 phone number, + and digits alone, such as +442071838750",
     keywords: { pattern: "^\\+[1-9]\\d{4,14}$", examples: ["+442071838750"] },
   },
   currency: {

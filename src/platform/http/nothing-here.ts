@@ -19,7 +19,7 @@ export function nothingHere(routes: readonly Route[], method: string, url: strin
     });
   }
   const [guess] = nearest(path, [...new Set(routes.map((route) => route.path.replace(PATH_PARAMETER, "{$1}")))]);
-  const help = guess === undefined ? "" : ` Did you mean ${guess}?`;
+  const help = guess === undefined ? " /docs lists them all." : ` Did you mean ${guess}?`;
   return new ApiError("not_found", `No operation has the path ${path.slice(0, 200)}.${help}`);
 }
 

@@ -83,6 +83,23 @@ export function answerBrokenRequest(
   );
 }
 
+/** The code of a request to be a proxy, which Node's parser hands out beside the others. */
+export const CONNECT_REQUEST = "CONNECT";
+
+/** What each refusal of Node's parser means for whoever wrote the request. */
+const PARSER_COMPLAINTS: Record<string, string> = {
+  [CONNECT_REQUEST]: "This is no proxy: send requests for its own paths.",
+  HPE_INVALID_CONTENT_LENGTH: "Content-Length must be the number of the body's bytes, in decimal digits.",
+  HPE_UNEXPECTED_CONTENT_LENGTH: "Send one Content-Length, and none beside Transfer-Encoding.",
+  HPE_INVALID_TRANSFER_ENCODING: "Transfer-Encoding must be chunked, once, and without a Content-Length.",
+  HPE_INVALID_CHUNK_SIZE: "A chunk of the body does not begin with its size in hexadecimal digits.",
+  HPE_INVALID_EOF_STATE: "The connection was closed before the request was complete.",
+  HPE_INVALID_HEADER_TOKEN: "A header's name or value holds a character that HTTP does not allow there.",
+  HPE_INVALID_URL: "The request's path holds a character that must be percent-encoded.",
+  HPE_INVALID_VERSION: "The request line must end in HTTP/1.1 and a CRLF.",
+  HPE_INVALID_CONSTANT: "The request line must read: method, path, HTTP/1.1, one space between them.",
+};
+
 function brokenRequest({ code, rawPacket }: BrokenRequest): ApiError {
   switch (code) {
     case "HPE_HEADER_OVERFLOW":
@@ -93,8 +110,11 @@ function brokenRequest({ code, rawPacket }: BrokenRequest): ApiError {
       if (Buffer.isBuffer(rawPacket) && rawPacket[0] === TLS_HANDSHAKE) {
         return new ApiError("invalid_request", "This port speaks plain HTTP: use http:// instead of https://.");
       }
-      return new ApiError("invalid_request", "The request's method is not one of HTTP's.");
+      return new ApiError(
+        "invalid_request",
+        "The request's method is not one of HTTP's: they are upper case, such as GET.",
+      );
     default:
-      return new ApiError("invalid_request", "The request is not valid HTTP/1.1.");
+      return new ApiError("invalid_request", PARSER_COMPLAINTS[String(code)] ?? "The request is not valid HTTP/1.1.");
   }
 }

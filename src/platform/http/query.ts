@@ -7,6 +7,7 @@ import { type Check, compileCheck } from "./validate.ts";
 export type QueryReader = (url: string) => Record<string, unknown>;
 
 const NO_QUERY: Record<string, unknown> = {};
+const TAKES_NONE = "is no parameter of this request, which takes none";
 
 /**
  * Compiles a query schema. A parameter given twice, an unknown one and a malformed escape are refused; whole numbers
@@ -24,7 +25,7 @@ export function compileQuery(schema: TSchema | undefined): QueryReader {
       given.set(name, properties[name]?.type === "integer" && /^-?\d{1,15}$/.test(text) ? Number(text) : text);
     }
     const query = Object.fromEntries(given);
-    const errors = check?.(query) ?? Object.keys(query).map((name) => queryError(name, "unknown_field", "is unknown"));
+    const errors = check?.(query) ?? Object.keys(query).map((name) => queryError(name, "unknown_field", TAKES_NONE));
     if (errors.length > 0) throw invalidFields(errors.map(inQuery));
     return query;
   };
@@ -56,6 +57,9 @@ function queryError(name: string, code: string, detail: string): FieldError {
 
 /** A query has no JSON pointers: its fields are written `?name`. */
 function inQuery({ pointer, code, detail }: FieldError): FieldError {
-  const wording = code === "unknown_field" ? detail.replace("field of this request", "parameter of this list") : detail;
+  const wording =
+    code === "unknown_field"
+      ? detail.replace("a field of", "a parameter of").replace("known fields", "known parameters")
+      : detail;
   return { pointer: pointer.startsWith("/") ? `?${pointer.slice(1)}` : pointer, code, detail: wording };
 }

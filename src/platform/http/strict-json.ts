@@ -9,13 +9,21 @@ import { ApiError } from "../domain/api-error.ts";
  */
 export function parseStrictJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw new ApiError("invalid_json", "The body is not valid UTF-8.");
+  if (bytes.subarray(0, 3).equals(BYTE_ORDER_MARK)) {
+    throw new ApiError("invalid_json", "The body begins with a byte order mark: leave it out.");
+  }
   const reader = new Reader(bytes.toString("utf8"));
   return reader.document();
 }
 
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const PLAIN_STRING = /"[^"\\\u0000-\u001f\u007f-\u009f]*"/y;
 const ESCAPED_STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+/** A string as far as it is one. */
+const BEGUN_STRING = new RegExp(ESCAPED_STRING.source.slice(0, -1), "y");
+/** A fraction that rounding may have swallowed. */
+const FRACTION = /^[^eE]*\.\d*[1-9]\d*$/;
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
 const FORBIDDEN_KEYS = new Set(["__proto__", "prototype"]);
 
@@ -97,8 +105,14 @@ class Reader {
     const plain = this.match(PLAIN_STRING);
     if (plain !== undefined) return this.wellFormed(plain.slice(1, -1), place);
     const escaped = this.match(ESCAPED_STRING);
-    if (escaped === undefined) this.fail("A string is not ended, or holds a raw control character or a wrong escape");
+    if (escaped === undefined) this.failInString(place);
     return this.wellFormed(JSON.parse(escaped) as string, place);
+  }
+
+  private failInString(place: number): never {
+    this.match(BEGUN_STRING);
+    if (this.at >= this.text.length) this.fail("A string is not ended", place);
+    this.fail(this.text[this.at] === "\\" ? "A string holds a wrong escape" : "A string holds a raw control character");
   }
 
   private wellFormed(value: string, place: number): string {
@@ -112,6 +126,9 @@ class Reader {
     const token = this.match(NUMBER);
     if (token === undefined) this.fail(this.at < this.text.length ? "Not a JSON value" : "The JSON ends too early");
     const value = Number(token);
+    if (Number.isInteger(value) && FRACTION.test(token)) {
+      this.fail(`The number ${token.slice(0, 40)} has more digits than are kept exactly`, place);
+    }
     if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
       this.fail(`The number ${token.slice(0, 40)} is too large to be kept exactly`, place);
     }

@@ -48,22 +48,25 @@ function describe(
     case "type": {
       // The branches of a nullable field each complain; the one that is not `null` says what is wanted.
       if (error.params.type === "null") return [];
-      const wanted = `must be ${article(String(error.params.type))}${isNullable(error, all) ? " or null" : ""}`;
-      return single("wrong_type", pointer === "" ? `the body ${wanted}` : wanted);
+      return single(
+        "wrong_type",
+        `must be ${article(String(error.params.type))}${isNullable(error, all) ? " or null" : ""}`,
+      );
     }
     case "format":
       return single("invalid_format", formatDetail(error.params.format, valueAt(root, pointer)));
     case "enum":
       return single("not_allowed", `must be one of ${error.params.allowedValues.join(", ")}`);
     case "minimum":
+      return single("out_of_range", `must be at least ${error.params.limit}`);
     case "maximum":
-      return single("out_of_range", `must be ${error.params.comparison} ${error.params.limit}`);
+      return single("out_of_range", `must be at most ${error.params.limit}`);
     case "minLength":
-      return single("too_short", `must have at least ${error.params.limit} character(s)`);
+      return single("too_short", atLeast(error.params.limit, "characters"));
     case "maxLength":
       return single("too_long", `must have at most ${error.params.limit} characters`);
     case "minItems":
-      return single("too_few", `must have at least ${error.params.limit} item(s)`);
+      return single("too_few", atLeast(error.params.limit, "items"));
     case "maxItems":
       return single("too_many", `must have at most ${error.params.limit} items`);
     case "maxProperties":
@@ -88,6 +91,10 @@ function isNullable(error: TLocalizedValidationError, all: readonly TLocalizedVa
   return all.some((other) => {
     return other.instancePath === error.instancePath && other.keyword === "type" && other.params.type === "null";
   });
+}
+
+function atLeast(limit: number, what: string): string {
+  return limit === 1 ? "must not be empty" : `must have at least ${limit} ${what}`;
 }
 
 function article(type: string): string {

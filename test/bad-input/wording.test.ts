@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { sendRaw } from "../support/raw-http.ts";
+
+let platform: RunningPlatform;
+beforeAll(async () => {
+  platform = await startPlatform();
+});
+afterAll(() => platform.stop());
+
+/** The sentence that answers a request, which must name what is wrong and what would be right. */
+async function detailOf(first: string, headers: readonly string[] = [], body = ""): Promise<string> {
+  const lines = [first, "Host: x", `Authorization: Bearer ${platform.sandboxKey}`, ...headers, "", body];
+  const reply = await sendRaw(platform.baseUrl, lines.join("\r\n"));
+  expect(reply.headers["content-type"]).toMatch(/^application\/problem\+json/);
+  return (JSON.parse(reply.body) as { detail: string }).detail;
+}
+const post = (body: string, path = "/v1/customers") =>
+  detailOf(
+    `POST ${path} HTTP/1.1`,
+    ["Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body)}`],
+    body,
+  );
+const json = (value: object) => post(JSON.stringify(value));
+const get = (path: string) => detailOf(`GET ${path} HTTP/1.1`);
+
+describe("a request that is not HTTP is told what of it is not", () => {
+  const head = "POST /v1/customers HTTP/1.1";
+  it.each([
+    [head, ["Content-Length: 5", "Transfer-Encoding: chunked"], /Transfer-Encoding .* without a Content-Length/],
+    [head, ["Content-Length: 5", "Content-Length: 6"], /Send one Content-Length/],
+    [head, ["Content-Length: -5"], /Content-Length must be the number/],
+    [head, ["Transfer-Encoding: chunked, chunked"], /Transfer-Encoding must be chunked/],
+    ["GET /v1/me HTTP/1.1", ["X-Nul: a\0b"], /A header's name or value/],
+    ["GET /v1/m\tx HTTP/1.1", [], /percent-encoded/],
+    ["GET /v1/me HTTP/3.0", [], /must end in HTTP\/1\.1/],
+    ["GET /v1/me again HTTP/1.1", [], /one space between them/],
+    ["get /v1/me HTTP/1.1", [], /upper case/],
+    ["CONNECT attacker.example:443 HTTP/1.1", [], /no proxy/],
+  ])("%j with %j", async (first, headers, words) => {
+    expect(await detailOf(first, headers)).toMatch(words);
+  });
+
+  it("a chunk without a size", async () => {
+    expect(await detailOf(head, ["Transfer-Encoding: chunked"], "zz\r\n")).toMatch(/its size in hexadecimal/);
+  });
+});
+
+describe("a header that counts once is not taken twice", () => {
+  it.each([
+    ["Content-Type", "application/json", "text/plain"],
+    ["Idempotency-Key", "one", "two"],
+    ["Service-Version", "2026-11-01", "2026-11-01"],
+  ])("%s", async (name, ...values) => {
+    const headers = values.map((value) => `${name}: ${value}`);
+    expect(await detailOf("POST /v1/customers HTTP/1.1", [...headers, "Content-Length: 2"], "{}")).toBe(
+      `Send one ${name} header.`,
+    );
+  });
+});
+
+describe("paths and queries", () => {
+  it("a slash at the end is no id", async () => {
+    expect(await get("/v1/customers/")).toBe("No operation has the path /v1/customers/. Did you mean /v1/customers?");
+  });
+
+  it("a path that resembles none leads to those that there are", async () => {
+    expect(await get("/v1/nothing/of/the/kind")).toMatch(/ \/docs lists them all\.$/);
+  });
+
+  it.each([
+    ["limit=0", "?limit: must be at least 1"],
+    ["limit=101", "?limit: must be at most 100"],
+    ["foo=1", "known parameters: limit, cursor, email"],
+  ])("%s", async (query, words) => {
+    expect(await get(`/v1/customers?${query}`)).toContain(words);
+  });
+
+  it("an operation without parameters says so", async () => {
+    expect(await get("/v1/me?verbose=1")).toBe("?verbose: is no parameter of this request, which takes none");
+  });
+});
+
+describe("bodies", () => {
+  it.each([
+    ["null", "The body must be an object"],
+    ['{"email":""}', "email: must be an email address"],
+    ['{"email":"a@example.com","name":""}', "name: must not be empty"],
+    ["\ufeff{}", "byte order mark"],
+    ['{"email":"a', "A string is not ended (at"],
+    ['{"email":"a\nb"}', "A string holds a raw control character (at character 12)"],
+    ['{"email":"\\x"}', "A string holds a wrong escape (at character 11)"],
+  ])("%j", async (body, words) => {
+    expect((await post(body)).toLowerCase()).toContain(words.toLowerCase());
+  });
+
+  it("a number that is no integer is not rounded to one", async () => {
+    expect(await post('{"amount":100.00000000000000000001,"currency":"EUR"}', "/v1/orders")).toMatch(
+      /more digits than are kept exactly/,
+    );
+  });
+
+  it("names a character that mail addresses and phone numbers do not have", async () => {
+    expect(await json({ email: "ada@bücher.example" })).toContain("ASCII");
+    expect(await json({ email: "a@example.com", phone: "+49 30 123456" })).toContain("digits alone");
+  });
+});

@@ -88,6 +88,19 @@ describe("service keys scan", () => {
     expect(places(await scan())).toEqual(["large.txt:2", "small.bin:1"]);
   });
 
+  it("looks into files whose names are not UTF-8, and into text of two bytes a character", async () => {
+    const name = Buffer.concat([Buffer.from(`${cwd}/`), Buffer.from([0xff, 0xfe]), Buffer.from(".env")]);
+    writeFileSync(name, `a\n${newKey()}`);
+    write("windows.env", Buffer.from(`\ufeffA=1\r\nKEY=${newKey()}\r\n`, "utf16le"));
+    expect(places(await scan())).toEqual(["windows.env:2", "\ufffd\ufffd.env:2"]);
+  });
+
+  it("follows a link that it is given by name", async () => {
+    write("real/a.txt", newKey());
+    symlinkSync(join(cwd, "real"), join(cwd, "link"));
+    expect(places(await scan("link"))).toEqual(["link/a.txt:1"]);
+  });
+
   it("takes one file, and says so where there is none", async () => {
     write("a.txt", newKey());
     write("b.txt", newKey());
@@ -122,6 +135,16 @@ describe("service keys scan --staged", () => {
     write("staged.txt", "nothing any more");
     write("unstaged.txt", newKey());
     expect(places(await scan("--staged"))).toEqual(["staged.txt:3"]);
+  });
+
+  it("looks behind carriage returns, into binary files, and at what git was told to show no difference of", async () => {
+    write("mac.txt", `a\r${newKey()}\rb\r`);
+    write("small.bin", Buffer.concat([Buffer.from([0, 1, 2, 10]), Buffer.from(newKey())]));
+    write("windows.env", Buffer.from(`A=1\r\nKEY=${newKey()}\r\n`, "utf16le"));
+    write(".gitattributes", "*.lock -diff\n");
+    write("a.lock", newKey());
+    git("add", ".");
+    expect(places(await scan("--staged"))).toEqual(["a.lock:1", "mac.txt:1", "small.bin:2", "windows.env:2"]);
   });
 
   it("lets a key go that is being removed", async () => {
@@ -173,6 +196,29 @@ describe("service keys scan --history", () => {
       "c.txt:2",
       "ümlaut.txt:2",
     ]);
+  });
+
+  it("finds keys on merged branches that changed nothing in the end, and in messages that hold patches", async () => {
+    git("init", "-q");
+    git("config", "log.showRoot", "false");
+    write("first.txt", newKey());
+    git("add", ".");
+    git("commit", "-qm", "first");
+    git("switch", "-qc", "side");
+    write("side.txt", newKey());
+    git("add", ".");
+    git("commit", "-qm", "added");
+    git("rm", "-q", "side.txt");
+    git("commit", "-qm", "removed");
+    git("switch", "-q", "main");
+    write("a.txt", "a");
+    git("add", ".");
+    git("commit", "-qm", "main goes on");
+    git("merge", "-q", "--no-ff", "-m", "merged", "side");
+    git("branch", "-qD", "side");
+    git("commit", "-q", "--allow-empty", "-m", `Empty\n\ndiff --git a b\n@@ -1 +1 @@\n-${newKey()}`);
+    const found = places(await scan("--history")).map((place) => place!.replace(/^[0-9a-f]+ /, ""));
+    expect(found.sort()).toEqual(["(commit message):5", "first.txt:1", "side.txt:1"]);
   });
 
   it("says so where there is no repository", async () => {

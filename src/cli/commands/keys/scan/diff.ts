@@ -1,19 +1,26 @@
-import { type Finding, matchesIn } from "./finding.ts";
+import { type Finding, matchesIn, withoutNuls } from "./finding.ts";
 
-/** Stands before each commit's hash and message in what `git log` is asked to print. */
+/** Stands before each commit's hash and indented message in what `git log` is asked to print. */
 export const COMMIT_MARK = "\u0001commit ";
 
 const COMMIT_MESSAGE = "(commit message)";
 const HUNK = /^(@@+) .*\+(\d+)(?:,\d+)? @@+/;
 
+/** A line, or a piece of a very long one; each piece begins with the line's marks. */
+export interface PatchLine {
+  text: string;
+  /** False where more of the line follows. */
+  ends: boolean;
+}
+
 /** Looks through the lines that a patch adds, as `git diff` and `git log -p` print them. */
-export async function* scanPatch(lines: AsyncIterable<string>): AsyncGenerator<Finding> {
+export async function* scanPatch(lines: AsyncIterable<PatchLine>): AsyncGenerator<Finding> {
   let commit: string | null = null;
   let path = "";
   let line = 0;
   /** How many characters before each line tell whether it was added; none outside of a hunk. */
   let marks = 0;
-  for await (const text of lines) {
+  for await (const { text, ends } of lines) {
     if (text.startsWith(COMMIT_MARK)) {
       commit = text.slice(COMMIT_MARK.length);
       path = COMMIT_MESSAGE;
@@ -36,9 +43,10 @@ export async function* scanPatch(lines: AsyncIterable<string>): AsyncGenerator<F
       const change = changeOf(text.slice(0, marks));
       if (change === "removed") continue;
       if (marks === 0 || change === "added") {
-        for (const { index: _, ...match } of matchesIn(text.slice(marks))) yield { ...match, path, line, commit };
+        for (const { index: _, ...match } of matchesIn(withoutNuls(text.slice(marks))))
+          yield { ...match, path, line, commit };
       }
-      line++;
+      if (ends) line++;
     }
   }
 }

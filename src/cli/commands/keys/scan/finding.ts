@@ -21,6 +21,11 @@ const CANDIDATE = new RegExp(`(?:${Object.keys(CREDENTIAL_PREFIXES).join("|")})[
 /** A candidate that a cut goes through begins no further than this before it. */
 export const LONGEST = Math.max(...Object.keys(CREDENTIAL_PREFIXES).map((prefix) => prefix.length)) + BODY;
 
+/** Bytes as they are searched: Latin letters in UTF-16 are every other byte of them. */
+export function withoutNuls(text: string): string {
+  return text.replace(/\0+/g, "");
+}
+
 /** Every credential in a text, with its position. */
 export function* matchesIn(text: string): Generator<Match & { index: number }> {
   CANDIDATE.lastIndex = 0;

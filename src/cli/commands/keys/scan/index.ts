@@ -28,8 +28,8 @@ As a pre-commit hook, in .git/hooks/pre-commit (make it executable):
   #!/bin/sh
   exec service keys scan --staged
 
-Binary files of more than 1 MB are skipped, and so is the .git folder. Signing secrets (whsec_…) have no checksum and are
-not looked for.`,
+In folders, binary files of more than 1 MB are skipped, and so is .git. Signing secrets (whsec_…) have no checksum and
+are not looked for.`,
     )
     .action(async (path: string | undefined, flags: ScanFlags) => {
       const { runScan } = await import("./run.ts");

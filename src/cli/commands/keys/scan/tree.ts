@@ -1,8 +1,8 @@
 import { createReadStream } from "node:fs";
-import { lstat, open, readdir } from "node:fs/promises";
+import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { UserError } from "../../../errors.ts";
-import { type Finding, LONGEST, matchesIn } from "./finding.ts";
+import { type Finding, LONGEST, matchesIn, withoutNuls } from "./finding.ts";
 
 const BINARY_MOST_BYTES = 1024 * 1024;
 const SNIFFED_BYTES = 8192;
@@ -14,39 +14,45 @@ export interface TreeReport {
   onUnreadable: (path: string, reason: string) => void;
 }
 
-/** Looks into a file, or into every file below a folder but for .git. Links are not followed. */
+/**
+ * Looks into a file, or into every file below a folder but for .git. Links are not followed, except the one that is
+ * given.
+ */
 export async function* scanTree(path: string, report: TreeReport): AsyncGenerator<Finding> {
-  const stats = await lstat(path).catch((error: NodeJS.ErrnoException) => {
+  const stats = await stat(path).catch((error: NodeJS.ErrnoException) => {
     throw new UserError(error.code === "ENOENT" ? `${path} does not exist` : `${path} cannot be read (${error.code})`, {
       code: "input_file",
       cause: error,
     });
   });
-  yield* stats.isDirectory() ? scanFolder(path, report) : scanReadable(path, stats.size, report);
+  const bytes = Buffer.from(path).toString("latin1");
+  yield* stats.isDirectory() ? scanFolder(bytes, report) : scanReadable(bytes, report);
 }
 
+/** Paths are bytes here, a character each: a name need not be UTF-8. */
 async function* scanFolder(folder: string, report: TreeReport): AsyncGenerator<Finding> {
   let entries;
   try {
-    entries = await readdir(folder, { withFileTypes: true });
+    entries = await readdir(bytesOf(folder), { withFileTypes: true, encoding: "latin1" });
   } catch (error) {
-    return report.onUnreadable(folder, reasonOf(error));
+    return report.onUnreadable(shown(folder), reasonOf(error));
   }
   entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   for (const entry of entries) {
     const path = folder === "." ? entry.name : join(folder, entry.name);
     if (entry.isDirectory() && entry.name !== ".git") yield* scanFolder(path, report);
-    else if (entry.isFile()) yield* scanReadable(path, (await lstat(path)).size, report);
+    else if (entry.isFile()) yield* scanReadable(path, report);
   }
 }
 
-async function* scanReadable(path: string, size: number, report: TreeReport): AsyncGenerator<Finding> {
+async function* scanReadable(path: string, report: TreeReport): AsyncGenerator<Finding> {
   try {
+    const { size } = await stat(bytesOf(path));
     if (size > BINARY_MOST_BYTES && (await isBinary(path))) return;
-    report.onFile(path);
+    report.onFile(shown(path));
     yield* scanFile(path);
   } catch (error) {
-    report.onUnreadable(path, reasonOf(error));
+    report.onUnreadable(shown(path), reasonOf(error));
   }
 }
 
@@ -55,15 +61,15 @@ async function* scanFile(path: string): AsyncGenerator<Finding> {
   let kept = "";
   let line = 1;
   let done = 0;
-  for await (const piece of createReadStream(path, { encoding: "latin1" })) {
-    const text = kept + String(piece);
+  for await (const piece of createReadStream(bytesOf(path), { encoding: "latin1" })) {
+    const text = kept + withoutNuls(String(piece));
     let counted = 0;
     for (const { index, ...match } of matchesIn(text)) {
       if (index < done) continue;
       line += linesIn(text, counted, index);
       counted = index;
       done = index + match.secret.length;
-      yield { ...match, path, line, commit: null };
+      yield { ...match, path: shown(path), line, commit: null };
     }
     const cut = Math.max(0, text.length - LONGEST, counted);
     line += linesIn(text, counted, cut);
@@ -79,13 +85,21 @@ function linesIn(text: string, from: number, to: number): number {
 }
 
 async function isBinary(path: string): Promise<boolean> {
-  const file = await open(path);
+  const file = await open(bytesOf(path));
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(SNIFFED_BYTES), 0, SNIFFED_BYTES, 0);
     return buffer.subarray(0, bytesRead).includes(0);
   } finally {
     await file.close();
   }
+}
+
+function bytesOf(path: string): Buffer {
+  return Buffer.from(path, "latin1");
+}
+
+function shown(path: string): string {
+  return bytesOf(path).toString("utf8");
 }
 
 function reasonOf(error: unknown): string {

@@ -1,14 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Api, apiOf } from "../support/api.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { describe, expect, it } from "vitest";
+import { apiOnPlatform } from "../support/api-on-platform.ts";
 
-let platform: RunningPlatform;
-let api: Api;
-beforeAll(async () => {
-  platform = await startPlatform();
-  api = apiOf(platform.baseUrl, platform.sandboxKey);
-});
-afterAll(() => platform.stop());
+const { api } = apiOnPlatform();
 
 const many = (count: number, value: unknown = 1, name = "field_") =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`${name}${index}`, value]));

@@ -1,32 +1,22 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { verify } from "../../src/webhooks/index.ts";
-import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
-import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
+import { receiverOnPlatform } from "./support/receiver-on-platform.ts";
 
 const SECRET = /^whsec_[0-9A-Za-z_-]{43}$/;
 
-let platform: HostedPlatform;
-let receiver: ScriptedReceiver;
+const on = receiverOnPlatform();
+const { api } = on;
 
-beforeAll(async () => {
-  platform = await hostPlatform();
-  receiver = await startScriptedReceiver();
-});
-afterAll(async () => {
-  await platform.close();
-  await receiver.close();
-});
-
-const create = (body: object) => platform.api("POST", "/v1/webhook_endpoints", body);
+const create = (body: object) => api("POST", "/v1/webhook_endpoints", body);
 const good = { url: "https://hooks.example.com/in", events: ["order.completed"] };
 
 describe("a secret's rotation", () => {
   /** The signatures of the next ping, checked with each secret. */
   async function signedBy(id: string, path: string, secrets: string[]): Promise<boolean[]> {
-    const count = receiver.at(path).length;
-    await platform.api("POST", `/v1/webhook_endpoints/${id}/ping`);
-    await receiver.until(count + 1, path);
-    const { body: payload, headers } = receiver.at(path).at(-1)!;
+    const count = on.receiver.at(path).length;
+    await api("POST", `/v1/webhook_endpoints/${id}/ping`);
+    await on.receiver.until(count + 1, path);
+    const { body: payload, headers } = on.receiver.at(path).at(-1)!;
     const signatures = String(headers["service-signature"]).match(/v1=/g) ?? [];
     const verified = secrets.map((secret) => {
       try {
@@ -42,40 +32,39 @@ describe("a secret's rotation", () => {
 
   it("lets both sign until the overlap ends", async () => {
     const path = "/rotated";
-    const { id, secret: first } = (await create({ url: receiver.url + path, events: ["*"] })).body;
+    const { id, secret: first } = (await create({ url: on.receiver.url + path, events: ["*"] })).body;
     expect(await signedBy(id, path, [first])).toEqual([true]);
 
-    const rotated = await platform.api("POST", `/v1/webhook_endpoints/${id}/rotate_secret`, { overlap_seconds: 60 });
+    const rotated = await api("POST", `/v1/webhook_endpoints/${id}/rotate_secret`, { overlap_seconds: 60 });
     expect(rotated.status).toBe(200);
     const second = rotated.body.secret;
     expect(second).toMatch(SECRET);
     expect(second).not.toBe(first);
     expect(await signedBy(id, path, [first, second])).toEqual([true, true]);
 
-    await platform.api("POST", "/v1/test_clock/advance", { seconds: 61 });
+    await api("POST", "/v1/test_clock/advance", { seconds: 61 });
     expect(await signedBy(id, path, [first, second])).toEqual([false, true]);
 
-    const third = (await platform.api("POST", `/v1/webhook_endpoints/${id}/rotate_secret`, { overlap_seconds: 0 })).body
-      .secret;
+    const third = (await api("POST", `/v1/webhook_endpoints/${id}/rotate_secret`, { overlap_seconds: 0 })).body.secret;
     expect(await signedBy(id, path, [first, second, third])).toEqual([false, false, true]);
   });
 
   it("overlaps for a day unless told otherwise, and tells the secret's age", async () => {
     const path = "/day";
-    const made = (await create({ url: receiver.url + path, events: ["*"] })).body;
-    await platform.api("POST", "/v1/test_clock/advance", { seconds: 3600 });
-    const rotated = (await platform.api("POST", `/v1/webhook_endpoints/${made.id}/rotate_secret`)).body;
+    const made = (await create({ url: on.receiver.url + path, events: ["*"] })).body;
+    await api("POST", "/v1/test_clock/advance", { seconds: 3600 });
+    const rotated = (await api("POST", `/v1/webhook_endpoints/${made.id}/rotate_secret`)).body;
     expect(rotated.created).toBe(made.created);
     expect(Date.parse(rotated.secret_created) - Date.parse(made.secret_created)).toBeGreaterThanOrEqual(3_600_000);
-    await platform.api("POST", "/v1/test_clock/advance", { seconds: 86_000 });
+    await api("POST", "/v1/test_clock/advance", { seconds: 86_000 });
     expect(await signedBy(made.id, path, [made.secret, rotated.secret])).toEqual([true, true]);
-    await platform.api("POST", "/v1/test_clock/advance", { seconds: 500 });
+    await api("POST", "/v1/test_clock/advance", { seconds: 500 });
     expect(await signedBy(made.id, path, [made.secret, rotated.secret])).toEqual([false, true]);
   });
 
   it.each([-1, 604_801, 1.5, "60", null])("refuses an overlap of %j", async (overlap) => {
     const { id } = (await create(good)).body;
-    const reply = await platform.api("POST", `/v1/webhook_endpoints/${id}/rotate_secret`, { overlap_seconds: overlap });
+    const reply = await api("POST", `/v1/webhook_endpoints/${id}/rotate_secret`, { overlap_seconds: overlap });
     expect(reply.status).toBe(400);
   });
 });

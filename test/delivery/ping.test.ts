@@ -1,27 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
-import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
+import { describe, expect, it } from "vitest";
+import { receiverOnPlatform } from "./support/receiver-on-platform.ts";
 
-let platform: HostedPlatform;
-let receiver: ScriptedReceiver;
+const on = receiverOnPlatform();
+const { api } = on;
 
-beforeAll(async () => {
-  platform = await hostPlatform();
-  receiver = await startScriptedReceiver();
-});
-afterAll(async () => {
-  await platform.close();
-  await receiver.close();
-});
-
-const create = (body: object) => platform.api("POST", "/v1/webhook_endpoints", body);
+const create = (body: object) => api("POST", "/v1/webhook_endpoints", body);
 const good = { url: "https://hooks.example.com/in", events: ["order.completed"] };
 
 describe("a ping", () => {
   it("goes to its endpoint alone, whatever that subscribes to", async () => {
-    const pinged = (await create({ url: `${receiver.url}/pinged`, events: ["order.completed"] })).body;
-    const other = (await create({ url: `${receiver.url}/other`, events: ["*"] })).body;
-    const reply = await platform.api("POST", `/v1/webhook_endpoints/${pinged.id}/ping`);
+    const pinged = (await create({ url: `${on.receiver.url}/pinged`, events: ["order.completed"] })).body;
+    const other = (await create({ url: `${on.receiver.url}/other`, events: ["*"] })).body;
+    const reply = await api("POST", `/v1/webhook_endpoints/${pinged.id}/ping`);
     expect(reply.status).toBe(201);
     expect(reply.body).toMatchObject({
       object: "event",
@@ -31,20 +21,20 @@ describe("a ping", () => {
       request: { id: reply.headers.get("request-id") },
     });
     expect(JSON.stringify(reply.body)).not.toContain("whsec_");
-    await receiver.until(1, "/pinged");
-    const [received] = receiver.at("/pinged");
+    await on.receiver.until(1, "/pinged");
+    const [received] = on.receiver.at("/pinged");
     expect(JSON.parse(received!.body)).toEqual(reply.body);
-    const deliveries = (await platform.api("GET", `/v1/deliveries?event=${reply.body.id}`)).body.data;
+    const deliveries = (await api("GET", `/v1/deliveries?event=${reply.body.id}`)).body.data;
     expect(deliveries.map((delivery: { endpoint: string }) => delivery.endpoint)).toEqual([pinged.id]);
-    await platform.api("POST", `/v1/webhook_endpoints/${other.id}/ping`);
-    await receiver.until(1, "/other");
-    expect(receiver.at("/pinged")).toHaveLength(1);
+    await api("POST", `/v1/webhook_endpoints/${other.id}/ping`);
+    await on.receiver.until(1, "/other");
+    expect(on.receiver.at("/pinged")).toHaveLength(1);
   });
 
   it("is refused while the endpoint is disabled", async () => {
     const { id } = (await create(good)).body;
-    await platform.api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
-    const reply = await platform.api("POST", `/v1/webhook_endpoints/${id}/ping`);
+    await api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
+    const reply = await api("POST", `/v1/webhook_endpoints/${id}/ping`);
     expect(reply.status).toBe(409);
     expect(reply.body.code).toBe("endpoint_disabled");
   });

@@ -1,78 +1,68 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ReadyFrame } from "../../src/contract/listen.ts";
-import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
 import { listenTo } from "./support/listen-socket.ts";
-import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
+import { receiverOnPlatform } from "./support/receiver-on-platform.ts";
 
-let platform: HostedPlatform;
-let receiver: ScriptedReceiver;
+const on = receiverOnPlatform();
+const { api } = on;
 
-beforeAll(async () => {
-  platform = await hostPlatform();
-  receiver = await startScriptedReceiver();
-});
-afterAll(async () => {
-  await platform.close();
-  await receiver.close();
-});
-
-const listen = (query = "") => listenTo(platform.baseUrl, platform.sandboxKey, query);
-const replay = (event: string, body?: object) => platform.api("POST", `/v1/events/${event}/replay`, body);
+const listen = (query = "") => listenTo(on.platform.baseUrl, on.platform.sandboxKey, query);
+const replay = (event: string, body?: object) => api("POST", `/v1/events/${event}/replay`, body);
 
 async function createEndpoint(path: string, events = ["*"]): Promise<string> {
-  return (await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events })).body.id;
+  return (await api("POST", "/v1/webhook_endpoints", { url: on.receiver.url + path, events })).body.id;
 }
 
 let names = 0;
 async function createEvent(): Promise<string> {
   const data = { id: `ord_${names++}` };
-  return (await platform.api("POST", "/v1/events", { type: "order.completed", data })).body.id;
+  return (await api("POST", "/v1/events", { type: "order.completed", data })).body.id;
 }
 
 describe("a replay", () => {
   it("sends the same bytes to every enabled endpoint that subscribes, in new deliveries", async () => {
     const first = await createEndpoint("/one");
     const event = await createEvent();
-    await receiver.until(1, "/one");
+    await on.receiver.until(1, "/one");
     const later = await createEndpoint("/two", ["order.*"]);
     const other = await createEndpoint("/three", ["customer.*"]);
     const disabled = await createEndpoint("/four");
-    await platform.api("PATCH", `/v1/webhook_endpoints/${disabled}`, { status: "disabled" });
+    await api("PATCH", `/v1/webhook_endpoints/${disabled}`, { status: "disabled" });
 
     const reply = await replay(event);
     expect(reply.status).toBe(201);
     expect(reply.body).toEqual({ object: "replay", event, deliveries: [expect.any(String), expect.any(String)] });
-    await receiver.until(2, "/one");
-    await receiver.until(1, "/two");
-    const bodies = [...receiver.at("/one"), ...receiver.at("/two")].map(({ body }) => body);
+    await on.receiver.until(2, "/one");
+    await on.receiver.until(1, "/two");
+    const bodies = [...on.receiver.at("/one"), ...on.receiver.at("/two")].map(({ body }) => body);
     expect(new Set(bodies).size).toBe(1);
-    const { data } = (await platform.api("GET", `/v1/deliveries?event=${event}`)).body;
+    const { data } = (await api("GET", `/v1/deliveries?event=${event}`)).body;
     expect(data).toHaveLength(3);
     expect(data.map(({ id }: { id: string }) => id)).toEqual(expect.arrayContaining(reply.body.deliveries));
-    expect(receiver.at("/three")).toEqual([]);
-    expect(receiver.at("/four")).toEqual([]);
-    for (const id of [first, later, other, disabled]) await platform.api("DELETE", `/v1/webhook_endpoints/${id}`);
+    expect(on.receiver.at("/three")).toEqual([]);
+    expect(on.receiver.at("/four")).toEqual([]);
+    for (const id of [first, later, other, disabled]) await api("DELETE", `/v1/webhook_endpoints/${id}`);
   });
 
   it("goes to one endpoint where one is named, whatever that subscribes to", async () => {
     const named = await createEndpoint("/named", ["customer.*"]);
     const other = await createEndpoint("/unnamed");
     const event = await createEvent();
-    await receiver.until(1, "/unnamed");
+    await on.receiver.until(1, "/unnamed");
     expect((await replay(event, { endpoint: named })).body.deliveries).toHaveLength(1);
-    await receiver.until(1, "/named");
-    expect(receiver.at("/unnamed")).toHaveLength(1);
-    await platform.api("PATCH", `/v1/webhook_endpoints/${named}`, { status: "disabled" });
+    await on.receiver.until(1, "/named");
+    expect(on.receiver.at("/unnamed")).toHaveLength(1);
+    await api("PATCH", `/v1/webhook_endpoints/${named}`, { status: "disabled" });
     expect((await replay(event, { endpoint: named })).body.code).toBe("endpoint_disabled");
     expect((await replay(event, { endpoint: "we_0000000000000000000000" })).body.errors).toMatchObject([
       { pointer: "/endpoint", code: "unknown" },
     ]);
-    for (const id of [named, other]) await platform.api("DELETE", `/v1/webhook_endpoints/${id}`);
+    for (const id of [named, other]) await api("DELETE", `/v1/webhook_endpoints/${id}`);
   });
 
   it("of what is not there is 404, in another environment too", async () => {
     const event = await createEvent();
-    expect((await platform.live("POST", `/v1/events/${event}/replay`)).status).toBe(404);
+    expect((await on.platform.live("POST", `/v1/events/${event}/replay`)).status).toBe(404);
     expect((await replay("evt_nonsense")).status).toBe(404);
   });
 });
@@ -92,13 +82,13 @@ describe("listeners", () => {
     expect(again!.cursor).toMatch(/^evt_/);
     expect(again!.cursor).not.toBe(event);
     await expect
-      .poll(async () => (await platform.api("GET", `/v1/deliveries?event=${event}`)).body.data[0]?.attempt_count)
+      .poll(async () => (await api("GET", `/v1/deliveries?event=${event}`)).body.data[0]?.attempt_count)
       .toBe(2);
-    const { data } = (await platform.api("GET", `/v1/deliveries?event=${event}`)).body;
+    const { data } = (await api("GET", `/v1/deliveries?event=${event}`)).body;
     expect(data).toMatchObject([{ endpoint: null, listener: expect.stringMatching(/^lsn_/), status: "succeeded" }]);
-    const retry = await platform.api("POST", `/v1/deliveries/${data[0].id}/retry`);
+    const retry = await api("POST", `/v1/deliveries/${data[0].id}/retry`);
     expect([retry.status, retry.body.code]).toEqual([409, "delivery_not_retryable"]);
-    expect((await platform.api("GET", `/v1/events/${again!.cursor}`)).status).toBe(404);
+    expect((await api("GET", `/v1/events/${again!.cursor}`)).status).toBe(404);
     await socket.close();
   });
 
@@ -148,11 +138,11 @@ describe("listeners", () => {
     const event = await createEvent();
     const customers = await listen("?events=customer.*");
     await replay(event);
-    await platform.api("POST", "/v1/customers", { email: `${names++}@example.com` });
+    await api("POST", "/v1/customers", { email: `${names++}@example.com` });
     await customers.until(1);
     expect(customers.events.map(({ type }) => type)).toEqual(["customer.created"]);
     await customers.close();
-    await platform.api("POST", "/v1/test_clock/advance", { seconds: 3600 });
+    await api("POST", "/v1/test_clock/advance", { seconds: 3600 });
     await replay(event);
     const recent = await listen("?after=-60");
     await recent.until(1);
@@ -165,9 +155,9 @@ describe("an event older than 30 days", () => {
   it("cannot be replayed", async () => {
     const event = await createEvent();
     const endpoint = await createEndpoint("/old");
-    await platform.api("POST", "/v1/test_clock/advance", { seconds: 30 * 86_400 - 60 });
+    await api("POST", "/v1/test_clock/advance", { seconds: 30 * 86_400 - 60 });
     expect((await replay(event)).status).toBe(201);
-    await platform.api("POST", "/v1/test_clock/advance", { seconds: 120 });
+    await api("POST", "/v1/test_clock/advance", { seconds: 120 });
     for (const body of [{}, { endpoint }]) {
       const reply = await replay(event, body);
       expect([reply.status, reply.body.code]).toEqual([410, "event_expired"]);

@@ -1,17 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Api, apiOf } from "../support/api.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { describe, expect, it } from "vitest";
+import { apiOnPlatform } from "../support/api-on-platform.ts";
 
-let platform: RunningPlatform;
-let api: Api;
-let live: Api;
-
-beforeAll(async () => {
-  platform = await startPlatform();
-  api = apiOf(platform.baseUrl, platform.sandboxKey);
-  live = apiOf(platform.baseUrl, platform.liveKey);
-});
-afterAll(() => platform.stop());
+const { api, live } = apiOnPlatform();
 
 let serial = 0;
 const newEmail = () => `customer-${++serial}@example.com`;

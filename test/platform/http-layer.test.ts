@@ -1,21 +1,14 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { answerBrokenRequest } from "../../src/platform/http/problem.ts";
 import { systemClock } from "../../src/platform/system.ts";
-import { type Api, apiOf } from "../support/api.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { apiOnPlatform } from "../support/api-on-platform.ts";
 import { sendRaw } from "../support/raw-http.ts";
 
-let platform: RunningPlatform;
-let api: Api;
-
-beforeAll(async () => {
-  platform = await startPlatform();
-  api = apiOf(platform.baseUrl, platform.sandboxKey);
-});
-afterAll(() => platform.stop());
+const on = apiOnPlatform();
+const { api } = on;
 
 const lines = (...parts: string[]) => `${parts.join("\r\n")}\r\n\r\n`;
 
@@ -59,7 +52,7 @@ describe("what the HTTP parser refuses is answered as a problem", () => {
   ];
 
   it.each(cases)("%s", async (_name, bytes, status, code) => {
-    const reply = await sendRaw(platform.baseUrl, bytes());
+    const reply = await sendRaw(on.platform.baseUrl, bytes());
     expect(reply.status).toBe(status);
     expect(reply.headers["content-type"]).toMatch(/^application\/problem\+json/);
     expect(JSON.parse(reply.body)).toMatchObject({ status, code, request_id: reply.headers["request-id"] });
@@ -90,7 +83,7 @@ describe("what the HTTP parser refuses is answered as a problem", () => {
   });
 
   it("names http:// to a client that speaks TLS", async () => {
-    const reply = await sendRaw(platform.baseUrl, Buffer.from("160301020001000001fc0303", "hex"));
+    const reply = await sendRaw(on.platform.baseUrl, Buffer.from("160301020001000001fc0303", "hex"));
     expect(reply.body).toContain("use http://");
   });
 });
@@ -135,11 +128,11 @@ describe("paths and methods", () => {
 
   it("ignores the body of a GET", async () => {
     const reply = await sendRaw(
-      platform.baseUrl,
+      on.platform.baseUrl,
       `${lines(
         "GET /v1/me HTTP/1.1",
         "Host: x",
-        `Authorization: Bearer ${platform.sandboxKey}`,
+        `Authorization: Bearer ${on.platform.sandboxKey}`,
         "Content-Type: application/json",
         "Content-Length: 2",
       )}{}`,
@@ -192,11 +185,11 @@ describe("media types", () => {
 
   it("refuses a body without a type", async () => {
     const reply = await sendRaw(
-      platform.baseUrl,
+      on.platform.baseUrl,
       `${lines(
         "POST /v1/customers HTTP/1.1",
         "Host: x",
-        `Authorization: Bearer ${platform.sandboxKey}`,
+        `Authorization: Bearer ${on.platform.sandboxKey}`,
         "Content-Length: 2",
       )}{}`,
     );
@@ -218,23 +211,23 @@ describe("media types", () => {
 
 it.each(["h2c", "TLS/1.2"])("passes over an offer to speak %s, with a body too", async (protocol) => {
   const offer = `Upgrade: ${protocol}\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABk\r\n`;
-  const common = `Host: localhost\r\nAuthorization: Bearer ${platform.sandboxKey}\r\n${offer}`;
-  const read = await sendRaw(platform.baseUrl, `GET /v1/customers HTTP/1.1\r\n${common}\r\n`);
+  const common = `Host: localhost\r\nAuthorization: Bearer ${on.platform.sandboxKey}\r\n${offer}`;
+  const read = await sendRaw(on.platform.baseUrl, `GET /v1/customers HTTP/1.1\r\n${common}\r\n`);
   expect([read.status, JSON.parse(read.body).object]).toEqual([200, "list"]);
   const body = JSON.stringify({ email: `${protocol.replace("/", "-")}@example.com` });
   const json = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
-  const made = await sendRaw(platform.baseUrl, `POST /v1/customers HTTP/1.1\r\n${common}${json}\r\n${body}`);
+  const made = await sendRaw(on.platform.baseUrl, `POST /v1/customers HTTP/1.1\r\n${common}${json}\r\n${body}`);
   expect([made.status, JSON.parse(made.body).object]).toEqual([201, "customer"]);
 });
 
 it("goes on answering others while a body never arrives", async () => {
-  const { hostname, port } = new URL(platform.baseUrl);
+  const { hostname, port } = new URL(on.platform.baseUrl);
   const stuck = connect(Number(port), hostname);
   stuck.write(
     lines(
       "POST /v1/customers HTTP/1.1",
       "Host: x",
-      `Authorization: Bearer ${platform.sandboxKey}`,
+      `Authorization: Bearer ${on.platform.sandboxKey}`,
       "Content-Type: application/json",
       "Content-Length: 10",
     ),

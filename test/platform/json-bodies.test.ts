@@ -1,15 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Api, apiOf } from "../support/api.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { describe, expect, it } from "vitest";
+import { apiOnPlatform } from "../support/api-on-platform.ts";
 
-let platform: RunningPlatform;
-let api: Api;
-
-beforeAll(async () => {
-  platform = await startPlatform();
-  api = apiOf(platform.baseUrl, platform.sandboxKey);
-});
-afterAll(() => platform.stop());
+const { api } = apiOnPlatform();
 
 describe("bodies that are not acceptable JSON", () => {
   const deep = `${'{"metadata":'.repeat(40)}1${"}".repeat(40)}`;

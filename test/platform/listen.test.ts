@@ -1,18 +1,11 @@
 import type { Socket } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { formatCredential } from "../../src/contract/credentials.ts";
-import { type Api, apiOf } from "../support/api.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { apiOnPlatform } from "../support/api-on-platform.ts";
 
-let platform: RunningPlatform;
-let api: Api;
-
-beforeAll(async () => {
-  platform = await startPlatform();
-  api = apiOf(platform.baseUrl, platform.sandboxKey);
-});
-afterAll(() => platform.stop());
+const on = apiOnPlatform();
+const { api } = on;
 
 // oxlint-disable-next-line typescript/no-explicit-any -- frames of every kind
 type Frame = any;
@@ -24,8 +17,8 @@ class Listener {
   readonly closed: Promise<number>;
   #waiting: { fits: () => boolean; resolve: () => void }[] = [];
 
-  constructor(query = "", key = platform.sandboxKey, device = "test") {
-    const url = `${platform.baseUrl.replace("http", "ws")}/v1/listen${query}`;
+  constructor(query = "", key = on.platform.sandboxKey, device = "test") {
+    const url = `${on.platform.baseUrl.replace("http", "ws")}/v1/listen${query}`;
     this.socket = new WebSocket(url, "service.listen.v1", {
       headers: { Authorization: `Bearer ${key}`, "Service-Device": device },
     });
@@ -71,7 +64,7 @@ function refusal(
   protocol?: string,
 ): Promise<{ status: number; body: Frame }> {
   return new Promise((resolve) => {
-    const url = `${platform.baseUrl.replace("http", "ws")}${query}`;
+    const url = `${on.platform.baseUrl.replace("http", "ws")}${query}`;
     const socket = protocol === undefined ? new WebSocket(url, { headers }) : new WebSocket(url, protocol, { headers });
     socket.on("error", () => {});
     socket.on("unexpected-response", (_request, reply) => {
@@ -104,8 +97,8 @@ describe("a listening session", () => {
     });
     const [id] = await makeEvents(1);
     await listener.until(() => listener.events.length === 1);
-    const stored = await fetch(`${platform.baseUrl}/v1/events/${id}`, {
-      headers: { Authorization: `Bearer ${platform.sandboxKey}` },
+    const stored = await fetch(`${on.platform.baseUrl}/v1/events/${id}`, {
+      headers: { Authorization: `Bearer ${on.platform.sandboxKey}` },
     });
     expect(listener.events[0]).toEqual({
       frame: "event",
@@ -174,7 +167,7 @@ describe("a listening session", () => {
 
   it("keeps its secret for the device, and another one for another device", async () => {
     const ready = async (device: string) => {
-      const listener = new Listener("", platform.sandboxKey, device);
+      const listener = new Listener("", on.platform.sandboxKey, device);
       const frame = await listener.ready();
       listener.close();
       return frame.secret as string;
@@ -242,7 +235,7 @@ describe("a listening session", () => {
 });
 
 describe("an upgrade is refused", () => {
-  const key = () => ({ Authorization: `Bearer ${platform.sandboxKey}` });
+  const key = () => ({ Authorization: `Bearer ${on.platform.sandboxKey}` });
   const protocol = "service.listen.v1";
   it.each([
     ["without a credential", "/v1/listen", () => ({}), 401, "missing_credential"],
@@ -253,7 +246,7 @@ describe("an upgrade is refused", () => {
       401,
       "invalid_credential",
     ],
-    ["with a live key", "/v1/listen", () => ({ Authorization: `Bearer ${platform.liveKey}` }), 403, "sandbox_only"],
+    ["with a live key", "/v1/listen", () => ({ Authorization: `Bearer ${on.platform.liveKey}` }), 403, "sandbox_only"],
     ["for an unknown type", "/v1/listen?events=order.complete", key, 400, "invalid_request"],
     ["for a window of 0", "/v1/listen?window=0", key, 400, "invalid_request"],
     ["for a start that is none", "/v1/listen?after=yesterday", key, 400, "invalid_request"],

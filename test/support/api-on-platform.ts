@@ -1,0 +1,28 @@
+import { afterAll, beforeAll } from "vitest";
+import { type Api, apiOf } from "./api.ts";
+import { type RunningPlatform, startPlatform } from "./platform.ts";
+
+/** A platform, and calls of its API with the keys of its first account. */
+export interface ApiOnPlatform {
+  readonly platform: RunningPlatform;
+  /** Calls in the sandbox. */
+  readonly api: Api;
+  /** Calls in the live environment. */
+  readonly live: Api;
+}
+
+/** A platform for all tests of a file, started before and stopped after them. Call it at the top of the file. */
+export function apiOnPlatform(): ApiOnPlatform {
+  let platform: RunningPlatform;
+  beforeAll(async () => {
+    platform = await startPlatform();
+  });
+  afterAll(() => platform.stop());
+  return {
+    get platform() {
+      return platform;
+    },
+    api: (...call) => apiOf(platform.baseUrl, platform.sandboxKey)(...call),
+    live: (...call) => apiOf(platform.baseUrl, platform.liveKey)(...call),
+  };
+}

@@ -82,8 +82,8 @@ const FIELD_KINDS = {
   "list of strings": (value: unknown) => Array.isArray(value) && value.every((item) => typeof item === "string"),
   count: (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0,
   status: (value: unknown) => Number.isInteger(value) && (value as number) >= 100 && (value as number) <= 999,
-  // As much as every database keeps: 24 days.
-  duration: (value: unknown) => typeof value === "number" && value >= 0 && value < 2 ** 31,
+  // As much as every database keeps, rounded: 24 days.
+  duration: (value: unknown) => typeof value === "number" && value >= 0 && value <= 2 ** 31 - 1,
 } as const;
 
 type FieldKind = keyof typeof FIELD_KINDS | `${keyof typeof FIELD_KINDS}?`;

@@ -68,9 +68,9 @@ async function masterKeyOf(settings: DeploymentSettings, database: Database): Pr
   const file = settings.masterKeyFile ?? (isPostgresUrl(settings.database) ? undefined : `${settings.database}.key`);
   if (file === undefined) throw new MasterKeyError("Give the master key: SERVICE_MASTER_KEY, or its file.");
   // A key that is made here would be refused in a moment, and mistaken for the right one later.
-  if (database.dialect === "postgres" && !existsSync(file) && (await hasMasterKey(database))) {
+  if (!existsSync(file) && (await hasMasterKey(database))) {
     throw new MasterKeyError(
-      `The database has a master key already, and ${file} is not there: give that key to this process too ` +
+      `The database has a master key already, and ${file} is not there: give that key to this process ` +
         "(SERVICE_MASTER_KEY, or --master-key-file).",
     );
   }

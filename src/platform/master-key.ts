@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Database, Queries } from "./storage/database.ts";
 import { findSetting, insertSetting } from "./storage/settings.ts";
@@ -21,11 +21,15 @@ export function parseMasterKey(text: string): Buffer {
   return key;
 }
 
-/** Reads the key file, or makes one that only its owner may read. Throws MasterKeyError. */
+/**
+ * Reads the key file, or makes one that only its owner may read, on the disk before anything is sealed under it. Throws
+ * MasterKeyError.
+ */
 export function loadMasterKeyFile(file: string): Buffer {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   try {
-    writeFileSync(file, `${randomBytes(KEY_BYTES).toString("hex")}\n`, { flag: "wx", mode: 0o600 });
+    writeFileSync(file, `${randomBytes(KEY_BYTES).toString("hex")}\n`, { flag: "wx", mode: 0o600, flush: true });
+    flushFolder(dirname(file));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
       throw new MasterKeyError(`The master key file ${file} cannot be made: ${(error as Error).message}`);
@@ -36,6 +40,17 @@ export function loadMasterKeyFile(file: string): Buffer {
     return parseMasterKey(readFileSync(file, "utf8"));
   } catch (error) {
     throw new MasterKeyError(`The master key file ${file} cannot be used: ${(error as Error).message}`);
+  }
+}
+
+/** Puts a new file's name on the disk; Windows does so by itself, and opens no folder. */
+function flushFolder(folder: string): void {
+  if (process.platform === "win32") return;
+  const descriptor = openSync(folder, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }
 

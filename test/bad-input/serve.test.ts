@@ -128,7 +128,9 @@ describe("the master key", () => {
     writeFileSync(`${own}.key`, "");
     await expectRefusal(["--database", own], "32 bytes");
     rmSync(`${own}.key`);
-    await expectRefusal(["--database", own], "another master key");
+    await expectRefusal(["--database", own], `${own}.key is not there`);
+    // None was made in its place, which would be taken for the right one later.
+    expect(existsSync(`${own}.key`)).toBe(false);
     writeFileSync(`${own}.key`, before);
     await (await startPlatformOn(own, 0)).stop();
   });

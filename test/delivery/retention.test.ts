@@ -197,6 +197,30 @@ describe("a listener that asks for what was removed", () => {
     await recent.close();
   });
 
+  it("is told of the gap by time, too, when an older event went after younger ones", async () => {
+    const old = await createEvent();
+    await advance(60);
+    const { now } = (await platform.api("GET", "/v1/test_clock")).body as { now: string };
+    const younger = await createEvent();
+    await advance(29 * DAY);
+    const endpoint = await createEndpoint("/500");
+    await platform.api("POST", `/v1/events/${old}/replay`, { endpoint });
+    await receiver.until(1);
+    await advance(2 * DAY);
+    await sweep();
+    expect((await platform.api("GET", `/v1/events/${old}`)).status).toBe(200);
+    expect((await platform.api("GET", `/v1/events/${younger}`)).status).toBe(404);
+    await advance(2 * DAY);
+    await sweep();
+    expect((await platform.api("GET", `/v1/events/${old}`)).status).toBe(404);
+    const current = (await platform.api("GET", "/v1/test_clock")).body as { now: string };
+    const seconds = Math.floor((Date.parse(current.now) - Date.parse(now)) / 1000);
+    // Between the two: the younger one is missing.
+    expect((await gapOf(`?after=-${seconds}`)).gap).toBeDefined();
+    // Behind the last that went nothing is.
+    expect((await gapOf(`?after=${younger}`)).gap).toBeUndefined();
+  });
+
   it("is told of a gap for an id that was never here", async () => {
     await createEvent();
     expect(await gapOf("?after=evt_0000000000000000000001")).toMatchObject({

@@ -42,6 +42,15 @@ describe("a customer's life", () => {
     });
   });
 
+  it("tells of metadata whose keys are called like what every object inherits", async () => {
+    const metadata = { constructor: "old" };
+    const { id } = (await api("POST", "/v1/customers", { email: newEmail(), metadata })).body;
+    await api("PATCH", `/v1/customers/${id}`, { metadata: { constructor: null, toString: "new" } });
+    const [event] = await eventsOf(id);
+    expect(event.data.object.metadata).toEqual({ toString: "new" });
+    expect(event.data.previous).toEqual({ metadata: { constructor: "old", toString: null } });
+  });
+
   it("emits nothing for an update that changes nothing", async () => {
     const { id } = (await api("POST", "/v1/customers", { email: newEmail(), name: "Ada" })).body;
     expect((await api("PATCH", `/v1/customers/${id}`, { name: "Ada" })).status).toBe(200);

@@ -50,7 +50,7 @@ export const RESOURCE_GUIDES = {
   },
   delivery_not_retryable: {
     meaning: "The delivery cannot be made due again.",
-    cause: "It has already succeeded, an attempt is being made just now, or it went to a listening session.",
+    cause: "It has already succeeded, or it went to a listening session.",
     remedy: "To send the same event once more, replay it.",
     example: {
       detail:

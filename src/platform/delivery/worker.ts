@@ -177,8 +177,8 @@ export class DeliveryWorker {
     };
     const written = await database.write(unit, { isolation: "latest" }).catch((error: unknown) => {
       underWay.putBack(finished);
-      // Where the connection was lost during the commit, the deliveries may be leased and nobody attempts them.
-      this.doubtful.push(...tried);
+      // The connection was lost during the commit: the deliveries may be leased and nobody attempts them.
+      if (error instanceof StorageUnavailableError && error.uncertain) this.doubtful.push(...tried);
       throw error;
     });
     const { disabled, abandoned, jobs } = written;

@@ -110,10 +110,11 @@ function changedFields(before: Customer, after: Customer): Record<string, unknow
   for (const field of ["email", "name", "phone"] as const) {
     if (before[field] !== after[field]) previous[field] = before[field];
   }
-  const keys = new Set([...Object.keys(before.metadata), ...Object.keys(after.metadata)]);
-  const changed = [...keys].filter((key) => before.metadata[key] !== after.metadata[key]);
+  // Maps, since a key may be called like what every object inherits.
+  const [old, current] = [new Map(Object.entries(before.metadata)), new Map(Object.entries(after.metadata))];
+  const changed = [...new Set([...old.keys(), ...current.keys()])].filter((key) => old.get(key) !== current.get(key));
   if (changed.length > 0) {
-    previous["metadata"] = Object.fromEntries(changed.map((key) => [key, before.metadata[key] ?? null]));
+    previous["metadata"] = Object.fromEntries(changed.map((key) => [key, old.get(key) ?? null]));
   }
   return previous;
 }

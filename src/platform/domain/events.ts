@@ -57,11 +57,15 @@ async function writeEvent(tx: Transaction, occasion: Occasion, happening: Happen
     request: { id: occasion.requestId },
   });
   const body = JSON.stringify(envelope);
-  const objectId = typeof object["id"] === "string" ? object["id"] : null;
-  const row: EventRow = { environment: tenant.environment, id, type, object_id: objectId, created: now, body };
+  const row: EventRow = { environment: tenant.environment, id, type, object_id: relatedId(object), created: now, body };
   await insertEvent(tx, row);
   tx.wake("events");
   return row;
+}
+
+/** What the event can be found by; an event made by hand may be about anything, which no index need hold. */
+function relatedId({ id }: Record<string, unknown>): string | null {
+  return typeof id === "string" && isRelatable(id) ? id : null;
 }
 
 /** Makes a delivery for every enabled endpoint that subscribes to the event; answers their ids. */

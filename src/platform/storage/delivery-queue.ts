@@ -95,7 +95,7 @@ export async function leaseDue(
     `SELECT d.id, d.environment, d.event_id, d.event_type, d.attempt_count, d.first_attempt, d.next_attempt, e.body
      FROM deliveries d JOIN events e ON e.environment = d.environment AND e.id = d.event_id
      WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.lease_until IS NULL AND d.next_attempt <= $2
-     ORDER BY d.next_attempt LIMIT $3 ${tx.dialect === "postgres" ? "FOR UPDATE OF d SKIP LOCKED" : ""}`,
+     ORDER BY d.next_attempt LIMIT $3 ${locking(tx, "d")}`,
     [endpointId, dueAt, limit],
   );
   if (rows.length > 0) await setLease(tx, rows, lease);
@@ -117,11 +117,16 @@ export async function leaseEnded(
      FROM deliveries
      WHERE environment = $1 AND endpoint_id = $2 AND status = 'pending' AND id < $3 AND lease_until IS NULL
        AND (first_attempt IS NULL OR first_attempt < $4)
-     ORDER BY id LIMIT $5`,
+     ORDER BY id LIMIT $5 ${locking(tx, "deliveries")}`,
     [endpoint.environment, endpoint.id, madeBefore, startedBefore, limit],
   );
   if (rows.length > 0) await setLease(tx, rows, lease);
   return rows;
+}
+
+/** Rows that another process is leasing at this moment are passed over: to lease them too would attempt them twice. */
+function locking({ dialect }: Transaction, table: string): string {
+  return dialect === "postgres" ? `FOR UPDATE OF ${table} SKIP LOCKED` : "";
 }
 
 async function setLease(tx: Transaction, rows: readonly { id: string }[], lease: Lease): Promise<void> {

@@ -57,6 +57,11 @@ export async function letGoOfClocks(tx: Transaction): Promise<void> {
   await tx.run("UPDATE environments SET clock_held_until = 0 WHERE clock_held_until <> 0");
 }
 
+/** Never moves the mark back: an event that was kept for a pending delivery goes after younger ones. */
 export async function markEventsRemoved(tx: Transaction, id: number, newestRemoved: string): Promise<void> {
-  await tx.run("UPDATE environments SET events_removed_to = $2 WHERE id = $1", [id, newestRemoved]);
+  await tx.run(
+    `UPDATE environments SET events_removed_to = $2
+     WHERE id = $1 AND (events_removed_to IS NULL OR events_removed_to < $2)`,
+    [id, newestRemoved],
+  );
 }

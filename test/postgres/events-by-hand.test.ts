@@ -1,0 +1,20 @@
+import { randomBytes } from "node:crypto";
+import { expect, it } from "vitest";
+import { apiOf } from "../support/api.ts";
+import { startNode } from "../support/platform.ts";
+import { usePostgres } from "../support/postgres.ts";
+
+/** No entry of an index is longer than a third of a page. */
+const LONGER_THAN_AN_INDEX_HOLDS = 8_000;
+
+it("an event made by hand may be about an object with an id of any length", async () => {
+  const server = await usePostgres();
+  const node = await startNode(await server.createDatabase());
+  const id = randomBytes(LONGER_THAN_AN_INDEX_HOLDS).toString("base64");
+  const api = apiOf(node.baseUrl, node.sandboxKey);
+  const made = await api("POST", "/v1/events", { type: "order.created", data: { id } });
+  expect([made.status, made.body.data?.object.id]).toEqual([201, id]);
+  expect((await api("GET", `/v1/events/${made.body.id}`)).body).toEqual(made.body);
+  await node.stop();
+  await server.remove();
+});

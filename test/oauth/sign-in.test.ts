@@ -68,7 +68,15 @@ describe("email and password", () => {
   it("a form with a next page of another site leads home instead", async () => {
     const browser = new Browser(platform.baseUrl);
     const page = await browser.get("/sign-in");
-    for (const next of ["https://evil.example/", "//evil.example/", "/\\evil.example/", "javascript:alert(1)"]) {
+    const elsewhere = [
+      "https://evil.example/",
+      "//evil.example/",
+      "/\\evil.example/",
+      "javascript:alert(1)",
+      "/\u2028",
+      "/\u{1f600}",
+    ];
+    for (const next of elsewhere) {
       const fresh = browser.copy();
       const visit = await fresh.submit(page, { email: "ada@example.com", password: PASSWORD, next });
       expect(new URL(visit.url).origin + new URL(visit.url).pathname).toBe(`${platform.baseUrl}/account`);

@@ -81,6 +81,7 @@ it("64: a key works from its addresses alone, whatever a header says", async () 
   const refused = await apiOf(platform.baseUrl, body.key)("GET", "/v1/me");
   expect(refused).toMatchObject({ status: 403, body: { code: "ip_not_allowed" } });
   expect(refused.body.detail).toContain("127.0.0.1");
+  expect(refused.headers.get("WWW-Authenticate")).toBe('Bearer realm="service", error="insufficient_scope"');
   await platform.close();
 });
 

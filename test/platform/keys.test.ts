@@ -161,6 +161,22 @@ describe("a key never grants more than its maker has", () => {
     expect((await withKey(strong.key)("GET", "/v1/me")).status).toBe(200);
   });
 
+  it("nor by repeating the request of one that may do more", async () => {
+    const headers = { "Idempotency-Key": "make-1" };
+    const strong = await api("POST", "/v1/api_keys", { name: "Strong" }, headers);
+    const weak = withKey((await create({ scopes: ["api_keys:write"] })).body.key);
+    const refused = await weak("POST", "/v1/api_keys", { name: "Strong" }, headers);
+    expect(refused).toMatchObject({ status: 403, body: { code: "insufficient_scope" } });
+    await api("POST", `/v1/api_keys/${strong.body.id}/roll`, undefined, headers);
+    const rolled = await weak("POST", `/v1/api_keys/${strong.body.id}/roll`, undefined, headers);
+    expect(rolled).toMatchObject({ status: 403, body: { code: "insufficient_scope" } });
+    const bound = withKey((await create({ ip_allowlist: ["127.0.0.0/8"] })).body.key);
+    const wider = await bound("POST", "/v1/api_keys", { name: "Strong" }, headers);
+    expect(wider).toMatchObject({ status: 403, body: { code: "exceeds_maker" } });
+    const equal = withKey((await create()).body.key);
+    expect((await equal("POST", "/v1/api_keys", { name: "Strong" }, headers)).body).toEqual(strong.body);
+  });
+
   it("nor in another environment", async () => {
     const { body } = await create();
     expect((await withKey(platform.liveKey)("GET", `/v1/api_keys/${body.id}`)).status).toBe(404);

@@ -117,6 +117,7 @@ function assertAddress({ ipAllowlist, credential }: Caller, peer: string | undef
   throw new ApiError(
     "ip_not_allowed",
     `The key ${credential.id} may not be used from ${peer ?? "an unknown address"}.`,
+    { headers: { "WWW-Authenticate": `${CHALLENGE}, error="insufficient_scope"` } },
   );
 }
 

@@ -49,10 +49,12 @@ export function runWrite({ services, inFlight, operation, call, request, version
   return inFlight.run(place, () =>
     database.write(async (tx) => {
       const occasion = await occasionIn(tx);
-      return onceForKey(tx, vault, place, fingerprint, occasion.now, async () => ({
+      const kept = await onceForKey(tx, vault, place, fingerprint, occasion.now, async () => ({
         status,
         json: toJson(versions, version, await operation.write!(call, tx, occasion)),
       }));
+      if (kept.replayed) operation.assertRepeatable?.(call.caller, JSON.parse(kept.json) as object);
+      return kept;
     }, options),
   );
 }

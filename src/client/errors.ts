@@ -60,6 +60,13 @@ export class NetworkError extends Error {
   }
 }
 
+/** A proxy on the way cannot be used. */
+export class ProxyError extends NetworkError {
+  override name = "ProxyError";
+  /** For those who know Node's codes alone. */
+  readonly code = "ERR_PROXY";
+}
+
 /** A request that must not leave this machine, such as a credential over plain http. */
 export class UnsafeRequestError extends Error {
   override name = "UnsafeRequestError";

@@ -6,6 +6,11 @@ export const TIME_LIMIT_CODE = "TIME_LIMIT";
 
 const TLS_CODE = /^(CERT_|ERR_TLS|ERR_SSL|EPROTO|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA)/;
 
+/** True where no TLS came about, or a certificate was not trusted. */
+export function isTlsFailure({ code = "" }: NodeJS.ErrnoException): boolean {
+  return TLS_CODE.test(code);
+}
+
 /** Puts a failure of the network into words: what happened, and what to do about it. */
 export function networkErrorOf(error: unknown, url: URL, timeLimit?: number): NetworkError {
   if (error instanceof NetworkError) return error;
@@ -35,7 +40,7 @@ export function networkErrorOf(error: unknown, url: URL, timeLimit?: number): Ne
       cause,
     });
   }
-  if (TLS_CODE.test(code)) return tlsError(cause, at);
+  if (isTlsFailure(cause)) return tlsError(cause, at);
   if (code === TIME_LIMIT_CODE || code === "ETIMEDOUT") {
     const time = timeLimit === undefined ? "in time" : `within ${timeLimit} s`;
     return new NetworkError(

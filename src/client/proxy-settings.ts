@@ -8,24 +8,44 @@ export interface ProxySettings {
   no_proxy?: string | undefined;
 }
 
+/** The variables that name a proxy. */
+export type ProxyVariable = "http_proxy" | "https_proxy";
+
 /**
  * The proxy that a request goes through, if any. This machine is never reached through one. Throws NetworkError for a
- * variable that is not the address of an http proxy.
+ * variable that is not the address of a proxy.
  */
 export function proxyFor(url: URL, settings: ProxySettings): URL | undefined {
-  const variable = url.protocol === "https:" ? "https_proxy" : "http_proxy";
+  const variable = /^(https|wss):$/.test(url.protocol) ? "https_proxy" : "http_proxy";
   const text = settings[variable];
   if (text === undefined || text === "" || isLoopback(url.hostname) || isExempt(url, settings.no_proxy ?? ""))
     return undefined;
+  return parseProxy(variable, text);
+}
+
+/** The address that a variable holds; without a scheme it is one of http. Throws NetworkError for anything else. */
+export function parseProxy(variable: ProxyVariable, text: string): URL {
   const address = text.includes("://") ? text : `http://${text}`;
-  if (URL.canParse(address) && /^https?:$/.test(new URL(address).protocol)) return new URL(address);
+  const proxy = URL.canParse(address) ? new URL(address) : undefined;
+  if (proxy !== undefined && /^https?:$/.test(proxy.protocol) && isDecodable(proxy.username + proxy.password)) {
+    return proxy;
+  }
   // The value may hold a password, so it is not repeated.
   throw new NetworkError(
     "proxy",
-    `The variable ${variable.toUpperCase()} is not the address of an http proxy`,
-    "Write it as http://host:port, with user:password@ before the host where the proxy wants them.",
+    `The variable ${variable.toUpperCase()} is not the address of an http or https proxy`,
+    "Write it as http://host:port, with user:password@ before the host where the proxy wants them; a % in them is %25.",
     { passing: false },
   );
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** NO_PROXY: names and their subdomains, with a port or without, `*` for all. */

@@ -1,83 +1,124 @@
-import { request as sendHttp } from "node:http";
-import { request as sendHttps } from "node:https";
-import { isIP, type Socket } from "node:net";
+import { Agent, type ClientRequestArgs, request as requestByHttp } from "node:http";
+import { request as requestByHttps } from "node:https";
+import { isIP, isIPv6, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
-import { NetworkError } from "./errors.ts";
-import type { RawRequest, Sender } from "./transport.ts";
+import { NetworkError, ProxyError } from "./errors.ts";
+import { isTlsFailure, networkErrorOf, TIME_LIMIT_CODE } from "./network-failures.ts";
+import type { Sender } from "./transport.ts";
 
-/** How to send one request through a proxy: whole URLs for http, a tunnel for https. */
-export async function viaProxy(request: RawRequest, proxy: URL): Promise<Sender> {
-  const { url } = request;
-  if (url.protocol === "http:") {
-    const options = {
-      host: proxy.hostname,
-      hostname: proxy.hostname,
-      port: portOf(proxy),
-      path: url.href,
-      headers: { Host: url.host, ...proxyHeaders(proxy) },
-    };
-    return { send: sendHttp, options };
-  }
-  const tunnel = await openTunnel(request, proxy);
-  const host = url.hostname.replace(/^\[|\]$/g, "");
-  // TLS knows no server name that is an address (RFC 6066 3).
-  const servername = isIP(host) === 0 ? host : "";
-  return { send: sendHttps, options: { createConnection: () => connectTls({ socket: tunnel, host, servername }) } };
+/** For the proxy alone; whoever waits for an answer has a time limit of its own. */
+const TUNNEL_MILLISECONDS = 15_000;
+
+/** How to send requests through a proxy to servers of one protocol: whole URLs for http, a tunnel for https. */
+export function senderThrough(proxy: URL, protocol: string): Sender {
+  if (protocol === "https:") return { send: requestByHttps, options: { agent: new TunnelAgent(proxy, protocol) } };
+  return {
+    send: (url, options, onReply) => {
+      const headers = { Host: new URL(url).host, ...signInOf(proxy), ...(options.headers as Record<string, string>) };
+      return requestTo(proxy)({ ...addressOf(proxy), ...options, path: String(url), headers }, onReply);
+    },
+    options: {},
+    explain: (error, url, timeLimit) =>
+      (error as NodeJS.ErrnoException).code === TIME_LIMIT_CODE || error instanceof NetworkError
+        ? networkErrorOf(error, url, timeLimit)
+        : unreachable(proxy, error as NodeJS.ErrnoException),
+  };
 }
 
-function openTunnel({ url, timeLimit, signal }: RawRequest, proxy: URL): Promise<Socket> {
-  const target = `${url.hostname}:${url.port || 443}`;
+/** Connections to servers of one protocol, each through a tunnel that the proxy opens (RFC 9110 9.3.6). */
+export class TunnelAgent extends Agent {
+  // Node reads both: which requests the agent serves.
+  readonly protocol: string;
+  readonly defaultPort: number;
+  readonly #proxy: URL;
+
+  constructor(proxy: URL, protocol: string) {
+    super({ keepAlive: true });
+    this.#proxy = proxy;
+    this.protocol = protocol;
+    this.defaultPort = protocol === "https:" ? 443 : 80;
+  }
+
+  override createConnection(options: ClientRequestArgs, give: (error: Error | null, socket?: Duplex) => void) {
+    const { host, port } = options as { host: string; port: number };
+    openTunnel(this.#proxy, `${isIPv6(host) ? `[${host}]` : host}:${port}`).then(
+      (tunnel) => give(null, this.protocol === "http:" ? tunnel : connectTls({ ...tlsNameOf(host), socket: tunnel })),
+      (error: Error) => give(error),
+    );
+    return undefined;
+  }
+}
+
+function openTunnel(proxy: URL, target: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const connect = sendHttp({
-      host: proxy.hostname,
-      port: portOf(proxy),
+    const request = requestTo(proxy)({
+      ...addressOf(proxy),
       method: "CONNECT",
       path: target,
-      headers: { Host: target, ...proxyHeaders(proxy) },
-      timeout: timeLimit * 1000,
-      signal,
+      headers: { Host: target, ...signInOf(proxy) },
+      agent: false,
+      timeout: TUNNEL_MILLISECONDS,
     });
-    connect.on("connect", (reply, socket) => {
-      if (reply.statusCode === 200) return resolve(socket);
+    // A command that was interrupted does not wait for a silent proxy.
+    request.on("socket", (socket) => socket.unref());
+    request.on("connect", (reply, socket: Socket) => {
+      if (reply.statusCode === 200) return resolve(socket.ref());
       socket.destroy();
       reject(proxyRefusal(proxy, reply.statusCode ?? 0));
     });
-    connect.on("timeout", () => connect.destroy(new Error("no answer in time")));
-    connect.on("error", (cause) =>
-      reject(
-        new NetworkError("proxy", `The proxy ${proxy.host} cannot be reached (${cause.message})`, PROXY_HINT, {
-          passing: true,
-          cause,
-        }),
-      ),
-    );
-    connect.end();
+    request.on("timeout", () => request.destroy(new Error(`no answer within ${TUNNEL_MILLISECONDS / 1000} s`)));
+    request.on("error", (error) => reject(unreachable(proxy, error)));
+    request.end();
   });
 }
 
-const PROXY_HINT = "It is named by HTTPS_PROXY or HTTP_PROXY; NO_PROXY lists hosts that are reached without it.";
+function requestTo({ protocol }: URL): typeof requestByHttp {
+  return protocol === "https:" ? requestByHttps : requestByHttp;
+}
+
+function addressOf({ protocol, hostname, port }: URL) {
+  const { host, servername } = tlsNameOf(hostname.replace(/^\[|\]$/g, ""));
+  return { protocol, host, hostname: host, servername, port: Number(port || (protocol === "https:" ? 443 : 80)) };
+}
+
+/** TLS knows no server name that is an address (RFC 6066 3). */
+function tlsNameOf(host: string): { host: string; servername: string } {
+  return { host, servername: isIP(host) === 0 ? host : "" };
+}
+
+function signInOf({ username, password }: URL): Record<string, string> {
+  if (username === "") return {};
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { "Proxy-Authorization": `Basic ${Buffer.from(pair).toString("base64")}` };
+}
+
+const HINT = "It is named by HTTPS_PROXY or HTTP_PROXY; NO_PROXY lists hosts that are reached without it.";
 
 /** The proxy's own refusal, which is no answer of the platform. */
-export function proxyRefusal(proxy: URL, status: number): NetworkError {
+export function proxyRefusal(proxy: URL, status: number): ProxyError {
   if (status === 407) {
-    return new NetworkError(
+    return new ProxyError(
       "proxy_sign_in",
       `The proxy ${proxy.host} wants a user name and password (407)`,
       "Put them into the proxy variable: http://user:password@host:port",
       { passing: false },
     );
   }
-  return new NetworkError("proxy", `The proxy ${proxy.host} refused the connection (${status})`, PROXY_HINT, {
+  return new ProxyError("proxy", `The proxy ${proxy.host} refused the connection (${status})`, HINT, {
     passing: false,
   });
 }
 
-function portOf(proxy: URL): number {
-  return Number(proxy.port || (proxy.protocol === "https:" ? 443 : 80));
-}
-
-function proxyHeaders(proxy: URL): Record<string, string> {
-  if (proxy.username === "") return {};
-  const pair = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
-  return { "Proxy-Authorization": `Basic ${Buffer.from(pair).toString("base64")}` };
+function unreachable(proxy: URL, cause: NodeJS.ErrnoException): ProxyError {
+  if (!isTlsFailure(cause)) {
+    const message = `The proxy ${proxy.host} cannot be reached (${cause.message})`;
+    return new ProxyError("proxy", message, HINT, { passing: true, cause });
+  }
+  return new ProxyError(
+    "proxy",
+    `The proxy ${proxy.host} cannot be reached over TLS (${cause.code})`,
+    "Write http:// in the proxy variable where it speaks plain http. Where its certificate comes from an authority of your network, name that one's file in NODE_EXTRA_CA_CERTS.",
+    { passing: false, cause },
+  );
 }

@@ -1,5 +1,6 @@
 import {
   Agent,
+  type ClientRequest,
   type IncomingHttpHeaders,
   type IncomingMessage,
   request as sendHttp,
@@ -32,8 +33,10 @@ export interface Transport {
 
 /** What sends a request, and over which connection. */
 export interface Sender {
-  send: typeof sendHttp;
+  send: (url: URL, options: RequestOptions, onReply: (reply: IncomingMessage) => void) => ClientRequest;
   options: RequestOptions;
+  /** Puts a failure into words where it is another's than the server's. */
+  explain?: typeof networkErrorOf;
 }
 
 /**
@@ -43,30 +46,33 @@ export interface Sender {
  */
 export function createTransport(proxies: ProxySettings = {}): Transport {
   const plain: Sender = { send: sendHttp, options: { agent: new Agent({ keepAlive: true }) } };
-  let secure: Promise<Sender> | undefined;
+  const others = new Map<string, Promise<Sender>>();
 
-  async function sendDirectly(request: RawRequest): Promise<RawReply> {
-    if (request.url.protocol === "http:") return await exchange(plain, request);
-    secure ??= openSecure();
-    return await exchange(await secure, request);
-  }
-
-  async function sendThrough(proxy: URL, request: RawRequest): Promise<RawReply> {
-    const { proxyRefusal, viaProxy } = await import("./proxy.ts");
-    const sender = await viaProxy(request, proxy).catch((error: unknown) => {
-      throw request.signal.aborted ? request.signal.reason : networkErrorOf(error, request.url, request.timeLimit);
-    });
-    const reply = await exchange(sender, request);
-    if (reply.status === 407) throw proxyRefusal(proxy, reply.status);
-    return reply;
+  function senderFor({ protocol }: URL, proxy: URL | undefined): Promise<Sender> | Sender {
+    if (protocol === "http:" && proxy === undefined) return plain;
+    const name = `${protocol} ${proxy?.href}`;
+    const sender = others.get(name) ?? (proxy === undefined ? openSecure() : openProxied(proxy, protocol));
+    others.set(name, sender);
+    return sender;
   }
 
   return {
     async send(request) {
-      const proxy = proxyFor(request.url, proxies);
-      return proxy === undefined ? await sendDirectly(request) : await sendThrough(proxy, request);
+      const { url, signal } = request;
+      const proxy = proxyFor(url, proxies);
+      const sender = await senderFor(url, proxy);
+      signal.throwIfAborted();
+      const reply = await exchange(sender, request);
+      if (reply.status !== 407 || proxy === undefined) return reply;
+      const { proxyRefusal } = await import("./proxy.ts");
+      throw proxyRefusal(proxy, reply.status);
     },
   };
+}
+
+async function openProxied(proxy: URL, protocol: string): Promise<Sender> {
+  const { senderThrough } = await import("./proxy.ts");
+  return senderThrough(proxy, protocol);
 }
 
 async function openSecure(): Promise<Sender> {
@@ -74,20 +80,24 @@ async function openSecure(): Promise<Sender> {
   return { send: https.request, options: { agent: new https.Agent({ keepAlive: true }) } };
 }
 
-function exchange({ send, options }: Sender, request: RawRequest): Promise<RawReply> {
+function exchange({ send, options, explain = networkErrorOf }: Sender, request: RawRequest): Promise<RawReply> {
   const { url, body, signal } = request;
   return new Promise((resolve, reject) => {
-    const abort = (): unknown => outgoing.destroy();
+    // A request that has no socket yet would tell of its end only once it has one.
+    const stop = (error?: Error): void => {
+      outgoing.destroy();
+      fail(error);
+    };
+    const abort = (): void => stop();
     const end = (): void => {
       clearTimeout(timeLimit);
       signal.removeEventListener("abort", abort);
     };
     const fail = (error: unknown): void => {
       end();
-      reject(signal.aborted ? (signal.reason as Error) : networkErrorOf(error, url, request.timeLimit));
+      reject(signal.aborted ? (signal.reason as Error) : explain(error, url, request.timeLimit));
     };
     const headers = {
-      ...(options.headers as Record<string, string> | undefined),
       ...request.headers,
       ...(body === undefined ? {} : { "Content-Length": Buffer.byteLength(body) }),
     };
@@ -99,7 +109,7 @@ function exchange({ send, options }: Sender, request: RawRequest): Promise<RawRe
     });
     // What cannot be sent has thrown by now, and leaves nothing behind.
     const timeLimit = setTimeout(
-      () => outgoing.destroy(Object.assign(new Error("no answer in time"), { code: TIME_LIMIT_CODE })),
+      () => stop(Object.assign(new Error("no answer in time"), { code: TIME_LIMIT_CODE })),
       request.timeLimit * 1000,
     );
     outgoing.on("error", fail);

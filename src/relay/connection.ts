@@ -1,3 +1,4 @@
+import type { Agent } from "node:http";
 import {
   LISTEN_DEVICE_HEADER,
   type EventFrame,
@@ -26,6 +27,8 @@ export interface ConnectionOptions {
   baseUrl: URL;
   /** The Authorization header's value, asked for at each connection. Throw a ListenError to stop for good. */
   authorization: () => Promise<string>;
+  /** Makes the connections where they are not direct. An error of its own with the code ERR_PROXY is told in its words. */
+  agent?: Agent | undefined;
   /** The most events that may await their acknowledgement. */
   window: number;
   clock: Clock;
@@ -118,10 +121,11 @@ export class Connection {
   }
 
   #open(authorization: string): PlatformSocket {
-    const { baseUrl, clock, device } = this.#options;
+    const { baseUrl, agent, clock, device } = this.#options;
     return new PlatformSocket({
       url: buildListenUrl(baseUrl, this.#query()),
       headers: { Authorization: authorization, ...(device === undefined ? {} : { [LISTEN_DEVICE_HEADER]: device }) },
+      agent,
       clock,
       observer: {
         ready: (frame) => this.#ready(frame),

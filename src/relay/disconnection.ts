@@ -2,7 +2,7 @@ import { describeNetworkError, type NetworkFailureCode } from "./network-failure
 
 /** Why there is no connection to the platform: a stable code and the words for it. */
 export interface Disconnection {
-  code: NetworkFailureCode | "authorization" | "bye" | "closed" | "http_status" | "protocol" | "silent";
+  code: NetworkFailureCode | "authorization" | "bye" | "closed" | "http_status" | "protocol" | "proxy" | "silent";
   message: string;
 }
 
@@ -22,6 +22,7 @@ export function describeSocketError(error: Error, url: URL): Disconnection {
   if (typeof code === "string" && code.startsWith("WS_ERR_")) {
     return { code: "protocol", message: `the platform broke the protocol: ${error.message}` };
   }
+  if (code === "ERR_PROXY") return { code: "proxy", message: error.message };
   // The WebSocket library's own complaints about the upgrade carry no code.
   if (code === undefined && !(error instanceof AggregateError)) {
     return { code: "protocol", message: `what answers at ${url.host} is not the platform: ${error.message}` };

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { Agent, IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { WebSocket, type RawData } from "ws";
 import { LIMITS } from "../contract/limits.ts";
@@ -52,6 +52,7 @@ export interface SocketEnd {
 export interface PlatformSocketOptions {
   url: URL;
   headers: Record<string, string>;
+  agent: Agent | undefined;
   clock: Clock;
   observer: PlatformSocketObserver;
 }
@@ -74,11 +75,12 @@ export class PlatformSocket {
   #cancelFlush: (() => void) | undefined;
   #cancelAsking: (() => void) | undefined;
 
-  constructor({ url, headers, clock, observer }: PlatformSocketOptions) {
+  constructor({ url, headers, agent, clock, observer }: PlatformSocketOptions) {
     this.#clock = clock;
     this.#observer = observer;
     this.#socket = new WebSocket(url, LISTEN_SUBPROTOCOL, {
       headers,
+      agent,
       perMessageDeflate: false,
       maxPayload: FRAME_BYTES,
     });

@@ -173,7 +173,7 @@ describe("service doctor", () => {
 
   it.each([
     ["http://127.0.0.1:9", "cannot be reached"],
-    ["http://[", "is not a URL"],
+    ["http://[", "is not the address of an http or https proxy"],
   ])("sees a proxy that is of no use: %s", async (proxy, words) => {
     const { exitCode, of } = await diagnose({ ...platform.env, HTTPS_PROXY: proxy });
     expect(exitCode).toBe(1);

@@ -1,31 +1,16 @@
 import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import { connect } from "node:net";
+import { type AddressInfo, createServer as createNetServer, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { proxyFor } from "../../src/client/proxy-settings.ts";
 import { clientOf } from "./support/client.ts";
 import { json, listen, startServer } from "./support/scripted-server.ts";
+import { startConnectProxy } from "../support/connect-proxy.ts";
 import { SELF_SIGNED } from "../support/self-signed.ts";
 
 const GET = { method: "GET", path: "/v1/me" } as const;
 
-/** A proxy that tunnels every CONNECT to one address. */
-async function startTunnel(target: string): Promise<{ url: string; asked: string[]; signIns: (string | undefined)[] }> {
-  const asked: string[] = [];
-  const signIns: (string | undefined)[] = [];
-  const proxy = createServer();
-  proxy.on("connect", (request, socket) => {
-    asked.push(request.url!);
-    signIns.push(request.headers["proxy-authorization"]);
-    const upstream = connect(Number(new URL(target).port), "127.0.0.1", () => {
-      socket.write("HTTP/1.1 200 Connection Established\r\n\r\n");
-      upstream.pipe(socket).pipe(upstream);
-    });
-    socket.on("error", () => upstream.destroy());
-    upstream.on("error", () => socket.destroy());
-  });
-  return { url: await listen(proxy), asked, signIns };
-}
+const portOf = (url: string): number => Number(new URL(url).port);
 
 describe("a proxy", () => {
   it("gets the whole address of plain http", async () => {
@@ -40,7 +25,7 @@ describe("a proxy", () => {
 
   it("is asked for a tunnel to the host of https, with its own sign-in", async () => {
     const platform = await listen(createTlsServer(SELF_SIGNED));
-    const proxy = await startTunnel(platform);
+    const proxy = await startConnectProxy(portOf(platform));
     const withUser = proxy.url.replace("http://", "http://ada:p%40ss@");
     const client = clientOf("https://platform.test", { proxies: { https_proxy: withUser } });
     await expect(client.request(GET)).rejects.toMatchObject({ failure: "tls" });
@@ -83,12 +68,63 @@ describe("a proxy", () => {
     const warned = ({ name }: Error) => warnings.push(name);
     process.on("warning", warned);
     onTestFinished(() => void process.off("warning", warned));
-    const proxy = await startTunnel((await listen(platform)).replace("http:", "https:"));
+    const proxy = await startConnectProxy(portOf(await listen(platform)));
     const client = clientOf("https://192.0.2.1", { proxies: { https_proxy: proxy.url } });
     // Nobody trusts its certificate; what matters is how it was asked for.
     await expect(client.request(GET)).rejects.toMatchObject({ failure: "tls" });
     expect(proxy.asked).toEqual(["192.0.2.1:443"]);
     expect(warnings).toEqual([]);
+  });
+
+  it("that speaks TLS with a certificate of nobody's is named, and never gets the sign-in", async () => {
+    const proxy = await startConnectProxy(1, { tls: true });
+    for (const [url, variable] of [
+      ["https://platform.test", "https_proxy"],
+      ["http://platform.test", "http_proxy"],
+    ] as const) {
+      const client = clientOf(url, { proxies: { [variable]: proxy.url.replace("://", "://ada:pass@") } });
+      await expect(client.request(GET)).rejects.toMatchObject({
+        failure: "proxy",
+        message: expect.stringContaining(`The proxy ${new URL(proxy.url).host} cannot be reached over TLS`),
+        hint: expect.stringContaining("NODE_EXTRA_CA_CERTS"),
+      });
+    }
+    expect(proxy.signIns).toEqual([]);
+  });
+
+  it("that cannot be reached is named, for http", async () => {
+    const client = clientOf("http://platform.test", { proxies: { http_proxy: "http://127.0.0.1:1" } });
+    await expect(client.request(GET)).rejects.toMatchObject({
+      failure: "proxy",
+      message: expect.stringContaining("The proxy 127.0.0.1:1 cannot be reached"),
+    });
+  });
+
+  it.each(["http://platform.test", "https://platform.test"])("that says nothing is not waited for: %s", async (url) => {
+    const interrupt = new AbortController();
+    const sockets: Socket[] = [];
+    const silent = createNetServer((socket) => {
+      sockets.push(socket);
+      socket.once("data", () => interrupt.abort(new Error("interrupted")));
+    });
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+      silent.close();
+    });
+    const proxy = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const client = clientOf(url, { proxies: { http_proxy: proxy, https_proxy: proxy }, signal: interrupt.signal });
+    await expect(client.request(GET)).rejects.toThrow("interrupted");
+    const late = clientOf(url, { proxies: { http_proxy: proxy, https_proxy: proxy }, timeLimit: 0.05 });
+    await expect(late.request(GET)).rejects.toMatchObject({ failure: "timed_out" });
+  });
+
+  it("may be at an IPv6 address", async () => {
+    const platform = await listen(createTlsServer(SELF_SIGNED));
+    const proxy = await startConnectProxy(portOf(platform), { host: "::1" });
+    const client = clientOf("https://[2001:db8::1]:8443", { proxies: { https_proxy: proxy.url } });
+    await expect(client.request(GET)).rejects.toMatchObject({ failure: "tls" });
+    expect(proxy.asked).toEqual(["[2001:db8::1]:8443"]);
   });
 
   it("is not asked for this machine", async () => {
@@ -119,11 +155,11 @@ describe("NO_PROXY", () => {
     expect(through(url, noProxy)).toBe(expected);
   });
 
-  it.each(["http://[bad", "socks5://127.0.0.1:1080", "http://"])(
+  it.each(["http://[bad", "socks5://127.0.0.1:1080", "http://", "http://100%:pass@proxy:3128"])(
     "refuses %j in words, without repeating it",
     (text) => {
       const reach = () => proxyFor(new URL("https://example.com"), { https_proxy: text });
-      expect(reach).toThrow("The variable HTTPS_PROXY is not the address of an http proxy");
+      expect(reach).toThrow("The variable HTTPS_PROXY is not the address of an http or https proxy");
     },
   );
 

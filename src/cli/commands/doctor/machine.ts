@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { access, mkdtemp, rmdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { proxyFor } from "../../../client/proxy-settings.ts";
+import { parseProxy, proxyFor } from "../../../client/proxy-settings.ts";
 import { proxiesOf } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { isOpenToOthers } from "../../file-mode.ts";
@@ -13,6 +13,7 @@ import { type Check, failed, type Finding, ok, warning } from "./finding.ts";
 import { canConnect } from "./ports.ts";
 
 const OLDEST_NODE = [20, 19] as const;
+const PROXY_VARIABLES = ["http_proxy", "https_proxy"] as const;
 
 /** What concerns this machine alone. */
 export function machineChecks(context: Context, patience: number): Check[] {
@@ -103,16 +104,14 @@ async function checkSqlite(): Promise<Finding> {
 
 async function checkProxy(context: Context, patience: number): Promise<Finding> {
   const settings = proxiesOf(context);
-  const named = Object.entries(settings).filter(([name, value]) => name !== "no_proxy" && value);
+  const named = PROXY_VARIABLES.flatMap((name) => (settings[name] ? [[name, settings[name]] as const] : []));
   if (named.length === 0) return ok("none is set");
   for (const [name, value] of named) {
-    const variable = name.toUpperCase();
-    // A protocol that it is for, with a host that is never this machine nor exempt.
-    const proxy = parseProxy(`${name === "https_proxy" ? "https" : "http"}://proxied.invalid`, { [name]: value });
-    if (proxy === undefined) return failed(`${variable} is not a URL`, "Write it as http://host:port");
+    // Throws where it is not the address of a proxy.
+    const proxy = parseProxy(name, value);
     if (!(await canConnect(proxy, patience))) {
       return failed(
-        `${variable}: ${proxy.host} cannot be reached`,
+        `${name.toUpperCase()}: ${proxy.host} cannot be reached`,
         "Correct it, or list the platform's host in NO_PROXY.",
       );
     }
@@ -123,12 +122,4 @@ async function checkProxy(context: Context, patience: number): Promise<Finding> 
   return ok(
     `${names} set and reachable; ${new URL(baseUrl.value).host} is reached ${used === undefined ? "without it" : `through ${used.host}`}`,
   );
-}
-
-function parseProxy(url: string, settings: Record<string, string | undefined>): URL | undefined {
-  try {
-    return proxyFor(new URL(url), settings);
-  } catch {
-    return undefined;
-  }
 }

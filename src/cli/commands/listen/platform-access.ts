@@ -1,12 +1,15 @@
+import type { Agent } from "node:http";
 import { hostname } from "node:os";
 import { parseBaseUrl } from "../../../client/base-url.ts";
 import type { CredentialSource } from "../../../client/http.ts";
+import { proxyFor } from "../../../client/proxy-settings.ts";
 import { ListenError } from "../../../relay/listen-error.ts";
 import type { SessionOptions } from "../../../relay/session.ts";
+import { proxiesOf } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { NotSignedInError, UsageError } from "../../errors.ts";
 
-export interface PlatformAccess extends Pick<SessionOptions, "baseUrl" | "authorization" | "device"> {
+export interface PlatformAccess extends Pick<SessionOptions, "baseUrl" | "authorization" | "agent" | "device"> {
   /** Tells this platform and credential from others; a secret where a key was given, so to be hashed only. */
   identity: readonly string[];
   /** Where the credential came from: `SERVICE_API_KEY`, `profile work`. */
@@ -19,17 +22,27 @@ export async function accessPlatform(context: Context): Promise<PlatformAccess> 
     throw new UsageError("Listening works in the sandbox only", { hint: "Leave out --live." });
   }
   const connection = await context.connection();
-  const { baseUrl, profile, credential } = connection;
+  const { profile, credential } = connection;
+  const baseUrl = parseBaseUrl(connection.baseUrl.value, { insecure: context.globals.insecure });
   const source = context.credentialsOf(connection);
   const isStored = credential?.source === "profile";
   return {
-    baseUrl: parseBaseUrl(baseUrl.value, { insecure: context.globals.insecure }),
+    baseUrl,
     authorization: () => bearer(source),
+    agent: await agentFor(baseUrl, context),
     device: hostname(),
     credentialSource: credential?.name ?? "",
     // A stored token changes with each renewal.
-    identity: [baseUrl.value, isStored ? `profile ${profile.value}` : JSON.stringify(credential?.value)],
+    identity: [connection.baseUrl.value, isStored ? `profile ${profile.value}` : JSON.stringify(credential?.value)],
   };
+}
+
+/** Leads through the proxy that the environment names; undefined where the way is direct. */
+async function agentFor(baseUrl: URL, context: Context): Promise<Agent | undefined> {
+  const proxy = proxyFor(baseUrl, proxiesOf(context));
+  if (proxy === undefined) return undefined;
+  const { TunnelAgent } = await import("../../../client/proxy.ts");
+  return new TunnelAgent(proxy, baseUrl.protocol);
 }
 
 /** Each connection asks anew: an access token ends long before a session does. */

@@ -7,7 +7,7 @@ const PATIENCE_MS = 10_000;
 
 /** Asks the platform for the signing secret of this machine. */
 export async function fetchSessionSecret(
-  platform: Pick<SessionOptions, "baseUrl" | "authorization" | "device">,
+  platform: Pick<SessionOptions, "baseUrl" | "authorization" | "agent" | "device">,
   signal: AbortSignal,
 ): Promise<string> {
   let secret: string | undefined;

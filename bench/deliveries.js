@@ -50,7 +50,7 @@ async function drainRate(service, receiver, { endpoints, events }) {
 async function directRate(receiver) {
   const count = EVENTS * ENDPOINTS;
   return rateOf(receiver, count, () =>
-    startNode(["bench/signed-posts.js", receiver.ready.url, String(count), String(BYTES)]),
+    startNode(["bench/posts.js", receiver.ready.url, String(count), String(BYTES), "signed"]),
   );
 }
 

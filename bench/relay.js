@@ -48,7 +48,7 @@ async function relayRate(service, receiver, args) {
 
 async function directRate(receiver, bytes) {
   const done = nextCount(receiver, { target: EVENTS });
-  await startNode(["bench/direct-posts.js", receiver.ready.url, String(EVENTS), String(bytes)]);
+  await startNode(["bench/posts.js", receiver.ready.url, String(EVENTS), String(bytes)]);
   return EVENTS / (await done).seconds;
 }
 

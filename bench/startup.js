@@ -1,7 +1,7 @@
 // Start-up: whole processes, interleaved, against a Node that does nothing.
 import { spawnSync } from "node:child_process";
 import { atMost } from "./goals.js";
-import { BIN, median, startService, stop, temporaryFolder } from "./measure.js";
+import { api, BIN, median, startService, stop, temporaryFolder } from "./measure.js";
 
 const ROUNDS = 15;
 
@@ -22,13 +22,7 @@ async function readyTime() {
 
 export async function benchStartup() {
   const service = await startService();
-  const customer = await (
-    await fetch(`${service.ready.base_url}/v1/customers`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${service.ready.sandbox_key}`, "content-type": "application/json" },
-      body: JSON.stringify({ email: "start@example.com" }),
-    })
-  ).json();
+  const customer = await api(service)("POST", "/v1/customers", { email: "start@example.com" });
   const config = temporaryFolder();
   const login = spawnSync(process.execPath, [BIN, "login", "--api-key-stdin", "--base-url", service.ready.base_url], {
     input: service.ready.sandbox_key,

@@ -15,7 +15,8 @@ export const LEAST_LIFE_SECONDS = 100;
 /**
  * Judges a run. `receivers` by name, each as of receivers.js; `expected` are the keys of acknowledged events, `planned`
  * how many the load was asked for; `processes` as of processes.js, with `samples` of each by name; `kills` are
- * `[seconds, name]`; `pending` is the depth of the queue at the end. Answers `{ what, bound, seen, isMet }` each; `isMet` is undefined where it cannot be judged.
+ * `[seconds, name]`; `pending` is the depth of the queue at the end. Answers `{ what, bound, seen, isMet }` each; `isMet`
+ * is undefined where it cannot be judged.
  */
 export function judge({ receivers, expected, planned, processes, samples, kills, pending }) {
   const all = Object.entries(receivers);

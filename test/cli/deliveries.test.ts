@@ -29,7 +29,7 @@ async function newEndpoint(...reactions: Reaction[]): Promise<{ id: string; rece
 /** The endpoint's one delivery, once it has been attempted so often. */
 async function delivered(endpoint: string, attempts: number): Promise<Delivery> {
   const list = () => json<Delivery[]>("deliveries", "list", "--endpoint", endpoint);
-  await expect.poll(async () => (await list())[0]?.attempt_count, { timeout: 10_000 }).toBe(attempts);
+  await expect.poll(async () => (await list())[0]?.attempt_count).toBe(attempts);
   return (await list())[0]!;
 }
 

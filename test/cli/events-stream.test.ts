@@ -158,7 +158,7 @@ describe("service events replay", () => {
     const { stdout, stderr } = await service(["events", "replay", event.id, "--endpoint", two, "-q"]);
     expect(stderr).toBe("");
     expect(await json<Delivery>("deliveries", "get", stdout.trim())).toMatchObject({ endpoint: two, event: event.id });
-    await expect.poll(() => receiver.seen.filter((id) => id === event.id).length, { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => receiver.seen.filter((id) => id === event.id).length).toBe(2);
     await json("endpoints", "delete", one);
 
     const session = runInTerminal(["events", "replay", event.id], { env: cli.platform.env });

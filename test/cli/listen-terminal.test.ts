@@ -36,7 +36,7 @@ async function trigger(type: string): Promise<string> {
 /** What the line at the bottom shows now. */
 const footer = (session: TerminalSession): string => session.text().slice(session.text().lastIndexOf("❯"));
 
-const until = (condition: () => boolean) => expect.poll(condition, { timeout: 20_000 }).toBe(true);
+const until = (condition: () => boolean) => expect.poll(condition).toBe(true);
 
 describe("the keys of service listen", () => {
   it("resend the last or a chosen event, and show it whole", async () => {

@@ -62,7 +62,7 @@ describe("service serve --json", () => {
       const endpoint = await api("POST", "/v1/webhook_endpoints", { url: gone.url, events: ["*"] });
       await api("POST", "/v1/customers", { email: "ada@example.com" });
       const status = async () => (await api("GET", `/v1/webhook_endpoints/${endpoint.body.id}`)).body.status;
-      await expect.poll(status, { timeout: 10_000 }).toBe("disabled");
+      await expect.poll(status).toBe("disabled");
       await platform.stop();
       expect(lines().map(({ event }) => event)).toEqual(expected);
     }

@@ -73,9 +73,7 @@ async function killBeforeAnswer(lane: Lane, amount: number): Promise<string> {
   socket.write(pipelined(lane, amount));
   const reader = new Connection(sqlite, database, { readOnly: true });
   const sql = "SELECT 1 FROM idempotency_keys WHERE environment = $1 AND path = '/v1/orders' AND key = $2";
-  await expect
-    .poll(() => reader.get(sql, [environment, String(amount)]), { interval: 2, timeout: 20_000 })
-    .toBeDefined();
+  await expect.poll(() => reader.get(sql, [environment, String(amount)]), { interval: 2 }).toBeDefined();
   reader.close();
   await platform.end("SIGKILL");
   let received = "";

@@ -69,9 +69,9 @@ it("a connection for waking that is lost while it is made leaves no second one b
   const { broken } = line.state;
   line.state.breaksAt = "LISTEN service_";
   await server.query(`SELECT pg_terminate_backend(pid) ${WAKES}`, [], database);
-  await expect.poll(() => line.state.broken, { timeout: 20_000 }).toBeGreaterThan(broken + 2);
+  await expect.poll(() => line.state.broken).toBeGreaterThan(broken + 2);
   line.state.breaksAt = undefined;
   const count = async () => (await server.query(`SELECT pid ${WAKES}`, [], database)).length;
-  await expect.poll(count, { timeout: 20_000 }).toBeGreaterThan(0);
+  await expect.poll(count).toBeGreaterThan(0);
   expect(await node.stop()).toBe(0);
 });

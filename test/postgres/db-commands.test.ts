@@ -164,7 +164,7 @@ describe("db copy", () => {
       const sql = "SELECT CAST(COUNT(*) AS INTEGER) AS count FROM customers";
       return (await server.query<{ count: number }>(sql, [], database))[0]!.count;
     };
-    await expect.poll(count, { timeout: 20_000 }).toBe(CUSTOMERS);
+    await expect.poll(count).toBe(CUSTOMERS);
     child.kill("SIGKILL");
     await ended;
     expect(child.signalCode).toBe("SIGKILL");

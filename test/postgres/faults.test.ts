@@ -195,7 +195,7 @@ it("the database away: 503 with Retry-After, the processes live, and go on by th
   // Waking works again too, not only polling.
   const waking =
     "SELECT 1 FROM pg_stat_activity WHERE application_name = 'service wakes' AND datname = current_database()";
-  await expect.poll(() => server.query(waking, [], database), { timeout: 20_000 }).toHaveLength(nodes.length);
+  await expect.poll(() => server.query(waking, [], database)).toHaveLength(nodes.length);
   expect(nodes.flatMap(complaints).filter((line) => !line.includes("cannot be reached"))).toEqual([]);
   await listener.close();
 }, 120_000);

@@ -59,12 +59,12 @@ const ended = (node: RunningPlatform) => node.lines.filter((line) => line.includ
 async function finishLate(): Promise<void> {
   replies[0]!.writeHead(500).end();
   process.kill(late.pid, "SIGCONT");
-  await expect.poll(() => ended(late), { timeout: 20_000 }).toHaveLength(1);
+  await expect.poll(() => ended(late)).toHaveLength(1);
 }
 
 async function answer(): Promise<void> {
   replies[1]!.writeHead(200).end();
-  await expect.poll(() => ended(other), { timeout: 20_000 }).toHaveLength(1);
+  await expect.poll(() => ended(other)).toHaveLength(1);
 }
 
 /** Nothing is attempted any more, by whichever process. */

@@ -108,14 +108,14 @@ describe("a process killed by -9 during a migration: two that start after it at 
     const env = cliEnv({ SERVICE_DATABASE: database, SERVICE_MASTER_KEY: "5a".repeat(32) });
     const child = spawn(process.execPath, [BIN, "serve", "--json", "--port", "0"], { env, stdio: "ignore" });
     const ended = once(child, "exit");
-    await expect.poll(() => waitsOf(database), { timeout: 20_000 }).toHaveLength(1);
+    await expect.poll(() => waitsOf(database)).toHaveLength(1);
     child.kill("SIGKILL");
     await ended;
     expect(child.signalCode).toBe("SIGKILL");
 
     const starting = Promise.all([startNode(database), startNode(database)]);
     // The server still carries out what the dead one has asked for; both wait until it has ended.
-    await expect.poll(() => waitsOf(database), { timeout: 20_000 }).toHaveLength(3);
+    await expect.poll(() => waitsOf(database)).toHaveLength(3);
     expect(await waitsOf(database)).toEqual(expect.arrayContaining(["advisory", "advisory"]));
     await other.end();
     const nodes = await starting;

@@ -54,9 +54,7 @@ describe("two processes on one PostgreSQL", () => {
         next_cursor: string;
       };
     for (const node of apis) {
-      await expect
-        .poll(async () => (await page(node, "&method=GET&status=200")).data.map(({ id }) => id), { timeout: 5_000 })
-        .toEqual(ids);
+      await expect.poll(async () => (await page(node, "&method=GET&status=200")).data.map(({ id }) => id)).toEqual(ids);
       const { data, next_cursor: cursor } = await page(node, "&limit=4");
       const rest = await page(node, `&limit=4&cursor=${cursor}`);
       expect([...data, ...rest.data].map(({ id }) => id)).toEqual(ids);

@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import { parseChaosSettings } from "../../src/relay/chaos-settings.ts";
 import type { ForwardedReport } from "../../src/relay/report.ts";
@@ -145,7 +146,8 @@ describe("chaos", () => {
   it("holds events back until a burst is full, or 2 s have passed", async () => {
     const platform = await FakePlatform.start();
     const clock = new FakeClock();
-    const receiver = await startReceiver(() => {});
+    const replies: ServerResponse[] = [];
+    const receiver = await startReceiver((reply) => void replies.push(reply));
     const chaos = parseChaosSettings("burst=20,seed=1", () => 1);
     const { reports } = openSession(platform, { target: receiver.url, chaos, clock });
     await reports.wait("ready");
@@ -154,12 +156,17 @@ describe("chaos", () => {
     await platform.session.roundTrip();
     expect(receiver.requests).toEqual([]);
     platform.append();
+    // At once: none of them has its answer yet.
     await receiver.received(20);
+    for (const reply of replies) reply.end();
+    await reports.wait("forwarded", 20);
     platform.append();
     await reports.wait("received", 21);
     clock.advance(1_999);
+    await platform.session.roundTrip();
     expect(receiver.requests).toHaveLength(20);
     clock.advance(1);
+    await receiver.received(21);
   });
 
   it("forgets what it holds back when the session stops, unacknowledged", async () => {

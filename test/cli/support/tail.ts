@@ -30,7 +30,7 @@ export function startTail(args: readonly string[], env: Readonly<Record<string, 
   return {
     lines,
     stderr: () => stderr,
-    until: (condition) => expect.poll(condition, { timeout: 20_000 }).toBe(true),
+    until: (condition) => expect.poll(condition).toBe(true),
     begun: (provoke) =>
       expect
         .poll(

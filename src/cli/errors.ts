@@ -72,6 +72,19 @@ export class BrokenPipeError extends Error {
   override name = "BrokenPipeError";
 }
 
+/** What was printed did not arrive, as on a full disk. */
+export class LostOutputError extends UserError {
+  override name = "LostOutputError";
+
+  constructor(cause: NodeJS.ErrnoException) {
+    super(`stdout could not be written (${cause.code})`, {
+      hint: "Make room where it goes.",
+      code: "lost_output",
+      cause,
+    });
+  }
+}
+
 /** The command has said all there is to say and ends with this code. */
 export class SilentExit extends Error {
   override name = "SilentExit";

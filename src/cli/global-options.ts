@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { dryRunOption } from "./dry-run.ts";
+import { notEmpty } from "./option-mistakes.ts";
 
 /** Flags that every command takes, before or after its name. */
 export interface GlobalOptions {
@@ -24,9 +25,9 @@ export function addGlobalOptions(command: Command): Command {
     .addOption(new Option("--json", "Print JSON: the API's own objects"))
     .addOption(new Option("--fields <names>", "Print only these fields, separated by commas").argParser(parseFields))
     .addOption(new Option("--jq <expression>", "Filter the JSON with a jq expression"))
-    .addOption(new Option("--profile <name>", "Use this profile"))
+    .addOption(new Option("--profile <name>", "Use this profile").argParser(notEmpty))
     .addOption(new Option("--api-key-stdin", "Read the API key from standard input"))
-    .addOption(new Option("--base-url <url>", "Talk to the platform at this URL"))
+    .addOption(new Option("--base-url <url>", "Talk to the platform at this URL").argParser(notEmpty))
     .addOption(new Option("--live", "Use the live environment instead of the sandbox"))
     .addOption(new Option("--no-color", "Print without colour"))
     .addOption(new Option("--no-input", "Never ask; fail naming the flag that answers"))

@@ -1,30 +1,38 @@
 import { writeSync } from "node:fs";
-import { BrokenPipeError, EXIT_CODES, InterruptedError } from "./errors.ts";
+import { BrokenPipeError, EXIT_CODES, InterruptedError, LostOutputError } from "./errors.ts";
 
 void main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<void> {
+  const controller = new AbortController();
   // Scripts ask for the version often, and it needs none of the rest.
   if (args.length === 1 && (args[0] === "--version" || args[0] === "-V")) {
-    printVersion();
+    await printVersion(controller);
     return;
   }
-  const controller = new AbortController();
   listenForSignals(controller);
   const { runProgram } = await import("./program.ts");
   try {
     await runProgram(args, controller);
+    await settleOutput(controller.signal);
   } catch (error) {
     process.exitCode = await exitCodeOf(error, args, controller);
   }
 }
 
+/** Throws LostOutputError where stdout did not take what was printed, which its stream tells a turn later. */
+async function settleOutput(signal: AbortSignal): Promise<void> {
+  await new Promise(setImmediate);
+  if (signal.reason instanceof LostOutputError) throw signal.reason;
+}
+
 /** Node's own stream would take as long to load as all the rest. */
-function printVersion(): void {
+async function printVersion(controller: AbortController): Promise<void> {
   try {
     writeSync(1, `${__VERSION__}\n`);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
+    if ((error as NodeJS.ErrnoException).code === "EPIPE") return;
+    process.exitCode = await exitCodeOf(new LostOutputError(error as NodeJS.ErrnoException), [], controller);
   }
 }
 

@@ -4,6 +4,7 @@ import { Context } from "./context.ts";
 import { refuseDryRun } from "./dry-run.ts";
 import { addGlobalOptions, readGlobalOptions } from "./global-options.ts";
 import { addExamples, formatHelp } from "./help-layout.ts";
+import { refuseSwallowedFlags } from "./option-mistakes.ts";
 import { refuseRepeatedOptions } from "./options.ts";
 import { processSurroundings, type Surroundings } from "./surroundings.ts";
 import { isHelpShown, usageErrorOf } from "./usage-error.ts";
@@ -34,7 +35,7 @@ export async function runProgram(args: readonly string[], controller: AbortContr
     await tellOfUpdate(context);
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (!isHelpShown(error)) throw usageErrorOf(error, program, operands);
+    if (!isHelpShown(error)) throw usageErrorOf(error, program, operands, args);
   }
 }
 
@@ -81,6 +82,7 @@ async function declare(
     program.commands.at(-1)?.summary(entry.summary).helpGroup(entry.group);
   }
   refuseRepeatedOptions(program);
+  refuseSwallowedFlags(program);
 }
 
 /** Makes commander throw instead of ending the process. Help, asked for or not, is data; error messages are the caller's. */

@@ -1,4 +1,4 @@
-import { BrokenPipeError } from "./errors.ts";
+import { BrokenPipeError, LostOutputError } from "./errors.ts";
 import { openTextStream, type TextStream } from "./terminal/text-stream.ts";
 
 /** The process as the program sees it: what a test may replace. */
@@ -23,7 +23,10 @@ export function processSurroundings(controller: AbortController): Surroundings {
       descriptor: 1,
       platform,
       open: () => process.stdout,
-      onClosed: (error) => controller.abort(error.code === "EPIPE" ? new BrokenPipeError("stdout was closed") : error),
+      onClosed: (error) =>
+        controller.abort(
+          error.code === "EPIPE" ? new BrokenPipeError("stdout was closed") : new LostOutputError(error),
+        ),
     }),
     // Where stderr is gone, nobody is left to be told.
     stderr: openTextStream({ descriptor: 2, platform, open: stderr, onClosed: () => {} }),

@@ -1,6 +1,7 @@
 import type { Command, CommanderError } from "commander";
 import { UsageError } from "./errors.ts";
 import { pathOf } from "./help-layout.ts";
+import { unknownFlag } from "./option-mistakes.ts";
 
 const HELP_CODES: ReadonlySet<string> = new Set(["commander.help", "commander.helpDisplayed", "commander.version"]);
 
@@ -10,11 +11,23 @@ export function isHelpShown(error: CommanderError): boolean {
 }
 
 /** Commander's complaint in the program's own form, pointing to the help of the command that was meant. */
-export function usageErrorOf(error: CommanderError, program: Command, operands: readonly string[]): UsageError {
+export function usageErrorOf(
+  error: CommanderError,
+  program: Command,
+  operands: readonly string[],
+  args: readonly string[],
+): UsageError {
+  const command = commandNamed(program, operands);
+  const help = `See \`${pathOf(command)} --help\`.`;
+  // A flag that is missing is often there, misspelt, and commander would not say so.
+  const unknown = error.code === "commander.missingMandatoryOptionValue" ? unknownFlag(command, args) : undefined;
+  if (unknown !== undefined) {
+    const meant = unknown.meant.length === 0 ? "" : `Did you mean ${unknown.meant.join(" or ")}?\n`;
+    return new UsageError(`Unknown option '${unknown.flag}'`, { hint: meant + help, cause: error });
+  }
   const [message = "", ...rest] = error.message.replace(/^error: /, "").split("\n");
   const suggestion = rest.join(" ").replace(/^\((.*)\)$/, "$1");
-  const command = pathOf(commandNamed(program, operands));
-  const hint = [suggestion, `See \`${command} --help\`.`].filter((line) => line !== "").join("\n");
+  const hint = [suggestion, help].filter((line) => line !== "").join("\n");
   return new UsageError(message.charAt(0).toUpperCase() + message.slice(1), { hint, cause: error });
 }
 

@@ -39,6 +39,13 @@ export function parseBaseUrl(text: string, { insecure }: { insecure: boolean }):
     );
   }
   url.pathname = url.pathname.replace(/\/+$/, "");
+  if (url.pathname.endsWith("/v1")) {
+    const without = url.href.slice(0, -"/v1".length);
+    throw new UnsafeRequestError(
+      `"${text}" ends in /v1, with which the API's paths begin`,
+      `Leave /v1 out: ${without}`,
+    );
+  }
   return url;
 }
 

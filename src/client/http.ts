@@ -48,6 +48,8 @@ export interface ApiRequest {
   body?: unknown;
   /** For POST; made up where absent. */
   idempotencyKey?: string | undefined;
+  /** True where a reply of any shape will do, as for a call that a person wrote. */
+  anyShape?: boolean;
   /** Seconds for one attempt of a request that takes the platform longer than others. */
   timeLimit?: number;
 }
@@ -114,6 +116,7 @@ export function createClient(options: ClientOptions): Client {
         const reply = await attempt(request, url, { ...headers, ...bearer(credential) });
         const body = bodyOf(reply, url);
         if (reply.status < 300) {
+          assertShape(request, body, url);
           return { status: reply.status, headers: reply.headers, requestId: requestIdOf(reply), body: body as Body };
         }
         failure = new ApiError(problemOf(reply.status, body, requestIdOf(reply)), attempts, retryAfterOf(reply));
@@ -177,6 +180,14 @@ function bodyOf(reply: RawReply, url: URL): unknown {
   }
   const found = /<html|<!doctype/i.test(reply.text) ? "a web page" : type === "" ? "no content type" : type;
   throw notThePlatform(`${url.host} answered ${reply.status} with ${found} instead of JSON`);
+}
+
+/** Every object of the API says what it is; JSON that does not is somebody else's. */
+function assertShape({ path, anyShape = false }: ApiRequest, body: unknown, url: URL): void {
+  if (anyShape || !path.startsWith("/v1/")) return;
+  const { object, data } = (body ?? {}) as { object?: unknown; data?: unknown };
+  if (typeof object === "string" && (object !== "list" || Array.isArray(data))) return;
+  throw notThePlatform(`${url.host} answered with JSON that is no object of the API`);
 }
 
 function notThePlatform(message: string, cause?: unknown): NetworkError {

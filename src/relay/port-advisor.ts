@@ -13,6 +13,8 @@ export interface PortAdvisorOptions {
   clock: Clock;
   /** Ports that are known not to be meant: the platform's own. */
   except: readonly number[];
+  /** Where something should listen by the time that the session is ready. */
+  expected: readonly URL[];
   report: (report: Report) => void;
 }
 
@@ -27,6 +29,7 @@ export class PortAdvisor {
 
   /** To be told of every report. */
   notice(report: Report): void {
+    if (report.event === "ready") return void this.#checkExpected();
     if (report.event !== "forwarded") return;
     const { url, failure } = report;
     if (failure?.code !== "refused") return void this.#advised.delete(url.origin);
@@ -35,9 +38,19 @@ export class PortAdvisor {
     void this.#advise(url);
   }
 
+  async #checkExpected(): Promise<void> {
+    const { clock, expected, report } = this.#options;
+    const origins = new Map(expected.filter(({ hostname }) => isLoopback(hostname)).map((url) => [url.origin, url]));
+    for (const url of origins.values()) {
+      const port = portOf(url);
+      if (await isOpen(port, clock)) continue;
+      report({ event: "hint", url, message: `Nothing listens on ${url.hostname}:${port} yet.` });
+    }
+  }
+
   async #advise(url: URL): Promise<void> {
     const { clock, except, report } = this.#options;
-    const open = await openPortsNear(Number(url.port || 80), except, clock);
+    const open = await openPortsNear(portOf(url), except, clock);
     if (open.length === 0) return;
     const ports = open.length === 1 ? `port ${open[0]}` : `ports ${open.join(", ")}`;
     report({
@@ -54,13 +67,17 @@ async function openPortsNear(port: number, except: readonly number[], clock: Clo
   const candidates = [...wanted].filter(
     (candidate) => candidate >= 1 && candidate <= 65_535 && candidate !== port && !except.includes(candidate),
   );
-  const open = await Promise.all(
-    candidates.map(async (candidate) => {
-      const tries = await Promise.all(LOOPBACK.map((address) => takesConnections(candidate, address, clock)));
-      return tries.includes(true);
-    }),
-  );
+  const open = await Promise.all(candidates.map((candidate) => isOpen(candidate, clock)));
   return candidates.filter((_, i) => open[i]).sort((a, b) => Math.abs(a - port) - Math.abs(b - port));
+}
+
+function portOf({ port, protocol }: URL): number {
+  return Number(port || (protocol === "https:" ? 443 : 80));
+}
+
+async function isOpen(port: number, clock: Clock): Promise<boolean> {
+  const tries = await Promise.all(LOOPBACK.map((address) => takesConnections(port, address, clock)));
+  return tries.includes(true);
 }
 
 function takesConnections(port: number, host: string, clock: Clock): Promise<boolean> {

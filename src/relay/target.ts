@@ -38,12 +38,15 @@ export function parseTarget(text: string): Target {
   if (given === "") throw new TargetError("empty", `no target was given: say where to forward to, ${EXAMPLE}`);
   refuseFilePath(given);
   const { scheme, rest } = splitScheme(given);
+  const isWholeUrl = rest !== given;
   const end = rest.search(/[/?#]/);
   const authority = end === -1 ? rest : rest.slice(0, end);
   const tail = end === -1 ? "" : rest.slice(end);
   const warnings: string[] = [];
   const url = buildUrl(`${scheme}://${checkAuthority(authority)}${tail}`, given);
-  if (!authority.includes(":", authority.lastIndexOf("]") + 1) && !/^\d+$/.test(authority)) {
+  const isPortSaid = authority.includes(":", authority.lastIndexOf("]") + 1) || /^\d+$/.test(authority);
+  // Whoever writes a whole URL of another machine means its usual port; here it was rather forgotten.
+  if (!isPortSaid && (!isWholeUrl || isThisMachine(url.hostname))) {
     warnings.push(`No port was given: ${url.protocol === "https:" ? 443 : 80} is used.`);
   }
   if (url.hash !== "") {
@@ -94,6 +97,9 @@ function splitScheme(text: string): { scheme: string; rest: string } {
 function checkAuthority(authority: string): string {
   if (authority.includes("@")) {
     throw new TargetError("credentials", `leave out the user name and password: give -H "Authorization: …" instead`);
+  }
+  if (authority.includes(",")) {
+    throw new TargetError("invalid_host", `"${authority}" are several: give one here, and each other with --route`);
   }
   if (/^\d+$/.test(authority)) return `localhost:${checkPort(authority)}`;
   const parts = AUTHORITY.exec(authority)?.groups;

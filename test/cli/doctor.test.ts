@@ -145,8 +145,8 @@ describe("service doctor", () => {
     const url = await scripted({
       "/healthz": { status: "ok" },
       "/v1/me": IDENTITY,
-      "/v1/versions": { data: ["2031-01-01"] },
-      "/v1/api_keys/key_1": { id: "key_1", expires_at: at(3 * DAY) },
+      "/v1/versions": { object: "list", data: ["2031-01-01"] },
+      "/v1/api_keys/key_1": { id: "key_1", object: "api_key", expires_at: at(3 * DAY) },
       "/v1/webhook_endpoints": {
         object: "list",
         data: [endpoint("we_young", 89), endpoint("we_old", 91)],

@@ -74,7 +74,7 @@ describe("flags", () => {
     const args = ["--forward-to", String(Number(port) - 1), "--retries", "0"];
     const listener = await startListener(on.platform.env, args);
     await trigger("customer.deleted");
-    const hint = await listener.record(({ event }) => event === "hint");
+    const hint = await listener.record(({ event, message }) => event === "hint" && String(message).includes("meant"));
     expect(hint["message"]).toContain(port);
     await listener.interrupt();
   });

@@ -58,7 +58,7 @@ describe("a settings file that cannot be used", () => {
     for (const result of [await runCli(["whoami"], { env }), await login(env)]) {
       expect(result).toMatchObject({ exitCode: 1, stdout: "" });
       expect(result.stderr).toContain(`${path} ${reason}`);
-      expect(result.stderr).toMatch(/mv |SERVICE_CONFIG_DIR/);
+      expect(result.stderr).toMatch(/mv |rm |SERVICE_CONFIG_DIR/);
     }
     expect(readFileSync(path, "utf8")).toBe(text);
   });

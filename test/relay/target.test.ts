@@ -34,6 +34,7 @@ describe("parseTarget", () => {
     ["localhost:3000/a#part", "http://localhost:3000/a", "behind # was dropped"],
     ["example.com:8080/hook", "http://example.com:8080/hook", "example.com is not this machine"],
     ["http://192.168.1.20:3000", "http://192.168.1.20:3000/", "there, unencrypted"],
+    ["https://example.com", "https://example.com/", "example.com is not this machine"],
     ["https://example.com:8443", "https://example.com:8443/", "example.com is not this machine"],
     ["notlocalhost:3000", "http://notlocalhost:3000/", "notlocalhost is not this machine"],
     ["127.0.0.1.example.com:80", "http://127.0.0.1.example.com/", "is not this machine"],

@@ -63,14 +63,14 @@ async function requestOf(method: Method, path: string, flags: Flags, context: Co
   const { idempotencyKey } = flags;
   if (flags.input !== undefined) {
     const text = (await context.readInput(flags.input, "--input")).toString("utf8");
-    return { method, path, body: text, idempotencyKey };
+    return { method, path, body: text, idempotencyKey, anyShape: true };
   }
   const fields = flags.field;
   if (method === "GET" || method === "DELETE") {
-    return { method, path, query: Object.fromEntries(fields) };
+    return { method, path, query: Object.fromEntries(fields), anyShape: true };
   }
   const body = fields.reduce<Record<string, unknown>>((whole, [key, value]) => assign(whole, key, value), {});
-  return { method, path, body, idempotencyKey };
+  return { method, path, body, idempotencyKey, anyShape: true };
 }
 
 /** All pages as one list document. */

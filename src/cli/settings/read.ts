@@ -46,7 +46,9 @@ export function isReadableByOthers(directory: string, platform: NodeJS.Platform)
 
 function parseSettings(text: string, path: string): Settings {
   const recovery = `Your keys may still be in it. Move it away and sign in again: mv ${path} ${path}.broken && service login`;
-  if (text.trim() === "") throw new SettingsFileError(`${path} is empty`, recovery);
+  if (text.trim() === "") {
+    throw new SettingsFileError(`${path} is empty`, `Remove it and sign in again: rm ${path} && service login`);
+  }
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -41,10 +41,11 @@ export async function listen(server: Server | TlsServer): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+/** What the platform would send: every object of it says what it is. */
 export function json(status: number, body: unknown, headers: Record<string, string> = {}): Answer {
   return (_request, response) => {
     response.writeHead(status, { "content-type": "application/json", "request-id": "req_1", ...headers });
-    response.end(JSON.stringify(body));
+    response.end(JSON.stringify(status < 300 ? { object: "customer", ...(body as object) } : body));
   };
 }
 

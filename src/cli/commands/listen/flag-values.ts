@@ -1,10 +1,11 @@
 import { InvalidArgumentError } from "commander";
+import { isId } from "../../../contract/ids.ts";
 
 const AGE_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 /** What the platform is asked for: an event id, `now` or `-<seconds>`; `last` is for the caller to look up. */
 export function parseSince(text: string): string {
-  if (text === "now" || text === "last" || text.startsWith("evt_")) return text;
+  if (text === "now" || text === "last" || isId("event", text)) return text;
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   if (count !== undefined && unit !== undefined) return `-${Number(count) * AGE_SECONDS[unit]!}`;
   throw new InvalidArgumentError("It is now, last, an age such as 30s, 10m, 2h or 3d, or the id of an event.");

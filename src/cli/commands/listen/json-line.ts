@@ -12,13 +12,14 @@ export function toJsonLine(report: Report, now: number, setup: Setup): string {
 function toRecord(
   report: Exclude<Report, { event: "received" }>,
   now: number,
-  { target, routes, chaos, credentialSource }: Setup,
+  { target, routes, secret, chaos, credentialSource }: Setup,
 ): object {
   const time = new Date(now).toISOString();
   switch (report.event) {
     case "ready":
       return {
         ...report,
+        secret: secret ?? report.secret,
         forward_to: target?.href ?? null,
         routes: routes.map(({ subscription, url }) => ({ events: subscription, forward_to: url.href })),
         chaos,

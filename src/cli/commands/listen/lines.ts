@@ -53,7 +53,7 @@ export function linesOf(report: Report, surroundings: LineSurroundings): string[
 
 function readyLines(ready: Extract<Report, { event: "ready" }>, surroundings: LineSurroundings): string[] {
   const { styles, layout } = surroundings;
-  const { target, routes, chaos, credentialSource, ending } = surroundings.setup;
+  const { target, routes, secret, chaos, credentialSource, ending } = surroundings.setup;
   const nowhere = "nowhere: events are printed (--forward-to sends them on)";
   const lines = [
     `${styles.good("✓")} ${styles.strong("Ready.")} Listening to ${styles.strong(ready.environment)} of ${ready.account}`,
@@ -61,7 +61,7 @@ function readyLines(ready: Extract<Report, { event: "ready" }>, surroundings: Li
     ...labelled("events", ready.subscriptions.join(", "), layout),
     ...routes.flatMap(({ subscription, url }) => labelled("route", `${subscription} → ${url.href}`, layout)),
     ...labelled(routes.length === 0 ? "forward" : "the rest", target?.href ?? nowhere, layout),
-    ...labelled("secret", ready.secret, layout),
+    ...labelled("secret", secret === undefined ? ready.secret : "that of --secret", layout),
     ...(chaos === undefined ? [] : labelled("chaos", chaos, layout)),
   ];
   if (ready.others > 0) {

@@ -14,6 +14,8 @@ export interface Receivers {
 
 /** What the ready message tells besides what the platform says. */
 export interface Setup extends Receivers {
+  /** What is signed with, where it is not the session's secret. */
+  secret?: string | undefined;
   /** The faults that are put in, as they can be given again. */
   chaos?: string | undefined;
   /** Where the credential came from. */
@@ -51,4 +53,9 @@ function assertSubscription(name: string): void {
   throw new UsageError(`--route: there is no event type "${name}"`, {
     hint: guesses.length === 0 ? "See them all: service trigger --list" : `Did you mean ${guesses.join(", ")}?`,
   });
+}
+
+/** Every address that events may go to. */
+export function targetsOf({ target, routes }: Receivers): URL[] {
+  return [...(target === undefined ? [] : [target]), ...routes.map(({ url }) => url)];
 }

@@ -17,6 +17,7 @@ import { removeReadyFile, writeReadyFile } from "./ready-file.ts";
 import { openFileWarning } from "./open-file.ts";
 import { Recorder } from "./recorder.ts";
 import { Screen, streamSink } from "./screen.ts";
+import { targetsOf } from "./receivers.ts";
 import { fetchSessionSecret } from "./session-secret.ts";
 import { openStartPosition } from "./start-position.ts";
 import { usageOf } from "./usage-of.ts";
@@ -56,12 +57,15 @@ export async function runListen(flags: ListenFlags, command: readonly string[], 
   const ending = controls === undefined ? "Ctrl-C ends" : KEYS_HELP;
   const print = createListenPrinter(context, sink, {
     ...receivers,
+    secret: flags.secret,
     chaos,
     credentialSource: platform.credentialSource,
     ending,
   });
   const except = platform.baseUrl.port === "" ? [] : [Number(platform.baseUrl.port)];
-  const advisor = new PortAdvisor({ clock: systemClock, except, report: print });
+  // A command that runs may well start the receiver itself.
+  const expected = command.length > 0 ? [] : targetsOf(receivers);
+  const advisor = new PortAdvisor({ clock: systemClock, except, expected, report: print });
 
   const session = usageOf(
     () =>

@@ -1,7 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { LogLevel } from "../../../platform/json-log.ts";
 import type { Context } from "../../context.ts";
+import { UsageError } from "../../errors.ts";
 import { addExamples } from "../../help-layout.ts";
+import { notEmpty } from "../../option-mistakes.ts";
 import { addPostgresOptions, parseSeconds, type PostgresOptions } from "./postgres-options.ts";
 
 export interface ServeOptions extends PostgresOptions {
@@ -29,7 +31,11 @@ export function register(program: Command, context: Context): void {
     .description("Run the platform in this process")
     .option("--port <number>", "Port of the API; 0 takes a free one", parsePort, 4010)
     .option("--host <address>", "Address to listen on", "127.0.0.1")
-    .option("--database <file|url>", "SQLite file (default: platform.db under the XDG data folder), or postgres://…")
+    .option(
+      "--database <file|url>",
+      "SQLite file (default: platform.db under the XDG data folder), or postgres://…",
+      notEmpty,
+    )
     .addOption(
       new Option("--role <role>", "What this process does beside others on one PostgreSQL")
         .choices(["all", "api", "worker"])
@@ -58,6 +64,9 @@ Examples:
   $ service serve --database postgres://service@db.example.com/service   one of many processes`,
     )
     .action(async (options: ServeOptions) => {
+      if (options.ephemeral && options.database !== undefined) {
+        throw new UsageError("--ephemeral and --database contradict each other", { hint: "Leave one of them out." });
+      }
       const { runServe } = await import("./run.ts");
       await runServe(options, context);
     });

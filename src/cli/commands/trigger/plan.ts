@@ -1,7 +1,7 @@
 import type { EventType } from "../../../contract/event-types.ts";
 import { assign } from "../../assignments.ts";
 import { UsageError } from "../../errors.ts";
-import type { Pair } from "../../options.ts";
+import { objectOfPairs, type Pair } from "../../options.ts";
 import { eventStep, RECIPES, type Step } from "./recipes.ts";
 
 /** The calls that make the event happen: the recipe's, or one with the whole `data.object` given. */
@@ -10,6 +10,7 @@ export function planSteps(
   overrides: readonly Pair[],
   data: Record<string, unknown> | undefined,
 ): Step[] {
+  objectOfPairs(overrides, "--override");
   if (data !== undefined)
     return [
       eventStep(

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { HEADERS } from "../../../contract/headers.ts";
 import type { WebhookEvent } from "../../../webhooks/index.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
@@ -13,6 +14,9 @@ interface Flags extends SecretFlags {
   tolerance?: number;
   now?: number;
 }
+
+/** A header is often copied with its name. */
+const HEADER_NAME = new RegExp(`^${HEADERS.signature}:`, "i");
 
 export function registerVerify(webhooks: Command, context: Context): void {
   const verify = addSecretOptions(
@@ -33,7 +37,8 @@ async function runVerify(flags: Flags, context: Context): Promise<void> {
   const secrets = await secretsOf(flags, context);
   const payload = await context.readInput(flags.payload, "--payload");
   const { verify, SignatureError } = await import("../../../webhooks/index.ts");
-  const { header, tolerance, now } = flags;
+  const { tolerance, now } = flags;
+  const header = flags.header.replace(HEADER_NAME, "");
   try {
     const event = verify({ payload, header, secrets, tolerance, now: now ?? Math.floor(context.now() / 1000) });
     context.output.success("The signature is valid");

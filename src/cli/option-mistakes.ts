@@ -1,0 +1,43 @@
+import { type Command, InvalidArgumentError, type Option } from "commander";
+import { nearest } from "../contract/nearest.ts";
+
+/** Refuses a flag that stands where another's value is missing: `--email --name Ada`. No value is called like a flag. */
+export function refuseSwallowedFlags(command: Command): void {
+  for (const option of command.options) {
+    if (!option.required || option.variadic) continue;
+    command.on(`option:${option.name()}`, (value: string) => {
+      if (!optionsOf(command).some(({ long }) => long === value)) return;
+      command.error(`error: option '${option.flags}' argument missing, since ${value} is a flag`);
+    });
+  }
+  for (const child of command.commands) refuseSwallowedFlags(child);
+}
+
+/** The first flag of a command line that the command does not know, with the one that was meant. */
+export function unknownFlag(command: Command, args: readonly string[]): { flag: string; meant: string[] } | undefined {
+  const known = optionsOf(command);
+  for (let at = 0; at < args.length && args[at] !== "--"; at++) {
+    const [flag = "", value] = args[at]!.split("=", 2);
+    const option = known.find(({ long, short }) => flag === long || flag === short);
+    if (option?.required && value === undefined) at++;
+    if (option !== undefined || !/^--[a-z]/.test(flag)) continue;
+    return {
+      flag,
+      meant: nearest(
+        flag,
+        known.flatMap(({ long }) => long ?? []),
+      ),
+    };
+  }
+  return undefined;
+}
+
+/** Refuses an empty value, which is what an unset variable of a shell leaves. */
+export function notEmpty(text: string): string {
+  if (text === "") throw new InvalidArgumentError("It is empty: is its variable set?");
+  return text;
+}
+
+function optionsOf(command: Command | null): Option[] {
+  return command === null ? [] : [...command.options, ...optionsOf(command.parent)];
+}

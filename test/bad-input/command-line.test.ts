@@ -1,0 +1,114 @@
+import { spawnSync } from "node:child_process";
+import { closeSync, openSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startServer } from "../client/support/scripted-server.ts";
+import { freePort } from "../support/free-port.ts";
+import { startListener } from "../support/listener.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { BIN, type CliResult, cliEnv, makeConfigDir, runCli } from "../support/run-cli.ts";
+
+let platform: RunningPlatform;
+beforeAll(async () => {
+  platform = await startPlatform();
+});
+afterAll(() => platform.stop());
+
+const service = (args: readonly string[], env: Record<string, string | undefined> = {}): Promise<CliResult> =>
+  runCli(args, { env: { ...platform.env, ...env } });
+
+async function wrongUsage(args: readonly string[]): Promise<string> {
+  const { exitCode, stdout, stderr } = await service(args);
+  expect([exitCode, stdout]).toEqual([2, ""]);
+  return stderr;
+}
+
+describe("flags", () => {
+  it("that nobody knows are named before one that is missing", async () => {
+    const stderr = await wrongUsage(["customers", "create", "--emial", "ada@example.com", "--name", "--x"]);
+    expect(stderr).toMatch(/Unknown option '--emial'\nDid you mean --email\?\nSee `service customers create --help`/);
+  });
+
+  it("are not taken for the value of the one before", async () => {
+    expect(await wrongUsage(["customers", "create", "--email", "--name", "Ada"])).toContain(
+      "Option '--email <address>' argument missing",
+    );
+    expect(await wrongUsage(["customers", "list", "--profile", "--json"])).toContain("'--profile <name>'");
+  });
+
+  it.each([
+    [["customers", "list", "--base-url", ""], "is its variable set?"],
+    [["customers", "list", "--profile", ""], "is its variable set?"],
+    [["serve", "--database", ""], "is its variable set?"],
+    [["serve", "--ephemeral", "--database", "platform.db"], "contradict"],
+    [["trigger", "order.created", "--override", "amount=1", "amount=2"], '--override names "amount" twice'],
+    [["listen", "--since", "evt_1"], "the id of an event"],
+    [["listen", "--forward-to", "localhost:3000,localhost:3001"], "--route"],
+    [["customers", "list", "--base-url", "http://127.0.0.1:4010/v1"], "Leave /v1 out: http://127.0.0.1:4010"],
+  ])("%j is wrong usage", async (args, words) => {
+    expect(await wrongUsage(args)).toContain(words);
+  });
+});
+
+describe("a listener says", () => {
+  it("at its start that nothing listens where it is to forward to", async () => {
+    const target = `localhost:${await freePort()}`;
+    const listener = await startListener(platform.env, ["--forward-to", target]);
+    expect(await listener.record(({ event }) => event === "hint")).toMatchObject({
+      message: expect.stringContaining(`Nothing listens on ${target} yet`),
+    });
+    expect(await listener.interrupt()).toBe(0);
+  });
+
+  it("which secret it signs with", async () => {
+    const listener = await startListener(platform.env, ["--secret", "whsec_of_the_application"]);
+    expect(listener.records[0]).toMatchObject({ event: "ready", secret: "whsec_of_the_application" });
+    await listener.interrupt();
+    const args = ["listen", "--secret", "whsec_of_the_application", "--", process.execPath, "-e", ""];
+    expect((await service(args)).stderr).toMatch(/secret +that of --secret/);
+  });
+});
+
+it("webhooks verify takes a header with its name", async () => {
+  const payload = join(makeConfigDir(), "event.json");
+  writeFileSync(payload, '{"id":"evt_1"}');
+  const secret = ["--secret", "whsec_x", "--payload", payload];
+  const header = (await service(["webhooks", "sign", ...secret])).stdout.trim();
+  const { exitCode } = await service(["webhooks", "verify", ...secret, "--header", `service-signature: ${header}`]);
+  expect(exitCode).toBe(0);
+});
+
+describe("a server that is not the platform", () => {
+  it.each(["null", "[]", '{"hello":1}', '"text"'])("may answer %s", async (json) => {
+    const { url } = await startServer((_request, response) => {
+      response.writeHead(200, { "Content-Type": "application/json" }).end(json);
+    });
+    for (const args of [["customers", "list"], ["whoami"]]) {
+      const { exitCode, stdout, stderr } = await service(args, { SERVICE_BASE_URL: url });
+      expect([exitCode, stdout]).toEqual([7, ""]);
+      expect(stderr).toContain("Something other than the platform answered");
+    }
+  });
+});
+
+it.each([["customers", "list", "--json"], ["--version"], ["--help"]])(
+  "%s: output that is lost is no success",
+  (...args) => {
+    const full = openSync("/dev/full", "w");
+    const { status, stderr } = spawnSync(process.execPath, [BIN, ...args], {
+      env: cliEnv(platform.env),
+      stdio: ["ignore", full, "pipe"],
+      encoding: "utf8",
+    });
+    closeSync(full);
+    expect([status, stderr]).toEqual([1, expect.stringContaining("stdout could not be written (ENOSPC)")]);
+  },
+);
+
+it("an empty settings file is to be removed, not searched for keys", async () => {
+  const directory = makeConfigDir();
+  writeFileSync(join(directory, "config.json"), "");
+  const { exitCode, stderr } = await service(["whoami"], { SERVICE_CONFIG_DIR: directory });
+  expect([exitCode, stderr]).toEqual([1, expect.stringContaining(`rm ${join(directory, "config.json")}`)]);
+  expect(stderr).not.toContain("may still be in it");
+});

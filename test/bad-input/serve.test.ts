@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -101,6 +101,12 @@ describe("a database", () => {
     connection.exec("INSERT INTO schema_migrations (number, name, version) VALUES (9999, 'later', '99.0.0')");
     connection.close();
     await expectRefusal(["--database", newer], "99.0.0");
+  });
+
+  it("beside which the way to administrate it cannot be written ends the start, and nothing goes on listening", async () => {
+    const own = join(folder, "taken.db");
+    mkdirSync(`${own}.admin`);
+    expect(await serve(["--database", own])).toMatchObject({ exitCode: 1, stdout: "" });
   });
 
   it("by a URL of another kind is refused, and its password not repeated", async () => {

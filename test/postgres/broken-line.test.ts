@@ -28,16 +28,19 @@ afterAll(async () => {
   await server.remove();
 });
 
-/** A way to the database that can be made to break when something comes along it, in whichever direction. */
+/** A way to the database that can be made to break when something comes along it, in whichever direction, or to fall silent. */
 async function startLine({ hostname, port }: URL) {
   const state: { breaksAt: string | undefined; broken: number } = { breaksAt: undefined, broken: 0 };
+  const open = new Set<Socket>();
   const between = createServer((client) => {
     const database = connect(Number(port), hostname);
+    open.add(client);
     const end = () => {
       client.destroy();
       database.destroy();
     };
     for (const socket of [client, database]) socket.on("error", end).on("close", end);
+    client.once("close", () => open.delete(client));
     const pass = (from: Socket, to: Socket) =>
       from.on("data", (data) => {
         if (state.breaksAt === undefined || !data.includes(state.breaksAt)) return void to.write(data);
@@ -48,7 +51,19 @@ async function startLine({ hostname, port }: URL) {
     pass(database, client);
   }).listen(0, "127.0.0.1");
   await once(between, "listening");
-  return { state, port: (between.address() as AddressInfo).port, close: () => between.close() };
+  return {
+    state,
+    port: (between.address() as AddressInfo).port,
+    /** As a network that is gone: nothing is answered, not even a goodbye. */
+    fallSilent() {
+      between.close();
+      for (const client of open) client.pause();
+    },
+    close() {
+      between.close();
+      for (const client of open) client.destroy();
+    },
+  };
 }
 
 it("a change whose commit was not answered may have been made: the reply says so, and its repetition finds it", async () => {
@@ -75,3 +90,13 @@ it("a connection for waking that is lost while it is made leaves no second one b
   await expect.poll(count).toBeGreaterThan(0);
   expect(await node.stop()).toBe(0);
 });
+
+it("a database that has vanished without a word does not keep a process from stopping", async () => {
+  const url = new URL(database);
+  const silent = await startLine(url);
+  url.host = `127.0.0.1:${silent.port}`;
+  const alone = await startNode(url.href, ["--database-timeout", "1"]);
+  silent.fallSilent();
+  expect(await alone.stop()).toBe(0);
+  silent.close();
+}, 40_000);

@@ -30,7 +30,11 @@ export class AckRecorder {
   private readonly listener: { id: string; environment: number };
   private waiting: Outcome[] = [];
   private recording: Promise<void> | undefined;
+  /** Ends the wait for more outcomes. */
   private hurry: () => void = () => {};
+  /** Ends the wait for the next try. */
+  private tryNow: () => void = () => {};
+  private hasGivenUp = false;
 
   constructor(services: Services, listener: { id: string; environment: number }) {
     this.services = services;
@@ -49,6 +53,13 @@ export class AckRecorder {
   async settled(): Promise<void> {
     this.hurry();
     await this.recording;
+  }
+
+  /** Tries once more at once, and then no longer: what the database does not take is lost, which the log says. */
+  giveUp(): void {
+    this.hasGivenUp = true;
+    this.hurry();
+    this.tryNow();
   }
 
   private async record(): Promise<void> {
@@ -71,10 +82,10 @@ export class AckRecorder {
           { isolation: "latest" },
         );
       } catch (error) {
-        if (error instanceof StorageUnavailableError && tries < MOST_TRIES) {
+        if (error instanceof StorageUnavailableError && tries < MOST_TRIES && !this.hasGivenUp) {
           tries += 1;
           this.waiting.unshift(...batch);
-          await new Promise<void>((resolve) => clock.after(TRY_AGAIN_MILLISECONDS, resolve));
+          await this.pause(TRY_AGAIN_MILLISECONDS, (end) => (this.tryNow = end));
           continue;
         }
         log.error({ err: error, listener: this.listener.id, outcomes: batch.length }, "outcomes could not be recorded");
@@ -84,13 +95,17 @@ export class AckRecorder {
   }
 
   private gather(): Promise<void> {
-    if (this.waiting.length >= GATHER_MOST) return Promise.resolve();
+    if (this.waiting.length >= GATHER_MOST || this.hasGivenUp) return Promise.resolve();
+    return this.pause(GATHER_MILLISECONDS, (end) => (this.hurry = end));
+  }
+
+  private pause(milliseconds: number, endableBy: (end: () => void) => void): Promise<void> {
     return new Promise((resolve) => {
-      const cancel = this.services.clock.after(GATHER_MILLISECONDS, resolve);
-      this.hurry = () => {
+      const cancel = this.services.clock.after(milliseconds, resolve);
+      endableBy(() => {
         cancel();
         resolve();
-      };
+      });
     });
   }
 

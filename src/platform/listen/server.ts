@@ -1,8 +1,8 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { Type } from "typebox";
-import { WebSocketServer } from "ws";
-import { EVENT_TYPES, typesOfSubscription } from "../../contract/event-types.ts";
+import { type WebSocket, WebSocketServer } from "ws";
+import { EVENT_TYPES, matchesSubscriptions, typesOfSubscription } from "../../contract/event-types.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import {
   LISTEN_DEVICE_HEADER,
@@ -11,7 +11,7 @@ import {
   type PlatformFrame,
 } from "../../contract/listen.ts";
 import { nearest } from "../../contract/nearest.ts";
-import { invalidFields } from "../domain/api-error.ts";
+import { ApiError, invalidFields } from "../domain/api-error.ts";
 import type { Authenticate } from "../http/authenticate.ts";
 import type { Caller } from "../http/caller.ts";
 import { compileQuery } from "../http/query.ts";
@@ -21,15 +21,34 @@ import { admit, type Attempt, recordAttempt, refuse } from "./attempt.ts";
 import { CredentialWatch } from "./credential-watch.ts";
 import { openListener } from "./listener.ts";
 import { OpenConnections } from "./open-connections.ts";
-import { findPosition } from "./position.ts";
+import { OpenSessions } from "./open-sessions.ts";
+import { findPosition, type Position } from "./position.ts";
 import { ListenSession } from "./session.ts";
 
 /** An acknowledgement with an excerpt of 16 KiB, escaped at worst. */
 const FRAME_BYTES_MOST = 256 * 1024;
 
 export interface ListenServer {
-  /** Says goodbye to every session; resolves when their acknowledgements are recorded. */
+  /** Refuses new sessions and ends those that are open, within a few seconds; resolves when nothing of them is left. */
   close(): Promise<void>;
+}
+
+const QUERY = Type.Object(
+  {
+    events: Type.Optional(Type.String()),
+    after: Type.Optional(Type.String()),
+    window: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.listenWindowMost })),
+  },
+  { additionalProperties: false },
+);
+
+/** What a client has asked for and may have. */
+interface Granted {
+  caller: Caller;
+  subscriptions: string[];
+  window: number;
+  position: Position;
+  listener: { id: string; secret: string };
 }
 
 /** The platform's side of `service listen` (decisions 10), on the API's own port. */
@@ -40,23 +59,12 @@ export function createListenServer(server: Server, services: Services, authentic
     maxPayload: FRAME_BYTES_MOST,
     handleProtocols: (offered) => (offered.has(LISTEN_SUBPROTOCOL) ? LISTEN_SUBPROTOCOL : false),
   });
-  const sessions = new Map<ListenSession, Caller>();
-  const watch = new CredentialWatch(services, sessions);
+  const sessions = new OpenSessions();
+  const watch = new CredentialWatch(services, sessions.callers);
   const connections = new OpenConnections("listeners", LIMITS.listenersPerEnvironment);
-  /** Sessions that have ended while their last acknowledgements are being recorded. */
-  const settling = new Set<Promise<void>>();
-  const readQuery = compileQuery(
-    Type.Object(
-      {
-        events: Type.Optional(Type.String()),
-        after: Type.Optional(Type.String()),
-        window: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.listenWindowMost })),
-      },
-      { additionalProperties: false },
-    ),
-  );
+  const readQuery = compileQuery(QUERY);
 
-  const accept = async (attempt: Attempt, stream: Duplex, head: Buffer) => {
+  const grant = async (attempt: Attempt, stream: Duplex): Promise<Granted> => {
     const { request } = attempt;
     const caller = await admit(attempt, authenticate);
     const environment = caller.tenant.environment;
@@ -67,43 +75,42 @@ export function createListenServer(server: Server, services: Services, authentic
     const { now } = await services.time.read(services.database, caller.tenant);
     const position = await findPosition(services.database, environment, query.after, now);
     const listener = await openListener(services, caller, deviceOf(request));
-    const types = EVENT_TYPES.filter((type) =>
-      subscriptions.some((subscription) => typesOfSubscription(subscription).includes(type)),
-    );
-    sockets.handleUpgrade(request, stream, head, (socket) => {
-      recordAttempt(services, attempt, 101);
-      const recorder = new AckRecorder(services, { id: listener.id, environment });
-      const session = new ListenSession(
-        services,
-        socket,
-        stream,
-        { environment, types, window: query.window ?? LIMITS.listenWindowDefault, position: position.place },
-        recorder,
-      );
-      const others = [...sessions.values()].filter((other) => other.tenant.environment === environment).length;
-      sessions.set(session, caller);
-      watch.start();
-      const activity = { event: "listener" as const, listener: listener.id, environment: caller.tenant.name };
-      services.report({ ...activity, state: "connected" });
-      socket.once("close", () => {
-        sessions.delete(session);
-        const settled = recorder.settled().finally(() => settling.delete(settled));
-        settling.add(settled);
-        services.report({ ...activity, state: "disconnected" });
-      });
-      const ready: PlatformFrame = {
-        frame: "ready",
-        session: listener.id,
-        secret: listener.secret,
-        cursor: position.cursor,
-        account: caller.tenant.account.id,
-        environment: caller.tenant.name,
-        subscriptions,
-        others,
-      };
-      const gap: PlatformFrame[] = position.gap === undefined ? [] : [{ frame: "gap", ...position.gap }];
-      session.start([ready, ...gap]);
-    });
+    return { caller, subscriptions, window: query.window ?? LIMITS.listenWindowDefault, position, listener };
+  };
+
+  const open = (attempt: Attempt, granted: Granted, socket: WebSocket, stream: Duplex) => {
+    const { caller, subscriptions, window, position, listener } = granted;
+    const { environment } = caller.tenant;
+    recordAttempt(services, attempt, 101);
+    const recorder = new AckRecorder(services, { id: listener.id, environment });
+    const types = EVENT_TYPES.filter((type) => matchesSubscriptions(subscriptions, type));
+    const settings = { environment, types, window, position: position.place };
+    const session = new ListenSession(services, socket, stream, settings, recorder);
+    const others = [...sessions.callers.values()].filter((other) => other.tenant.environment === environment).length;
+    sessions.add(session, caller, recorder);
+    watch.start();
+    const activity = { event: "listener" as const, listener: listener.id, environment: caller.tenant.name };
+    services.report({ ...activity, state: "connected" });
+    socket.once("close", () => services.report({ ...activity, state: "disconnected" }));
+    const ready: PlatformFrame = {
+      frame: "ready",
+      session: listener.id,
+      secret: listener.secret,
+      cursor: position.cursor,
+      account: caller.tenant.account.id,
+      environment: caller.tenant.name,
+      subscriptions,
+      others,
+    };
+    const gap: PlatformFrame[] = position.gap === undefined ? [] : [{ frame: "gap", ...position.gap }];
+    session.start([ready, ...gap]);
+  };
+
+  const accept = async (attempt: Attempt, stream: Duplex, head: Buffer) => {
+    const granted = await grant(attempt, stream);
+    // Asked last: a session that begins after the goodbyes would keep the process from ending.
+    if (sessions.isClosing) throw stopping();
+    sockets.handleUpgrade(attempt.request, stream, head, (socket) => open(attempt, granted, socket, stream));
   };
 
   server.on("upgrade", (request: IncomingMessage, stream: Duplex, head: Buffer) => {
@@ -116,12 +123,16 @@ export function createListenServer(server: Server, services: Services, authentic
   return {
     async close() {
       watch.stop();
-      const goodbye = { code: "shutting_down", message: "The platform is stopping; reconnect to go on." };
-      await Promise.all([...sessions.keys()].map((session) => session.close(1012, goodbye)));
-      await Promise.all(settling);
+      await sessions.close();
       sockets.close();
     },
   };
+}
+
+function stopping(): ApiError {
+  return new ApiError("unavailable", "The platform is stopping: reconnect to go on.", {
+    headers: { "Retry-After": "1" },
+  });
 }
 
 function readSubscriptions(events: string | undefined): string[] {

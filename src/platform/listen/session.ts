@@ -38,6 +38,8 @@ export class ListenSession implements Watched {
   private sent = 0;
   private heardAt: number;
   private readonly stops: (() => void)[] = [];
+  /** Resolves once the socket is closed, by whichever side. */
+  readonly closed: Promise<void>;
 
   constructor(services: Services, socket: WebSocket, stream: Duplex, settings: SessionSettings, recorder: AckRecorder) {
     this.services = services;
@@ -47,6 +49,9 @@ export class ListenSession implements Watched {
     this.recorder = recorder;
     this.position = settings.position;
     this.heardAt = services.clock.elapsed();
+    this.closed = new Promise((resolve) => {
+      socket.once("close", () => resolve());
+    });
     this.loop = new ReadLoop({
       clock: services.clock,
       read: () => this.read(),
@@ -72,16 +77,20 @@ export class ListenSession implements Watched {
     this.loop.ask();
   }
 
-  /** Says why, then closes once the acknowledgements that arrived are recorded. */
-  async close(code: number, reason: { code: string; message: string }): Promise<void> {
+  /** Says why, and closes; acknowledgements count until the client has closed its side, too. */
+  close(code: number, reason: { code: string; message: string }): void {
     this.stop();
     this.socket.send(JSON.stringify({ frame: "bye", ...reason } satisfies PlatformFrame));
     this.socket.close(code, reason.code);
-    await this.recorder.settled();
+  }
+
+  /** Closes without waiting for the client's side. */
+  cut(): void {
+    this.socket.terminate();
   }
 
   refuse({ code, message }: ApiError): void {
-    void this.close(1008, { code, message });
+    this.close(1008, { code, message });
   }
 
   private stop(): void {
@@ -119,7 +128,7 @@ export class ListenSession implements Watched {
       this.loop.ask();
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
-      void this.close(1008, { code: "protocol_error", message: error.message });
+      this.close(1008, { code: "protocol_error", message: error.message });
     }
   }
 

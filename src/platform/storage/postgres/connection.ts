@@ -7,6 +7,8 @@ import { asUnavailable, endsConnection } from "./errors.ts";
 /** Texts beyond these are sent whole each time: a list of varying length must not fill the server's memory. */
 const MOST_STATEMENTS = 500;
 const NO_PARAMETERS: readonly SqlValue[] = [];
+/** A server that has vanished never says goodbye, and TCP would wait for a quarter of an hour. */
+const CLOSE_MILLISECONDS = 2_000;
 const INT8 = 20;
 const NUMERIC = 1700;
 
@@ -159,10 +161,12 @@ export class PostgresConnection {
     return (this.#client as unknown as { connection: { stream: Socket } }).connection.stream;
   }
 
-  /** Ends it once what was sent is answered. */
+  /** Ends it once what was sent is answered, or where the server has gone silent. */
   async close(): Promise<void> {
     if (!this.#open) return;
     this.#open = false;
+    const cut = setTimeout(() => this.destroy(), CLOSE_MILLISECONDS);
     await this.#client.end();
+    clearTimeout(cut);
   }
 }

@@ -1,0 +1,97 @@
+import { once } from "node:events";
+import { renameSync } from "node:fs";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { LISTEN_PATH, LISTEN_SUBPROTOCOL } from "../../src/contract/listen.ts";
+import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
+import { type ListenSocket, listenTo } from "../delivery/support/listen-socket.ts";
+
+/** A stop waits for 5 seconds; one that waits for the database or for a client's goodbye takes 30 or more. */
+const STOPS_IN = 20_000;
+
+let platform: HostedPlatform;
+let listener: ListenSocket;
+let order: string;
+beforeEach(async () => {
+  platform = await hostPlatform();
+  listener = await listenTo(platform.baseUrl, platform.sandboxKey);
+  order = (await platform.api("POST", "/v1/orders", { amount: 1, currency: "EUR" })).body.id;
+  await listener.until(1);
+});
+afterEach(() => platform.close());
+
+/** The database takes no writes while its log lies elsewhere. */
+function takeDatabaseAway(): () => void {
+  const log = `${platform.database}-wal`;
+  renameSync(log, `${log}.away`);
+  return () => renameSync(`${log}.away`, log);
+}
+
+/** What a request to listen is answered: 101, or a refusal's status and code. */
+async function askToListen(): Promise<[status: number, code?: string]> {
+  const socket = new WebSocket(`${platform.baseUrl.replace("http", "ws")}${LISTEN_PATH}`, LISTEN_SUBPROTOCOL, {
+    headers: { Authorization: `Bearer ${platform.sandboxKey}` },
+  });
+  socket.on("error", () => {});
+  return new Promise((resolve) => {
+    socket.once("open", () => resolve([101]));
+    socket.once("unexpected-response", (_request, reply) => {
+      let text = "";
+      reply.setEncoding("utf8").on("data", (part: string) => (text += part));
+      reply.once("end", () => resolve([reply.statusCode!, JSON.parse(text).code]));
+    });
+  });
+}
+
+it(
+  "a stop waits for outcomes only so long as the database may come back; the events themselves are all there",
+  async () => {
+    takeDatabaseAway();
+    listener.ack(1);
+    await expect.poll(() => platform.complaints).toContain("the database takes no writes");
+    await platform.stop();
+    expect(platform.complaints).toContain("outcomes could not be recorded");
+    await platform.restart();
+    const events = (await platform.api("GET", `/v1/events?related=${order}`)).body.data;
+    expect(events).toMatchObject([{ type: "order.created", data: { object: { id: order } } }]);
+    expect((await platform.api("GET", "/v1/deliveries")).body.data).toEqual([]);
+    const again = await listenTo(platform.baseUrl, platform.sandboxKey, `?after=-3600`);
+    await again.until(1);
+    expect(again.events[0]!.id).toBe(events[0].id);
+    await again.close();
+  },
+  STOPS_IN,
+);
+
+it(
+  "outcomes that the database takes in time are recorded, and who comes meanwhile is told to come again",
+  async () => {
+    const bringBack = takeDatabaseAway();
+    listener.ack(1);
+    await expect.poll(() => platform.complaints).toContain("the database takes no writes");
+    const stopped = platform.stop();
+    await expect.poll(() => listener.frames.at(-1)).toMatchObject({ frame: "bye", code: "shutting_down" });
+    expect(await askToListen()).toEqual([503, "unavailable"]);
+    bringBack();
+    await stopped;
+    expect(platform.complaints).not.toContain("outcomes could not be recorded");
+    await platform.restart();
+    const { data } = (await platform.api("GET", "/v1/deliveries")).body;
+    expect(data).toMatchObject([{ status: "succeeded", attempt_count: 1 }]);
+  },
+  STOPS_IN,
+);
+
+it(
+  "a client that never closes its side does not hold a stop up",
+  async () => {
+    const socket = new WebSocket(`${platform.baseUrl.replace("http", "ws")}${LISTEN_PATH}`, LISTEN_SUBPROTOCOL, {
+      headers: { Authorization: `Bearer ${platform.sandboxKey}` },
+    });
+    await once(socket, "message");
+    socket.pause();
+    await platform.stop();
+    socket.terminate();
+  },
+  STOPS_IN,
+);

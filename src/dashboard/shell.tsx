@@ -58,6 +58,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         id="menu"
         aria-label="Pages"
         onClick={() => (isMenuOpen.value = false)}
+        onKeyDown={closeOnEscape}
       >
         {SECTIONS.map(({ title, links }) => (
           <div key={title}>
@@ -91,11 +92,17 @@ export function Shell({ children }: { children: ComponentChildren }) {
   );
 }
 
+function closeOnEscape({ key }: KeyboardEvent): void {
+  if (key !== "Escape" || !isMenuOpen.value) return;
+  isMenuOpen.value = false;
+  document.querySelector<HTMLElement>(".menu-button")?.focus();
+}
+
 /** Which environment is shown: said in words and by the look of the whole bar, and switched in the same place. */
 function Banner() {
   const { page } = place.value;
   return (
-    <header class="banner">
+    <header class="banner" onKeyDown={closeOnEscape}>
       <button
         type="button"
         class="menu-button"

@@ -9,7 +9,12 @@ export type Payload = Uint8Array | string;
 export function assertRawPayload(payload: unknown): asserts payload is Payload {
   // isView, not instanceof: bytes from another realm (a test runner's sandbox) are bytes too.
   if (typeof payload === "string" || ArrayBuffer.isView(payload)) return;
-  const found = payload === null || payload === undefined ? "missing" : `a ${typeof payload}, perhaps a parsed body`;
+  const found =
+    payload === null || payload === undefined
+      ? "missing"
+      : typeof payload === "object"
+        ? "an object, perhaps a parsed body"
+        : `a ${typeof payload}`;
   throw new SignatureError(
     "payload_not_raw",
     `the payload is ${found}: pass the raw request body as a Buffer, Uint8Array or string`,

@@ -81,7 +81,8 @@ function headerText(header: unknown): string {
     );
   }
   if (typeof header !== "string") {
-    const found = Array.isArray(header) ? `a list of ${header.length} values` : `a ${typeof header}`;
+    const kind = typeof header === "object" ? "an object" : `a ${typeof header}`;
+    const found = Array.isArray(header) ? `a list of ${header.length} values` : kind;
     throw new SignatureError(
       "header_not_text",
       `the ${SIGNATURE_HEADER_DISPLAY} header is ${found}: pass its single value as a string`,

@@ -114,6 +114,24 @@ it("can be used with the keyboard alone", async () => {
   await expect.poll(() => page.evaluate("document.activeElement.tagName")).toBe("H1");
 });
 
+it("on a telephone the menu opens where one has scrolled to, and Escape closes it", async () => {
+  const { page } = board;
+  await page.setViewportSize({ width: WIDTHS.narrow, height: 700 });
+  await settle("customers");
+  await page.evaluate("scrollTo(0, document.body.scrollHeight)");
+  const button = page.getByRole("button", { name: "Menu" });
+  await button.click();
+  const link = page.locator("#menu").getByRole("link", { name: "Orders" });
+  await link.waitFor();
+  const { y, height } = (await link.boundingBox())!;
+  expect([y >= 0, y + height <= 700]).toEqual([true, true]);
+  await link.focus();
+  await page.keyboard.press("Escape");
+  await link.waitFor({ state: "hidden" });
+  expect(await button.getAttribute("aria-expanded")).toBe("false");
+  expect(await page.evaluate("document.activeElement.textContent")).toBe("Menu");
+});
+
 it("a dialog gives the focus back, and a refused form takes it to what is wrong", async () => {
   const { page } = board;
   await settle("customers");

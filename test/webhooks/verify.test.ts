@@ -119,6 +119,16 @@ describe("what comes back", () => {
     expect(at(NOW - 412).message).toMatch(/t is 412 s ahead; tolerance 300 s: check the receiver's clock/);
   });
 
+  it("names what was given instead of a body or a header", () => {
+    const instead = (options: object) => {
+      const all = { payload: PAYLOAD, header: headerOf(PAYLOAD), secrets: SECRET, now: NOW, ...options };
+      return refusal(() => verify(all)).message;
+    };
+    expect(instead({ payload: EVENT })).toMatch(/^the payload is an object, perhaps a parsed body: pass the raw/);
+    expect(instead({ payload: 5 })).toMatch(/^the payload is a number: pass the raw/);
+    expect(instead({ header: new Headers() })).toMatch(/ header is an object: pass its single value/);
+  });
+
   it("never repeats a secret or a MAC in a message", () => {
     for (const vector of REJECTED) {
       const { message } = refusal(() => verify(optionsOf(vector)));

@@ -13,7 +13,7 @@ export function SecretOnce(props: {
   return (
     <Dialog title={props.title} onClose={props.onClose}>
       <p class="notice wait">
-        <strong>Shown once.</strong> Copy it now: only its fingerprint is kept.
+        <strong>Shown once.</strong> Copy it now: it cannot be shown again.
       </p>
       <CopyLine text={props.secret} what={props.what} />
       {props.children}

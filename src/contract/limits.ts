@@ -27,6 +27,7 @@ export const LIMITS = {
   retryTotalSeconds: 3 * 86_400,
   replaySeconds: 30 * 86_400,
   requestLogSeconds: 7 * 86_400,
+  listenerSeconds: 90 * 86_400,
   signatureToleranceSeconds: 300,
   statisticsMinutesDefault: 60,
   statisticsMinutesMost: 360,

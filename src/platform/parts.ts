@@ -19,6 +19,7 @@ import { leakReportRoute } from "./leaks/report-route.ts";
 import { SigningKeys } from "./leaks/signing-keys.ts";
 import { registerEventStream } from "./listen/event-stream-route.ts";
 import { createListenServer, type ListenServer } from "./listen/server.ts";
+import { createRetention } from "./maintenance/retention.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import type { Periodic } from "./periodic.ts";
 import type { Random } from "./ports.ts";
@@ -26,7 +27,6 @@ import { RequestRecorder } from "./request-recorder.ts";
 import type { Services } from "./services.ts";
 import type { PlatformSettings } from "./settings.ts";
 import { sharedLimiters } from "./shared-limiters.ts";
-import { createUpkeep } from "./upkeep.ts";
 import { registerWeb } from "./web.ts";
 
 /** How long a stop waits for requests in flight. */
@@ -39,7 +39,7 @@ export interface Parts {
   services: Services;
   app: FastifyInstance;
   engine: DeliveryEngine;
-  upkeep: Periodic;
+  retention: Periodic;
   /** Absent where the process serves no API. */
   listening: ListenServer | undefined;
   /** What is written behind the requests, and once more before the database closes. */
@@ -78,7 +78,7 @@ export async function assembleParts(
     services,
     app,
     engine,
-    upkeep: createUpkeep(services),
+    retention: createRetention(services),
     listening: servesApi ? createListenServer(app.server, services, authenticate) : undefined,
     writers: [...(limiters === undefined ? [] : [limiters]), usage, services.requests],
     adminToken,
@@ -139,9 +139,9 @@ function registerRoutes(
 }
 
 /** Takes nothing new, finishes what is in flight within its time limits, and closes the database. */
-export async function stopParts({ deployment, app, engine, upkeep, listening, writers }: Parts): Promise<void> {
+export async function stopParts({ deployment, app, engine, retention, listening, writers }: Parts): Promise<void> {
   const closed = Promise.resolve(listening?.close()).then(() => closeServer(app));
-  await Promise.all([engine.stop(), upkeep.stop(), closed]);
+  await Promise.all([engine.stop(), retention.stop(), closed]);
   await Promise.all(writers.map((writer) => writer.close()));
   await deployment.close();
 }

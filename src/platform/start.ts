@@ -48,7 +48,7 @@ export async function startPlatform(settings: PlatformSettings): Promise<Platfor
 
 /** Opens the port, then begins whatever this process does by itself. */
 async function run(parts: Parts, settings: PlatformSettings): Promise<Platform> {
-  const { app, services, engine, upkeep, adminToken } = parts;
+  const { app, services, engine, retention, adminToken } = parts;
   const { database, firstAccount } = parts.deployment;
   await app.listen({ host: settings.host, port: settings.port });
   const { address, port, family } = app.server.address() as AddressInfo;
@@ -56,7 +56,7 @@ async function run(parts: Parts, settings: PlatformSettings): Promise<Platform> 
   services.baseUrl = settings.publicUrl ?? listenUrl;
   if (settings.role !== "api") {
     await engine.start();
-    upkeep.start();
+    retention.start();
   }
   const hasAdminFile = database.dialect === "sqlite";
   if (!hasAdminFile && settings.role !== "worker") {

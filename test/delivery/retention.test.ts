@@ -131,6 +131,37 @@ describe("after 24 hours", () => {
   });
 });
 
+describe("after 90 days", () => {
+  const secretOf = async (device: string, meanwhile = async () => {}) => {
+    const socket = await listenTo(platform.baseUrl, platform.sandboxKey, "", device);
+    await meanwhile();
+    await socket.close();
+    return (socket.frames[0] as { secret: string }).secret;
+  };
+  const pass = async (days: number) => {
+    const from = clock.now();
+    clock.now = () => from + days * DAY * 1000;
+    await sweep();
+  };
+
+  it("a listener that nobody opened is removed; who comes within that time finds the secret that the receiver knows", async () => {
+    const old = await secretOf("left");
+    const used = await secretOf("used");
+    await pass(60);
+    expect(await secretOf("used")).toBe(used);
+    await pass(60);
+    expect(await secretOf("used")).toBe(used);
+    expect(await secretOf("left")).not.toBe(old);
+  });
+
+  it("one that was open all the time is still there", async () => {
+    const secret = await secretOf("open", async () => {
+      for (let passed = 0; passed < 200; passed += 50) await pass(50);
+    });
+    expect(await secretOf("open")).toBe(secret);
+  });
+});
+
 describe("a disabled endpoint's deliveries", () => {
   it("end with their 3 days without anybody moving the clock's end past them", async () => {
     const endpoint = await createEndpoint("/500");

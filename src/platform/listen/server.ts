@@ -23,6 +23,7 @@ import { openListener } from "./listener.ts";
 import { OpenConnections } from "./open-connections.ts";
 import { OpenSessions } from "./open-sessions.ts";
 import { findPosition, type Position } from "./position.ts";
+import { Presence } from "./presence.ts";
 import { ListenSession } from "./session.ts";
 
 /** An acknowledgement with an excerpt of 16 KiB, escaped at worst. */
@@ -49,6 +50,8 @@ interface Granted {
   window: number;
   position: Position;
   listener: { id: string; secret: string };
+  /** How many other sessions listen to the environment. */
+  others: number;
 }
 
 /** The platform's side of `service listen` (decisions 10), on the API's own port. */
@@ -62,6 +65,7 @@ export function createListenServer(server: Server, services: Services, authentic
   const sessions = new OpenSessions();
   const watch = new CredentialWatch(services, sessions.callers);
   const connections = new OpenConnections("listeners", LIMITS.listenersPerEnvironment);
+  const presence = new Presence(services);
   const readQuery = compileQuery(QUERY);
 
   const grant = async (attempt: Attempt, stream: Duplex): Promise<Granted> => {
@@ -75,18 +79,18 @@ export function createListenServer(server: Server, services: Services, authentic
     const { now } = await services.time.read(services.database, caller.tenant);
     const position = await findPosition(services.database, environment, query.after, now);
     const listener = await openListener(services, caller, deviceOf(request));
-    return { caller, subscriptions, window: query.window ?? LIMITS.listenWindowDefault, position, listener };
+    const others = await presence.enter({ id: listener.id, environment }, stream);
+    return { caller, subscriptions, window: query.window ?? LIMITS.listenWindowDefault, position, listener, others };
   };
 
   const open = (attempt: Attempt, granted: Granted, socket: WebSocket, stream: Duplex) => {
-    const { caller, subscriptions, window, position, listener } = granted;
+    const { caller, subscriptions, window, position, listener, others } = granted;
     const { environment } = caller.tenant;
     recordAttempt(services, attempt, 101);
     const recorder = new AckRecorder(services, { id: listener.id, environment });
     const types = EVENT_TYPES.filter((type) => matchesSubscriptions(subscriptions, type));
     const settings = { environment, types, window, position: position.place };
     const session = new ListenSession(services, socket, stream, settings, recorder);
-    const others = [...sessions.callers.values()].filter((other) => other.tenant.environment === environment).length;
     sessions.add(session, caller, recorder);
     watch.start();
     const activity = { event: "listener" as const, listener: listener.id, environment: caller.tenant.name };
@@ -125,6 +129,7 @@ export function createListenServer(server: Server, services: Services, authentic
       watch.stop();
       await sessions.close();
       sockets.close();
+      await presence.close();
     },
   };
 }

@@ -8,7 +8,8 @@ import { insertRefreshToken } from "../storage/refresh-tokens.ts";
 import { formatScopeNames } from "./scope-names.ts";
 
 const ACCESS_SECONDS = 3600;
-const REFRESH_SECONDS = 30 * 86_400;
+/** A grant can be refreshed for so long after its last refresh (decisions 7). */
+export const REFRESH_SECONDS = 30 * 86_400;
 
 /** A successful reply of the token endpoint (RFC 6749 5.1). */
 export interface TokenReply {

@@ -176,6 +176,21 @@ export async function lastReplayBelow(queries: Queries, environment: number, idB
   return row?.number ?? 0;
 }
 
+/**
+ * Events and replays that a unit may write. PostgreSQL numbers those of a transaction with ten bits, and up to 64 units
+ * share one: more of them could meet a number that is taken. No operation writes more than one.
+ */
+const PLACES_A_UNIT = 15;
+const placesTaken = new WeakMap<Transaction, number>();
+
+/** Throws where a unit writes more events than a transaction has room for: write them in several units. */
+export function takePlace(tx: Transaction): void {
+  if (tx.dialect === "sqlite") return;
+  const places = (placesTaken.get(tx) ?? 0) + 1;
+  if (places > PLACES_A_UNIT) throw new Error(`A unit may write ${PLACES_A_UNIT} events, not more: use several units.`);
+  placesTaken.set(tx, places);
+}
+
 /** What stands before a replay: in an SQLite file the last event, in PostgreSQL whatever has a lower number than it. */
 const END: Record<Queries["dialect"], string> = {
   sqlite: "SELECT NULL AS number, COALESCE(MAX(seq), 0) AS after_seq FROM events WHERE environment = $1",
@@ -187,6 +202,7 @@ export async function insertReplay(
   tx: Transaction,
   replay: { environment: number; id: string; eventId: string; eventType: EventType },
 ): Promise<void> {
+  takePlace(tx);
   await tx.run(
     `INSERT INTO replays (number, environment, id, event_id, event_type, after_seq)
      SELECT number, $1, $2, $3, $4, after_seq FROM (${END[tx.dialect]}) AS log_end`,

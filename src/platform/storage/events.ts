@@ -1,5 +1,6 @@
 import type { EventType } from "../../contract/event-types.ts";
 import type { Queries, Transaction } from "./database.ts";
+import { takePlace } from "./event-log.ts";
 import { type PageRequest, readMergedPage, readPage } from "./page.ts";
 
 export interface EventRow {
@@ -15,6 +16,7 @@ export interface EventRow {
 const COLUMNS = "environment, id, type, object_id, created, body";
 
 export async function insertEvent(tx: Transaction, row: EventRow): Promise<void> {
+  takePlace(tx);
   await tx.run(`INSERT INTO events (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6)`, [
     row.environment,
     row.id,

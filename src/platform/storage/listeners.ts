@@ -4,32 +4,49 @@ import type { Queries, Transaction } from "./database.ts";
 export interface ListenerRow {
   id: string;
   environment: number;
-  /** The user's id, or the key's where no user stands behind the credential. */
+  /** The user's id, or the account's where no user stands behind the credential. */
   owner: string;
   device: string;
   /** The sealed signing secret. */
   secret: Uint8Array;
+  /** Real time when a session of it was last open, true to the day; null where an older program made it. */
+  seen_at: number | null;
   created: number;
 }
 
+const COLUMNS = "id, environment, owner, device, secret, seen_at, created";
+
 export function findListener(queries: Queries, environment: number, owner: string, device: string) {
   return queries.get<ListenerRow>(
-    `SELECT id, environment, owner, device, secret, created FROM listeners
-     WHERE environment = $1 AND owner = $2 AND device = $3`,
+    `SELECT ${COLUMNS} FROM listeners WHERE environment = $1 AND owner = $2 AND device = $3`,
     [environment, owner, device],
   );
 }
 
-/** Adds a listener unless another process just did. */
-export async function insertListener(tx: Transaction, row: ListenerRow): Promise<void> {
+/** Keeps a listener as seen. Where its owner has one of that name, that one stays with its id and secret. */
+export async function keepListener(tx: Transaction, row: ListenerRow): Promise<void> {
   await tx.run(
-    `INSERT INTO listeners (id, environment, owner, device, secret, created) VALUES ($1, $2, $3, $4, $5, $6)
-     ON CONFLICT DO NOTHING`,
-    [row.id, row.environment, row.owner, row.device, row.secret, row.created],
+    `INSERT INTO listeners (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)
+     ON CONFLICT (environment, owner, device) DO UPDATE SET seen_at = excluded.seen_at`,
+    [row.id, row.environment, row.owner, row.device, row.secret, row.seen_at, row.created],
   );
 }
 
 /** Lets `latest` units that write about one listener follow each other, in whatever processes its sessions are. */
 export async function holdListener(tx: Transaction, id: string): Promise<void> {
   await tx.get(`SELECT id FROM listeners WHERE id = $1 ${tx.dialect === "postgres" ? "FOR UPDATE" : ""}`, [id]);
+}
+
+export async function touchListeners(tx: Transaction, ids: readonly string[], at: number): Promise<void> {
+  // In one order everywhere, or two processes could each wait for the other.
+  for (const id of ids.toSorted()) await tx.run("UPDATE listeners SET seen_at = $2 WHERE id = $1", [id, at]);
+}
+
+/** Removes listeners that were not seen since a time; answers how many. */
+export function deleteListeners(tx: Transaction, environment: number, before: number, limit: number): Promise<number> {
+  return tx.run(
+    `DELETE FROM listeners WHERE id IN (
+       SELECT id FROM listeners WHERE environment = $1 AND COALESCE(seen_at, created) < $2 LIMIT $3)`,
+    [environment, before, limit],
+  );
 }

@@ -61,3 +61,14 @@ export function liveGrantsOfUser(queries: Queries, userId: string, now: number):
     [userId, now],
   );
 }
+
+/** Deletes grants made before an id that no token can be had from any more, with their tokens; answers how many. */
+export function deleteEndedGrants(tx: Transaction, madeBefore: string, now: number, limit: number): Promise<number> {
+  return tx.run(
+    `DELETE FROM oauth_grants WHERE id IN (
+       SELECT g.id FROM oauth_grants g
+       WHERE g.id < $1 AND NOT EXISTS (SELECT 1 FROM refresh_tokens r WHERE r.grant_id = g.id AND r.expires_at > $2)
+       ORDER BY g.id LIMIT $3)`,
+    [madeBefore, now, limit],
+  );
+}

@@ -1,6 +1,12 @@
 import { vi } from "vitest";
 import { WebSocket } from "ws";
-import { LISTEN_PATH, LISTEN_SUBPROTOCOL, type EventFrame, type PlatformFrame } from "../../../src/contract/listen.ts";
+import {
+  LISTEN_DEVICE_HEADER,
+  LISTEN_PATH,
+  LISTEN_SUBPROTOCOL,
+  type EventFrame,
+  type PlatformFrame,
+} from "../../../src/contract/listen.ts";
 
 /** A listening client that does what the test says. */
 export interface ListenSocket {
@@ -13,9 +19,11 @@ export interface ListenSocket {
 }
 
 /** Connects and resolves with the `ready` frame behind it. */
-export async function listenTo(baseUrl: string, key: string, query = ""): Promise<ListenSocket> {
+export async function listenTo(baseUrl: string, key: string, query = "", device = "unnamed"): Promise<ListenSocket> {
   const url = `${baseUrl.replace("http", "ws")}${LISTEN_PATH}${query}`;
-  const socket = new WebSocket(url, LISTEN_SUBPROTOCOL, { headers: { Authorization: `Bearer ${key}` } });
+  const socket = new WebSocket(url, LISTEN_SUBPROTOCOL, {
+    headers: { Authorization: `Bearer ${key}`, [LISTEN_DEVICE_HEADER]: device },
+  });
   const frames: PlatformFrame[] = [];
   const events: EventFrame[] = [];
   socket.on("message", (data: Buffer) => {

@@ -4,7 +4,16 @@ import { identity } from "./003-identity.ts";
 import { requestLog } from "./004-request-log.ts";
 import { manyProcesses } from "./005-many-processes.ts";
 import { dashboard } from "./006-dashboard.ts";
+import { listeners } from "./007-listeners.ts";
 import type { Migration } from "./migration.ts";
 
 /** In the order in which they run. A released migration never changes. */
-export const MIGRATIONS: readonly Migration[] = [core, delivery, identity, requestLog, manyProcesses, dashboard];
+export const MIGRATIONS: readonly Migration[] = [
+  core,
+  delivery,
+  identity,
+  requestLog,
+  manyProcesses,
+  dashboard,
+  listeners,
+];

@@ -14,7 +14,7 @@ const BEGIN = {
 const MOST_LOSSES = 100;
 /** A unit is begun anew where its connection was lost before its commit was sent. */
 const MOST_CONNECTIONS_LOST = 3;
-/** Units that share a commit, and commits of shared units that are under way at once. */
+/** Units that share a commit (the log has room for the events of so many), and such commits that are under way at once. */
 const MOST_BESIDE = 64;
 const MOST_SHARED = 2;
 

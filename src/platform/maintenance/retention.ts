@@ -1,0 +1,93 @@
+import { lowestIdAt } from "../../contract/ids.ts";
+import { LIMITS } from "../../contract/limits.ts";
+import { REFRESH_SECONDS } from "../oauth/tokens.ts";
+import { Periodic } from "../periodic.ts";
+import type { Services } from "../services.ts";
+import type { Transaction } from "../storage/database.ts";
+import { deleteDeliveries, removableDeliveries } from "../storage/deliveries.ts";
+import { allEnvironments, markEventsRemoved } from "../storage/environments.ts";
+import { deleteReplays } from "../storage/event-log.ts";
+import { deleteEvents, removableEvents } from "../storage/events.ts";
+import { deleteIdempotencyKeys } from "../storage/idempotency-keys.ts";
+import { deleteListeners } from "../storage/listeners.ts";
+import { deleteEndedGrants } from "../storage/oauth-grants.ts";
+import { deleteRequestLogs } from "../storage/request-logs.ts";
+
+const EVERY_MILLISECONDS = 60_000;
+/** Between transactions, so that whoever writes meanwhile waits for one of them at most. */
+const PAUSE_MILLISECONDS = 5;
+const ROWS_MOST = 500;
+/** Each may hold a refresh token for every hour of 30 days. */
+const GRANTS_MOST = 20;
+
+/** Removes some rows; answers whether there may be more. */
+type Step = (tx: Transaction) => Promise<boolean>;
+
+/** Removes what is older than it is kept (decisions 3, 5, 7, 9), a few rows at a time, by each environment's own clock. */
+export function createRetention(services: Services): Periodic {
+  return new Periodic(services, EVERY_MILLISECONDS, (signal) => removeOldRows(services, signal));
+}
+
+/** Goes once through all that can have grown too old. */
+async function removeOldRows({ database, clock }: Services, signal: AbortSignal): Promise<void> {
+  const remove = async (claim: string, step: Step) => {
+    // One process at a time clears; the others need not.
+    const unit: Step = async (tx) => (await tx.claim(claim)) && step(tx);
+    while (!signal.aborted && (await database.write(unit))) {
+      await new Promise<void>((resolve) => {
+        clock.after(PAUSE_MILLISECONDS, resolve);
+      });
+    }
+  };
+  for (const { id, clock_offset: offset } of await allEnvironments(database)) {
+    for (const step of stepsOf(id, clock.now(), offset)) await remove(`upkeep ${id}`, step);
+  }
+  await remove("upkeep", (tx) => removeGrants(tx, clock.now()));
+}
+
+/** Requests and listeners keep real time, which no test clock moves; all else lives by its environment's. */
+function stepsOf(environment: number, realTime: number, offset: number): Step[] {
+  const now = realTime + offset;
+  const kept = now - LIMITS.replaySeconds * 1000;
+  const deliveryBound = lowestIdAt("delivery", kept);
+  const eventBound = lowestIdAt("event", kept);
+  const requestBound = lowestIdAt("request", realTime - LIMITS.requestLogSeconds * 1000);
+  const keysBound = now - LIMITS.idempotencySeconds * 1000;
+  const listenersBound = realTime - LIMITS.listenerSeconds * 1000;
+  return [
+    async (tx) => {
+      const found = await removableDeliveries(tx, environment, deliveryBound, kept, ROWS_MOST);
+      await deleteDeliveries(tx, firstRows(found));
+      return found.length > 0;
+    },
+    async (tx) => {
+      const ids = await removableEvents(tx, environment, eventBound, ROWS_MOST);
+      await deleteEvents(tx, environment, ids);
+      const newest = ids.at(-1);
+      if (newest !== undefined) await markEventsRemoved(tx, environment, newest);
+      return ids.length === ROWS_MOST;
+    },
+    async (tx) => (await deleteReplays(tx, environment, eventBound, ROWS_MOST)) === ROWS_MOST,
+    async (tx) => (await deleteIdempotencyKeys(tx, environment, keysBound, ROWS_MOST)) === ROWS_MOST,
+    async (tx) => (await deleteRequestLogs(tx, environment, requestBound, ROWS_MOST)) === ROWS_MOST,
+    async (tx) => (await deleteListeners(tx, environment, listenersBound, ROWS_MOST)) === ROWS_MOST,
+  ];
+}
+
+/** A grant whose last refresh token has expired gives nothing any more, and goes with its tokens. */
+async function removeGrants(tx: Transaction, now: number): Promise<boolean> {
+  const bound = lowestIdAt("oauth_grant", now - REFRESH_SECONDS * 1000);
+  return (await deleteEndedGrants(tx, bound, now, GRANTS_MOST)) === GRANTS_MOST;
+}
+
+/** As many deliveries as make one transaction's rows with their attempts, but one at least. */
+function firstRows(found: readonly { id: string; attempt_count: number }[]): string[] {
+  const ids: string[] = [];
+  let rows = 0;
+  for (const { id, attempt_count: attempts } of found) {
+    rows += 1 + attempts;
+    if (rows > ROWS_MOST && ids.length > 0) break;
+    ids.push(id);
+  }
+  return ids;
+}

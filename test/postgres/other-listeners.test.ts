@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type ListenSocket, listenTo } from "../delivery/support/listen-socket.ts";
+import { type RunningPlatform, startNode } from "../support/platform.ts";
+import { type PostgresServer, usePostgres } from "../support/postgres.ts";
+
+let server: PostgresServer & { remove(): Promise<void> };
+let database: string;
+let nodes: [RunningPlatform, RunningPlatform];
+let key: string;
+
+beforeAll(async () => {
+  server = await usePostgres();
+  database = await server.createDatabase();
+  const first = await startNode(database);
+  nodes = [first, await startNode(database)];
+  key = first.sandboxKey;
+});
+afterAll(async () => {
+  await Promise.all(nodes.map((node) => node.stop()));
+  await server.remove();
+});
+
+const listen = (place: 0 | 1) => listenTo(nodes[place].baseUrl, key);
+const othersOf = ({ frames: [ready] }: ListenSocket) => (ready as { others: number }).others;
+const sessions = async () =>
+  (await server.query<{ sum: string }>("SELECT SUM(sessions) FROM listener_counts", [], database))[0]!.sum;
+
+it("a listener is told how many others there are, at whichever process; who has left or died is not counted", async () => {
+  const first = await listen(0);
+  expect(othersOf(first)).toBe(0);
+  const second = await listen(1);
+  expect(othersOf(second)).toBe(1);
+  const third = await listen(1);
+  expect(othersOf(third)).toBe(2);
+  const fourth = await listen(0);
+  expect(othersOf(fourth)).toBe(3);
+
+  await Promise.all([third.close(), fourth.close()]);
+  await expect.poll(sessions, { timeout: 20_000 }).toBe("2");
+  const again = await listen(0);
+  expect(othersOf(again)).toBe(2);
+  await again.close();
+
+  await nodes[1].kill();
+  // Three times it would have said by now that it lives.
+  await server.query("UPDATE listener_counts SET told_at = told_at - 46000 WHERE sessions = 1", [], database);
+  await expect.poll(sessions, { timeout: 20_000 }).toBe("1");
+  const alone = await listen(0);
+  expect(othersOf(alone)).toBe(1);
+  await alone.close();
+  await first.close();
+  nodes[1] = await startNode(database);
+});

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createIdGenerator } from "../../src/contract/ids.ts";
+import type { Database, Transaction } from "../../src/platform/storage/database.ts";
+import { insertEvent } from "../../src/platform/storage/events.ts";
+import { openDatabase } from "../../src/platform/storage/open-database.ts";
+import { systemRandom } from "../../src/platform/system.ts";
+import { type PostgresServer, usePostgres } from "../support/postgres.ts";
+
+/** As many units share a transaction at the most. */
+const UNITS = 64;
+const EVENTS_A_UNIT = 15;
+const ENVIRONMENT = 1;
+
+let server: PostgresServer & { remove(): Promise<void> };
+let url: string;
+let database: Database;
+
+beforeAll(async () => {
+  server = await usePostgres();
+  url = await server.createDatabase();
+  const log = { info: () => {}, warn: () => {}, error: () => {} };
+  database = await openDatabase({ database: url, version: "test", log });
+});
+afterAll(async () => {
+  await database.close();
+  await server.remove();
+});
+
+const newId = createIdGenerator((size) => systemRandom.bytes(size));
+
+async function writeEvents(tx: Transaction, count: number): Promise<void> {
+  for (let written = 0; written < count; written++) {
+    const id = newId("event", Date.now());
+    const event = {
+      environment: ENVIRONMENT,
+      id,
+      type: "order.created" as const,
+      object_id: null,
+      created: 1,
+      body: "{}",
+    };
+    await insertEvent(tx, event);
+  }
+}
+
+const counted = async () =>
+  (await server.query("SELECT COUNT(*)::int AS events, COUNT(DISTINCT seq)::int AS places FROM events", [], url))[0];
+
+it("the log has a place for every event of a transaction that as many units as may share it fill up", async () => {
+  const unit = (tx: Transaction) => writeEvents(tx, EVENTS_A_UNIT);
+  await Promise.all(Array.from({ length: UNITS }, () => database.write(unit, { isolation: "beside" })));
+  const all = UNITS * EVENTS_A_UNIT;
+  expect(await counted()).toEqual({ events: all, places: all });
+});
+
+it("a unit that would write more is refused in words, whole", async () => {
+  const before = await counted();
+  await expect(database.write((tx) => writeEvents(tx, EVENTS_A_UNIT + 1))).rejects.toThrow("use several units");
+  expect(await counted()).toEqual(before);
+});

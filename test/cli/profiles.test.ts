@@ -61,6 +61,21 @@ describe("service login", () => {
     await signIn(on.platform, on.person, dir);
     expect([await statusOf(before), await statusOf(tokensIn(dir).access_token)]).toEqual([401, 200]);
   });
+
+  it("ends the session of another login that was under way at the same time", async () => {
+    const [one, other] = [await on.begin([], dir), await on.begin([], dir)];
+    await on.finish(one);
+    const { access_token: before } = tokensIn(dir);
+    await on.finish(other);
+    expect([await statusOf(before), await statusOf(tokensIn(dir).access_token)]).toEqual([401, 200]);
+  });
+
+  it("ends the session that a key replaces", async () => {
+    await signIn(on.platform, on.person, dir);
+    const { access_token } = tokensIn(dir);
+    expect((await loginWithKey()).exitCode).toBe(0);
+    expect(await statusOf(access_token)).toBe(401);
+  });
 });
 
 describe("service whoami", () => {

@@ -181,13 +181,19 @@ describe("codes", () => {
     await fresh.close();
   });
 
-  it("go to [::1] as well", async () => {
+  it("go to [::1] as well, and to port 80, written or left out", async () => {
     const fresh = await startEmbedded();
     const own = await ourServer(fresh);
-    const proof = newProof();
-    const redirect_uri = withPort("http://[::1]/callback", 50_100);
-    const code = await obtainCode(own, "public", proof, { redirect_uri });
-    expect((await exchange(own, "public", code, proof, { redirect_uri })).status).toBe(200);
+    const addresses = [
+      withPort("http://[::1]/callback", 50_100),
+      "http://127.0.0.1:80/callback",
+      "http://127.0.0.1/callback",
+    ];
+    for (const redirect_uri of addresses) {
+      const proof = newProof();
+      const code = await obtainCode(own, "public", proof, { redirect_uri });
+      expect((await exchange(own, "public", code, proof, { redirect_uri })).status).toBe(200);
+    }
     await fresh.close();
   });
 });

@@ -105,7 +105,8 @@ async function listen(server: Server, port: number): Promise<string> {
     await bind(server, port, "::1");
   }
   const { address, port: bound } = server.address() as AddressInfo;
-  return `http://${address.includes(":") ? `[${address}]` : address}:${bound}`;
+  // As browsers write it: port 80 goes without saying.
+  return new URL(`http://${address.includes(":") ? `[${address}]` : address}:${bound}`).origin;
 }
 
 async function bind(server: Server, port: number, host: string): Promise<void> {

@@ -23,6 +23,7 @@ export function matchesRedirectUri(registered: string, asked: string): boolean {
   if (registered === asked) return true;
   const known = LOOPBACK_ADDRESS.exec(registered);
   const given = LOOPBACK_ADDRESS.exec(asked);
-  if (known === null || given === null || problemOfRedirectUri(asked) !== undefined) return false;
+  // Port 80 may be written or left out.
+  if (known === null || given === null || problemOfRedirectUri(asked.replace(":80/", "/")) !== undefined) return false;
   return known[1] === given[1] && known[2] === given[2];
 }

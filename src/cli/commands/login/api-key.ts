@@ -2,6 +2,7 @@ import type { Environment } from "../../../contract/environments.ts";
 import type { Identity } from "../../../contract/schemas/identity.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
+import { endSessions } from "../../session/end.ts";
 import { resolvePlace } from "../../settings/connection.ts";
 import type { LoginFlags } from "./index.ts";
 import { refuseToReplacePlatform, showSignIn, storeSignIn } from "./profile.ts";
@@ -23,7 +24,8 @@ export async function loginWithApiKey({ authUrl, ...flags }: LoginFlags, context
   refuseToReplacePlatform(context.settings, place);
   const client = await context.clientFor(place.baseUrl.value, key);
   const { body: identity } = await client.request<Identity>({ method: "GET", path: "/v1/me" });
-  await storeSignIn(context, place, identity, { type: "api_key", api_key: key });
+  const replaced = await storeSignIn(context, place, identity, { type: "api_key", api_key: key });
+  await endSessions(context, place.profile.value, replaced);
   await showSignIn(context, place, identity);
 }
 

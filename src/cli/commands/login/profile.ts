@@ -2,7 +2,13 @@ import type { Identity } from "../../../contract/schemas/identity.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import type { Place } from "../../settings/connection.ts";
-import { profileNamed, type Settings, type StoredCredential, withProfile } from "../../settings/profiles.ts";
+import {
+  type Profile,
+  profileNamed,
+  type Settings,
+  type StoredCredential,
+  withProfile,
+} from "../../settings/profiles.ts";
 import { identityView } from "../identity-view.ts";
 
 /** A key is shown once, so that forgetting those of another platform in passing could not be undone. */
@@ -17,24 +23,33 @@ export function refuseToReplacePlatform(settings: Settings, { profile, baseUrl }
   });
 }
 
-/** Stores what signs in from now on. Another environment's credential of the same account stays; one of another goes. */
+/**
+ * Stores what signs in from now on. Another environment's credential of the same account stays; one of another goes.
+ * Answers the profile with the credentials that are gone: nobody can use their sessions any more.
+ */
 export async function storeSignIn(
   context: Context,
   { profile, baseUrl, authUrl }: Place,
   identity: Identity,
   credential: StoredCredential,
-): Promise<void> {
+): Promise<Profile> {
+  const now = { base_url: baseUrl.value, auth_url: authUrl.value, account: identity.account };
+  let gone: Profile = { ...now, credentials: {} };
   await context.updateSettings((settings) => {
-    const existing = profileNamed(settings, profile.value);
-    const kept = existing?.account?.id === identity.account.id ? existing.credentials : {};
-    return withProfile(settings, profile.value, {
-      ...existing,
-      base_url: baseUrl.value,
-      auth_url: authUrl.value,
-      account: identity.account,
-      credentials: { ...kept, [identity.environment]: credential },
-    });
+    const before = profileNamed(settings, profile.value) ?? gone;
+    const { [identity.environment]: replaced, ...others } = before.credentials;
+    const isSameAccount = before.account?.id === identity.account.id;
+    gone = {
+      ...before,
+      credentials: {
+        ...(isSameAccount ? {} : others),
+        ...(replaced === undefined ? {} : { [identity.environment]: replaced }),
+      },
+    };
+    const credentials = { ...(isSameAccount ? others : {}), [identity.environment]: credential };
+    return withProfile(settings, profile.value, { ...before, ...now, credentials });
   });
+  return gone;
 }
 
 export async function showSignIn(context: Context, { profile, baseUrl }: Place, identity: Identity): Promise<void> {

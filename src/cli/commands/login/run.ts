@@ -8,9 +8,10 @@ import { SCOPES } from "../../../contract/scopes.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import { explainAuthorization, openAuthorizationServer } from "../../session/authorization-server.ts";
+import { endSessions } from "../../session/end.ts";
 import { storedTokens } from "../../session/refresh.ts";
 import { type Place, resolvePlace } from "../../settings/connection.ts";
-import { profileNamed } from "../../settings/profiles.ts";
+import type { Profile } from "../../settings/profiles.ts";
 import { signInByBrowser } from "./browser.ts";
 import { signInByDevice } from "./device.ts";
 import { chooseFlow } from "./flow.ts";
@@ -52,23 +53,23 @@ export async function runLogin(flags: LoginFlags, context: Context): Promise<voi
 
 /** Proves that the tokens work, and stores them. Tokens that cannot be kept are given back. */
 async function keep(context: Context, server: AuthorizationServer, place: Place, tokens: TokenSet): Promise<Identity> {
-  const replaced = profileNamed(context.settings, place.profile.value)?.credentials[place.environment];
+  let identity: Identity;
+  let replaced: Profile;
   try {
     const client = await context.clientFor(place.baseUrl.value, tokens.accessToken);
-    const { body: identity } = await client.request<Identity>({ method: "GET", path: "/v1/me" });
+    ({ body: identity } = await client.request<Identity>({ method: "GET", path: "/v1/me" }));
     if (identity.environment !== place.environment) {
       throw new UserError(
         `The platform signed in to the ${identity.environment} environment, not ${place.environment}`,
       );
     }
-    await storeSignIn(context, place, identity, storedTokens(tokens, context.now()));
-    // Nobody could use the session before this one any more.
-    if (replaced?.type === "oauth") await revokeToken(server, replaced.refresh_token).catch(() => {});
-    return identity;
+    replaced = await storeSignIn(context, place, identity, storedTokens(tokens, context.now()));
   } catch (error) {
     await revokeToken(server, tokens.refreshToken).catch(() => {});
     throw error;
   }
+  await endSessions(context, place.profile.value, replaced);
+  return identity;
 }
 
 function successPageOf(

@@ -42,7 +42,7 @@ function ownFailure(
 
 function apiFailure(error: ApiError): Failure {
   // Where one field is wrong, the message often says all there is to say.
-  const unsaid = error.errors.filter(({ detail }) => !error.message.includes(detail));
+  const unsaid = error.errors.filter(({ code, detail }) => code !== "taken" && !error.message.includes(detail));
   const fields = unsaid.map(({ pointer, detail }) => `${pointer.replace(/^[/?]/, "").replaceAll("/", ".")}: ${detail}`);
   const about = error.requestId === "" ? [] : [`${error.status} ${error.code}, request ${error.requestId}`];
   return {

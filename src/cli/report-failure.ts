@@ -4,6 +4,7 @@ import { processSurroundings } from "./surroundings.ts";
 import { compactJson } from "./terminal/json.ts";
 import { printable } from "./terminal/printable.ts";
 import { colorLevel, loadStyles, type Styles } from "./terminal/styles.ts";
+import { wrapWords } from "./terminal/wrap.ts";
 
 /** Says on stderr why the command failed, as words or as a problem document, and gives its exit code. */
 export async function reportFailure(
@@ -17,7 +18,9 @@ export async function reportFailure(
   const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
   const styles = await loadStyles(colorLevel({ flag: !own.includes("--no-color"), env, stream: stderr }));
   const failure = failureOf(error);
-  stderr.write(renderFailure(failure, own.includes("--json"), styles));
+  stderr.write(
+    own.includes("--json") ? `${compactJson(failure.problem)}\n` : renderFailure(failure, stderr.columns, styles),
+  );
   const debug = own.includes("--debug") || Boolean(env["SERVICE_DEBUG"]);
   if (debug && error instanceof Error) stderr.write(`${styles.dim(stackOf(error))}\n`);
   return failure.exitCode;
@@ -29,12 +32,20 @@ function stackOf(error: Error): string {
   return error.cause instanceof Error ? `${own}\nCaused by: ${stackOf(error.cause)}` : own;
 }
 
+const MARK = "Error:";
+
 /** The failure as lines for stderr. The last line is the one that helps most. */
-function renderFailure(failure: Failure, json: boolean, styles: Styles): string {
-  if (json) return `${compactJson(failure.problem)}\n`;
-  const { message, details, hint, exitCode } = failure;
+function renderFailure(
+  { message, details, hint, exitCode }: Failure,
+  columns: number | undefined,
+  styles: Styles,
+): string {
+  const title = exitCode === EXIT_CODES.interrupted ? message : `${MARK} ${printable(message)}`;
+  // Hints are not broken: they hold commands, which people copy.
+  const [first = "", ...rest] = columns === undefined ? [title] : wrapWords(title, columns);
   const lines = [
-    exitCode === EXIT_CODES.interrupted ? message : `${styles.bad("Error:")} ${printable(message)}`,
+    first.replace(MARK, styles.bad(MARK)),
+    ...rest,
     ...details.map((detail) => `  ${printable(detail)}`),
     ...(hint ?? "")
       .split("\n")

@@ -55,7 +55,7 @@ export function parseSignatureHeader(header: unknown): SignatureHeader {
       if (!SIGNATURE_PATTERN.test(value)) {
         throw new SignatureError(
           "signature_malformed",
-          `a v1 value is not 64 hex digits (it has ${value.length} characters): send the HMAC-SHA256 in hex`,
+          `a v1 value is not 64 hex digits (its length is ${value.length}): send the HMAC-SHA256 in hex`,
         );
       }
       if (signatures.length === MAX_SIGNATURES) {

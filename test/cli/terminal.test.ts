@@ -55,6 +55,16 @@ describe("a table", () => {
     expect(await linesOf(inTerminal(["customers", "list"], { columns: 20 }))).not.toEqual([]);
   });
 
+  it("breaks what holds several things behind a comma, and cuts nothing of it on 80 columns", async () => {
+    const lines = await linesOf(inTerminal(["trigger", "--list"], { columns: 80 }));
+    const at = lines.findIndex((line) => line.startsWith("payment.failed "));
+    expect(lines.slice(at, at + 2)).toEqual([
+      "payment.failed         POST /v1/payments,            amount, currency, order,",
+      "                       POST /v1/payments/ID/fail     metadata, failure_code",
+    ]);
+    expect(lines.join("")).not.toContain("…");
+  });
+
   it("is a sentence where there is nothing", async () => {
     expect(await linesOf(inTerminal(["payments", "list"]))).toEqual(["No payments."]);
   });
@@ -72,11 +82,26 @@ describe("one object", () => {
     ]);
   });
 
+  it("that is missing is told in whole words", async () => {
+    const failed = inTerminal(["customers", "get", "cus_1"], { columns: 40 });
+    expect(await failed.ended).toBe(3);
+    expect(failed.text().split("\n").slice(0, 3)).toEqual([
+      'Error: No customer has the id "cus_1":',
+      "the id of a customer is cus_ and 22",
+      "letters or digits.",
+    ]);
+  });
+
   it("names what was created, and what can be done where it failed", async () => {
     const created = inTerminal(["customers", "create", "--email", "bob@example.com"]);
     expect((await linesOf(created))[0]).toMatch(/^✓ Created customer cus_\w{22}$/);
     const failed = inTerminal(["customers", "create", "--email", "bob@example.com"]);
     expect(await failed.ended).toBe(1);
-    expect(failed.text().trimEnd()).toMatch(/See who has it: service customers get cus_\w{22}$/);
+    const [said, ...rest] = failed.text().trimEnd().split("\n");
+    expect(said).toMatch(/^Error: The email bob@example\.com belongs to customer cus_\w{22}\.$/);
+    expect(rest).toEqual([
+      expect.stringMatching(/^ {2}409 email_taken, request req_\w{22}$/),
+      expect.stringMatching(/^See who has it: service customers get cus_\w{22}$/),
+    ]);
   });
 });

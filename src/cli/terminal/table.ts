@@ -1,6 +1,7 @@
 import stringWidth from "string-width";
 import type { Styles } from "./styles.ts";
 import { cellText, type Column, type ViewContext } from "./view.ts";
+import { partsOfList, wrapList } from "./wrap.ts";
 
 const GAP = "  ";
 const LEAST_WIDTH = 8;
@@ -23,12 +24,16 @@ export function renderTable<Item>(
   });
   const cells = fit(all, terminalWidth);
   const header = cells.map((cell) => pad(cell.column.label.toUpperCase(), cell, (text) => styles.dim(text)));
-  const rows = items.map((item, row) =>
-    cells.map((cell) => {
-      const style = (text: string): string => cell.column.style?.(text, styles, item) ?? text;
-      return pad(cut(cell.texts[row]!, cell.width), cell, style);
-    }),
-  );
+  const rows = items.flatMap((item, row) => {
+    const lines = cells.map((cell) => linesOf(cell.texts[row]!, cell));
+    const height = Math.max(...lines.map(({ length }) => length));
+    return Array.from({ length: height }, (_, at) =>
+      cells.map((cell, column) => {
+        const style = (text: string): string => cell.column.style?.(text, styles, item) ?? text;
+        return pad(cut(lines[column]![at] ?? "", cell.width), cell, style);
+      }),
+    );
+  });
   return [header, ...rows].map((line) => line.join(GAP).trimEnd());
 }
 
@@ -36,7 +41,7 @@ export function renderTable<Item>(
 function fit<Item>(all: readonly Cells<Item>[], terminalWidth: number): Cells<Item>[] {
   let kept = all.filter(({ column, texts }) => !column.optional || texts.some((text) => text !== ""));
   for (;;) {
-    const shrunk = shrink(kept, terminalWidth);
+    const shrunk = shrink(shrink(kept, terminalWidth, unbroken), terminalWidth, () => LEAST_WIDTH);
     const dropped = kept.findLast(({ column }) => column.optional === true);
     if (totalWidth(shrunk) <= terminalWidth || dropped === undefined) return refill(all, shrunk, terminalWidth);
     kept = kept.filter((cell) => cell !== dropped);
@@ -44,16 +49,30 @@ function fit<Item>(all: readonly Cells<Item>[], terminalWidth: number): Cells<It
 }
 
 /** Takes width from the widest columns that may shrink, until all fit or none can give any more. */
-function shrink<Item>(kept: readonly Cells<Item>[], terminalWidth: number): Cells<Item>[] {
+function shrink<Item>(
+  kept: readonly Cells<Item>[],
+  terminalWidth: number,
+  least: (cells: Cells<Item>) => number,
+): Cells<Item>[] {
   const cells = kept.map((cell) => ({ ...cell }));
   for (let excess = totalWidth(cells) - terminalWidth; excess > 0; excess--) {
     const widest = cells
-      .filter(({ column, width }) => column.shrinks === true && width > LEAST_WIDTH)
+      .filter((cell) => cell.column.shrinks === true && cell.width > least(cell))
       .sort((a, b) => b.width - a.width)[0];
     if (widest === undefined) return cells;
     widest.width -= 1;
   }
   return cells;
+}
+
+/** The width in which nothing of a column has to be cut. */
+function unbroken<Item>({ column, texts, width }: Cells<Item>): number {
+  if (column.wraps !== true) return Math.min(width, LEAST_WIDTH);
+  return Math.max(stringWidth(column.label), ...texts.flatMap(partsOfList).map((part) => stringWidth(part)));
+}
+
+function linesOf<Item>(text: string, { column, width }: Cells<Item>): string[] {
+  return column.wraps === true ? wrapList(text, width) : [text];
 }
 
 /** A narrow column that was dropped before a wide one may have room after all. */

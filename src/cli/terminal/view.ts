@@ -18,6 +18,8 @@ export interface Column<Item> {
   align?: "right";
   /** May be cut with an ellipsis on a narrow terminal. Ids never are: people copy them. */
   shrinks?: boolean;
+  /** Holds several things, separated by commas: breaks behind these before anything is cut. */
+  wraps?: boolean;
   /** Left out first on a narrow terminal. */
   optional?: boolean;
 }

@@ -1,8 +1,22 @@
 /** Breaks text between words so that lines stay within a width; a word that is longer stands alone. */
 export function wrapWords(text: string, width: number): string[] {
+  return wrap(text.split(" "), width);
+}
+
+/** Breaks a list behind its commas only. */
+export function wrapList(text: string, width: number): string[] {
+  return wrap(partsOfList(text), width);
+}
+
+/** What a list is not broken within. */
+export function partsOfList(text: string): string[] {
+  return text.split(/(?<=,) /);
+}
+
+function wrap(words: readonly string[], width: number): string[] {
   const lines: string[] = [];
   let line = "";
-  for (const word of text.split(" ")) {
+  for (const word of words) {
     if (line !== "" && line.length + 1 + word.length > width) {
       lines.push(line);
       line = word;

@@ -1,5 +1,6 @@
 import type { WebhookEvent } from "../../../webhooks/index.ts";
 import type { Context } from "../../context.ts";
+import { wrapWords } from "../../terminal/wrap.ts";
 
 /** Tells the demo's story: lines for a person, or one JSON object a step. */
 export interface Narrator {
@@ -25,15 +26,21 @@ function jsonNarrator({ output }: Context): Narrator {
   };
 }
 
-function humanNarrator({ output }: Context): Narrator {
+function humanNarrator({ output, stdout }: Context): Narrator {
   const { styles } = output;
   const indent = " ".repeat(TITLE_WIDTH + 4);
+  /** Below and beside the mark that stands before them. */
+  const words = (text: string): string => {
+    const { columns = Infinity } = stdout;
+    const lines = text.split("\n").flatMap((line) => wrapWords(line, Math.max(columns - indent.length - 2, 20)));
+    return lines.join(`\n${indent}  `);
+  };
   return {
     begin(title, command) {
       output.line(`${styles.strong(title.padEnd(TITLE_WIDTH))}  ${styles.dim("$")} ${command}`);
       return {
-        done: (said) => output.line(`${indent}${styles.good("✓")} ${said}\n`),
-        failed: (why) => output.line(`${indent}${styles.bad("✗")} ${why.replaceAll("\n", `\n${indent}  `)}\n`),
+        done: (said) => output.line(`${indent}${styles.good("✓")} ${words(said)}\n`),
+        failed: (why) => output.line(`${indent}${styles.bad("✗")} ${words(why)}\n`),
       };
     },
     delivered(event) {

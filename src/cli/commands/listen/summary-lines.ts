@@ -2,7 +2,7 @@ import type { ChaosSummary, FaultTally } from "../../../relay/chaos-tally.ts";
 import type { Summary } from "../../../relay/report.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";
-import { wrapWords } from "../../terminal/wrap.ts";
+import { wrapList } from "../../terminal/wrap.ts";
 import type { Layout } from "./layout.ts";
 
 /** The account at the end. */
@@ -11,7 +11,7 @@ export function summaryLines(summary: Summary, styles: Styles, { width }: Layout
   const timing =
     p50 === undefined || p99 === undefined ? "" : `; p50 ${formatDuration(p50)}, p99 ${formatDuration(p99)}`;
   const text = `Summary  ${received} received, ${forwarded} forwarded, ${failed} failed, ${duplicates} duplicates dropped${timing}`;
-  const [first = "", ...rest] = width === undefined ? [text] : wrapWords(text, width - 9);
+  const [first = "", ...rest] = width === undefined ? [text] : wrapList(text, width - 9);
   return [
     "",
     first.replace("Summary", styles.strong("Summary")),

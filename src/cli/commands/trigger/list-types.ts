@@ -15,8 +15,8 @@ const TYPES: ResourceView<TypeEntry> = {
   fields: ["type", "calls", "overrides"],
   columns: [
     { label: "Type", text: ({ type }) => type, style: (text, styles) => styles.strong(text) },
-    { label: "Calls", text: ({ calls }) => calls.join(", "), shrinks: true },
-    { label: "Overrides", text: ({ overrides }) => overrides.join(", "), shrinks: true, optional: true },
+    { label: "Calls", text: ({ calls }) => calls.join(", "), shrinks: true, wraps: true },
+    { label: "Overrides", text: ({ overrides }) => overrides.join(", "), shrinks: true, wraps: true, optional: true },
   ],
   details: [],
 };

@@ -2,7 +2,12 @@ import { execFileSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { type Browser, chromium } from "playwright-core";
 
-const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const PLACES = [
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+];
 
 /** Nothing of it may speak to the network by itself. */
 const FLAGS = [
@@ -13,9 +18,9 @@ const FLAGS = [
   "--disable-sync",
 ];
 
-/** Starts the system's Chromium; where there is none, the system's package is installed first. */
+/** Starts the Chromium that CHROMIUM names, or the system's; where there is none, Debian's package is installed first. */
 export async function startChromium(): Promise<Browser> {
-  const executablePath = find() ?? install();
+  const executablePath = process.env["CHROMIUM"] ?? find() ?? install();
   return await chromium.launch({ executablePath, args: FLAGS });
 }
 

@@ -67,6 +67,48 @@ it("an address that cannot be read names an object that is not there", async () 
   await page.getByRole("alert").getByText("Not found.").waitFor();
 });
 
+it("a change whose answer was lost is made once, however often the button is pressed", async () => {
+  const { page, api } = board;
+  await page.route("**/v1/orders", async (route) => {
+    if (route.request().method() !== "POST") return route.continue();
+    await route.fetch();
+    return route.abort();
+  });
+  await board.show("sandbox/orders");
+  await page.getByRole("button", { name: "Create order" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Amount").fill("1999");
+  for (let lost = 1; lost <= 2; lost++) {
+    const failed = page.waitForEvent("requestfailed");
+    await dialog.getByRole("button", { name: "Create order" }).click();
+    await failed;
+    await dialog.getByRole("alert").getByText("cannot be reached").waitFor();
+  }
+  await page.unroute("**/v1/orders");
+  await dialog.getByRole("button", { name: "Create order" }).click();
+  await page.getByRole("heading", { name: "Order of EUR 19.99" }).waitFor();
+  expect((await api("GET", "/v1/orders")).body.data).toHaveLength(1);
+  // An order that is asked for again is another one.
+  await board.menu("Orders");
+  await page.getByRole("button", { name: "Create order" }).click();
+  await dialog.getByLabel("Amount").fill("1999");
+  await dialog.getByRole("button", { name: "Create order" }).click();
+  await page.getByRole("heading", { name: "Order of EUR 19.99" }).waitFor();
+  expect((await api("GET", "/v1/orders")).body.data).toHaveLength(2);
+});
+
+it("first steps that are known stay in sight while the platform cannot be reached", async () => {
+  const { page } = board;
+  await board.show("sandbox");
+  const steps = page.getByRole("heading", { name: /^Quick start/ });
+  await steps.waitFor();
+  await page.route("**/v1/**", (route) => route.abort());
+  await page.getByRole("alert").getByText("cannot be reached").waitFor();
+  await page.waitForRequest("**/v1/events?*");
+  await page.waitForRequest("**/v1/events?*");
+  expect(await steps.count()).toBe(1);
+});
+
 it("a stream of events that is never answered is asked for again", async () => {
   const context = await board.signInElsewhere();
   const [page] = context.pages() as [Page];

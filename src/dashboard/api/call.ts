@@ -2,6 +2,7 @@ import { signal } from "@preact/signals";
 import type { FieldError, Problem } from "../../contract/errors.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { environment } from "../router.tsx";
+import { answered, keyOf } from "./unanswered.ts";
 
 /** True once the platform says that the session has ended. */
 export const signedOut = signal(false);
@@ -37,22 +38,28 @@ export async function send(
   signal = method === "GET" ? AbortSignal.timeout(READ_MILLISECONDS) : undefined,
 ): Promise<Response> {
   const headers: Record<string, string> = { [HEADERS.environment]: environment.value };
-  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const text = body === undefined ? undefined : JSON.stringify(body);
+  if (text !== undefined) headers["Content-Type"] = "application/json";
+  const change = `${environment.value} ${path} ${text}`;
+  if (method === "POST") headers[HEADERS.idempotencyKey] = keyOf(change);
   let response: Response;
   try {
     response = await fetch(path, {
       method,
       headers,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(text === undefined ? {} : { body: text }),
       ...(signal === undefined ? {} : { signal }),
     });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new CallError(0, { detail: "The platform cannot be reached. Is it running?", code: "unavailable" });
   }
+  const problem: Partial<Problem> = response.ok ? {} : await response.json().catch(() => ({}));
+  // A 5xx may hide that the change was made, and one that is under way will be.
+  if (response.status < 500 && problem.code !== "idempotency_in_flight") answered(change);
   if (response.ok) return response;
   if (response.status === 401) signedOut.value = true;
-  throw new CallError(response.status, (await response.json().catch(() => ({}))) as Partial<Problem>);
+  throw new CallError(response.status, problem);
 }
 
 /** A call whose reply is JSON. Throws CallError. */

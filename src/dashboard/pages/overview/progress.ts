@@ -31,8 +31,10 @@ export function useProgress(endpoints: Pages<WebhookEndpoint>, isWanted: boolean
     if (isOver) setDone(true);
   }, [isOver]);
   const isUnreadable = [endpoints, events, succeeded].some(({ error }) => error !== undefined);
-  if (isDone || isOver || isUnreadable) return null;
-  if (endpoints.items === undefined || events.data === undefined || succeeded.data === undefined) return undefined;
+  if (isDone || isOver) return null;
+  if (endpoints.items === undefined || events.data === undefined || succeeded.data === undefined) {
+    return isUnreadable ? null : undefined;
+  }
   const [delivered] = deliveries;
   return {
     hasReceiver: endpoints.items.length > 0 || delivered !== undefined,

@@ -21,7 +21,7 @@ function assignAt(
   const [name = "", ...rest] = names;
   if (name === "" || name === "__proto__") throw new UsageError(`"${path}" is not a path such as metadata.plan`);
   if (rest.length === 0) return { ...object, [name]: value };
-  const inner = object[name] ?? {};
+  const inner = (Object.hasOwn(object, name) ? object[name] : undefined) ?? {};
   if (typeof inner !== "object" || Array.isArray(inner)) {
     throw new UsageError(`"${path}": ${name} is a value already and has no members`);
   }

@@ -1,13 +1,14 @@
 import type { Command, Help, Option } from "commander";
 import { ISSUES } from "./links.ts";
 import type { Styles } from "./terminal/styles.ts";
+import type { FieldNames } from "./terminal/view.ts";
 import { wrapWords } from "./terminal/wrap.ts";
 
 /** An example of a command's use, as one would type it. */
 export type Example = string;
 
 const EXAMPLES = new WeakMap<Command, readonly Example[]>();
-const FIELDS = new WeakMap<Command, readonly string[]>();
+const FIELDS = new WeakMap<Command, FieldNames>();
 const NARROWEST_DESCRIPTION = 28;
 const LONGEST_LINE = 100;
 
@@ -23,14 +24,14 @@ export function examplesOf(command: Command): readonly Example[] {
 }
 
 /** Tells what `--fields` takes for a command; help and completion show it. */
-export function addFields(command: Command, fields: readonly string[]): Command {
+export function addFields(command: Command, fields: FieldNames): Command {
   FIELDS.set(command, fields);
   return command;
 }
 
-/** What `--fields` takes for a command. */
-export function fieldsOf(command: Command): readonly string[] {
-  return FIELDS.get(command) ?? [];
+/** What `--fields` takes for a command; undefined where it takes whatever the answer has. */
+export function fieldsOf(command: Command): FieldNames | undefined {
+  return FIELDS.get(command);
 }
 
 /**
@@ -40,6 +41,7 @@ export function fieldsOf(command: Command): readonly string[] {
 export function formatHelp(command: Command, helper: Help, styles: Styles): string {
   const width = Math.min(helper.helpWidth ?? 80, LONGEST_LINE);
   const isRoot = command.parent === null;
+  const fields = fieldsOf(command)?.fields;
   const sections = [
     `${paragraphs(helper.commandDescription(command), width)}\n`,
     section(
@@ -67,12 +69,7 @@ export function formatHelp(command: Command, helper: Help, styles: Styles): stri
         descriptionOf(option, helper),
       ]),
     ),
-    section(
-      "Fields",
-      fieldsOf(command).length === 0
-        ? []
-        : wrapWords(fieldsOf(command).join(", "), width - 2).map((line) => `  ${line}`),
-    ),
+    section("Fields", fields === undefined ? [] : wrapWords(fields.join(", "), width - 2).map((line) => `  ${line}`)),
     footer(command, isRoot),
   ];
   return sections.filter((text) => text !== "").join("\n");

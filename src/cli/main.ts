@@ -36,19 +36,24 @@ async function printVersion(controller: AbortController): Promise<void> {
   }
 }
 
-/** Ends the command on signals; a second one ends the process at once. */
+/**
+ * Ends the command on signals; the same one again ends the process at once. Another one says no more than the first:
+ * Ctrl-C reaches this process and whoever started it, who may pass on SIGTERM.
+ */
 function listenForSignals(controller: AbortController): void {
-  let isSecond = false;
   for (const name of ["SIGINT", "SIGTERM"] as const) {
+    let isSecond = false;
     // The listener stays: packages that restore the cursor would otherwise take the signal for unhandled.
-    process.on(name, () => {
+    const onSignal = (): void => {
       if (isSecond) {
-        process.removeAllListeners(name);
+        // Those packages' own listeners stay, and restore it.
+        process.off(name, onSignal);
         process.kill(process.pid, name);
       }
       isSecond = true;
       controller.abort(new InterruptedError(name));
-    });
+    };
+    process.on(name, onSignal);
   }
 }
 

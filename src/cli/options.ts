@@ -83,9 +83,9 @@ export function duration(least: number, most: number): (text: string) => number 
 /** A point in time: `2026-11-01T12:00:00Z`, `2026-11-01`, or an age such as `90s`, `10m`, `2h`, `7d`. Gives the API's form. */
 export function pointInTime(now: () => number): (text: string) => string {
   return (text) => {
-    const [, count, unit] = /^(\d+)([smhd])$/.exec(text) ?? [];
+    const [, count, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
     if (count !== undefined && unit !== undefined)
-      return formatTimestamp(now() - Number(count) * AGE_UNITS[unit]! * 1000);
+      return formatTimestamp(Math.max(0, now() - Number(count) * AGE_UNITS[unit]! * 1000));
     const whole = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text;
     if (parseTimestamp(whole) === undefined) {
       throw new InvalidArgumentError(

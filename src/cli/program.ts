@@ -6,6 +6,7 @@ import { addGlobalOptions, readGlobalOptions } from "./global-options.ts";
 import { addExamples, formatHelp } from "./help-layout.ts";
 import { refuseSwallowedFlags } from "./option-mistakes.ts";
 import { refuseRepeatedOptions } from "./options.ts";
+import { checkOutputFlags } from "./output-flags.ts";
 import { processSurroundings, type Surroundings } from "./surroundings.ts";
 import { isHelpShown, usageErrorOf } from "./usage-error.ts";
 
@@ -74,6 +75,7 @@ async function declare(
     .helpCommand(false)
     .configureHelp({ formatHelp: (command, helper) => formatHelp(command, helper, context.output.styles) });
   if (context.globals.dryRun) program.hook("preAction", (_program, action) => refuseDryRun(action));
+  program.hook("preAction", (_program, action) => checkOutputFlags(action, context.globals));
   addExamples(program, EXAMPLES);
   const named = new Set(operands.slice(0, operands[0] === "help" ? 2 : 1));
   for (const entry of COMMANDS) {

@@ -52,9 +52,9 @@ export function parseBaseUrl(text: string, { insecure }: { insecure: boolean }):
 /** The address of a path below the base URL, which may have a path of its own. */
 export function urlOf(base: URL, path: string, query: Readonly<Record<string, QueryValue>> = {}): URL {
   const url = new URL(base.origin);
-  const [pathname = "", search = ""] = path.split("?", 2);
-  url.pathname = base.pathname.replace(/\/+$/, "") + pathname;
-  url.search = search;
+  const end = path.includes("?") ? path.indexOf("?") : path.length;
+  url.pathname = base.pathname.replace(/\/+$/, "") + path.slice(0, end);
+  url.search = path.slice(end);
   for (const [name, value] of Object.entries(query))
     if (value !== undefined) url.searchParams.append(name, String(value));
   return url;

@@ -175,11 +175,13 @@ function bodyOf(reply: RawReply, url: URL): unknown {
     try {
       return JSON.parse(reply.text);
     } catch (cause) {
-      throw notThePlatform(`${url.host} answered ${reply.status} with JSON that ends early or is broken`, cause);
+      throw notThePlatform(`${url.host} answered ${reply.status} with JSON that ends early or is broken`, { cause });
     }
   }
   const found = /<html|<!doctype/i.test(reply.text) ? "a web page" : type === "" ? "no content type" : type;
-  throw notThePlatform(`${url.host} answered ${reply.status} with ${found} instead of JSON`);
+  // A balancer says in its own words that the platform behind it restarts.
+  const passing = reply.status >= 502 && reply.status <= 504;
+  throw notThePlatform(`${url.host} answered ${reply.status} with ${found} instead of JSON`, { passing });
 }
 
 /** Every object of the API says what it is; JSON that does not is somebody else's. */
@@ -190,12 +192,15 @@ function assertShape({ path, anyShape = false }: ApiRequest, body: unknown, url:
   throw notThePlatform(`${url.host} answered with JSON that is no object of the API`);
 }
 
-function notThePlatform(message: string, cause?: unknown): NetworkError {
+function notThePlatform(
+  message: string,
+  { passing = false, cause }: { passing?: boolean; cause?: unknown } = {},
+): NetworkError {
   return new NetworkError(
     "not_the_platform",
     message,
     "Something other than the platform answered: a wrong --base-url, a proxy, or a network's sign-in page.",
-    { passing: false, cause },
+    { passing, cause },
   );
 }
 

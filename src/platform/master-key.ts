@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, fsyncSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { makeFolder } from "../files/make-folder.ts";
 import type { Database, Queries } from "./storage/database.ts";
 import { findSetting, insertSetting } from "./storage/settings.ts";
 import type { Vault } from "./vault.ts";
@@ -26,8 +27,8 @@ export function parseMasterKey(text: string): Buffer {
  * MasterKeyError.
  */
 export function loadMasterKeyFile(file: string): Buffer {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   try {
+    makeFolder(dirname(file));
     writeFileSync(file, `${randomBytes(KEY_BYTES).toString("hex")}\n`, { flag: "wx", mode: 0o600, flush: true });
     flushFolder(dirname(file));
   } catch (error) {

@@ -89,6 +89,11 @@ describe("a database", () => {
     await expectRefusal(["--database", foreign], "another program");
   });
 
+  it("below a folder that cannot be made is named", async () => {
+    await expectRefusal(["--database", "/proc/x/y.db"], "/proc/x/y.db cannot be written");
+    await expectRefusal(["--ephemeral", "--master-key-file", "/proc/x/y.key"], "/proc/x");
+  });
+
   it("in a place where nothing can be written is named", async () => {
     await expectRefusal(["--database", "/dev/null/platform.db"], "/dev/null");
     await expectRefusal(["--database", "/proc/platform.db"], "/proc");

@@ -86,6 +86,38 @@ describe("a settings file that cannot be used", () => {
   });
 });
 
+describe("a profile that was written by hand", () => {
+  const written = (profile: object): Record<string, string> => {
+    const folder = makeConfigDir();
+    writeFileSync(join(folder, "config.json"), JSON.stringify({ version: 1, profiles: { default: profile } }), {
+      mode: 0o600,
+    });
+    return { SERVICE_CONFIG_DIR: folder };
+  };
+
+  it("needs no more than an address", async () => {
+    const env = written({ base_url: "http://127.0.0.1:4010" });
+    const { exitCode, stdout } = await runCli(["profiles", "list", "--json"], { env });
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject([{ name: "default", auth_url: "http://127.0.0.1:4010", credentials: [] }]);
+    expect(await runCli(["logout"], { env })).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("is not signed in"),
+    });
+  });
+
+  it.each([
+    { base_url: "http://127.0.0.1:4010", credentials: { sandbox: null } },
+    { base_url: "http://127.0.0.1:4010", auth_url: 5 },
+  ])("is refused where it is none: %j", async (profile) => {
+    const { exitCode, stderr } = await runCli(["logout"], { env: written(profile) });
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: expect.stringContaining("holds a profile that is not one"),
+    });
+  });
+});
+
 describe("the modes of file and folder", () => {
   it("a file that others may read is warned of, and closed at the next write", async () => {
     const { dir, path } = withFile(STORED, 0o644);
@@ -139,6 +171,15 @@ describe("the folder of the settings file", () => {
   it("need not exist for a command that has all it needs", async () => {
     const env = { ...platform.env, HOME: undefined, SERVICE_CONFIG_DIR: "/dev/null/nowhere" };
     expect(await runCli(["customers", "list"], { env })).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+  });
+
+  it("that cannot be made is named", async () => {
+    const env = { SERVICE_CONFIG_DIR: "/proc/x/y" };
+    const { exitCode, stderr } = await runCli(["config", "set", "update_notices", "false"], { env });
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: expect.stringContaining("/proc/x/y/config.json cannot be written"),
+    });
   });
 
   it("that cannot be written is named", async () => {

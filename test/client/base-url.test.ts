@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isLoopback, parseBaseUrl } from "../../src/client/base-url.ts";
+import { isLoopback, parseBaseUrl, urlOf } from "../../src/client/base-url.ts";
 import { UnsafeRequestError } from "../../src/client/errors.ts";
 
 describe("parseBaseUrl", () => {
@@ -51,5 +51,14 @@ describe("isLoopback", () => {
     ["10.0.0.1", false],
   ])("%s: %s", (host, expected) => {
     expect(isLoopback(host)).toBe(expected);
+  });
+});
+
+describe("urlOf", () => {
+  it.each([
+    ["/v1/customers", "/api/v1/customers"],
+    ["/v1/customers?email=a?b&limit=1", "/api/v1/customers?email=a?b&limit=1"],
+  ])("puts %s below the base URL's own path", (path, expected) => {
+    expect(urlOf(new URL("https://example.com/api"), path).href).toBe(`https://example.com${expected}`);
   });
 });

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer as createTcpServer, type Server as TcpSe
 import { describe, expect, it, onTestFinished } from "vitest";
 import { NetworkError } from "../../src/client/errors.ts";
 import { clientOf } from "./support/client.ts";
-import { hangUp, listen, startServer } from "./support/scripted-server.ts";
+import { hangUp, json, listen, startServer } from "./support/scripted-server.ts";
 import { SELF_SIGNED } from "../support/self-signed.ts";
 
 async function failureOf(baseUrl: string, options: Parameters<typeof clientOf>[1] = {}): Promise<NetworkError> {
@@ -78,6 +78,14 @@ describe("each failure has its own words", () => {
       message: `${new URL(url).host} answered 200 with a web page instead of JSON`,
       hint: expect.stringContaining("sign-in page"),
     });
+  });
+
+  it("a page of a balancer whose platform restarts, which passes", async () => {
+    const { url } = await startServer(
+      (_request, response) => response.writeHead(503, { "content-type": "text/html" }).end("<html>No server</html>"),
+      json(200, { object: "identity" }),
+    );
+    await expect(clientOf(url).request({ method: "GET", path: "/v1/me" })).resolves.toMatchObject({ status: 200 });
   });
 
   it("JSON that ends early", async () => {

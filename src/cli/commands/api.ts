@@ -5,7 +5,7 @@ import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { addDryRun } from "../dry-run.ts";
 import { addExamples } from "../help-layout.ts";
-import { type Pair, pairsOption } from "../options.ts";
+import { objectOfPairs, type Pair, pairsOption } from "../options.ts";
 import { assign } from "../assignments.ts";
 import { confirmDestruction } from "./resource/confirm-destruction.ts";
 import { parseIdempotencyKey } from "./resource/idempotency-key.ts";
@@ -65,11 +65,9 @@ async function requestOf(method: Method, path: string, flags: Flags, context: Co
     const text = (await context.readInput(flags.input, "--input")).toString("utf8");
     return { method, path, body: text, idempotencyKey, anyShape: true };
   }
-  const fields = flags.field;
-  if (method === "GET" || method === "DELETE") {
-    return { method, path, query: Object.fromEntries(fields), anyShape: true };
-  }
-  const body = fields.reduce<Record<string, unknown>>((whole, [key, value]) => assign(whole, key, value), {});
+  const query = objectOfPairs(flags.field, "--field");
+  if (method === "GET" || method === "DELETE") return { method, path, query, anyShape: true };
+  const body = flags.field.reduce<Record<string, unknown>>((whole, [key, value]) => assign(whole, key, value), {});
   return { method, path, body, idempotencyKey, anyShape: true };
 }
 

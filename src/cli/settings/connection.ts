@@ -102,7 +102,7 @@ function storedCredential(
   { baseUrl, environment, profile: { value: profileName } }: Place,
 ): Sourced<StoredCredential> | undefined {
   const fromProfile = `profile ${profileName}`;
-  const stored = profile?.credentials?.[environment];
+  const stored = profile?.credentials[environment];
   if (profile === undefined || stored === undefined) return undefined;
   if (originOf(baseUrl.value) !== originOf(profile.base_url)) {
     throw new UserError(

@@ -63,18 +63,29 @@ function parseSettings(text: string, path: string): Settings {
       "Update this program, or use another folder: SERVICE_CONFIG_DIR=…",
     );
   }
-  if (!hasProfiles(profiles)) {
+  if (!isRecord(profiles) || !Object.values(profiles).every(isProfile)) {
     throw new SettingsFileError(`${path} holds a profile that is not one`, recovery);
   }
-  return { ...emptySettings(), ...value, profiles };
+  return { ...emptySettings(), ...value, profiles: mapValues(profiles as Record<string, StoredProfile>, wholeProfile) };
 }
 
-function hasProfiles(value: unknown): value is Record<string, Profile> {
-  return isRecord(value) && Object.values(value).every(isProfile);
+/** As it may stand in a file that was edited by hand. */
+type StoredProfile = Pick<Profile, "base_url"> & Partial<Profile>;
+
+function isProfile(value: unknown): value is StoredProfile {
+  if (!isRecord(value)) return false;
+  const { base_url, auth_url = "", credentials = {} } = value;
+  const areTexts = typeof base_url === "string" && typeof auth_url === "string";
+  return areTexts && isRecord(credentials) && Object.values(credentials).every(isRecord);
 }
 
-function isProfile(value: unknown): value is Profile {
-  return isRecord(value) && typeof value["base_url"] === "string" && isRecord(value["credentials"] ?? {});
+/** Usually one server is both. */
+function wholeProfile(profile: StoredProfile): Profile {
+  return { ...profile, auth_url: profile.auth_url || profile.base_url, credentials: profile.credentials ?? {} };
+}
+
+function mapValues<From, To>(record: Record<string, From>, change: (value: From) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

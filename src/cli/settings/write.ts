@@ -1,6 +1,7 @@
-import { lstatSync, mkdirSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import Conf from "conf";
+import { makeFolder } from "../../files/make-folder.ts";
 import { UserError } from "../errors.ts";
 import { SETTINGS_FILE } from "./directory.ts";
 import { withLock } from "./lock.ts";
@@ -14,7 +15,7 @@ import { readSettings, SettingsFileError } from "./read.ts";
 export async function updateSettings(directory: string, change: (settings: Settings) => Settings): Promise<Settings> {
   const path = join(directory, SETTINGS_FILE);
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeFolder(directory);
     return await withLock(`${path}.lock`, () => Promise.resolve(rewrite(directory, path, change)));
   } catch (error) {
     if (error instanceof UserError) throw error;

@@ -1,10 +1,20 @@
 import { UsageError } from "../errors.ts";
 
-/** Runs a jq expression over a value; strings come out raw, each result on its own line. */
+/** Runs a jq expression over a value; strings come out raw, each result on its own line. Throws UsageError. */
 export async function filterWithJq(value: unknown, expression: string): Promise<string> {
+  return await run(JSON.stringify(value), expression);
+}
+
+/** Throws UsageError for an expression that jq cannot read. */
+export async function assertJq(expression: string): Promise<void> {
+  // Without any input it is compiled and not run.
+  await run("", expression);
+}
+
+async function run(input: string, expression: string): Promise<string> {
   const { raw } = await import("jq-wasm");
   try {
-    return await raw(JSON.stringify(value), expression, ["-r", "-c"]);
+    return await raw(input, expression, ["-r", "-c"]);
   } catch (error) {
     const [reason = "it failed"] = (error as Error).message
       .replace(/^(Failed to execute raw query: )?(jq: )?(error: |error \(at [^)]*\): )?/, "")

@@ -1,13 +1,14 @@
 import { UsageError } from "../errors.ts";
 import { detailLines, detailRecords } from "./details.ts";
 import { compactJson, prettyJson } from "./json.ts";
-import { printable } from "./printable.ts";
+import { printable, printableLines } from "./printable.ts";
 import type { ProgressBar } from "./progress-bar.ts";
 import { createProgressBar } from "./progress-bar.ts";
 import { createSpinner, type Spinner } from "./spinner.ts";
 import { type ColorLevel, loadStyles, type Styles } from "./styles.ts";
 import type { TextStream } from "./text-stream.ts";
 import {
+  assertFields,
   type Column,
   columnsOfFields,
   pickFields,
@@ -116,7 +117,7 @@ export class Output {
     const { fields } = this.#options;
     const columns = this.#columns(view, view.columns);
     return async (item) => {
-      if (this.json) return await this.record(fields === undefined ? item : pickFields(item, fields));
+      if (this.json) return await this.record(item);
       if (this.quiet) return this.#id(item);
       this.line(this.terminal && fields === undefined ? draw(item) : tabSeparated(item, columns, this.#surroundings()));
     };
@@ -148,12 +149,23 @@ export class Output {
     this.line(this.terminal ? prettyJson(chosen, this.styles) : compactJson(chosen));
   }
 
-  /** One line of a JSON stream. */
+  /** One line of a JSON stream, after `--fields` and `--jq`. */
   async record(value: object): Promise<void> {
-    const { jq } = this.#options;
-    if (jq === undefined) return this.line(compactJson(value));
+    const { fields, jq } = this.#options;
+    const chosen = fields === undefined ? value : pickFields(value, fields);
+    if (jq === undefined) return this.line(compactJson(chosen));
     const { filterWithJq } = await import("./jq.ts");
-    this.#filtered(await filterWithJq(value, jq));
+    this.#filtered(await filterWithJq(chosen, jq));
+  }
+
+  /** For a command whose JSON lines are of many kinds. Throws UsageError where `--fields` or `--jq` was given. */
+  refuseFilters(): void {
+    const { fields, jq } = this.#options;
+    const flag = fields === undefined ? (jq === undefined ? undefined : "--jq") : "--fields";
+    if (flag === undefined) return;
+    throw new UsageError(`${flag} does not work on the lines of this command`, {
+      hint: "Pipe what --json prints into jq.",
+    });
   }
 
   /** A line of data as it is. Text from elsewhere passes through `printable` first. */
@@ -191,19 +203,13 @@ export class Output {
   #columns<Item>(view: ResourceView<Item>, standard: readonly Column<Item>[]): readonly Column<Item>[] {
     const { fields } = this.#options;
     if (fields === undefined) return standard;
-    const unknown = fields.find((field) => !view.fields.includes(field.split(".")[0]!));
-    if (unknown !== undefined) {
-      const article = /^[aeiou]/.test(view.noun) ? "An" : "A";
-      throw new UsageError(`${article} ${view.noun} has no field "${unknown}"`, {
-        hint: `Fields: ${view.fields.join(", ")}`,
-      });
-    }
+    assertFields(view, fields);
     return columnsOfFields(fields);
   }
 
   /** A jq expression may select nothing. */
   #filtered(text: string): void {
-    if (text !== "") this.line(text);
+    if (text !== "") this.line(this.terminal ? printableLines(text) : text);
   }
 
   #id(item: object): void {

@@ -13,6 +13,11 @@ export function printableJson(json: string): string {
   return json.replace(UNPRINTABLE, (character) => (character === "\n" ? character : escape(character)));
 }
 
+/** The same for text whose line breaks and tabs are meant. */
+export function printableLines(text: string): string {
+  return text.replace(UNPRINTABLE, (character) => (/[\n\t]/.test(character) ? character : escape(character)));
+}
+
 function escape(character: string): string {
   return NAMES[character] ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

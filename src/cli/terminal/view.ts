@@ -1,3 +1,4 @@
+import { UsageError } from "../errors.ts";
 import { printable } from "./printable.ts";
 import type { Styles } from "./styles.ts";
 
@@ -33,6 +34,17 @@ export interface ResourceView<Item> {
   details: readonly Column<Item>[];
   /** A part of an object that is shown as JSON below its details. */
   block?: { label: string; value(item: Item): unknown };
+}
+
+/** What `--fields` takes, of which kind of object. */
+export type FieldNames = Pick<ResourceView<unknown>, "noun" | "fields">;
+
+/** Throws UsageError where `--fields` names one that there is not. */
+export function assertFields({ noun, fields }: FieldNames, wanted: readonly string[]): void {
+  const unknown = wanted.find((field) => !fields.includes(field.split(".")[0]!));
+  if (unknown === undefined) return;
+  const article = /^[aeiou]/.test(noun) ? "An" : "A";
+  throw new UsageError(`${article} ${noun} has no field "${unknown}"`, { hint: `Fields: ${fields.join(", ")}` });
 }
 
 /** The columns that `--fields` asks for: each value as it stands in the JSON. */

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeFolder } from "../../files/make-folder.ts";
 
 /** What is remembered of newer versions, in a file beside the settings. Times are Unix milliseconds. */
 export interface UpdateState {
@@ -25,7 +26,7 @@ export function readUpdateState(folder: string): UpdateState {
 
 /** Replaces the file in one step. Throws where the folder cannot be written. */
 export function writeUpdateState(folder: string, state: UpdateState): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const file = join(folder, FILE);
   const fresh = `${file}.${process.pid}`;
   writeFileSync(fresh, `${JSON.stringify(state)}\n`, { mode: 0o600 });

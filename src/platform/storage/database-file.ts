@@ -1,5 +1,6 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync, statfsSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync, realpathSync, statSync, statfsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { makeFolder } from "../../files/make-folder.ts";
 import { StorageOpenError, StorageUnavailableError } from "./database.ts";
 
 const OWNER_ONLY = 0o600;
@@ -24,7 +25,7 @@ export function locateFile(file: string): string {
     }
     return real;
   }
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   return path;
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { OAuthApp, OAuthAppCreate } from "../../../contract/schemas/oauth-app.ts";
 import type { Context } from "../../context.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { addIdempotencyKey } from "../resource/idempotency-key.ts";
 import { refuseQuiet, showSecret } from "../resource/show-secret.ts";
 import { APPS, NEW_SECRET } from "./view.ts";
@@ -24,7 +24,7 @@ export function registerCreate(apps: Command, context: Context): void {
     )
     .option("--public", "It cannot keep a secret, as on phones and in browsers: PKCE alone protects it");
   addIdempotencyKey(create).action((flags: Flags) => runCreate(flags, context));
-  addExamples(create, [
+  addExamples(addFields(create, APPS.view), [
     "service apps create --name Reports --redirect-uri https://reports.example.com/oauth/callback",
     "service apps create --name Desktop --redirect-uri http://127.0.0.1/callback --public",
   ]);

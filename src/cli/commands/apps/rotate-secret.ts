@@ -3,7 +3,7 @@ import { apiPath } from "../../../client/path.ts";
 import type { OAuthApp } from "../../../contract/schemas/oauth-app.ts";
 import type { Context } from "../../context.ts";
 import { addDryRun } from "../../dry-run.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { objectId } from "../../options.ts";
 import { confirmDestruction } from "../resource/confirm-destruction.ts";
 import { refuseQuiet, showSecret } from "../resource/show-secret.ts";
@@ -24,5 +24,5 @@ export function registerRotateSecret(apps: Command, context: Context): void {
       context.output.success(`Rotated the client secret of OAuth app ${id}`);
       await showSecret(context, app, APPS.view, NEW_SECRET);
     });
-  addExamples(addDryRun(rotate), [`service apps rotate-secret ${APPS.exampleId}`]);
+  addExamples(addDryRun(addFields(rotate, APPS.view)), [`service apps rotate-secret ${APPS.exampleId}`]);
 }

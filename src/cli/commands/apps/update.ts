@@ -4,7 +4,7 @@ import type { OAuthApp, OAuthAppUpdate } from "../../../contract/schemas/oauth-a
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { addDryRun } from "../../dry-run.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { objectId } from "../../options.ts";
 import { APPS } from "./view.ts";
 
@@ -21,7 +21,7 @@ export function registerUpdate(apps: Command, context: Context): void {
     .option("--name <text>", "New name")
     .option("--redirect-uri <uris...>", "All of its addresses from now on")
     .action((id: string, flags: Flags) => runUpdate(id, flags, context));
-  addExamples(addDryRun(update), [
+  addExamples(addDryRun(addFields(update, APPS.view)), [
     `service apps update ${APPS.exampleId} --name 'Monthly reports'`,
     `service apps update ${APPS.exampleId} --redirect-uri https://a.example.com/cb https://b.example.com/cb`,
   ]);

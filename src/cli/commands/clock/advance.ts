@@ -2,11 +2,11 @@ import type { Command } from "commander";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { TestClock, TestClockAdvance } from "../../../contract/schemas/test-clock.ts";
 import type { Context } from "../../context.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { duration } from "../../options.ts";
 import { formatSpan } from "../../terminal/time.ts";
 import { addIdempotencyKey } from "../resource/idempotency-key.ts";
-import { CLOCK_PATH, showClock } from "./view.ts";
+import { CLOCK, CLOCK_PATH, showClock } from "./view.ts";
 
 const MOST_SECONDS = LIMITS.replaySeconds * 12;
 /** The platform answers once all has been attempted, and a silent receiver takes 10 s each time. */
@@ -33,7 +33,7 @@ export function registerAdvance(clock: Command, context: Context): void {
     await showClock(body, context);
     if ((body.failed ?? 0) > 0) output.note("\nSee which:\n  service deliveries list --status failed");
   });
-  addExamples(advance, ["service clock advance 30s", "service clock advance 3d"]);
+  addExamples(addFields(advance, CLOCK), ["service clock advance 30s", "service clock advance 3d"]);
 }
 
 function attemptsInWords({ attempted = 0, succeeded = 0, failed = 0 }: TestClock): string {

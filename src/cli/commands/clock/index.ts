@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { registerAdvance } from "./advance.ts";
-import { CLOCK_PATH, showClock } from "./view.ts";
+import { CLOCK, CLOCK_PATH, showClock } from "./view.ts";
 import type { TestClock } from "../../../contract/schemas/test-clock.ts";
 
 /** `service clock`. */
@@ -25,6 +25,6 @@ export function register(program: Command, context: Context): void {
       const { body } = await client.request<TestClock>({ method: "GET", path: CLOCK_PATH });
       await showClock(body, context);
     });
-  addExamples(show, ["service clock show"]);
+  addExamples(addFields(show, CLOCK), ["service clock show"]);
   registerAdvance(clock, context);
 }

@@ -14,7 +14,7 @@ const AHEAD: Column<TestClock> = {
   },
 };
 
-const VIEW: ResourceView<TestClock> = {
+export const CLOCK: ResourceView<TestClock> = {
   noun: "test clock",
   plural: "test clocks",
   fields: ["object", "now", "offset_seconds", "attempted", "succeeded", "failed"],
@@ -24,7 +24,7 @@ const VIEW: ResourceView<TestClock> = {
 
 /** After an advance, with what it attempted. */
 const ADVANCED: ResourceView<TestClock> = {
-  ...VIEW,
+  ...CLOCK,
   details: [
     NOW,
     AHEAD,
@@ -45,5 +45,5 @@ const ADVANCED: ResourceView<TestClock> = {
 /** A clock has no id: with `--quiet` its time is printed. */
 export async function showClock(clock: TestClock, { output }: Context): Promise<void> {
   if (output.quiet && !output.json) return output.line(clock.now);
-  await output.object(clock, clock.attempted === undefined ? VIEW : ADVANCED);
+  await output.object(clock, clock.attempted === undefined ? CLOCK : ADVANCED);
 }

@@ -50,7 +50,7 @@ const LISTS_OF_FLAGS: Readonly<Record<string, string>> = {
 export async function valuesOfOption(option: Option, command: Command, context: Context): Promise<Values> {
   if (option.argChoices !== undefined) return { suggestions: words(option.argChoices) };
   const name = option.name();
-  if (name === "fields") return { suggestions: words(fieldsOf(command)), list: true };
+  if (name === "fields") return { suggestions: words(fieldsOf(command)?.fields ?? []), list: true };
   if (name === "profile") return { suggestions: profiles(context) };
   if (name === "events") return { suggestions: words(EVENT_TYPES), list: true };
   if (name === "type") return { suggestions: words(EVENT_TYPES) };

@@ -3,7 +3,7 @@ import { Argument, type Command } from "commander";
 import { nearest } from "../../../contract/nearest.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { SETTINGS_FILE } from "../../settings/directory.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 import { CONFIG_KEYS, type ConfigKey } from "./keys.ts";
@@ -50,7 +50,10 @@ export function register(program: Command, context: Context): void {
     .command("list")
     .description("List every setting with its value and where that comes from")
     .action(() => runList(context));
-  addExamples(list, ["service config list", "service config list --json --jq '.[] | select(.source != \"default\")'"]);
+  addExamples(addFields(list, VIEW), [
+    "service config list",
+    "service config list --json --jq '.[] | select(.source != \"default\")'",
+  ]);
   const get = config
     .command("get")
     .description("Print the value of a setting")

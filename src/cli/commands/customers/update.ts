@@ -4,7 +4,7 @@ import type { Customer, CustomerUpdate } from "../../../contract/schemas/custome
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { addDryRun } from "../../dry-run.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { objectId, objectOfPairs, type Pair, pairsOption } from "../../options.ts";
 import { CUSTOMERS } from "./view.ts";
 
@@ -25,7 +25,7 @@ export function registerUpdate(customers: Command, context: Context): void {
     .option("--phone <number>", "New phone number in E.164; empty removes it")
     .addOption(pairsOption("--metadata <key=value...>", "Pairs to set; key= removes one"))
     .action((id: string, flags: Flags) => runUpdate(id, flags, context));
-  addExamples(addDryRun(update), [
+  addExamples(addDryRun(addFields(update, CUSTOMERS.view)), [
     `service customers update ${CUSTOMERS.exampleId} --name 'Ada King'`,
     `service customers update ${CUSTOMERS.exampleId} --metadata plan=pro --metadata trial=`,
   ]);

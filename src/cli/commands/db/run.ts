@@ -57,11 +57,10 @@ export async function runBackup(file: string, options: DbOptions, context: Conte
     if (!(error instanceof BackupError)) throw asUserError(error);
     throw new UserError(error.message, { code: "backup_failed", cause: error });
   });
-  if (context.output.json) context.output.line(JSON.stringify({ database: describeDatabase(name), file: path, bytes }));
-  else {
-    context.output.line(path);
-    context.output.note(`${bytes} bytes. The master key is not in it: keep that too, elsewhere.`);
-  }
+  if (context.output.json)
+    return await context.output.document({ database: describeDatabase(name), file: path, bytes });
+  context.output.line(path);
+  context.output.note(`${bytes} bytes. The master key is not in it: keep that too, elsewhere.`);
 }
 
 export async function runCopy(from: string, to: string, options: DbOptions, context: Context): Promise<void> {
@@ -83,7 +82,7 @@ export async function runCopy(from: string, to: string, options: DbOptions, cont
         counts.set(table, count);
         output.note(`${table}  ${count}`);
       });
-      if (output.json) output.line(JSON.stringify({ from, to: describeDatabase(to), tables }));
+      if (output.json) await output.document({ from, to: describeDatabase(to), tables });
       else {
         for (const { name, rows, checksum } of tables) output.line(`${name}\t${rows}\t${checksum.slice(0, 16)}`);
         output.note("Counts and checksums agree. Start the platform with the file's own master key.");

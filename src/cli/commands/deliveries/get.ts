@@ -4,7 +4,7 @@ import { apiPath } from "../../../client/path.ts";
 import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
 import type { TestClock } from "../../../contract/schemas/test-clock.ts";
 import type { Context } from "../../context.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { objectId } from "../../options.ts";
 import { printable } from "../../terminal/printable.ts";
 import { CLOCK_PATH } from "../clock/view.ts";
@@ -16,7 +16,7 @@ export function registerGet(deliveries: Command, context: Context): void {
     .description("Show a delivery with its attempts on a time line")
     .argument("<id>", "Id of the delivery", objectId)
     .action((id: string) => runGet(id, context));
-  addExamples(get, [
+  addExamples(addFields(get, DELIVERIES.view), [
     `service deliveries get ${DELIVERIES.exampleId}`,
     `service deliveries get ${DELIVERIES.exampleId} --json --jq '.attempts[-1].response_excerpt'`,
   ]);

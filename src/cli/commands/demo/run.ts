@@ -23,6 +23,7 @@ interface Stage {
  * the receiver. With `once` it ends then; else it stays until Ctrl-C.
  */
 export async function runDemo({ once }: { once: boolean }, context: Context): Promise<void> {
+  context.output.refuseFilters();
   const folder = mkdtempSync(join(tmpdir(), "service-demo-"));
   const stage: Stage = {
     context,

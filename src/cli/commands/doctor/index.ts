@@ -20,7 +20,7 @@ export function register(program: Command, context: Context): void {
       "Check all that a command needs, on this machine and at the platform, and say what to do about what is wrong.\nExits with 1 where something failed.",
     )
     .action(() => runDoctor(context));
-  addExamples(addFields(doctor, RESULTS.fields), [
+  addExamples(addFields(doctor, RESULTS), [
     "service doctor",
     "service doctor --live --profile shop",
     "service doctor --json --jq '.[] | select(.status == \"failed\")'",

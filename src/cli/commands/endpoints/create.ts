@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import type { WebhookEndpoint, WebhookEndpointCreate } from "../../../contract/schemas/webhook-endpoint.ts";
 import type { Context } from "../../context.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { addIdempotencyKey } from "../resource/idempotency-key.ts";
 import { eventsOption } from "./subscriptions.ts";
 import { ENDPOINT_WITH_SECRET, ENDPOINTS } from "./view.ts";
@@ -18,7 +18,7 @@ export function registerCreate(endpoints: Command, context: Context): void {
   addIdempotencyKey(create).action((flags: WebhookEndpointCreate & { idempotencyKey?: string }) =>
     runCreate(flags, context),
   );
-  addExamples(create, [
+  addExamples(addFields(create, ENDPOINTS.view), [
     "service endpoints create --url https://example.com/webhooks --events 'order.*,customer.created'",
     "secret=$(service endpoints create --url https://example.com/hooks --events '*' --json --jq .secret)",
   ]);

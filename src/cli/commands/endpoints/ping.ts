@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { apiPath } from "../../../client/path.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
 import type { Context } from "../../context.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { objectId } from "../../options.ts";
 import { EVENTS } from "../events/view.ts";
 import { addIdempotencyKey } from "../resource/idempotency-key.ts";
@@ -25,5 +25,5 @@ export function registerPing(endpoints: Command, context: Context): void {
     await context.output.object(event, EVENTS.view);
     context.output.note(`\nSee what it answered:\n  service deliveries list --event ${event.id}`);
   });
-  addExamples(ping, [`service endpoints ping ${ENDPOINTS.exampleId}`]);
+  addExamples(addFields(ping, EVENTS.view), [`service endpoints ping ${ENDPOINTS.exampleId}`]);
 }

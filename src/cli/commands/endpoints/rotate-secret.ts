@@ -4,7 +4,7 @@ import { LIMITS } from "../../../contract/limits.ts";
 import type { SecretRotate, WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { duration, objectId } from "../../options.ts";
 import { formatSpan } from "../../terminal/time.ts";
 import { confirmDestruction } from "../resource/confirm-destruction.ts";
@@ -30,7 +30,7 @@ export function registerRotateSecret(endpoints: Command, context: Context): void
     )
     .option("--yes", "Do not ask in live mode when the old secret ends at once");
   addIdempotencyKey(rotate).action((id: string, flags: Flags) => runRotate(id, flags, context));
-  addExamples(rotate, [
+  addExamples(addFields(rotate, ENDPOINTS.view), [
     `service endpoints rotate-secret ${ENDPOINTS.exampleId}`,
     `service endpoints rotate-secret ${ENDPOINTS.exampleId} --overlap 2h --json --jq .secret`,
   ]);

@@ -4,7 +4,7 @@ import type { WebhookEndpoint, WebhookEndpointUpdate } from "../../../contract/s
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { addDryRun } from "../../dry-run.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { objectId } from "../../options.ts";
 import { eventsOption } from "./subscriptions.ts";
 import { ENDPOINTS } from "./view.ts";
@@ -32,7 +32,7 @@ export function registerUpdate(endpoints: Command, context: Context): void {
       }
       await changeEndpoint(id, changes, "Updated", context);
     });
-  addExamples(addDryRun(update), [
+  addExamples(addDryRun(addFields(update, ENDPOINTS.view)), [
     `service endpoints update ${ENDPOINTS.exampleId} --events 'order.*,payment.*'`,
     `service endpoints update ${ENDPOINTS.exampleId} --url https://example.com/webhooks/v2`,
   ]);
@@ -46,7 +46,7 @@ export function registerStatusChanges(endpoints: Command, context: Context): voi
       .description(description)
       .argument("<id>", "Id of the webhook endpoint", objectId)
       .action((id: string) => changeEndpoint(id, { status }, past, context));
-    addExamples(addDryRun(command), [`service endpoints ${name} ${ENDPOINTS.exampleId}`]);
+    addExamples(addDryRun(addFields(command, ENDPOINTS.view)), [`service endpoints ${name} ${ENDPOINTS.exampleId}`]);
   };
   change("enable", "enabled", "Enabled", "Deliver to a disabled webhook endpoint again, what waits for it too");
   change("disable", "disabled", "Disabled", "Stop delivering to a webhook endpoint; what is pending waits for 3 days");

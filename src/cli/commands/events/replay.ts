@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { apiPath } from "../../../client/path.ts";
 import type { EventReplay, Replay } from "../../../contract/schemas/event.ts";
 import type { Context } from "../../context.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { objectId } from "../../options.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { ResourceView } from "../../terminal/view.ts";
@@ -32,7 +32,7 @@ export function registerReplay(events: Command, context: Context): void {
     .argument("<id>", "Id of the event", objectId)
     .option("--endpoint <id>", "To this webhook endpoint alone, and to listeners", objectId);
   addIdempotencyKey(replay).action((id: string, flags: Flags) => runReplay(id, flags, context));
-  addExamples(replay, [
+  addExamples(addFields(replay, REPLAY), [
     `service events replay ${EVENTS.exampleId}`,
     `service events replay ${EVENTS.exampleId} --endpoint we_4Vf8aTqz0bKm2sNw9XyRcd`,
   ]);

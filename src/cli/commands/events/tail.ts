@@ -3,7 +3,7 @@ import { EVENT_TYPES, matchesSubscriptions } from "../../../contract/event-types
 import type { Event } from "../../../contract/schemas/event.ts";
 import type { Context } from "../../context.ts";
 import { parseSubscriptions } from "../../event-type.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { printable } from "../../terminal/printable.ts";
 import { clockTime } from "../../terminal/traffic.ts";
 import { textOf } from "../../terminal/view.ts";
@@ -23,7 +23,7 @@ export function registerTail(events: Command, context: Context): void {
       ),
     )
     .action(({ events: subscriptions }: { events?: string[] }) => runTail(subscriptions ?? ["*"], context));
-  addExamples(tail, [
+  addExamples(addFields(tail, EVENTS.view), [
     "service events tail",
     "service events tail --events 'order.*,payment.failed'",
     "service events tail --json --jq '{id, type}'",

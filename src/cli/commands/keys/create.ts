@@ -3,7 +3,7 @@ import type { ApiKey, ApiKeyCreate } from "../../../contract/schemas/api-key.ts"
 import type { Scope } from "../../../contract/scopes.ts";
 import { formatTimestamp } from "../../../contract/timestamps.ts";
 import type { Context } from "../../context.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { duration } from "../../options.ts";
 import { scopeNames } from "../../scopes.ts";
 import { addIdempotencyKey } from "../resource/idempotency-key.ts";
@@ -34,7 +34,7 @@ export function registerCreate(keys: Command, context: Context): void {
     .option("--ip-allow <ranges...>", "Only from these addresses, in CIDR form: 203.0.113.0/24")
     .option("--expires-in <duration>", "End it after this long, such as 90d", duration(60, TEN_YEARS));
   addIdempotencyKey(create).action((flags: Flags) => runCreate(flags, context));
-  addExamples(create, [
+  addExamples(addFields(create, KEYS.view), [
     "service keys create --name reports --scope customers:read orders:read --expires-in 90d",
     "service keys create --name worker --scope customers:write --ip-allow 203.0.113.0/24",
     "service keys create --name ci --scope listen:read --json --jq .key > key.txt",

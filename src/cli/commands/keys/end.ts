@@ -3,7 +3,7 @@ import { apiPath } from "../../../client/path.ts";
 import type { ApiKey } from "../../../contract/schemas/api-key.ts";
 import type { Context } from "../../context.ts";
 import { addDryRun } from "../../dry-run.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { objectId } from "../../options.ts";
 import { confirmDestruction } from "../resource/confirm-destruction.ts";
 import { refuseQuiet, showSecret } from "../resource/show-secret.ts";
@@ -20,7 +20,7 @@ export function registerRevoke(keys: Command, context: Context): void {
       context.output.success(`Revoked API key ${id}`);
       await context.output.object(revoked, KEYS.view);
     });
-  addExamples(addDryRun(revoke), [`service keys revoke ${KEYS.exampleId}`]);
+  addExamples(addDryRun(addFields(revoke, KEYS.view)), [`service keys revoke ${KEYS.exampleId}`]);
 }
 
 export function registerRoll(keys: Command, context: Context): void {
@@ -35,7 +35,7 @@ export function registerRoll(keys: Command, context: Context): void {
       context.output.success(`Revoked API key ${id}, and created ${rolled.id} in its place`);
       await showSecret(context, rolled, KEYS.view, NEW_KEY);
     });
-  addExamples(addDryRun(roll), [
+  addExamples(addDryRun(addFields(roll, KEYS.view)), [
     `service keys roll ${KEYS.exampleId}`,
     `service keys roll ${KEYS.exampleId} --json --jq .key > key.txt`,
   ]);

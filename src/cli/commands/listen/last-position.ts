@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { LIMITS } from "../../../contract/limits.ts";
+import { makeFolder } from "../../../files/make-folder.ts";
 import { replaceFile } from "./replace-file.ts";
 
 /** Positions are written at most this often: what was handled since the last time comes again after a crash. */
@@ -65,7 +66,7 @@ export class LastPosition {
     let saved: string | undefined;
     try {
       const folder = this.#folder();
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      makeFolder(folder);
       if (!this.#tidied) this.#removeOld(folder);
       this.#tidied = true;
       while (this.#cursor !== undefined && saved !== this.#cursor) {

@@ -15,6 +15,7 @@ import { fetchSessionSecret } from "./session-secret.ts";
 /** Sends a recording again; exit 1 where a receiver did not take all of it. Only a missing `--secret` needs the platform. */
 export async function runReplay(file: string, flags: ReplayFlags, context: Context): Promise<void> {
   const { output, signal } = context;
+  output.refuseFilters();
   const { receivers, options, chaos } = readForwardingOptions(flags, context);
   if (receivers.target === undefined && receivers.routes.length === 0) {
     throw new UsageError("Where to? Give --forward-to", {

@@ -25,10 +25,11 @@ import { usageOf } from "./usage-of.ts";
 /** Listens until Ctrl-C, until the command that runs meanwhile has ended, or until the platform refuses for good. */
 export async function runListen(flags: ListenFlags, command: readonly string[], context: Context): Promise<void> {
   const { output, signal } = context;
+  if (!flags.printSecret) output.refuseFilters();
   const platform = await accessPlatform(context);
   if (flags.printSecret) {
     const secret = await fetchSessionSecret(platform, signal);
-    return output.line(output.json ? JSON.stringify({ secret }) : secret);
+    return output.json ? await output.document({ secret }) : output.line(secret);
   }
   const { receivers, options, chaos } = readForwardingOptions(flags, context);
   const { target } = receivers;

@@ -2,7 +2,7 @@ import type { Command, Option } from "commander";
 import type { QueryValue } from "../../../client/base-url.ts";
 import type { RequestLog } from "../../../contract/schemas/request-log.ts";
 import type { Context } from "../../context.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { printable } from "../../terminal/printable.ts";
 import { clockTime, colorStatus } from "../../terminal/traffic.ts";
 import { followList } from "../resource/follow.ts";
@@ -19,7 +19,11 @@ export function registerTail(logs: Command, context: Context, filters: readonly 
   const tail = logs.command("tail").description("Print requests as they are answered, until Ctrl-C");
   for (const filter of filters) tail.addOption(filter);
   tail.action((flags: Filters) => runTail(flags, context));
-  addExamples(tail, ["service logs tail", "service logs tail --status 500", "service logs tail --json"]);
+  addExamples(addFields(tail, LOGS.view), [
+    "service logs tail",
+    "service logs tail --status 500",
+    "service logs tail --json",
+  ]);
 }
 
 async function runTail({ method, path, status, key }: Filters, context: Context): Promise<void> {

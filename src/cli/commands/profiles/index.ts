@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { endSessions } from "../../session/end.ts";
 import { DEFAULT_PROFILE, type Profile, profileNamed, type Settings } from "../../settings/profiles.ts";
 import { toEntry, PROFILES } from "./view.ts";
@@ -22,13 +22,13 @@ export function register(program: Command, context: Context): void {
     .command("list")
     .description("List the profiles; the current one is marked")
     .action(() => runList(context));
-  addExamples(list, ["service profiles list", "service profiles list --json --jq '.[].name'"]);
+  addExamples(addFields(list, PROFILES), ["service profiles list", "service profiles list --json --jq '.[].name'"]);
   const use = profiles
     .command("use")
     .description("Make a profile the current one")
     .argument("<name>", "Name of the profile")
     .action((name: string) => runUse(name, context));
-  addExamples(use, ["service profiles use shop"]);
+  addExamples(addFields(use, PROFILES), ["service profiles use shop"]);
   const remove = profiles
     .command("delete")
     .description("End the sessions of a profile, and forget it")

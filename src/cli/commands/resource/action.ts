@@ -36,5 +36,5 @@ export function registerAction<Item extends object, Flags extends object>(
     context.output.success(`${past} ${view.noun} ${id}`);
     await context.output.object(changed, view);
   });
-  addExamples(addFields(action, view.fields), [`service ${command} ${verb} ${exampleId}`]);
+  addExamples(addFields(action, view), [`service ${command} ${verb} ${exampleId}`]);
 }

@@ -24,5 +24,5 @@ export function registerCreate<Item extends { id: string }>(
       await context.output.object(created, view);
     },
   );
-  addExamples(addFields(create, view.fields), examples);
+  addExamples(addFields(create, view), examples);
 }

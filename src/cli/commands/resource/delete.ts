@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { apiPath } from "../../../client/path.ts";
 import type { Context } from "../../context.ts";
 import { addDryRun } from "../../dry-run.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { objectId } from "../../options.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 import { confirmDestruction } from "./confirm-destruction.ts";
@@ -41,5 +41,5 @@ export function registerDelete<Item extends object>(group: Command, context: Con
       context.output.success(`Deleted ${view.noun} ${id}`);
       await context.output.object(body, DELETED);
     });
-  addExamples(addDryRun(remove), [`service ${command} delete ${exampleId}`]);
+  addExamples(addDryRun(addFields(remove, DELETED)), [`service ${command} delete ${exampleId}`]);
 }

@@ -17,7 +17,7 @@ export function registerGet<Item extends object>(group: Command, context: Contex
       const { body } = await client.request<Item>({ method: "GET", path: path + apiPath`/${id}` });
       await context.output.object(body, view);
     });
-  addExamples(addFields(get, view.fields), [
+  addExamples(addFields(get, view), [
     `service ${command} get ${exampleId}`,
     `service ${command} get ${exampleId} --json`,
   ]);

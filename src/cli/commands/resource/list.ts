@@ -38,7 +38,7 @@ export function registerList<Item extends object>(
       await context.output.list(keeping(items, listed), resource.view);
       review(listed);
     });
-  addExamples(addFields(list, resource.view.fields), examples);
+  addExamples(addFields(list, resource.view), examples);
 }
 
 async function* keeping<Item>(items: AsyncIterable<Item>, kept: Item[]): AsyncGenerator<Item, void, undefined> {

@@ -28,10 +28,7 @@ export async function runLink(options: ServeOptions, context: Context): Promise<
       cause: error,
     });
   });
-  if (context.output.json) {
-    context.output.line(JSON.stringify(link));
-    return;
-  }
+  if (context.output.json) return await context.output.document(link);
   context.output.line(link.sign_in_url);
   context.output.note(`Signs ${link.email} in, once, until ${link.expires_at}.`);
 }

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isLoopback } from "../../../client/base-url.ts";
 import { SigningKeysError } from "../../../platform/leaks/signing-keys.ts";
 import { MasterKeyError } from "../../../platform/master-key.ts";
 import { type Platform, type PlatformSettings, startPlatform } from "../../../platform/start.ts";
@@ -15,10 +16,9 @@ import { namedDatabase } from "./named-database.ts";
 import type { ServeOptions } from "./index.ts";
 import { createReporter, type Reporter } from "./reporter.ts";
 
-const LOOPBACK = new Set(["127.0.0.1", "localhost", "::1"]);
-
 /** Runs until a signal or a closed stdout ends it: then finishes what is in flight and exits 0. */
 export async function runServe(options: ServeOptions, context: Context): Promise<void> {
+  context.output.refuseFilters();
   refusePublicHost(options, context);
   const folder = options.ephemeral ? mkdtempSync(join(tmpdir(), "service-")) : undefined;
   const database = folder === undefined ? namedDatabase(options, context) : join(folder, "platform.db");
@@ -47,7 +47,7 @@ async function start(options: ServeOptions, context: Context, database: string, 
       port: options.port,
       role: options.role,
       publicUrl: publicUrlOf(options),
-      trustedProxies: proxiesOf(options),
+      trustedProxies: trustedProxiesOf(options),
       report: reporter.activity,
       allowPrivateTargets: options.allowPrivateTargets,
       dashboard: fileURLToPath(new URL("../dashboard/", import.meta.url)),
@@ -68,7 +68,7 @@ function publicUrlOf({ publicUrl }: ServeOptions): string | undefined {
   throw new UsageError("--public-url takes an origin without a path", { hint: "For example https://api.example.com" });
 }
 
-function proxiesOf({ trustProxy }: ServeOptions): AddressRange[] {
+function trustedProxiesOf({ trustProxy }: ServeOptions): AddressRange[] {
   return trustProxy
     .flatMap((list) => list.split(","))
     .map((text) => {
@@ -84,7 +84,7 @@ function rateLimitsOf({ rateLimit, rateBurst }: ServeOptions): PlatformSettings[
 }
 
 function refusePublicHost(options: ServeOptions, context: Context): void {
-  if (LOOPBACK.has(options.host) || context.globals.insecure || options.trustProxy.length > 0) return;
+  if (isLoopback(options.host) || context.globals.insecure || options.trustProxy.length > 0) return;
   throw new UsageError(`--host ${options.host} would let other machines reach the API over plain http`, {
     hint: "Put a TLS proxy before it and name that: --trust-proxy CIDR. Or say --insecure to listen there all the same.",
   });

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Context } from "../../context.ts";
 import { EXIT_CODES, type ExitCode, SilentExit } from "../../errors.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { examine, type Status } from "./examine.ts";
 import { STATUS } from "./view.ts";
 
@@ -13,7 +13,7 @@ export function register(program: Command, context: Context): void {
       "Show whether the platform answers and how fast, versions, this machine's clock, and whether the credential works.\nExits with 7 where the platform is not reached, with 4 where nobody is signed in.",
     )
     .action(() => runStatus(context));
-  addExamples(status, [
+  addExamples(addFields(status, STATUS), [
     "service status",
     "service status --live --profile shop",
     "service status --json --jq .platform.latency_ms",

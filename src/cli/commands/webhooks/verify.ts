@@ -3,7 +3,7 @@ import { HEADERS } from "../../../contract/headers.ts";
 import type { WebhookEvent } from "../../../webhooks/index.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
-import { addExamples } from "../../help-layout.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
 import { wholeNumber } from "../../options.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 import { addSecretOptions, type SecretFlags, secretsOf } from "./secrets.ts";
@@ -18,6 +18,18 @@ interface Flags extends SecretFlags {
 /** A header is often copied with its name. */
 const HEADER_NAME = new RegExp(`^${HEADERS.signature}:`, "i");
 
+const VERIFIED: ResourceView<WebhookEvent> = {
+  noun: "event",
+  plural: "events",
+  fields: ["id", "object", "type", "created", "livemode", "data", "request"],
+  columns: [],
+  details: [
+    { label: "Event", text: ({ id }) => id },
+    { label: "Type", text: ({ type }) => type },
+    { label: "Created", text: ({ created }) => created },
+  ],
+};
+
 export function registerVerify(webhooks: Command, context: Context): void {
   const verify = addSecretOptions(
     webhooks.command("verify").description("Verify a delivery, and say which rule failed"),
@@ -27,7 +39,7 @@ export function registerVerify(webhooks: Command, context: Context): void {
     .option("--tolerance <seconds>", "How old the signature may be (default: 300)", wholeNumber(0))
     .option("--now <seconds>", "Unix time to verify at, instead of now", wholeNumber(0))
     .action((flags: Flags) => runVerify(flags, context));
-  addExamples(verify, [
+  addExamples(addFields(verify, VERIFIED), [
     "service webhooks verify --secret whsec_… --header 't=1764590400,v1=5257a8…' --payload body.json",
     'service webhooks verify --secret whsec_… --header "$HEADER" --payload - < body.json',
   ]);
@@ -48,15 +60,3 @@ async function runVerify(flags: Flags, context: Context): Promise<void> {
     throw new UserError(`Refused: ${error.message}`, { code: error.code, hint: `Rule: ${error.code}`, cause: error });
   }
 }
-
-const VERIFIED: ResourceView<WebhookEvent> = {
-  noun: "event",
-  plural: "events",
-  fields: ["id", "object", "type", "created", "livemode", "data", "request"],
-  columns: [],
-  details: [
-    { label: "Event", text: ({ id }) => id },
-    { label: "Type", text: ({ type }) => type },
-    { label: "Created", text: ({ created }) => created },
-  ],
-};

@@ -6,33 +6,25 @@ import { detailsOf } from "./details.ts";
 import { History } from "./history.ts";
 import type { Screen } from "./screen.ts";
 
-/** What the ready message says of the keys. */
-export const KEYS_HELP = "r resends, ↑ ↓ choose, enter shows, p pauses, c clears, q quits";
-
-/** True where keys can be read and the line that stays can be drawn. */
-export function canControl(context: Context): boolean {
-  const { output, interactive, env } = context;
-  return interactive && output.terminal && !output.json && !output.quiet && env["TERM"] !== "dumb";
-}
-
 /** The keys of `service listen`, and the line at the bottom that tells of them. */
 export class Controls {
   readonly #context: Context;
   readonly #screen: Screen;
-  readonly #session: () => Session;
   readonly #history = new History();
+  #session: Session | undefined;
   #paused = false;
   #running = false;
   #drawing = false;
 
-  constructor(context: Context, screen: Screen, session: () => Session) {
+  constructor(context: Context, screen: Screen) {
     this.#context = context;
     this.#screen = screen;
-    this.#session = session;
   }
 
-  start(): void {
+  /** Takes the keyboard; the keys act on this session. */
+  start(session: Session): void {
     const { stdin } = this.#context;
+    this.#session = session;
     this.#running = true;
     emitKeypressEvents(stdin);
     stdin.on("keypress", this.#onKey);
@@ -95,7 +87,7 @@ export class Controls {
   #resend(): void {
     const event = this.#history.chosen;
     if (event === undefined) return;
-    if (!this.#session().resend(event)) this.#screen.write("  Nothing takes this event: give --forward-to");
+    if (!this.#session?.resend(event)) this.#screen.write("  Nothing takes this event: give --forward-to");
   }
 
   #show(): void {
@@ -106,8 +98,8 @@ export class Controls {
 
   #togglePause(): void {
     this.#paused = !this.#paused;
-    if (this.#paused) this.#session().pause();
-    else this.#session().resume();
+    if (this.#paused) this.#session?.pause();
+    else this.#session?.resume();
   }
 
   #clear(): void {

@@ -1,3 +1,4 @@
+import { foldText } from "../../terminal/fold.ts";
 import { prettyJson } from "../../terminal/json.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { Styles } from "../../terminal/styles.ts";
@@ -23,7 +24,7 @@ export function detailsOf({ id, type, body, outcome }: PastEvent, styles: Styles
   const answer =
     status === undefined ? styles.bad(printable(failure?.message ?? "failed")) : colorStatus(status, styles);
   lines.push(`${styles.strong("Reply")} ${answer} ${styles.dim(`in ${formatDuration(durationMs)}`)}`);
-  const folded = replyLines(reply, { ...layoutFor(width), indent: "" });
+  const folded = replyLines(reply, { ...layoutFor(width, foldText), indent: "" });
   return [...lines, ...(folded.length === 0 ? [styles.dim("(empty)")] : folded), rule];
 }
 

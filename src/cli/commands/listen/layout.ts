@@ -1,4 +1,3 @@
-import { foldText } from "../../terminal/fold.ts";
 import { printable } from "../../terminal/printable.ts";
 import { wrapWords } from "../../terminal/wrap.ts";
 
@@ -17,13 +16,17 @@ export interface Layout {
   readonly timing: number;
   /** Before what belongs to the line above. */
   readonly indent: string;
+  readonly fold: Fold | undefined;
 }
+
+/** `foldText`, which only a terminal needs: what it measures text with takes long to load. */
+export type Fold = (text: string, width: number, most: number) => string[];
 
 const FULL = { narrow: false, status: 8, type: 22, timing: 9, indent: " ".repeat(20) };
 const NARROW = { narrow: true, status: 4, type: 21, timing: 7, indent: " ".repeat(9) };
 
-export function layoutFor(width: number | undefined): Layout {
-  return { ...(width !== undefined && width < WIDE ? NARROW : FULL), width };
+export function layoutFor(width: number | undefined, fold: Fold | undefined): Layout {
+  return { ...(width !== undefined && width < WIDE ? NARROW : FULL), width, fold };
 }
 
 /** An event's id, its middle left out where there is no room: the end tells events apart. */
@@ -40,12 +43,12 @@ export function indented(text: string, { indent, width }: Layout): string[] {
 }
 
 /** The beginning of a reply as indented lines, its own line breaks kept on a terminal. */
-export function replyLines(reply: string, { indent, width }: Layout): string[] {
+export function replyLines(reply: string, { indent, width, fold }: Layout): string[] {
   const shown = reply.slice(0, REPLY_SHOWN);
   if (shown.trim() === "") return [];
-  if (width === undefined) return [indent + printable(shown)];
+  if (width === undefined || fold === undefined) return [indent + printable(shown)];
   const room = Math.max(width - indent.length, 20);
-  return foldText(shown, room, REPLY_SHOWN).map((line) => indent + line);
+  return fold(shown, room, REPLY_SHOWN).map((line) => indent + line);
 }
 
 /** A name and words beside it, further lines below the words. */

@@ -3,7 +3,6 @@ import { printable } from "../../terminal/printable.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { clockTime, colorStatus } from "../../terminal/traffic.ts";
-import { wrapWords } from "../../terminal/wrap.ts";
 import { fitId, indented, labelled, type Layout, replyLines } from "./layout.ts";
 import type { Setup } from "./receivers.ts";
 import { summaryLines } from "./summary-lines.ts";
@@ -69,8 +68,7 @@ function readyLines(ready: Extract<Report, { event: "ready" }>, surroundings: Li
     const [first = "", ...rest] = labelled("warning", `${who} too; each gets every event`, layout);
     lines.push(first.replace("warning", styles.warn("warning")), ...rest);
   }
-  const endings = layout.width === undefined ? [ending] : wrapWords(ending, layout.width - 3);
-  return [...lines, ...endings.map((line) => styles.dim(`  ${line}`)), ""];
+  return [...lines, ...(ending === undefined ? [] : [styles.dim(`  ${ending}`)]), ""];
 }
 
 function forwardedLines(report: ForwardedReport, surroundings: LineSurroundings): string[] {

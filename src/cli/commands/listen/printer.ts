@@ -2,7 +2,7 @@ import type { Report } from "../../../relay/report.ts";
 import type { Context } from "../../context.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import { toJsonLine } from "./json-line.ts";
-import { layoutFor } from "./layout.ts";
+import { type Fold, layoutFor } from "./layout.ts";
 import { linesOf } from "./lines.ts";
 import type { Setup } from "./receivers.ts";
 
@@ -16,11 +16,16 @@ export interface LineSink {
 }
 
 /** Prints what a session reports: lines for a person, one JSON object a line, or with `--quiet` the ids of events. */
-export function createListenPrinter(context: Context, sink: LineSink, setup: Setup): (report: Report) => void {
+export async function createListenPrinter(
+  context: Context,
+  sink: LineSink,
+  setup: Setup,
+): Promise<(report: Report) => void> {
   const { output } = context;
   const write = output.json ? (text: string) => output.line(text) : (text: string) => sink.write(text);
   const { add, flush } = gatherLines(write);
-  const render = rendererOf(context, sink, setup);
+  const fold = sink.width() === undefined ? undefined : (await import("../../terminal/fold.ts")).foldText;
+  const render = rendererOf(context, sink, { ...setup, fold });
   return (report) => {
     for (const line of render(report)) add(line);
     // Nothing comes after it but why the command failed, and that has the last word.
@@ -29,16 +34,20 @@ export function createListenPrinter(context: Context, sink: LineSink, setup: Set
 }
 
 /** A report as the lines that it is printed as. */
-function rendererOf(context: Context, sink: LineSink, setup: Setup): (report: Report) => string[] {
+function rendererOf(
+  context: Context,
+  sink: LineSink,
+  { fold, ...setup }: Setup & { fold: Fold | undefined },
+): (report: Report) => string[] {
   const { output } = context;
   if (output.json) return (report) => [toJsonLine(report, context.now(), setup)];
   if (output.quiet) return (report) => (report.event === "received" ? [report.id] : []);
   const { styles } = sink;
   const withoutRepetition = dropRepeatedHints();
-  let layout = layoutFor(sink.width());
+  let layout = layoutFor(sink.width(), fold);
   return (report) => {
     const width = sink.width();
-    if (width !== layout.width) layout = layoutFor(width);
+    if (width !== layout.width) layout = layoutFor(width, fold);
     return linesOf(withoutRepetition(report), { setup, styles, layout, now: context.now() });
   };
 }

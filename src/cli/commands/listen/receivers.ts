@@ -20,8 +20,8 @@ export interface Setup extends Receivers {
   chaos?: string | undefined;
   /** Where the credential came from. */
   credentialSource?: string;
-  /** What can be done at the keyboard, or how it ends. */
-  ending: string;
+  /** How it ends; absent where a line that stays tells of the keys. */
+  ending?: string;
 }
 
 /** Reads `--forward-to` and every `--route`; the warnings are for the user. Throws UsageError. */

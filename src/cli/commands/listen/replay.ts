@@ -23,7 +23,7 @@ export async function runReplay(file: string, flags: ReplayFlags, context: Conte
     });
   }
   const secret = flags.secret ?? (await fetchSessionSecret(await accessPlatform(context), signal));
-  const report = createListenPrinter(context, streamSink(context.stdout, output.styles), {
+  const report = await createListenPrinter(context, streamSink(context.stdout, output.styles), {
     ...receivers,
     chaos,
     ending: "Ctrl-C ends",

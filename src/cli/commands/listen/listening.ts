@@ -1,0 +1,146 @@
+import type { ForwardingOptions } from "../../../relay/forwarding.ts";
+import { PortAdvisor } from "../../../relay/port-advisor.ts";
+import { systemClock } from "../../../relay/ports.ts";
+import type { Report } from "../../../relay/report.ts";
+import { Session } from "../../../relay/session.ts";
+import { SignatureError } from "../../../webhooks/index.ts";
+import type { Context } from "../../context.ts";
+import { InterruptedError, SilentExit } from "../../errors.ts";
+import { ChildCommand, type ChildEnd } from "./child-command.ts";
+import type { Display } from "./display.ts";
+import { explainListenError } from "./explain.ts";
+import type { ListenFlags } from "./index.ts";
+import type { PlatformAccess } from "./platform-access.ts";
+import { type Receivers, targetsOf } from "./receivers.ts";
+import { SessionFiles } from "./session-files.ts";
+import { openStartPosition, type StartPosition } from "./start-position.ts";
+import { usageOf } from "./usage-of.ts";
+
+export interface ListeningOptions {
+  flags: ListenFlags;
+  /** Runs while events flow; empty for none. */
+  command: readonly string[];
+  platform: PlatformAccess;
+  receivers: Receivers;
+  forwarding: ForwardingOptions;
+  display: Display;
+}
+
+/** One session from its start to its end, with all that hangs on it: its files, its place, the command that runs meanwhile. */
+export class Listening {
+  readonly #options: ListeningOptions;
+  readonly #context: Context;
+  readonly #files: SessionFiles;
+  readonly #position: StartPosition;
+  readonly #advisor: PortAdvisor;
+  readonly #session: Session;
+  #child: ChildCommand | undefined;
+  #childEnd: ChildEnd | undefined;
+  #failure: { error: unknown } | undefined;
+
+  /** Throws UserError for a secret that cannot sign, and where the recording cannot be opened. */
+  constructor(options: ListeningOptions, context: Context) {
+    const { flags, command, platform, receivers, forwarding, display } = options;
+    this.#options = options;
+    this.#context = context;
+    const warn = (text: string): void => display.warn(text);
+    this.#position = openStartPosition({
+      context,
+      warn,
+      identity: platform.identity,
+      events: flags.events,
+      receivers,
+    });
+    this.#files = new SessionFiles({
+      writeEnv: flags.writeEnv,
+      readyFile: flags.readyFile,
+      record: flags.record,
+      platform: context.platform,
+      warn,
+      onFailure: (error) => this.#fail(error),
+    });
+    this.#advisor = new PortAdvisor({
+      clock: systemClock,
+      except: platform.baseUrl.port === "" ? [] : [Number(platform.baseUrl.port)],
+      // A command that runs may well start the receiver itself.
+      expected: command.length > 0 ? [] : targetsOf(receivers),
+      report: (report) => display.print(report),
+    });
+    const settings = {
+      ...platform,
+      ...forwarding,
+      events: flags.events,
+      after: flags.since === "last" ? this.#position.start() : flags.since,
+      secret: flags.secret,
+      maxDowntimeMs: flags.maxDowntime === undefined ? undefined : flags.maxDowntime * 1000,
+      passed: (cursor: string) => this.#position.moved(cursor),
+      report: (report: Report) => this.#report(report),
+    };
+    this.#session = usageOf(() => new Session(settings), SignatureError, "--secret");
+  }
+
+  /** Resolves once it has ended as it was asked to; rejects with why it ended else, SilentExit with the command's code. */
+  async run(): Promise<void> {
+    const { display } = this.#options;
+    const { signal } = this.#context;
+    await this.#files.removeReady();
+    signal.addEventListener("abort", this.#onAbort, { once: true });
+    display.start(this.#session);
+    try {
+      this.#session.start();
+      const { error } = await this.#session.ended;
+      if (error !== undefined) this.#fail(explainListenError(error));
+      await this.#child?.ended;
+    } finally {
+      display.stop();
+      this.#files.close();
+      await this.#position.settled();
+      await this.#files.removeReady();
+      await display.settle();
+    }
+    this.#conclude();
+  }
+
+  #report(report: Report): void {
+    this.#options.display.print(report);
+    this.#advisor.notice(report);
+    if (report.event === "received") this.#files.record({ ...report, at: this.#context.now() });
+    if (report.event === "ready") this.#onReady(report.secret).catch((error: unknown) => this.#fail(error));
+  }
+
+  async #onReady(sessionSecret: string): Promise<void> {
+    const { flags, command, receivers } = this.#options;
+    const secret = flags.secret ?? sessionSecret;
+    await this.#files.ready(secret, receivers.target);
+    if (command.length === 0 || this.#context.signal.aborted) return;
+    this.#child = new ChildCommand(command, secret, this.#context);
+    this.#childEnd = await this.#child.ended;
+    await this.#session.stop();
+  }
+
+  readonly #onAbort = (): void => {
+    // What is under way may take seconds; a second Ctrl-C then ends the process at once, and must not leave the terminal raw.
+    this.#options.display.stop();
+    // A command that runs gets the signal itself, and ends in its own time.
+    if (this.#child === undefined) void this.#session.stop();
+  };
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#child?.kill("SIGTERM");
+    void this.#session.stop();
+  }
+
+  #conclude(): void {
+    const { output, signal } = this.#context;
+    if (this.#failure !== undefined) throw this.#failure.error;
+    if (this.#childEnd !== undefined) {
+      const { error, exitCode } = this.#childEnd;
+      if (error !== undefined) output.warn(error.message);
+      if (exitCode !== 0) throw new SilentExit(exitCode);
+      return;
+    }
+    const isAsked = signal.reason instanceof InterruptedError && this.#options.command.length === 0;
+    if (signal.aborted && !isAsked) throw signal.reason;
+  }
+}

@@ -1,6 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import { once } from "node:events";
 import { mkdtempSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, request as httpRequest, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -185,6 +186,24 @@ describe("401", () => {
     const before = asked;
     for (let index = 0; index < 30; index++) await refusedFor(report([], { identifier: `unknown ${index}` }));
     expect(asked - before).toBeLessThan(12);
+  });
+
+  it("a report that names no published key, before its body is read", async () => {
+    const request = httpRequest(`${platform.baseUrl}/v1/leaked_keys/report`, {
+      method: "POST",
+      agent: false,
+      headers: {
+        "Content-Type": "application/json",
+        "Content-Length": 10_000_000,
+        "Github-Public-Key-Identifier": "nobody's",
+        "Github-Public-Key-Signature": "AAAA",
+      },
+    });
+    request.on("error", () => {});
+    request.flushHeaders();
+    const [reply] = (await once(request, "response")) as [IncomingMessage];
+    expect(reply.statusCode).toBe(401);
+    request.destroy();
   });
 
   it("any report, where no keys are configured", async () => {

@@ -19,6 +19,11 @@ const END_MOST = 250;
 
 export type AdvanceResult = Required<TestClock>;
 
+/** The right to move the clock: whoever holds it is known by when the hold ends. */
+interface Hold {
+  until: number;
+}
+
 interface Tally {
   attempted: number;
   succeeded: number;
@@ -63,14 +68,14 @@ export class TestClockAdvancer {
   private async run(environment: number, seconds: number): Promise<AdvanceResult> {
     const { database, clock } = this.services;
     const start = clock.now();
-    const held = await database.write((tx) => holdClock(tx, environment, start + HOLD_MILLISECONDS, start));
-    if (!held) throw new ApiError("test_clock_advancing", "The test clock is being moved: wait until that is done.");
+    const hold: Hold = { until: start + HOLD_MILLISECONDS };
+    if (!(await database.write((tx) => holdClock(tx, environment, hold.until, start)))) throw beingMoved();
     const { clock_offset: before } = await findEnvironment(database, environment);
     const after = before + seconds * 1000;
     let offset = before;
     try {
       await this.untilNobodyElseAttempts(environment);
-      const tally = await this.attemptUntil(environment, start + before, start + after, (time) => {
+      const tally = await this.attemptUntil(environment, hold, start + before, start + after, (time) => {
         offset = Math.min(after, Math.max(offset, time - clock.now()));
         return offset;
       });
@@ -83,7 +88,7 @@ export class TestClockAdvancer {
       };
     } finally {
       await database.write(async (tx) => {
-        await moveClock(tx, environment, offset, 0);
+        await moveClock(tx, environment, offset, { until: hold.until, longer: 0 });
         tx.wake("deliveries");
       });
     }
@@ -107,6 +112,7 @@ export class TestClockAdvancer {
   /** `begin` and `end` are the environment's times; what was due before the beginning is attempted at the beginning. */
   private async attemptUntil(
     environment: number,
+    hold: Hold,
     begin: number,
     end: number,
     offsetAt: (time: number) => number,
@@ -119,25 +125,31 @@ export class TestClockAdvancer {
       const step = await database.write(
         async (tx) => {
           const disabled = await recordFinished(tx, finished);
-          if (this.stopping) return { disabled, at: end, jobs: undefined, ended: [] };
+          const goneNoFurther = { disabled, at: end, jobs: undefined, ended: [], heldUntil: hold.until };
+          if (this.stopping) return goneNoFurther;
           const time = await this.nextTime(tx, environment, end);
-          await moveClock(tx, environment, offsetAt(time ?? end), clock.now() + HOLD_MILLISECONDS);
+          const heldUntil = clock.now() + HOLD_MILLISECONDS;
+          const held = { until: hold.until, longer: heldUntil };
+          if (!(await moveClock(tx, environment, offsetAt(time ?? end), held)))
+            return { ...goneNoFurther, heldUntil: 0 };
           const lease = { token, until: clock.now() + LEASE_MILLISECONDS };
           if (time === undefined) {
             const ended = await claimEnded(tx, lease, environment, end, END_MOST);
             await recordFinished(tx, ended);
-            return { disabled, at: end, jobs: undefined, ended };
+            return { disabled, at: end, jobs: undefined, ended, heldUntil };
           }
           const at = Math.max(begin, time);
           const { jobs, abandoned } = await this.claim(tx, environment, at, lease);
           await recordFinished(tx, abandoned);
-          return { disabled, at, jobs, ended: abandoned };
+          return { disabled, at, jobs, ended: abandoned, heldUntil };
         },
         { isolation: "latest" },
       );
       reportFinished(report, finished, step.disabled);
       reportFinished(report, step.ended, []);
       count(tally, finished);
+      if (step.heldUntil === 0) throw beingMoved();
+      hold.until = step.heldUntil;
       this.assertGoing();
       if (step.jobs === undefined && step.ended.length < END_MOST) return tally;
       finished = await this.attemptAll(step.jobs ?? [], step.at);
@@ -179,4 +191,8 @@ export class TestClockAdvancer {
 function count(tally: Tally, finished: readonly Finished[]): void {
   tally.attempted += finished.length;
   for (const { outcome } of finished) tally[outcome.status === "succeeded" ? "succeeded" : "failed"] += 1;
+}
+
+function beingMoved(): ApiError {
+  return new ApiError("test_clock_advancing", "The test clock is being moved: wait until that is done.");
 }

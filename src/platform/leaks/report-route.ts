@@ -1,5 +1,6 @@
-import { createHash, verify } from "node:crypto";
-import type { FastifyInstance } from "fastify";
+import { createHash, type KeyObject, verify } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import { ApiError, invalidFields } from "../domain/api-error.ts";
 import { endLeaked } from "../domain/leaks.ts";
@@ -56,13 +57,13 @@ export function leakReportRoute(scope: FastifyInstance, services: Services, keys
     done(null, body),
   );
 
-  scope.post(LEAK_REPORT_PATH, async (request): Promise<Static<typeof LeakFeedback>> => {
+  // Before the body, which may be large: nobody's is read who names no key.
+  const onRequest = async ({ raw }: FastifyRequest) => void (await signerOf(keys, raw));
+  scope.post(LEAK_REPORT_PATH, { onRequest }, async (request): Promise<Static<typeof LeakFeedback>> => {
     const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-    const { headersDistinct } = request.raw;
-    await assertSigned(keys, raw, {
-      identifier: headersDistinct[IDENTIFIER_HEADER.toLowerCase()],
-      signature: headersDistinct[SIGNATURE_HEADER.toLowerCase()],
-    });
+    const { key, signature } = await signerOf(keys, request.raw);
+    // ECDSA over P-256 with SHA-256, over the bytes as they came.
+    if (!verify("sha256", raw, key, signature)) throw unsigned("The signature does not fit the body.");
     const report = parseStrictJson(raw);
     const errors = check(report);
     if (errors.length > 0) throw invalidFields(errors.slice(0, 20));
@@ -82,12 +83,13 @@ export function leakReportRoute(scope: FastifyInstance, services: Services, keys
   });
 }
 
-/** ECDSA over P-256 with SHA-256, over the bytes as they came. Throws ApiError. */
-async function assertSigned(
+/** The published key that a report names, and its signature. Throws ApiError. */
+async function signerOf(
   keys: SigningKeys | undefined,
-  raw: Buffer,
-  { identifier, signature }: { identifier: string[] | undefined; signature: string[] | undefined },
-): Promise<void> {
+  { headersDistinct }: IncomingMessage,
+): Promise<{ key: KeyObject; signature: Buffer }> {
+  const identifier = headersDistinct[IDENTIFIER_HEADER.toLowerCase()];
+  const signature = headersDistinct[SIGNATURE_HEADER.toLowerCase()];
   if (identifier?.length !== 1 || signature?.length !== 1) {
     throw unsigned(`Send ${IDENTIFIER_HEADER} and ${SIGNATURE_HEADER}, each once.`);
   }
@@ -103,9 +105,10 @@ async function assertSigned(
     });
   }
   if (key === undefined) throw unsigned(`No key ${JSON.stringify(identifier[0]!.slice(0, 80))} is published.`);
-  const isCurve = key.asymmetricKeyType === "ec" && key.asymmetricKeyDetails?.namedCurve === "prime256v1";
-  if (isCurve && verify("sha256", raw, key, Buffer.from(signature[0]!, "base64"))) return;
-  throw unsigned("The signature does not fit the body.");
+  if (key.asymmetricKeyType !== "ec" || key.asymmetricKeyDetails?.namedCurve !== "prime256v1") {
+    throw unsigned("The published key is not one of ECDSA over P-256.");
+  }
+  return { key, signature: Buffer.from(signature[0]!, "base64") };
 }
 
 function unsigned(detail: string): ApiError {

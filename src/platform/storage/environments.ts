@@ -43,13 +43,21 @@ export async function holdClock(tx: Transaction, id: number, until: number, now:
   return held === 1;
 }
 
-/** Moves a held clock, and holds it for longer; a hold until 0 lets it go. */
-export async function moveClock(tx: Transaction, id: number, offset: number, heldUntil: number): Promise<void> {
-  await tx.run("UPDATE environments SET clock_offset = $2, clock_held_until = $3 WHERE id = $1", [
-    id,
-    offset,
-    heldUntil,
-  ]);
+/**
+ * Moves a clock that the caller holds until a time, and holds it for longer; a hold until 0 lets it go. False where it is
+ * the caller's no more: who stood still for so long that the hold ran out must not move the clock under somebody else.
+ */
+export async function moveClock(
+  tx: Transaction,
+  id: number,
+  offset: number,
+  held: { until: number; longer: number },
+): Promise<boolean> {
+  const moved = await tx.run(
+    "UPDATE environments SET clock_offset = $2, clock_held_until = $3 WHERE id = $1 AND clock_held_until = $4",
+    [id, offset, held.longer, held.until],
+  );
+  return moved === 1;
 }
 
 /** Lets go of every clock: for a process that knows itself to be the only one. */

@@ -90,7 +90,7 @@ class PostgresStorage implements Database {
   constructor(
     pool: ConnectionPool,
     connect: {
-      open: () => Promise<PostgresConnection>;
+      open: (onEnd: () => void) => Promise<PostgresConnection>;
       openWaking: (onEnd: () => void) => Promise<PostgresConnection>;
     },
     { log, stateOfEvents, patience }: Pick<PostgresOptions, "log" | "stateOfEvents"> & { patience: number },

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { UserError } from "../errors.ts";
 import { isOpenToOthers } from "../file-mode.ts";
 import { SETTINGS_FILE } from "./directory.ts";
-import { emptySettings, type Profile, type Settings, SETTINGS_VERSION } from "./profiles.ts";
+import { DEFAULT_PROFILE, emptySettings, type Profile, type Settings, SETTINGS_VERSION } from "./profiles.ts";
 
 /** The settings file cannot be used as it is; it is left untouched. */
 export class SettingsFileError extends UserError {
@@ -56,7 +56,7 @@ function parseSettings(text: string, path: string): Settings {
     throw new SettingsFileError(`${path} is damaged: ${(error as Error).message}`, recovery, error);
   }
   if (!isRecord(value)) throw new SettingsFileError(`${path} does not hold a JSON object`, recovery);
-  const { version = SETTINGS_VERSION, profiles = {} } = value;
+  const { version = SETTINGS_VERSION, profiles = {}, current_profile: current = DEFAULT_PROFILE } = value;
   if (typeof version !== "number" || version > SETTINGS_VERSION) {
     throw new SettingsFileError(
       `${path} was written by a newer version of this program (format ${JSON.stringify(version)})`,
@@ -66,7 +66,15 @@ function parseSettings(text: string, path: string): Settings {
   if (!isRecord(profiles) || !Object.values(profiles).every(isProfile)) {
     throw new SettingsFileError(`${path} holds a profile that is not one`, recovery);
   }
-  return { ...emptySettings(), ...value, profiles: mapValues(profiles as Record<string, StoredProfile>, wholeProfile) };
+  if (typeof current !== "string") {
+    throw new SettingsFileError(`${path} names a profile in current_profile that is not a name`, recovery);
+  }
+  return {
+    ...emptySettings(),
+    ...value,
+    current_profile: current,
+    profiles: mapValues(profiles as Record<string, StoredProfile>, wholeProfile),
+  };
 }
 
 /** As it may stand in a file that was edited by hand. */

@@ -50,6 +50,9 @@ describe("an address", () => {
       stdout: "",
       stderr: expect.stringContaining(`Port ${port} on 127.0.0.1 is taken`),
     });
+    if (process.platform === "linux") {
+      expect((await runCli(args)).stderr).toContain(`(process ${process.pid})\nStop that program`);
+    }
     const { stderr, stdout } = await runCli([...args, "--json"]);
     expect([JSON.parse(stderr).code, stdout]).toEqual(["port_taken", ""]);
     await new Promise((closed) => taken.close(closed));
@@ -79,14 +82,17 @@ describe("a database", () => {
   it("that is a folder, another file or another program's is left as it is", async () => {
     await expectRefusal(["--database", folder], folder);
     const text = join(folder, "notes.txt");
-    writeFileSync(text, "Not a database, but somebody's notes.".repeat(100));
+    writeFileSync(text, "Not a database, but somebody's notes.".repeat(100), { mode: 0o644 });
     await expectRefusal(["--database", text], text);
     expect(readFileSync(text, "utf8")).toContain("somebody's notes");
+    expect(statSync(text).mode & 0o777).toBe(0o644);
     const foreign = join(folder, "foreign.db");
     const connection = new Connection(await loadSqlite(), foreign, { readOnly: false });
     connection.exec("CREATE TABLE recipes (name TEXT)");
     connection.close();
+    const before = readFileSync(foreign);
     await expectRefusal(["--database", foreign], "another program");
+    expect(readFileSync(foreign)).toEqual(before);
   });
 
   it("below a folder that cannot be made is named", async () => {

@@ -1,15 +1,56 @@
-import { mkdtempSync, readdirSync } from "node:fs";
+import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { runCli } from "../support/run-cli.ts";
 import { CTRL_C, runInTerminal } from "../support/terminal.ts";
 
-it("demo forgets its data at Ctrl-C, which a terminal sends to all of its processes", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "service-demo-test-"));
-  const demo = runInTerminal(["demo"], { env: { TMPDIR: folder } });
-  await demo.waitFor("Ctrl-C ends the demo");
-  expect(readdirSync(folder)).not.toEqual([]);
-  demo.type(CTRL_C);
-  expect(await demo.ended).toBe(0);
-  expect(readdirSync(folder)).toEqual([]);
+const folder = () => mkdtempSync(join(tmpdir(), "service-test-"));
+
+describe("service demo", () => {
+  it("--once ends with 0 when every step was seen, and leaves nothing behind", async () => {
+    const TMPDIR = folder();
+    const { exitCode, stdout, stderr } = await runCli(["demo", "--once", "--json"], { env: { TMPDIR } });
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    const records = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(records.slice(0, -1).map(({ step, ok }) => [step, ok])).toEqual(
+      ["Platform", "Receiver", "Sign in", "Customer", "Listen", "Trigger"].map((step) => [step, true]),
+    );
+    expect(records.at(-1)).toMatchObject({
+      event: "delivered",
+      verified: true,
+      payload: { type: "order.completed", data: { object: { status: "completed" } } },
+    });
+    expect(readdirSync(TMPDIR)).toEqual([]);
+  });
+
+  it("--once ends with 1 when a step was not seen, and says which and why", async () => {
+    const broken = join(folder(), "broken.cjs");
+    writeFileSync(broken, 'if (process.argv[2] === "trigger") { console.error("Error: no."); process.exit(9); }');
+    const { exitCode, stdout } = await runCli(["demo", "--once"], { env: { NODE_OPTIONS: `--require=${broken}` } });
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/Trigger {5}\$ service trigger order\.completed\n +✗ Error: no\./);
+    expect(stdout).not.toContain("Every step was seen");
+  });
+
+  it("names a temporary folder that it cannot use", async () => {
+    const { exitCode, stderr } = await runCli(["demo", "--once"], { env: { TMPDIR: "/nowhere" } });
+    expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/\/nowhere cannot be used.*\nSet TMPDIR/)]);
+  });
+
+  it("stays open, shows what arrives, and clears all away at Ctrl-C, which a terminal sends to all of its processes", async () => {
+    const TMPDIR = folder();
+    const demo = runInTerminal(["demo"], { env: { TMPDIR }, columns: 200 });
+    await demo.waitFor("Ctrl-C ends the demo");
+    expect(demo.text()).toMatch(/ http:\/\/127\.0\.0\.1:\d+\/sign-in\/link\?token=\S+/);
+    const SERVICE_CONFIG_DIR = /SERVICE_CONFIG_DIR=(\S+)/.exec(demo.text())![1]!;
+    expect((await runCli(["trigger", "payment.failed"], { env: { SERVICE_CONFIG_DIR } })).exitCode).toBe(0);
+    await demo.waitFor(/✓ payment\.failed evt_\w{22} arrived and its signature verified/);
+    demo.type(CTRL_C);
+    expect(await demo.ended).toBe(0);
+    expect(readdirSync(TMPDIR)).toEqual([]);
+  });
 });

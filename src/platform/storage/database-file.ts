@@ -39,12 +39,17 @@ export function refuseNetworkFileSystem(file: string, typeOf = (folder: string) 
   );
 }
 
-/**
- * Makes the file readable by its owner alone before anything is in it; SQLite gives its companions the same mode. Only
- * while no connection of this process has the file open: closing it here would drop that connection's locks.
- */
-export function secureFile(file: string): void {
-  closeSync(openSync(file, "a", OWNER_ONLY));
+/** Makes an empty file that its owner alone can read, unless there is one; SQLite gives its companions the same mode. */
+export function makeFile(file: string): void {
+  try {
+    closeSync(openSync(file, "wx", OWNER_ONLY));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+/** Closes a database that is ours, with its log, to other users. */
+export function closeToOthers(file: string): void {
   for (const path of [file, `${file}-wal`, `${file}-shm`]) {
     if (existsSync(path)) chmodSync(path, OWNER_ONLY);
   }

@@ -1,4 +1,5 @@
 import { Connection } from "./connection.ts";
+import { makeFile } from "./database-file.ts";
 import { StorageOpenError } from "./database.ts";
 import { isBusy } from "./sqlite-errors.ts";
 import type { SqliteRuntime } from "./sqlite-runtime.ts";
@@ -16,6 +17,7 @@ export interface FileLock {
  * Throws StorageOpenError "locked" where another process holds it, SQLite's error where the lock file cannot be made.
  */
 export function lockFile(sqlite: SqliteRuntime, file: string, pid: number): FileLock {
+  makeFile(`${file}.lock`);
   const connection = new Connection(sqlite, `${file}.lock`);
   try {
     connection.exec("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE");

@@ -1,6 +1,6 @@
 import type { Log } from "../ports.ts";
 import { Connection } from "./connection.ts";
-import { locateFile, refuseNetworkFileSystem, secureFile, watchFiles } from "./database-file.ts";
+import { closeToOthers, locateFile, makeFile, refuseNetworkFileSystem, watchFiles } from "./database-file.ts";
 import { type Database, type Hold, type SqlValue, StorageUnavailableError, type Topic, type Unit } from "./database.ts";
 import { type FileLock, lockFile } from "./file-lock.ts";
 import { GroupCommit } from "./group-commit.ts";
@@ -57,11 +57,14 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
 }
 
 function openLocked(sqlite: SqliteRuntime, file: string, lock: FileLock, options: SqliteOptions): Database {
-  secureFile(file);
+  makeFile(file);
   const writer = new Connection(sqlite, file);
   try {
-    writer.exec(WRITER_SETTINGS);
+    writer.exec(READER_SETTINGS);
+    // What is somebody else's is left as it is, its mode and its journal too.
     refuseForeignDatabase(writer, file);
+    closeToOthers(file);
+    writer.exec(WRITER_SETTINGS);
     migrateSqlite(writer, options.migrations, options.version ?? null);
     const reader = new Connection(sqlite, file, { readOnly: true });
     reader.exec(READER_SETTINGS);

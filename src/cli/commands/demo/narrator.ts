@@ -6,7 +6,9 @@ import { wrapWords } from "../../terminal/wrap.ts";
 export interface Narrator {
   begin(title: string, command: string): { done(said: string): void; failed(why: string): void };
   delivered(event: WebhookEvent): void;
-  stayOpen(baseUrl: string, configFolder: string): void;
+  stayOpen(open: { baseUrl: string; signInUrl: string; folder: string }): void;
+  /** A verified event that came once the steps were over. */
+  arrived(event: WebhookEvent): void;
 }
 
 const TITLE_WIDTH = 10;
@@ -22,7 +24,9 @@ function jsonNarrator({ output }: Context): Narrator {
       failed: (why) => output.line(JSON.stringify({ event: "step", step: title, command, ok: false, detail: why })),
     }),
     delivered: (event) => output.line(JSON.stringify({ event: "delivered", verified: true, payload: event })),
-    stayOpen: (baseUrl) => output.line(JSON.stringify({ event: "open", base_url: baseUrl })),
+    stayOpen: ({ baseUrl, signInUrl }) =>
+      output.line(JSON.stringify({ event: "open", base_url: baseUrl, sign_in_url: signInUrl })),
+    arrived: (event) => output.line(JSON.stringify({ event: "arrived", verified: true, payload: event })),
   };
 }
 
@@ -48,12 +52,17 @@ function humanNarrator({ output, stdout }: Context): Narrator {
       output.line(`${indent}${styles.dim(json)}\n`);
       output.line(`${styles.good("✓")} ${styles.strong("Every step was seen.")}`);
     },
-    stayOpen(baseUrl, configFolder) {
-      output.line(`\nThe platform stays open at ${styles.strong(baseUrl)}. Go on in another terminal:`);
-      output.line(`  $ export SERVICE_CONFIG_DIR=${configFolder}`);
+    stayOpen({ baseUrl, signInUrl, folder }) {
+      output.line(`\nThe platform stays open at ${styles.strong(baseUrl)}. Its dashboard, once, within 15 minutes:`);
+      output.line(`  ${signInUrl}`);
+      output.line("Go on in another terminal, and see here what arrives:");
+      output.line(`  $ export SERVICE_CONFIG_DIR=${folder}`);
       output.line("  $ service trigger payment.failed");
       output.line("  $ service events list");
       output.line(styles.dim("Ctrl-C ends the demo and forgets its data."));
+    },
+    arrived({ type, id }) {
+      output.line(`${styles.good("✓")} ${type} ${id} arrived and its signature verified`);
     },
   };
 }

@@ -7,17 +7,19 @@ export interface DemoReceiver {
   url: string;
   /** The first verified event of the type. */
   received(type: string): Promise<WebhookEvent>;
+  /** Tells of every verified event from now on. */
+  follow(tell: (event: WebhookEvent) => void): void;
   close(): Promise<void>;
 }
 
 /** `secret` may arrive later than the server starts: `listen` tells it. */
 export async function startReceiver(secret: () => string): Promise<DemoReceiver> {
   const events: WebhookEvent[] = [];
-  let onEvent = () => {};
+  let onEvent = (_event?: WebhookEvent): void => {};
   const server: Server = createServer(
     nodeWebhook({ secrets: () => secret() }, (event, _request, response) => {
       events.push(event);
-      onEvent();
+      onEvent(event);
       response.writeHead(204).end();
     }),
   );
@@ -35,6 +37,9 @@ export async function startReceiver(secret: () => string): Promise<DemoReceiver>
         };
         onEvent();
       }),
+    follow(tell) {
+      onEvent = (event) => event && tell(event);
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

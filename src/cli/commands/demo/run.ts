@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import type { Context } from "../../context.ts";
 import { InterruptedError, SilentExit, UserError } from "../../errors.ts";
+import { makeTemporaryFolder } from "../../temporary-folder.ts";
 import { CommandChild } from "./child.ts";
 import { createNarrator, type Narrator } from "./narrator.ts";
 import { type DemoReceiver, startReceiver } from "./receiver.ts";
@@ -24,7 +23,7 @@ interface Stage {
  */
 export async function runDemo({ once }: { once: boolean }, context: Context): Promise<void> {
   context.output.refuseFilters();
-  const folder = mkdtempSync(join(tmpdir(), "service-demo-"));
+  const folder = makeTemporaryFolder("service-demo-");
   const stage: Stage = {
     context,
     narrator: createNarrator(context),
@@ -32,9 +31,10 @@ export async function runDemo({ once }: { once: boolean }, context: Context): Pr
     children: [],
   };
   try {
-    const baseUrl = await runSteps(stage);
+    const { baseUrl, signInUrl } = await runSteps(stage);
     if (once) return;
-    stage.narrator.stayOpen(baseUrl, folder);
+    stage.narrator.stayOpen({ baseUrl, signInUrl, folder });
+    stage.receiver?.follow((event) => stage.narrator.arrived(event));
     await untilInterrupted(context);
   } finally {
     await Promise.all(stage.children.reverse().map((child) => child.stop()));
@@ -43,7 +43,7 @@ export async function runDemo({ once }: { once: boolean }, context: Context): Pr
   }
 }
 
-async function runSteps(stage: Stage): Promise<string> {
+async function runSteps(stage: Stage): Promise<{ baseUrl: string; signInUrl: string }> {
   const { narrator } = stage;
   let secret = "";
 
@@ -86,7 +86,7 @@ async function runSteps(stage: Stage): Promise<string> {
     return { said: `${received.id} arrived and its signature verified`, value: received };
   });
   narrator.delivered(event);
-  return baseUrl;
+  return { baseUrl, signInUrl: text(platform, "sign_in_url") };
 }
 
 async function step<Value>(

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isLoopback } from "../../../client/base-url.ts";
@@ -11,16 +10,20 @@ import { StorageOpenError, StorageUnavailableError } from "../../../platform/sto
 import { describeDatabase } from "../../../platform/storage/database-url.ts";
 import type { Context } from "../../context.ts";
 import { InterruptedError, UsageError, UserError } from "../../errors.ts";
+import { makeTemporaryFolder } from "../../temporary-folder.ts";
 import { deploymentSettings } from "./deployment-settings.ts";
 import { namedDatabase } from "./named-database.ts";
 import type { ServeOptions } from "./index.ts";
+import { portOwner } from "./port-owner.ts";
 import { createReporter, type Reporter } from "./reporter.ts";
+
+const NOT_WRITABLE = "Name another place with --database, or keep nothing: --ephemeral.";
 
 /** Runs until a signal or a closed stdout ends it: then finishes what is in flight and exits 0. */
 export async function runServe(options: ServeOptions, context: Context): Promise<void> {
   context.output.refuseFilters();
   refusePublicHost(options, context);
-  const folder = options.ephemeral ? mkdtempSync(join(tmpdir(), "service-")) : undefined;
+  const folder = options.ephemeral ? makeTemporaryFolder("service-") : undefined;
   const database = folder === undefined ? namedDatabase(options, context) : join(folder, "platform.db");
   const reporter = createReporter(context, options.logLevel);
   const settle = await context.stdout.stopWaiting((lines) => reporter.leftOut(lines));
@@ -104,6 +107,7 @@ function explain(error: unknown, { port, host }: ServeOptions): unknown {
   if (error instanceof StorageOpenError || error instanceof MasterKeyError) {
     return new UserError(error.message, {
       code: error instanceof StorageOpenError ? error.code : "master_key",
+      hint: error instanceof StorageOpenError && error.code === "not_writable" ? NOT_WRITABLE : undefined,
       cause: error,
     });
   }
@@ -111,7 +115,7 @@ function explain(error: unknown, { port, host }: ServeOptions): unknown {
     return new UserError(error.message, { code: "unreachable", cause: error });
   switch ((error as NodeJS.ErrnoException).code) {
     case "EADDRINUSE":
-      return new UserError(`Port ${port} on ${host} is taken by another program`, {
+      return new UserError(`Port ${port} on ${host} is taken by ${portOwner(port) ?? "another program"}`, {
         hint: "Stop that program, or choose another port: --port 0 takes a free one.",
         code: "port_taken",
         cause: error,

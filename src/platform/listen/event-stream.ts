@@ -5,8 +5,8 @@ import { readLog } from "../storage/event-log.ts";
 import type { Watched } from "./credential-watch.ts";
 import type { Position } from "./position.ts";
 import { ReadLoop } from "./read-loop.ts";
+import { BUFFERED_BYTES_MOST, ReadSize } from "./read-size.ts";
 
-const READ_MOST = 128;
 /** How often a quiet stream says that it lives. */
 const BEAT_MILLISECONDS = 1000;
 /** How long a reader should wait before it comes again. */
@@ -24,6 +24,7 @@ export class EventStream implements Watched {
   private readonly response: ServerResponse;
   private readonly settings: StreamSettings;
   private readonly loop: ReadLoop;
+  private readonly size = new ReadSize();
   private place: Position["place"];
   private unsubscribe: (() => void) | undefined;
   private cancelBeat: (() => void) | undefined;
@@ -81,14 +82,17 @@ export class EventStream implements Watched {
   private async read(): Promise<"end" | "more" | "held back"> {
     if (this.response.writableNeedDrain) return "end";
     const { environment, types } = this.settings;
-    const { events, heldBack } = await readLog(this.services.database, environment, this.place, types, READ_MOST);
+    const limit = this.size.events;
+    const { events, heldBack } = await readLog(this.services.database, environment, this.place, types, limit);
+    this.size.learn(events);
     if (this.stopped) return "end";
     for (const { place, id, body, replayId } of events) {
+      if (this.response.writableLength > BUFFERED_BYTES_MOST) return "end";
       this.place = place;
       const name = replayId === undefined ? "event" : "replay";
       this.response.write(`id: ${replayId ?? id}\nevent: ${name}\ndata: ${body}\n\n`);
     }
-    if (events.length === READ_MOST) return "more";
+    if (events.length === limit) return "more";
     return heldBack ? "held back" : "end";
   }
 }

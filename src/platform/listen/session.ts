@@ -9,9 +9,10 @@ import { type LoggedEvent, type LogPlace, readLog } from "../storage/event-log.t
 import type { AckRecorder } from "./acks.ts";
 import type { Watched } from "./credential-watch.ts";
 import { ReadLoop } from "./read-loop.ts";
+import { BUFFERED_BYTES_MOST, ReadSize } from "./read-size.ts";
 
-/** The most events read from the log at once. */
-const READ_MOST = 128;
+/** Room for so many events is worth a read, however large the window is. */
+const ROOM_WORTH_A_READ = 128;
 
 export interface SessionSettings {
   environment: number;
@@ -35,6 +36,9 @@ export class ListenSession implements Watched {
   private readonly unacknowledged = new Map<number, { id: string; type: string }>();
   private position: LogPlace;
   private readonly loop: ReadLoop;
+  private readonly size = new ReadSize();
+  /** True where there may be more to read once the client has taken what it was sent. */
+  private isHeldUp = false;
   private sent = 0;
   private heardAt: number;
   private readonly stops: (() => void)[] = [];
@@ -73,6 +77,9 @@ export class ListenSession implements Watched {
     this.socket.on("close", () => this.stop());
     for (const frame of opening) this.socket.send(JSON.stringify(frame));
     this.stops.push(this.services.database.onWake("events", () => this.loop.ask()));
+    this.stream.on("drain", () => {
+      if (this.isHeldUp) this.loop.ask();
+    });
     this.beat();
     this.loop.ask();
   }
@@ -132,23 +139,35 @@ export class ListenSession implements Watched {
     }
   }
 
-  /** Reads on from the log as far as the window has room. */
+  /** Reads on from the log as far as the window has room, and nothing while the client is slow: `drain` goes on. */
   private async read(): Promise<"end" | "more" | "held back"> {
     const { environment, types, window } = this.settings;
-    const room = Math.min(window - this.unacknowledged.size, READ_MOST);
+    const room = window - this.unacknowledged.size;
     // A quarter of a window of room, or a read would follow every acknowledgement.
-    if (room <= 0 || (room < READ_MOST && room < window / 4 && this.unacknowledged.size > 0)) return "end";
-    const { events, heldBack } = await readLog(this.services.database, environment, this.position, types, room);
+    if (room <= 0 || (room < ROOM_WORTH_A_READ && room < window / 4 && this.unacknowledged.size > 0)) return "end";
+    this.isHeldUp = this.isSlow;
+    if (this.isHeldUp) return "end";
+    const limit = Math.min(room, this.size.events);
+    const { events, heldBack } = await readLog(this.services.database, environment, this.position, types, limit);
+    this.size.learn(events);
     // A client that has said goodbye gets nothing more; what was read for it is sent when it comes again.
     if (this.socket.readyState !== this.socket.OPEN) return "end";
     this.send(events);
-    if (events.length === room) return "more";
+    this.isHeldUp = this.isSlow;
+    if (this.isHeldUp) return "end";
+    if (events.length === limit) return "more";
     return heldBack ? "held back" : "end";
   }
 
+  private get isSlow(): boolean {
+    return this.socket.bufferedAmount > BUFFERED_BYTES_MOST;
+  }
+
+  /** Sends as much as the client takes in time: the rest is read again. */
   private send(events: readonly LoggedEvent[]): void {
     this.stream.cork();
     for (const { place, id, type, body, replayId } of events) {
+      if (this.isSlow) break;
       this.position = place;
       this.sent += 1;
       this.unacknowledged.set(this.sent, { id, type });

@@ -1,0 +1,69 @@
+import { Socket } from "node:net";
+import { get, type IncomingMessage } from "node:http";
+import { once } from "node:events";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { EVENT_STREAM_PATH, LISTEN_PATH, LISTEN_SUBPROTOCOL } from "../../src/contract/listen.ts";
+import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
+
+const EVENTS = 40;
+const EVENT_BYTES = 900_000;
+/** A few events; all of them together are ten times as much. */
+const KEPT_BYTES_MOST = 4_000_000;
+
+let platform: HostedPlatform;
+let ids: string[];
+let authorized: { headers: Record<string, string> };
+
+beforeEach(async () => {
+  platform = await hostPlatform();
+  authorized = { headers: { Authorization: `Bearer ${platform.sandboxKey}` } };
+  ids = [];
+  const data = { id: "x", text: "a".repeat(EVENT_BYTES) };
+  while (ids.length < EVENTS) {
+    ids.push((await platform.api("POST", "/v1/events", { type: "order.created", data })).body.id as string);
+  }
+});
+afterEach(() => platform.close());
+
+/** What this process, whose server is in it, keeps for clients that do not take it. */
+function keptBytes(): number {
+  const handles = (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles();
+  const sockets = handles.filter((handle) => handle instanceof Socket);
+  return Math.max(0, ...sockets.map((socket) => socket.writableLength));
+}
+
+it("a listener that takes nothing is kept a few events at most, and gets all of them once it does", async () => {
+  const socket = new WebSocket(
+    `${platform.baseUrl.replace("http", "ws")}${LISTEN_PATH}?after=-3600&window=1000`,
+    LISTEN_SUBPROTOCOL,
+    authorized,
+  );
+  const seen: string[] = [];
+  socket.on("message", (frame: Buffer) => {
+    const { id } = JSON.parse(frame.toString("utf8")) as { id?: string };
+    if (id !== undefined) seen.push(id);
+    if (seen.length === 1) socket.pause();
+  });
+  await expect.poll(keptBytes, { timeout: 20_000 }).toBeGreaterThan(EVENT_BYTES);
+  expect(keptBytes()).toBeLessThan(KEPT_BYTES_MOST);
+  socket.resume();
+  await expect.poll(() => seen.length, { timeout: 20_000 }).toBe(EVENTS);
+  expect(seen).toEqual(ids);
+  socket.terminate();
+});
+
+it("a stream that takes nothing is kept a few events at most, and gets all of them once it does", async () => {
+  const request = get(`${platform.baseUrl}${EVENT_STREAM_PATH}?after=-3600`, { ...authorized, agent: false });
+  const [reply] = (await once(request, "response")) as [IncomingMessage];
+  await expect.poll(keptBytes, { timeout: 20_000 }).toBeGreaterThan(EVENT_BYTES);
+  expect(keptBytes()).toBeLessThan(KEPT_BYTES_MOST);
+  let text = "";
+  const seen = () => [...text.matchAll(/^id: (\S+)$/gm)].map(([, id]) => id);
+  // Without the events' own text.
+  reply.setEncoding("utf8").on("data", (part: string) => (text += part.replaceAll(/a{100,}/g, "")));
+  await expect.poll(() => seen().length, { timeout: 20_000 }).toBe(EVENTS);
+  expect(seen()).toEqual(ids);
+  request.on("error", () => {});
+  request.destroy();
+});

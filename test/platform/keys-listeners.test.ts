@@ -7,6 +7,8 @@ import { type EmbeddedPlatform, startEmbedded } from "../oauth/support/embedded-
 import { type OurServer, ourServer } from "../oauth/support/our-server.ts";
 import { type Api, apiOf } from "../support/api.ts";
 
+const HOUR = 3_600_000;
+
 let platform: EmbeddedPlatform;
 let server: OurServer;
 let api: Api;
@@ -55,16 +57,16 @@ it("a revoked key ends the sessions that it opened, and no others", async () => 
 });
 
 it("so does a key whose end comes", async () => {
-  const key = await newKey({ expires_at: formatTimestamp(Date.now() + 10 * 60_000) });
+  const key = await newKey({ expires_at: formatTimestamp(Date.now() + 3 * HOUR) });
   const listener = await listen(key.key);
-  platform.advance(10 * 60_000);
+  platform.advance(3 * HOUR);
   expect(await lastWord(listener)).toMatchObject({ frame: "bye", code: "expired_credential" });
 });
 
 it("so does an access token that expires", async () => {
   const { access_token } = await listenScope();
   const listener = await listen(access_token);
-  platform.advance(3_600_000);
+  platform.advance(HOUR);
   expect(await lastWord(listener)).toMatchObject({ frame: "bye", code: "expired_credential" });
 });
 

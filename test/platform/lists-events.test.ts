@@ -95,10 +95,11 @@ describe("events", () => {
   });
 
   it("are filtered by type and by wildcard, page by page", async () => {
+    const before = await readAll("/v1/events?type=order.*&limit=100");
     const { id } = (await api("POST", "/v1/orders", { amount: 6, currency: "EUR" })).body;
     await api("POST", `/v1/orders/${id}/complete`);
     const orders = await readAll("/v1/events?type=order.*&limit=1");
-    expect(orders).toHaveLength(3);
+    expect(orders).toHaveLength(before.length + 2);
     expect(orders).toEqual([...orders].sort().reverse());
     expect(await readAll("/v1/events?type=order.completed&limit=10")).toHaveLength(1);
     expect(await readAll("/v1/events?type=*&limit=100")).toEqual(await readAll("/v1/events?limit=100"));

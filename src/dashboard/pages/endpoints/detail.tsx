@@ -103,7 +103,7 @@ export function EndpointDetail({ id }: { id: string }) {
               <DeliveryTable
                 label="Deliveries to this endpoint"
                 pages={deliveries}
-                isOfOneReceiver
+                of="receiver"
                 empty={<Empty title="None yet. Send a test ping." />}
               />
             </Card>

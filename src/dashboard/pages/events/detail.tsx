@@ -50,6 +50,7 @@ export function EventDetail({ id }: { id: string }) {
                 <DeliveryTable
                   label="Deliveries of this event"
                   pages={deliveries}
+                  of="event"
                   empty={
                     <Empty title="It went nowhere.">
                       <p>No enabled endpoint subscribed to it, and nobody was listening.</p>

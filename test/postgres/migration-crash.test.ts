@@ -90,6 +90,29 @@ async function advisoryLocks(database: string): Promise<number> {
   return (await server.query(sql, [], database)).length;
 }
 
+it.each([
+  [["--json"], /^\{"warning":"The database is not ready yet: .* another process brings it up to date\. Waiting\."\}\n/],
+  [[], /^Warning: The database is not ready yet: .* another process brings it up to date\. Waiting\.\n/],
+])("a start that waits for another process's migration says so on stderr: %j", async (flags, words) => {
+  const database = await server.createDatabase();
+  const other = new Client({ connectionString: database });
+  await other.connect();
+  await other.query("SELECT pg_advisory_lock(hashtextextended(current_schema() || ' migrations', 0))");
+  const env = cliEnv({ SERVICE_DATABASE: database, SERVICE_MASTER_KEY: "5a".repeat(32) });
+  const child = spawn(process.execPath, [BIN, "serve", "--port", "0", ...flags], { env, stdio: "pipe" });
+  const ended = once(child, "exit");
+  let printed = "";
+  let said = "";
+  child.stdout.on("data", (bytes: Buffer) => (printed += bytes.toString()));
+  child.stderr.on("data", (bytes: Buffer) => (said += bytes.toString()));
+  await expect.poll(() => said, { timeout: 20_000 }).toMatch(words);
+  expect(printed).toBe("");
+  await other.end();
+  await expect.poll(() => printed, { timeout: 20_000 }).toContain("ready");
+  child.kill("SIGTERM");
+  expect(await ended).toEqual([0, null]);
+});
+
 // What holds a statement up, as another program's open transaction can.
 describe("a process killed by -9 during a migration: two that start after it at once finish the work", () => {
   it.each<[string, (database: string) => Promise<void>, string]>([

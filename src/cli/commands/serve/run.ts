@@ -7,7 +7,7 @@ import { MasterKeyError } from "../../../platform/master-key.ts";
 import { type Platform, type PlatformSettings, startPlatform } from "../../../platform/start.ts";
 import { type AddressRange, parseRange } from "../../../platform/domain/addresses.ts";
 import { StorageOpenError, StorageUnavailableError } from "../../../platform/storage/database.ts";
-import { describeDatabase } from "../../../platform/storage/database-url.ts";
+import { describeDatabase, isPostgresUrl } from "../../../platform/storage/database-url.ts";
 import type { Context } from "../../context.ts";
 import { InterruptedError, UsageError, UserError } from "../../errors.ts";
 import { makeTemporaryFolder } from "../../temporary-folder.ts";
@@ -18,6 +18,8 @@ import { portOwner } from "./port-owner.ts";
 import { createReporter, type Reporter } from "./reporter.ts";
 
 const NOT_WRITABLE = "Name another place with --database, or keep nothing: --ephemeral.";
+/** A start that takes longer says so. */
+const PATIENCE_MILLISECONDS = 2000;
 
 /** Runs until a signal or a closed stdout ends it: then finishes what is in flight and exits 0. */
 export async function runServe(options: ServeOptions, context: Context): Promise<void> {
@@ -43,6 +45,7 @@ export async function runServe(options: ServeOptions, context: Context): Promise
 }
 
 async function start(options: ServeOptions, context: Context, database: string, reporter: Reporter): Promise<Platform> {
+  const patience = setTimeout(() => sayThatItWaits(database, context), PATIENCE_MILLISECONDS);
   try {
     return await startPlatform({
       ...deploymentSettings(database, options, context, reporter.log),
@@ -61,7 +64,15 @@ async function start(options: ServeOptions, context: Context, database: string, 
   } catch (error) {
     reporter.failed();
     throw explain(error, options);
+  } finally {
+    clearTimeout(patience);
   }
+}
+
+/** A file is ready at once, or refused. */
+function sayThatItWaits(database: string, { output }: Context): void {
+  if (!isPostgresUrl(database)) return;
+  output.warn("The database is not ready yet: it is slow to answer, or another process brings it up to date. Waiting.");
 }
 
 function publicUrlOf({ publicUrl }: ServeOptions): string | undefined {

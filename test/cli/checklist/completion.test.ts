@@ -143,12 +143,16 @@ describe("the scripts", () => {
     ["bash", "complete -o default -F _service_completion service"],
     ["zsh", "#compdef service"],
     ["fish", "complete -c service"],
-    ["powershell", "Register-ArgumentCompleter -CommandName 'service'"],
+    ["powershell", "Register-ArgumentCompleter -Native -CommandName 'service'"],
   ])("39: for %s asks the program", async (shell, registration) => {
     const { exitCode, stdout, stderr } = await runCli(["completion", shell]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toContain(registration);
     expect(stdout).toMatch(/complete '?--'?/);
+  });
+
+  it.each(["bash", "zsh", "fish", "powershell"])("39: for %s evaluates nothing that was typed", async (shell) => {
+    expect((await runCli(["completion", shell])).stdout).not.toMatch(/^[^#]*\b(eval|Invoke-Expression|iex)\b/im);
   });
 
   it("39: completion exists for no other shell", async () => {

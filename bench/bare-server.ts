@@ -4,7 +4,7 @@ import { SCOPES } from "../src/contract/scopes.ts";
 import { API_VERSIONS } from "../src/contract/versions.ts";
 import { Versions } from "../src/platform/domain/versions.ts";
 import { EnvironmentTime } from "../src/platform/environment-time.ts";
-import { localLimiters } from "../src/platform/domain/limiter.ts";
+import { localLimiters } from "../src/platform/limits/local-limiter.ts";
 import { createApp } from "../src/platform/http/app.ts";
 import { createClientAddress } from "../src/platform/http/client-address.ts";
 import { createAuthenticate } from "../src/platform/http/authenticate.ts";

@@ -6,7 +6,6 @@ import type { DeliveryLimits } from "./delivery/lanes.ts";
 import { createTargetGuard, type TargetGuard } from "./delivery/target-guard.ts";
 import type { Deployment } from "./deployment.ts";
 import { registerDocs } from "./docs/routes.ts";
-import { type CreateLimiter, localLimiters } from "./domain/limiter.ts";
 import type { Versions } from "./domain/versions.ts";
 import { EnvironmentTime } from "./environment-time.ts";
 import { createApp } from "./http/app.ts";
@@ -17,6 +16,9 @@ import { RateLimit } from "./http/rate-limit.ts";
 import { KeyUsage } from "./key-usage.ts";
 import { leakReportRoute } from "./leaks/report-route.ts";
 import { SigningKeys } from "./leaks/signing-keys.ts";
+import type { CreateLimiter } from "./limits/limiter.ts";
+import { localLimiters } from "./limits/local-limiter.ts";
+import { sharedLimiters } from "./limits/shared-limiter.ts";
 import { registerEventStream } from "./listen/event-stream-route.ts";
 import { createListenServer, type ListenServer } from "./listen/server.ts";
 import { createRetention } from "./maintenance/retention.ts";
@@ -26,7 +28,6 @@ import type { Random } from "./ports.ts";
 import { RequestRecorder } from "./request-recorder.ts";
 import type { Services } from "./services.ts";
 import type { PlatformSettings } from "./settings.ts";
-import { sharedLimiters } from "./shared-limiters.ts";
 import { registerWeb } from "./web.ts";
 
 /** How long a stop waits for requests in flight. */

@@ -2,7 +2,7 @@ import type { IdGenerator } from "../contract/ids.ts";
 import type { Versions } from "./domain/versions.ts";
 import type { EnvironmentTime } from "./environment-time.ts";
 import type { Clock, Log, Random } from "./ports.ts";
-import type { CreateLimiter } from "./domain/limiter.ts";
+import type { CreateLimiter } from "./limits/limiter.ts";
 import type { ClientAddress } from "./http/client-address.ts";
 import type { Database } from "./storage/database.ts";
 import type { RequestRecorder } from "./request-recorder.ts";

@@ -54,6 +54,13 @@ export function covers(outer: AddressRange, inner: AddressRange): boolean {
   return inner.bits >= outer.bits && holds(outer, inner);
 }
 
+/** What counts as one address: IPv4 whole, of IPv6 the network, since each customer has one of those. */
+export function addressName(address: string | undefined): string {
+  const parsed = parseAddress(address ?? "");
+  if (parsed === undefined) return "unknown";
+  return parsed.family === 4 ? parsed.value.toString(16) : `${(parsed.value >> 64n).toString(16)}/64`;
+}
+
 function valueOfIPv4(text: string): bigint {
   return text.split(".").reduce((value, part) => value * 256n + BigInt(part), 0n);
 }

@@ -2,8 +2,8 @@ import type { IncomingMessage } from "node:http";
 import { parseCredential } from "../../contract/credentials.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { ApiError } from "../domain/api-error.ts";
-import { addressName } from "../domain/attempt-limiter.ts";
-import type { CreateLimiter, Limiter } from "../domain/limiter.ts";
+import { addressName } from "../domain/addresses.ts";
+import type { CreateLimiter, Limiter } from "../limits/limiter.ts";
 
 /** How often one credential may call (decisions 9). */
 export interface RateLimits {

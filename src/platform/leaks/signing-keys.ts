@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { AttemptLimiter } from "../domain/attempt-limiter.ts";
+import { LocalLimiter } from "../limits/local-limiter.ts";
 
 const FETCH_MS = 10_000;
 const MOST_BYTES = 1024 * 1024;
@@ -15,7 +15,7 @@ export class SigningKeysError extends Error {
 /** The public keys of the partner that reports leaks, as it publishes them: `{public_keys: [{key_identifier, key}]}`. */
 export class SigningKeys {
   private readonly source: string;
-  private readonly limiter: AttemptLimiter;
+  private readonly limiter: LocalLimiter;
   private keys: ReadonlyMap<string, KeyObject> = new Map();
   private loading: Promise<ReadonlyMap<string, KeyObject>> | undefined;
 
@@ -25,7 +25,7 @@ export class SigningKeys {
       throw new SigningKeysError(`Leak report keys cannot be read from ${source}: give an https URL or a file.`);
     }
     this.source = source;
-    this.limiter = new AttemptLimiter(now, LOOKS);
+    this.limiter = new LocalLimiter(now, LOOKS);
   }
 
   /** The key, looked up at its source once where it is not known yet; undefined where it is not there either. */

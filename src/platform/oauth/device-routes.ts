@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { OAUTH_PATHS } from "../../contract/oauth.ts";
 import type { Scope } from "../../contract/scopes.ts";
-import { addressName } from "../domain/attempt-limiter.ts";
+import { addressName } from "../domain/addresses.ts";
 import { html } from "../pages/html.ts";
 import { seeOther, sendPage } from "../pages/page.ts";
 import { formOf, queryOf } from "../pages/parameters.ts";

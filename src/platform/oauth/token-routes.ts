@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { DEVICE_CODE_GRANT, OAUTH_PATHS } from "../../contract/oauth.ts";
-import { addressName } from "../domain/attempt-limiter.ts";
+import { addressName } from "../domain/addresses.ts";
 import { toApiError } from "../http/problem.ts";
 import { formOf, ParameterError, type Parameters } from "../pages/parameters.ts";
 import { takeForms } from "../pages/take-forms.ts";

@@ -1,8 +1,7 @@
-import type { AttemptLimits } from "./domain/attempt-limiter.ts";
-import type { CreateLimiter, Limiter, Taken } from "./domain/limiter.ts";
-import type { Log } from "./ports.ts";
-import type { Database } from "./storage/database.ts";
-import { type Bucket, deleteIdleBuckets, returnTokens, takeTokens } from "./storage/rate-buckets.ts";
+import type { Log } from "../ports.ts";
+import type { Database } from "../storage/database.ts";
+import { type Bucket, deleteIdleBuckets, returnTokens, takeTokens } from "../storage/rate-buckets.ts";
+import type { CreateLimiter, Limiter, Limits, Taken } from "./limiter.ts";
 
 /** Of a large bucket a process takes a twentieth at once: what it has taken it can give out without asking. */
 const LOT_SHARE = 20;
@@ -61,7 +60,7 @@ class SharedLimiter implements Limiter {
   private readonly lotSize: number;
   private readonly lots = new Map<string, Lot>();
 
-  constructor(database: Database, purpose: string, limits: AttemptLimits) {
+  constructor(database: Database, purpose: string, limits: Limits) {
     this.database = database;
     this.purpose = purpose;
     this.limits = { burst: limits.burst, refillMs: limits.refillSeconds * 1000 };

@@ -1,13 +1,7 @@
-import { parseAddress } from "./addresses.ts";
+import type { CreateLimiter, Limits } from "./limiter.ts";
 
 /** Names kept before those that are full again are forgotten, and the oldest where none is. */
 const NAMES_KEPT = 10_000;
-
-/** So many attempts at once, and one more each time that many seconds have passed. */
-export interface AttemptLimits {
-  burst: number;
-  refillSeconds: number;
-}
 
 interface Bucket {
   attempts: number;
@@ -15,14 +9,14 @@ interface Bucket {
   at: number;
 }
 
-/** A token bucket a name: so many attempts at once, and one more each time that many seconds have passed. */
-export class AttemptLimiter {
+/** A token bucket a name, in this process alone. */
+export class LocalLimiter {
   private readonly now: () => number;
   private readonly burst: number;
   private readonly refillMs: number;
   private readonly buckets = new Map<string, Bucket>();
 
-  constructor(now: () => number, limits: AttemptLimits) {
+  constructor(now: () => number, limits: Limits) {
     this.now = now;
     this.burst = limits.burst;
     this.refillMs = limits.refillSeconds * 1000;
@@ -65,9 +59,18 @@ export class AttemptLimiter {
   }
 }
 
-/** What counts as one address: IPv4 whole, of IPv6 the network, since each customer has one of those. */
-export function addressName(address: string | undefined): string {
-  const parsed = parseAddress(address ?? "");
-  if (parsed === undefined) return "unknown";
-  return parsed.family === 4 ? parsed.value.toString(16) : `${(parsed.value >> 64n).toString(16)}/64`;
+/** Limiters of a process that is alone on its database. */
+export function localLimiters(now: () => number): CreateLimiter {
+  return (_purpose, limits) => {
+    const limiter = new LocalLimiter(now, limits);
+    return {
+      async take(name) {
+        const wait = limiter.take(name);
+        return { wait, left: Math.floor(limiter.left(name)) };
+      },
+      async giveBack(name) {
+        limiter.giveBack(name);
+      },
+    };
+  };
 }

@@ -1,0 +1,28 @@
+import type { FastifyReply } from "fastify";
+import { PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
+import { HEADERS } from "../../contract/headers.ts";
+import type { Services } from "../services.ts";
+import { INTERNAL_ERROR, toApiError, toProblem } from "./problem.ts";
+
+/** Adds what every reply carries; a page or a file may say otherwise later. */
+export function addCommonHeaders(services: Services, reply: FastifyReply, requestId: string): void {
+  void reply.header(HEADERS.requestId, requestId).header(HEADERS.version, services.versions.latest);
+  if (services.rateLimit !== undefined) void reply.header(HEADERS.rateLimitPolicy, services.rateLimit.policy);
+  void reply.header("Cache-Control", "no-store").header("X-Content-Type-Options", "nosniff");
+}
+
+/** Answers whatever was thrown as a problem document; what is a fault of ours is logged. */
+export function answerError(services: Services, error: unknown, requestId: string, reply: FastifyReply): FastifyReply {
+  const refusal = toApiError(error);
+  if (refusal === undefined) services.log.error({ request_id: requestId, err: error }, "a request failed");
+  const shown = refusal ?? INTERNAL_ERROR;
+  reply.request.errorCode = shown.code;
+  for (const [name, value] of Object.entries(shown.headers)) void reply.header(name, value);
+  // Whoever is refused as unknown learns nothing of an account.
+  if (shown.status === 401) void reply.header(HEADERS.version, services.versions.latest);
+  return reply
+    .code(shown.status)
+    .header("Content-Type", PROBLEM_MEDIA_TYPE)
+    .header(HEADERS.requestId, requestId)
+    .send(JSON.stringify(toProblem(shown, requestId, services.baseUrl)));
+}

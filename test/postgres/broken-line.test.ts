@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { listenTo } from "../delivery/support/listen-socket.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
@@ -78,6 +79,27 @@ it("a change whose commit was not answered may have been made: the reply says so
   expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([201, "true"]);
   const orders = await api("GET", "/v1/orders");
   expect(orders.body.data.map(({ id }: { id: string }) => id)).toEqual([again.body.id]);
+});
+
+it("a listener's outcome whose commit was not answered is recorded once", async () => {
+  const listener = await listenTo(node.baseUrl, node.sandboxKey);
+  await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+  await listener.until(1);
+  const { broken } = line.state;
+  line.state.breaksAt = "COMMIT\0";
+  listener.ack(1);
+  await expect.poll(() => line.state.broken, { timeout: 20_000 }).toBeGreaterThan(broken);
+  line.state.breaksAt = undefined;
+  const event = listener.events[0]!.id;
+  const deliveries = async () => (await api("GET", `/v1/deliveries?event=${event}`)).body.data;
+  await expect.poll(deliveries, { timeout: 20_000 }).toHaveLength(1);
+  // A second outcome of the same listener is recorded behind whatever became of the first.
+  await api("POST", `/v1/events/${event}/replay`);
+  await listener.until(2);
+  listener.ack(2);
+  await expect.poll(async () => (await deliveries())[0].attempt_count, { timeout: 20_000 }).toBeGreaterThan(1);
+  expect((await deliveries())[0].attempt_count).toBe(2);
+  await listener.close();
 });
 
 it("a connection for waking that is lost while it is made leaves no second one behind, which would outlive the stop", async () => {

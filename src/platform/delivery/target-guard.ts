@@ -15,12 +15,13 @@ export class BlockedTargetError extends Error {
   readonly code = "EBLOCKED";
 }
 
-/** IPv4 that is not on the public internet (IANA's special-purpose registry). */
+/** IPv4 that is not on the public internet (IANA's special-purpose registry), and Azure's one address that looks as if it were. */
 const BLOCKED_IPV4: readonly [network: string, bits: number, what: string][] = [
   ["0.0.0.0", 8, "this host"],
   ["10.0.0.0", 8, "private"],
   ["100.64.0.0", 10, "carrier-grade NAT"],
   ["127.0.0.0", 8, "loopback"],
+  ["168.63.129.16", 32, "a cloud's own, where metadata is served"],
   ["169.254.0.0", 16, "link-local, where cloud metadata is served"],
   ["172.16.0.0", 12, "private"],
   ["192.0.0.0", 24, "reserved for protocols"],

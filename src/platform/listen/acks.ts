@@ -2,9 +2,10 @@ import type { AckFrame } from "../../contract/listen.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Moment } from "../environment-time.ts";
 import type { Services } from "../services.ts";
-import { insertAttempt, storableText } from "../storage/attempts.ts";
+import { hasListenerAttempt, insertAttempt, storableText } from "../storage/attempts.ts";
 import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
 import { findListenerDelivery, insertDelivery, recordListenerOutcome } from "../storage/deliveries.ts";
+import { findEnvironment } from "../storage/environments.ts";
 import { holdListener } from "../storage/listeners.ts";
 
 /** The outcome of one event at a listener. */
@@ -63,8 +64,9 @@ export class AckRecorder {
   }
 
   private async record(): Promise<void> {
-    const { database, log, time, clock } = this.services;
+    const { database, log, time } = this.services;
     let tries = 0;
+    let mayBeRecorded = false;
     while (this.waiting.length > 0) {
       await this.gather();
       const batch = this.waiting;
@@ -75,15 +77,23 @@ export class AckRecorder {
             const { id, environment } = this.listener;
             // Other sessions of the same device may be recording outcomes of the same events.
             await holdListener(tx, id);
-            const { now, newId } = await time.read(tx, { environment, livemode: false });
-            const offset = now - clock.now();
-            await inTurn(batch, (outcome) => this.recordOne(tx, { ...outcome, at: outcome.at + offset }, newId));
+            const { clock_offset: offset } = await findEnvironment(tx, environment);
+            const { newId } = await time.read(tx, { environment, livemode: false });
+            await inTurn(batch, async (outcome) => {
+              const at = outcome.at + offset;
+              if (mayBeRecorded && (await hasListenerAttempt(tx, { environment, listenerId: id, ...outcome, at })))
+                return;
+              await this.recordOne(tx, { ...outcome, at }, newId);
+            });
           },
           { isolation: "latest" },
         );
+        mayBeRecorded = false;
       } catch (error) {
         if (error instanceof StorageUnavailableError && tries < MOST_TRIES && !this.hasGivenUp) {
           tries += 1;
+          // Where the connection was lost during the commit, the outcomes are there or not.
+          mayBeRecorded ||= error.uncertain;
           this.waiting.unshift(...batch);
           await this.pause(TRY_AGAIN_MILLISECONDS, (end) => (this.tryNow = end));
           continue;

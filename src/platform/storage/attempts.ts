@@ -30,6 +30,19 @@ export function attemptsOf(queries: Queries, deliveryId: string): Promise<Attemp
   return queries.all(`SELECT ${COLUMNS} FROM attempts WHERE delivery_id = $1 ORDER BY number`, [deliveryId]);
 }
 
+/** True where a listener's attempt that began at a time is recorded. */
+export async function hasListenerAttempt(
+  queries: Queries,
+  attempt: { environment: number; eventId: string; listenerId: string; at: number },
+): Promise<boolean> {
+  const row = await queries.get(
+    `SELECT a.number FROM deliveries d JOIN attempts a ON a.delivery_id = d.id
+     WHERE d.environment = $1 AND d.event_id = $2 AND d.listener_id = $3 AND a.at = $4`,
+    [attempt.environment, attempt.eventId, attempt.listenerId, attempt.at],
+  );
+  return row !== undefined;
+}
+
 /** A receiver's text as a column can hold it: no column holds a NUL character. */
 export function storableText(text: string): string {
   return text.includes("\0") ? text.replaceAll("\0", "\u{fffd}") : text;

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync } from "node:fs";
+import { readdirSync, renameSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { apiOf } from "../support/api.ts";
 import { startListener } from "../support/listener.ts";
@@ -114,6 +115,19 @@ describe("a renewal that fails", () => {
   it("matters to nobody while the access token still works", async () => {
     edit(dir, { tokens: { expires_at: new Date(Date.now() + 50_000).toISOString() } });
     proxy.intercept(TOKEN, () => ({ status: 502, body: "" }));
+    expect(await service("customers", "list")).toEqual(QUIET);
+  });
+
+  it("uses no refresh token up whose successor could not be stored", async () => {
+    expire(dir);
+    const [file, real] = [join(dir, "config.json"), join(dir, "real.json")];
+    renameSync(file, real);
+    symlinkSync(real, file);
+    const { exitCode, stderr } = await service("customers", "list");
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("is a symbolic link");
+    expect(proxy.count(TOKEN)).toBe(0);
+    renameSync(real, file);
     expect(await service("customers", "list")).toEqual(QUIET);
   });
 

@@ -53,14 +53,6 @@ describe("a settings file that cannot be used", () => {
       "holds a profile that is not one",
     ],
     [
-      "with a credential that is none",
-      JSON.stringify({
-        version: 1,
-        profiles: { default: { base_url: "http://127.0.0.1:9", credentials: { live: 1 } } },
-      }),
-      "holds a profile that is not one",
-    ],
-    [
       "with a profile that has no name",
       JSON.stringify({ version: 1, current_profile: 5 }),
       "names a profile in current_profile",
@@ -74,14 +66,6 @@ describe("a settings file that cannot be used", () => {
       expect(result.stderr).toMatch(/mv |rm |SERVICE_CONFIG_DIR/);
     }
     expect(readFileSync(path, "utf8")).toBe(text);
-  });
-
-  it("may leave out what can be told: no credentials, the same address for signing in", async () => {
-    const { dir } = withFile(JSON.stringify({ version: 1, profiles: { default: { base_url: platform.baseUrl } } }));
-    const env = { SERVICE_CONFIG_DIR: dir };
-    expect(await runCli(["profiles", "list"], { env })).toMatchObject({ exitCode: 0, stderr: "" });
-    expect((await runCli(["logout"], { env })).stderr).toBe('Error: Profile "default" is not signed in\n');
-    expect((await login(env)).exitCode).toBe(0);
   });
 
   it("a folder is named, explained and kept", async () => {

@@ -50,6 +50,8 @@ async function refreshLocked(context: Context, name: SessionName, refused: strin
   const { profile, stored } = storedSession(context, name);
   const isWanted = refused === undefined ? isDue(stored, context.now()) : stored.access_token === refused;
   if (!isWanted) return stored;
+  // A full disk is to be noticed now: the tokens are used up once they are sent.
+  await context.updateSettings((settings) => settings);
   let tokens: TokenSet;
   try {
     tokens = await rotate(context, profile, stored);

@@ -4,7 +4,7 @@ import { processSurroundings } from "./surroundings.ts";
 import { compactJson } from "./terminal/json.ts";
 import { printable } from "./terminal/printable.ts";
 import { colorLevel, loadStyles, type Styles } from "./terminal/styles.ts";
-import { wrapWords } from "./terminal/wrap.ts";
+import { wrapBehind } from "./terminal/wrap.ts";
 
 /** Says on stderr why the command failed, as words or as a problem document, and gives its exit code. */
 export async function reportFailure(
@@ -32,20 +32,17 @@ function stackOf(error: Error): string {
   return error.cause instanceof Error ? `${own}\nCaused by: ${stackOf(error.cause)}` : own;
 }
 
-const MARK = "Error:";
-
 /** The failure as lines for stderr. The last line is the one that helps most. */
 function renderFailure(
   { message, details, hint, exitCode }: Failure,
   columns: number | undefined,
   styles: Styles,
 ): string {
-  const title = exitCode === EXIT_CODES.interrupted ? message : `${MARK} ${printable(message)}`;
   // Hints are not broken: they hold commands, which people copy.
-  const [first = "", ...rest] = columns === undefined ? [title] : wrapWords(title, columns);
   const lines = [
-    first.replace(MARK, styles.bad(MARK)),
-    ...rest,
+    exitCode === EXIT_CODES.interrupted
+      ? message
+      : wrapBehind("Error:", printable(message), { width: columns, style: (mark) => styles.bad(mark) }),
     ...details.map((detail) => `  ${printable(detail)}`),
     ...(hint ?? "")
       .split("\n")

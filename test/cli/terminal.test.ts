@@ -92,6 +92,14 @@ describe("one object", () => {
     ]);
   });
 
+  it("that is warned of is told in whole words too", async () => {
+    const session = inTerminal(["listen", "--forward-to", "localhost#part", "--", process.execPath, "-e", ""], {
+      columns: 40,
+    });
+    await session.ended;
+    expect(session.text()).toContain("Warning: The part behind # was dropped:\nit is never sent.");
+  });
+
   it("names what was created, and what can be done where it failed", async () => {
     const created = inTerminal(["customers", "create", "--email", "bob@example.com"]);
     expect((await linesOf(created))[0]).toMatch(/^✓ Created customer cus_\w{22}$/);

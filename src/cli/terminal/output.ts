@@ -18,6 +18,7 @@ import {
   valueAt,
   type ViewContext,
 } from "./view.ts";
+import { wrapBehind } from "./wrap.ts";
 
 export interface OutputOptions {
   stdout: TextStream;
@@ -185,8 +186,9 @@ export class Output {
 
   /** Something that a person should know in any case; a JSON line on stderr with `--json`. */
   warn(text: string): void {
-    const line = this.json ? compactJson({ warning: text }) : `${this.noteStyles.warn("Warning:")} ${text}`;
-    this.#options.stderr.write(`${line}\n`);
+    const { stderr } = this.#options;
+    const look = { width: stderr.columns, style: (mark: string) => this.noteStyles.warn(mark) };
+    stderr.write(`${this.json ? compactJson({ warning: text }) : wrapBehind("Warning:", text, look)}\n`);
   }
 
   /** A line for `--debug`, on stderr. */

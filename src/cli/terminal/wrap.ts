@@ -3,6 +3,17 @@ export function wrapWords(text: string, width: number): string[] {
   return wrap(text.split(" "), width);
 }
 
+/** A sentence behind a mark such as `Error:`, which is styled; broken between words where a terminal's width is given. */
+export function wrapBehind(
+  mark: string,
+  text: string,
+  { width, style }: { width: number | undefined; style: (mark: string) => string },
+): string {
+  if (width === undefined) return `${style(mark)} ${text}`;
+  const [first = "", ...rest] = wrapWords(`${mark} ${text}`, width);
+  return [first.replace(mark, () => style(mark)), ...rest].join("\n");
+}
+
 /** Breaks a list behind its commas only. */
 export function wrapList(text: string, width: number): string[] {
   return wrap(partsOfList(text), width);

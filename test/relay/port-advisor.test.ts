@@ -1,0 +1,42 @@
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { expect, it } from "vitest";
+import { PortAdvisor } from "../../src/relay/port-advisor.ts";
+import { type Clock, systemClock } from "../../src/relay/ports.ts";
+import { closedPort } from "./support/receivers.ts";
+
+/** What is said at the start of a session whose events are to go to these ports. */
+async function hintsFor(ports: readonly number[], clock: Clock = systemClock): Promise<string[]> {
+  const hints: string[] = [];
+  const expected = ports.map((port) => new URL(`http://localhost:${port}/`));
+  const advisor = new PortAdvisor({
+    clock,
+    except: [],
+    expected,
+    report: (report) => report.event === "hint" && hints.push(report.message),
+  });
+  await advisor.checkExpected();
+  return hints;
+}
+
+it("a port that is closed when the session is ready is named, one that is open is not", async () => {
+  const server = createServer();
+  await new Promise<void>((listening) => {
+    server.listen(0, "127.0.0.1", listening);
+  });
+  const { port } = server.address() as AddressInfo;
+  const closed = await closedPort();
+  expect(await hintsFor([port, closed])).toEqual([`Nothing listens on localhost:${closed} yet.`]);
+  server.close();
+});
+
+it("a port that a busy machine has not tried in time is not called closed", async () => {
+  const impatient: Clock = {
+    ...systemClock,
+    after: (_milliseconds, callback) => {
+      queueMicrotask(callback);
+      return () => {};
+    },
+  };
+  expect(await hintsFor([await closedPort()], impatient)).toEqual([]);
+});

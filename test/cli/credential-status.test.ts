@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { formatCredential } from "../../src/contract/credentials.ts";
+import { type Api, apiOf } from "../support/api.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { runCli } from "../support/run-cli.ts";
+
+const HOUR = 3600;
+const BURST = 12;
+
+let platform: RunningPlatform;
+let api: Api;
+beforeAll(async () => {
+  // What a test has used up does not come back while it runs.
+  platform = await startPlatform(["--rate-limit", "0.001", "--rate-burst", String(BURST)]);
+  api = apiOf(platform.baseUrl, platform.sandboxKey);
+});
+afterAll(() => platform.stop());
+
+async function made(fields: object): Promise<{ id: string; key: string }> {
+  return (await api("POST", "/v1/api_keys", { scopes: ["customers:read"], ...fields })).body as {
+    id: string;
+    key: string;
+  };
+}
+
+async function revoked(): Promise<string> {
+  const { id, key } = await made({});
+  await api("POST", `/v1/api_keys/${id}/revoke`, {});
+  return key;
+}
+
+async function expired(): Promise<string> {
+  const { body: clock } = await api("GET", "/v1/test_clock");
+  const end = new Date(Date.parse(clock.now as string) + HOUR * 1000).toISOString().replace(/\.\d+Z$/, "Z");
+  const { key } = await made({ expires_at: end });
+  await api("POST", "/v1/test_clock/advance", { seconds: 2 * HOUR });
+  return key;
+}
+
+async function usedUp(): Promise<string> {
+  const { key } = await made({});
+  for (let calls = 0; calls < BURST; calls++) await apiOf(platform.baseUrl, key)("GET", "/v1/customers");
+  return key;
+}
+
+describe("platform specification 5.4, through HTTP and through the command", () => {
+  it("401 without a credential; the command says how to sign in", async () => {
+    const reply = await apiOf(platform.baseUrl, undefined)("GET", "/v1/customers");
+    expect(reply).toMatchObject({ status: 401, body: { code: "missing_credential" } });
+    const { exitCode, stderr } = await runCli(["customers", "list"], { env: { SERVICE_BASE_URL: platform.baseUrl } });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 4, stderr: expect.stringContaining("service login") });
+  });
+
+  it.each<[string, () => Promise<string> | string, number, string, number]>([
+    ["a mistyped one", () => `${platform.sandboxKey.slice(0, -1)}!`, 401, "invalid_credential", 4],
+    ["an unknown one", () => formatCredential("sk_sandbox_", Buffer.alloc(32, 7)), 401, "invalid_credential", 4],
+    ["a revoked one", revoked, 401, "revoked_credential", 4],
+    ["an expired one", expired, 401, "expired_credential", 4],
+    [
+      "one that lacks the scope",
+      async () => (await made({ scopes: ["orders:read"] })).key,
+      403,
+      "insufficient_scope",
+      5,
+    ],
+    [
+      "one that is for other addresses",
+      async () => (await made({ ip_allowlist: ["192.0.2.0/24"] })).key,
+      403,
+      "ip_not_allowed",
+      5,
+    ],
+    ["one that called too often", usedUp, 429, "rate_limited", 6],
+  ])("%s", async (_what, credential, status, code, exitCode) => {
+    const key = await credential();
+    const reply = await apiOf(platform.baseUrl, key)("GET", "/v1/customers");
+    expect(reply).toMatchObject({ status, body: { status, code } });
+    const env = { SERVICE_BASE_URL: platform.baseUrl, SERVICE_API_KEY: key };
+    const ended = await runCli(["customers", "list", "--json"], { env });
+    expect(ended).toMatchObject({ exitCode, stdout: "" });
+    expect(JSON.parse(ended.stderr)).toMatchObject({ status, code });
+  });
+});

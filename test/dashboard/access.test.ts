@@ -137,6 +137,7 @@ describe("API keys", () => {
       "Github-Public-Key-Identifier": "first",
       "Github-Public-Key-Signature": sign("sha256", Buffer.from(body), partner.privateKey).toString("base64"),
     });
+    await board.menu("API keys");
     await page.getByRole("heading", { name: "Found in public" }).waitFor();
     await page.getByText(`found at ${url}`).waitFor();
     await rowOf("Spilled").getByText("leaked").waitFor();
@@ -194,8 +195,8 @@ describe("people, sessions and grants", () => {
     await board.menu("Overview");
     await board.menu("People & access");
     const sessions = page.getByRole("region", { name: "Your sessions" });
-    await expect.poll(() => sessions.getByRole("row").count()).toBe(3);
-    await sessions.getByRole("button", { name: "Sign out" }).click();
+    // The newest.
+    await sessions.getByRole("button", { name: "Sign out" }).first().click();
     await other!.getByText("You are signed out").waitFor();
     await elsewhere.close();
   });

@@ -1,10 +1,16 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import type { ReadyFrame } from "../../src/contract/listen.ts";
 import { listenTo } from "./support/listen-socket.ts";
 import { receiverOnPlatform } from "./support/receiver-on-platform.ts";
 
 const on = receiverOnPlatform();
 const { api } = on;
+
+afterEach(async () => {
+  for (const { id } of (await api("GET", "/v1/webhook_endpoints")).body.data) {
+    await api("DELETE", `/v1/webhook_endpoints/${id}`);
+  }
+});
 
 const listen = (query = "") => listenTo(on.platform.baseUrl, on.platform.sandboxKey, query);
 const replay = (event: string, body?: object) => api("POST", `/v1/events/${event}/replay`, body);
@@ -21,11 +27,11 @@ async function createEvent(): Promise<string> {
 
 describe("a replay", () => {
   it("sends the same bytes to every enabled endpoint that subscribes, in new deliveries", async () => {
-    const first = await createEndpoint("/one");
+    await createEndpoint("/one");
     const event = await createEvent();
     await on.receiver.until(1, "/one");
-    const later = await createEndpoint("/two", ["order.*"]);
-    const other = await createEndpoint("/three", ["customer.*"]);
+    await createEndpoint("/two", ["order.*"]);
+    await createEndpoint("/three", ["customer.*"]);
     const disabled = await createEndpoint("/four");
     await api("PATCH", `/v1/webhook_endpoints/${disabled}`, { status: "disabled" });
 
@@ -41,12 +47,11 @@ describe("a replay", () => {
     expect(data.map(({ id }: { id: string }) => id)).toEqual(expect.arrayContaining(reply.body.deliveries));
     expect(on.receiver.at("/three")).toEqual([]);
     expect(on.receiver.at("/four")).toEqual([]);
-    for (const id of [first, later, other, disabled]) await api("DELETE", `/v1/webhook_endpoints/${id}`);
   });
 
   it("goes to one endpoint where one is named, whatever that subscribes to", async () => {
     const named = await createEndpoint("/named", ["customer.*"]);
-    const other = await createEndpoint("/unnamed");
+    await createEndpoint("/unnamed");
     const event = await createEvent();
     await on.receiver.until(1, "/unnamed");
     expect((await replay(event, { endpoint: named })).body.deliveries).toHaveLength(1);
@@ -57,7 +62,6 @@ describe("a replay", () => {
     expect((await replay(event, { endpoint: "we_0000000000000000000000" })).body.errors).toMatchObject([
       { pointer: "/endpoint", code: "unknown" },
     ]);
-    for (const id of [named, other]) await api("DELETE", `/v1/webhook_endpoints/${id}`);
   });
 
   it("of what is not there is 404, in another environment too", async () => {

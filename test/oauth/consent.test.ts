@@ -106,11 +106,13 @@ describe("the environment", () => {
 
 describe("the answer", () => {
   it("asks for a sign-in first, and then goes on", async () => {
-    const link = await server.browser.get("/account");
+    const fresh = await startEmbedded();
+    const own = await ourServer(fresh);
+    const account = await own.browser.get("/account");
     const form = { email: "ada@example.com", new_password: PASSWORD };
-    await server.browser.submit(link, form, ({ action }) => action === "/account/details");
-    const browser = new Browser(platform.baseUrl);
-    const page = await browser.get(ask({ state: "from before" }));
+    await own.browser.submit(account, form, ({ action }) => action === "/account/details");
+    const browser = new Browser(fresh.baseUrl);
+    const page = await browser.get(authorizationUrl(own, "public", newProof(), { state: "from before" }).href);
     expect(page.text).toContain("<h1>Sign in</h1>");
     const question = await browser.submit(page, { email: "ada@example.com", password: PASSWORD });
     expect(question.text).toContain("wants to use");
@@ -118,6 +120,7 @@ describe("the answer", () => {
     expect(status).toBe(303);
     expect(left?.searchParams.get("state")).toBe("from before");
     expect(left?.searchParams.get("code")).toMatch(/^[\w-]{43}$/);
+    await fresh.close();
   });
 
   it("73: from another session is refused", async () => {
@@ -156,14 +159,16 @@ describe("the answer", () => {
   });
 
   it("after signing out is a sign-in, not a code", async () => {
-    const url = ask();
-    const browser = server.browser.copy();
-    const question = await browser.get(url);
+    const fresh = await startEmbedded();
+    const own = await ourServer(fresh);
+    const url = authorizationUrl(own, "public", newProof()).href;
+    const question = await own.browser.get(url);
     const { csrf } = formsOf(question)[0]!.fields as { csrf: string };
-    platform.advance(8 * 86_400_000);
-    const visit = await browser.post(url, { csrf, decision: "approve" });
+    fresh.advance(8 * 86_400_000);
+    const visit = await own.browser.post(url, { csrf, decision: "approve" });
     expect(visit.left).toBeUndefined();
     expect(visit.text).toContain("<h1>Sign in</h1>");
+    await fresh.close();
   });
 });
 

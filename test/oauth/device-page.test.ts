@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { post, proves } from "./support/authorization-server.ts";
 import { Browser, type Visit } from "./support/browser.ts";
 import { type EmbeddedPlatform, startEmbedded } from "./support/embedded-platform.ts";
@@ -12,6 +12,8 @@ beforeAll(async () => {
   server = await ourServer(platform);
 });
 afterAll(() => platform.close());
+// What was guessed, or begun, before is forgotten.
+beforeEach(() => platform.advance(300_000));
 
 interface Device {
   device_code: string;
@@ -73,7 +75,6 @@ it("74: after 5 wrong codes within a minute even a right one waits", async () =>
   expect(direct.status).toBe(429);
   platform.advance(60_000);
   expect((await type(device.user_code)).status).toBe(200);
-  platform.advance(300_000);
 });
 
 it("a guess cannot be approved without having been looked up within the limit", async () => {
@@ -83,7 +84,6 @@ it("a guess cannot be approved without having been looked up within the limit", 
     visits.push((await server.browser.submit(page, { user_code: "BCDFGHJK", decision: "approve" })).status);
   }
   expect(visits).toEqual([400, 400, 400, 400, 400, 429, 429]);
-  platform.advance(300_000);
 });
 
 it("41: a code is over after 10 minutes, for the user and for the device", async () => {

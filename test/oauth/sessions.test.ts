@@ -18,13 +18,15 @@ afterAll(() => platform.close());
 
 describe("the one-time link", () => {
   it("signs the owner of an empty database in, once", async () => {
-    const first = new Browser(platform.baseUrl);
-    const visit = await first.get(platform.signInUrl);
+    const fresh = await startEmbedded();
+    const first = new Browser(fresh.baseUrl);
+    const visit = await first.get(fresh.signInUrl);
     expect(new URL(visit.url).pathname).toBe("/account");
     expect(visit.text).toContain("owner@localhost");
-    const second = await new Browser(platform.baseUrl).get(platform.signInUrl);
+    const second = await new Browser(fresh.baseUrl).get(fresh.signInUrl);
     expect(second.status).toBe(410);
     expect(second.text).toContain("service serve link");
+    await fresh.close();
   });
 
   it("works for 15 minutes", async () => {

@@ -94,9 +94,10 @@ describe("global flags", () => {
 
 describe("a reader that goes away", () => {
   it("15: a reader that goes away ends the command quietly, with 0", async () => {
-    await service(["trigger", "customer.created", "--count", "60"]);
+    const crowded = await startPlatform();
+    await service(["trigger", "customer.created", "--count", "60"], crowded.env);
     const child = spawn(process.execPath, [BIN, "customers", "list", "--all", "--json", "--jq", ".[]"], {
-      env: cliEnv(platform.env),
+      env: cliEnv(crowded.env),
       stdio: ["ignore", "pipe", "pipe"],
     });
     child.stdout.destroy();
@@ -104,6 +105,7 @@ describe("a reader that goes away", () => {
     child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
     const [exitCode] = (await once(child, "close")) as [number | null];
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    await crowded.stop();
   });
 
   it("15: nobody who reads errors does not stop a command whose errors nobody reads", async () => {

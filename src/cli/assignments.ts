@@ -1,5 +1,8 @@
 import { UsageError } from "./errors.ts";
 
+/** Keys that the API takes in no object. */
+const REFUSED: ReadonlySet<string> = new Set(["__proto__", "prototype"]);
+
 /**
  * The object with one more value at a dotted path: `metadata.plan`, `pro`. A value that is JSON counts as JSON (numbers,
  * true, null, quoted strings, objects), anything else is text.
@@ -19,7 +22,7 @@ function assignAt(
   path: string,
 ): Record<string, unknown> {
   const [name = "", ...rest] = names;
-  if (name === "" || name === "__proto__") throw new UsageError(`"${path}" is not a path such as metadata.plan`);
+  if (name === "" || REFUSED.has(name)) throw new UsageError(`"${path}" is not a path such as metadata.plan`);
   if (rest.length === 0) return { ...object, [name]: value };
   const inner = (Object.hasOwn(object, name) ? object[name] : undefined) ?? {};
   if (typeof inner !== "object" || Array.isArray(inner)) {

@@ -1,5 +1,5 @@
 import { parseBaseUrl } from "../client/base-url.ts";
-import { type Client, createClient, type CredentialSource } from "../client/http.ts";
+import { type Client, type ClientOptions, createClient, type CredentialSource } from "../client/http.ts";
 import type { ProxySettings } from "../client/proxy-settings.ts";
 import type { Context } from "./context.ts";
 import { showRequest } from "./dry-run.ts";
@@ -25,12 +25,7 @@ export function connect(
     uuid: () => context.uuid(),
     onRetry: ({ reason, milliseconds }) =>
       output.spinner.say(`${reason}; trying again in ${(milliseconds / 1000).toFixed(1)} s`),
-    ...(context.debug
-      ? {
-          onAttempt: ({ method, url, outcome, milliseconds }) =>
-            output.trace(`${method} ${url} → ${outcome} (${Math.round(milliseconds)} ms)`),
-        }
-      : {}),
+    ...tracingOf(context),
   });
   if (context.globals.dryRun) return dryRunClient(client, output);
   return {
@@ -61,6 +56,15 @@ function assertSendable(key: string): void {
     hint: "Copy it again, whole and without quotes.",
     code: "malformed_key",
   });
+}
+
+/** Shows each attempt of a request with --debug. */
+export function tracingOf({ debug, output }: Context): Pick<ClientOptions, "onAttempt"> {
+  if (!debug) return {};
+  return {
+    onAttempt: ({ method, url, outcome, milliseconds }) =>
+      output.trace(`${method} ${url} → ${outcome} (${Math.round(milliseconds)} ms)`),
+  };
 }
 
 /** The proxy variables of the environment, by their lower-case names. */

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { dryRunOption } from "./dry-run.ts";
-import { notEmpty } from "./option-mistakes.ts";
+import { notEmpty } from "./arguments/mistakes.ts";
 
 /** Flags that every command takes, before or after its name. */
 export interface GlobalOptions {

@@ -1,7 +1,7 @@
 import type { Command, CommanderError } from "commander";
 import { UsageError } from "./errors.ts";
 import { pathOf } from "./help-layout.ts";
-import { unknownFlag } from "./option-mistakes.ts";
+import { unknownFlag } from "./arguments/mistakes.ts";
 
 const HELP_CODES: ReadonlySet<string> = new Set(["commander.help", "commander.helpDisplayed", "commander.version"]);
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { HostKind } from "../../src/relay/host-kind.ts";
 import { describeForwardError } from "../../src/relay/forward-failure.ts";
-import { hostKind } from "../../src/cli/commands/listen/surroundings.ts";
+import { hostKind } from "../../src/cli/commands/listen/host-kind.ts";
 
 const failing = (code: string) => Object.assign(new Error(code), { code });
 const hintFor = (code: string, url: string, host: HostKind) =>

@@ -5,8 +5,8 @@ import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { addDryRun } from "../dry-run.ts";
 import { addExamples } from "../help-layout.ts";
-import { objectOfPairs, type Pair, pairsOption } from "../options.ts";
-import { assign } from "../assignments.ts";
+import { objectOfPairs, type Pair, pairsOption } from "../arguments/pairs.ts";
+import { assign } from "../arguments/assignments.ts";
 import { confirmDestruction } from "./resource/confirm-destruction.ts";
 import { parseIdempotencyKey } from "./resource/idempotency-key.ts";
 

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Identity } from "../../contract/schemas/identity.ts";
 import type { Context } from "../context.ts";
 import { addExamples } from "../help-layout.ts";
-import { identityView } from "./identity-view.ts";
+import { identityView } from "../session/identity-view.ts";
 
 /** `service whoami`. */
 export function register(program: Command, context: Context): void {

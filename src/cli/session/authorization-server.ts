@@ -3,26 +3,20 @@ import { type AuthorizationServer, discoverAuthorizationServer } from "../../cli
 import { parseBaseUrl } from "../../client/base-url.ts";
 import { AuthorizationError } from "../../client/errors.ts";
 import { createTransport } from "../../client/transport.ts";
-import { proxiesOf, userAgentOf } from "../connect.ts";
+import { proxiesOf, tracingOf, userAgentOf } from "../connect.ts";
 import type { Context } from "../context.ts";
 import { UserError } from "../errors.ts";
 
 /** The OAuth server at an address, as this program's own client. */
 export async function openAuthorizationServer(context: Context, authUrl: string): Promise<AuthorizationServer> {
   const issuer = parseBaseUrl(authUrl, { insecure: context.globals.insecure });
-  const { output } = context;
   return await discoverAuthorizationServer({
     issuer,
     clientId: CLI_CLIENT_ID,
     transport: createTransport(proxiesOf(context)),
     userAgent: userAgentOf(context),
     signal: context.signal,
-    ...(context.debug
-      ? {
-          onAttempt: ({ method, url, outcome, milliseconds }) =>
-            output.trace(`${method} ${url} → ${outcome} (${Math.round(milliseconds)} ms)`),
-        }
-      : {}),
+    ...tracingOf(context),
   });
 }
 

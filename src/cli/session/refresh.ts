@@ -5,6 +5,7 @@ import { AuthorizationError, NetworkError } from "../../client/errors.ts";
 import { refreshTokens, type TokenSet } from "../../client/oauth/tokens.ts";
 import type { Context } from "../context.ts";
 import { NotSignedInError } from "../errors.ts";
+import { loginCommand } from "../settings/login-command.ts";
 import { withLock } from "../settings/lock.ts";
 import { type Profile, profileNamed, type Settings, type StoredTokens, withProfile } from "../settings/profiles.ts";
 import { readSettings, SettingsFileError } from "../settings/read.ts";
@@ -121,10 +122,6 @@ function ended(name: SessionName, cause: AuthorizationError): NotSignedInError {
   );
   error.cause = cause;
   return error;
-}
-
-function loginCommand({ profile, environment }: SessionName): string {
-  return `service login${profile === "default" ? "" : ` --profile ${profile}`}${environment === "live" ? " --live" : ""}`;
 }
 
 function isPassing(error: unknown): boolean {

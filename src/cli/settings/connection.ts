@@ -1,5 +1,6 @@
 import type { Environment } from "../../contract/environments.ts";
 import { NotSignedInError, UsageError, UserError } from "../errors.ts";
+import { loginCommand } from "./login-command.ts";
 import { PROFILE_NAME, type Profile, profileNamed, type Settings, type StoredCredential } from "./profiles.ts";
 
 /** A setting, and where it came from: `name` is for people, such as `--base-url` or `SERVICE_BASE_URL`. */
@@ -89,10 +90,11 @@ export function resolveProfileName(
 /** The credential of a connection, or an error that says how to get one. */
 export function requireCredential({ credential, profile, environment }: Connection): Sourced<StoredCredential> {
   if (credential !== undefined) return credential;
-  const [where, flag] = environment === "live" ? [" for the live environment", " --live"] : ["", ""];
+  const where = environment === "live" ? " for the live environment" : "";
+  const login = loginCommand({ profile: profile.value, environment });
   throw new NotSignedInError(
     `Not signed in: profile "${profile.value}" has no credential${where}`,
-    `Sign in with \`service login${flag}\`, or set SERVICE_API_KEY.`,
+    `Sign in with \`${login}\`, or set SERVICE_API_KEY.`,
   );
 }
 
@@ -115,7 +117,7 @@ function storedCredential(
   }
   if (!isCredential(stored)) {
     throw new UserError(`The ${environment} credential of ${fromProfile} is damaged`, {
-      hint: "Sign in again: service login",
+      hint: `Sign in again: ${loginCommand({ profile: profileName, environment })}`,
       code: "settings_file",
     });
   }

@@ -1,4 +1,5 @@
-import { settingsDirectory } from "./directory.ts";
+import { join } from "node:path";
+import { SETTINGS_FILE, settingsDirectory } from "./directory.ts";
 import { emptySettings, type Settings } from "./profiles.ts";
 import { isReadableByOthers, readSettings } from "./read.ts";
 
@@ -46,7 +47,7 @@ export class SettingsStore {
     }
     const settings = readSettings(directory);
     if (isReadableByOthers(directory, this.#options.platform)) {
-      const file = `${directory}/config.json`;
+      const file = join(directory, SETTINGS_FILE);
       this.#options.warn(
         `${file} can be read by other users. Close it: chmod 600 ${file}, and roll its keys where others may have looked.`,
       );

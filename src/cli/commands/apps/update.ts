@@ -5,7 +5,7 @@ import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { addDryRun } from "../../dry-run.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
-import { objectId } from "../../options.ts";
+import { objectId } from "../../arguments/object-id.ts";
 import { APPS } from "./view.ts";
 
 interface Flags {

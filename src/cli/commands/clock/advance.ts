@@ -3,7 +3,7 @@ import { LIMITS } from "../../../contract/limits.ts";
 import type { TestClock, TestClockAdvance } from "../../../contract/schemas/test-clock.ts";
 import type { Context } from "../../context.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
-import { duration } from "../../options.ts";
+import { duration } from "../../arguments/times.ts";
 import { formatSpan } from "../../terminal/time.ts";
 import { addIdempotencyKey } from "../resource/idempotency-key.ts";
 import { CLOCK, CLOCK_PATH, showClock } from "./view.ts";

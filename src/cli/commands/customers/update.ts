@@ -5,7 +5,8 @@ import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { addDryRun } from "../../dry-run.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
-import { objectId, objectOfPairs, type Pair, pairsOption } from "../../options.ts";
+import { objectId } from "../../arguments/object-id.ts";
+import { objectOfPairs, type Pair, pairsOption } from "../../arguments/pairs.ts";
 import { CUSTOMERS } from "./view.ts";
 
 interface Flags {

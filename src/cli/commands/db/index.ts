@@ -23,15 +23,15 @@ export function register(program: Command, context: Context): void {
     .description("Show engine, schema and size, served meanwhile or not")
     .action(async (options: DbOptions) => {
       const { runStatus } = await import("./run.ts");
-      await runStatus(options, context, false);
+      await runStatus(options, context);
     });
   addExamples(status, ["service db status", "service db status --database postgres://service@localhost/service"]);
 
   const migrate = withDatabase("migrate")
     .description("Bring the schema up to date, as the next start of the platform would")
     .action(async (options: DbOptions) => {
-      const { runStatus } = await import("./run.ts");
-      await runStatus(options, context, true);
+      const { runMigrate } = await import("./run.ts");
+      await runMigrate(options, context);
     });
   addExamples(migrate, ["service db migrate --database postgres://service@localhost/service"]);
 

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { BackupError, backUp } from "../../../platform/maintenance/backup.ts";
 import { copyDatabase, CopyError } from "../../../platform/maintenance/copy.ts";
 import { type DatabaseStatus, statusOf } from "../../../platform/maintenance/status.ts";
-import { StorageOpenError, StorageUnavailableError } from "../../../platform/storage/database.ts";
+import { type DatabaseReader, StorageOpenError, StorageUnavailableError } from "../../../platform/storage/database.ts";
 import { describeDatabase, isPostgresUrl } from "../../../platform/storage/database-url.ts";
 import { type DatabaseSettings, openDatabase, openReader } from "../../../platform/storage/open-database.ts";
 import type { Context } from "../../context.ts";
@@ -12,8 +12,6 @@ import type { ResourceView } from "../../terminal/view.ts";
 import { deploymentSettings } from "../serve/deployment-settings.ts";
 import { namedDatabase } from "../serve/named-database.ts";
 import type { DbOptions } from "./index.ts";
-
-const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
 
 const STATUS: ResourceView<DatabaseStatus> = {
   noun: "database",
@@ -38,10 +36,17 @@ const STATUS: ResourceView<DatabaseStatus> = {
   ],
 };
 
-/** Shows the database as it is, or as it is once its schema was brought up to date. */
-export async function runStatus(options: DbOptions, context: Context, migrate: boolean): Promise<void> {
-  const name = namedDatabase(options, context);
-  const database = await open(migrate ? openDatabase : openReader, name, options, context);
+/** Shows the database as it is. */
+export async function runStatus(options: DbOptions, context: Context): Promise<void> {
+  await showStatus(await open(openReader, namedDatabase(options, context), options, context), context);
+}
+
+/** Brings the schema up to date, and shows the database. */
+export async function runMigrate(options: DbOptions, context: Context): Promise<void> {
+  await showStatus(await open(openDatabase, namedDatabase(options, context), options, context), context);
+}
+
+async function showStatus(database: DatabaseReader, context: Context): Promise<void> {
   try {
     await context.output.object(await statusOf(database), STATUS);
   } finally {
@@ -109,7 +114,7 @@ async function open<Opened>(
   context: Context,
 ): Promise<Opened> {
   try {
-    return await openIt(deploymentSettings(name, options, context, QUIET));
+    return await openIt(deploymentSettings(name, options, context));
   } catch (error) {
     throw asUserError(error);
   }

@@ -5,7 +5,7 @@ import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
 import type { TestClock } from "../../../contract/schemas/test-clock.ts";
 import type { Context } from "../../context.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
-import { objectId } from "../../options.ts";
+import { objectId } from "../../arguments/object-id.ts";
 import { printable } from "../../terminal/printable.ts";
 import { CLOCK_PATH } from "../clock/view.ts";
 import { DELIVERIES } from "./view.ts";

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import type { DeliveryStatus } from "../../../contract/schemas/delivery.ts";
 import type { Context } from "../../context.ts";
 import { addExamples } from "../../help-layout.ts";
-import { objectId } from "../../options.ts";
+import { objectId } from "../../arguments/object-id.ts";
 import { registerAction } from "../resource/action.ts";
 import { registerList } from "../resource/list.ts";
 import { registerGet } from "./get.ts";

@@ -6,6 +6,7 @@ import type { ApiKey } from "../../../contract/schemas/api-key.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import type { Context } from "../../context.ts";
 import { DEFAULT_BASE_URL } from "../../settings/connection.ts";
+import { loginCommand } from "../../settings/login-command.ts";
 import { formatSpan, relativeTime } from "../../terminal/time.ts";
 import { ENDPOINTS, isSecretOld } from "../endpoints/view.ts";
 import { examine, type Status } from "../status/examine.ts";
@@ -52,10 +53,10 @@ function checkClock({ platform, clock_ahead_seconds: ahead }: Status): Finding {
   return failed(`${detail}: signatures count as stale`, advice);
 }
 
-async function checkCredential({ credential, environment }: Status, context: Context): Promise<Finding> {
+async function checkCredential({ credential, environment, profile }: Status, context: Context): Promise<Finding> {
   const { state, source, problem, scopes, type } = credential;
   const flag = environment === "live" ? " --live" : "";
-  const signIn = `Sign in: service login${flag}`;
+  const signIn = `Sign in: ${loginCommand({ profile: profile.name, environment })}`;
   if (state === "missing")
     return warning(`none for the ${environment} environment`, `${signIn}, or set SERVICE_API_KEY.`);
   const name = `${type === "oauth" ? "Browser sign-in" : "API key"} from ${source}`;

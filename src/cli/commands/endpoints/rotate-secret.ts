@@ -3,13 +3,14 @@ import { apiPath } from "../../../client/path.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { SecretRotate, WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import type { Context } from "../../context.ts";
-import { UsageError } from "../../errors.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
-import { duration, objectId } from "../../options.ts";
+import { duration } from "../../arguments/times.ts";
+import { objectId } from "../../arguments/object-id.ts";
 import { formatSpan } from "../../terminal/time.ts";
 import { confirmDestruction } from "../resource/confirm-destruction.ts";
 import { addIdempotencyKey } from "../resource/idempotency-key.ts";
-import { ENDPOINT_WITH_SECRET, ENDPOINTS } from "./view.ts";
+import { refuseQuiet } from "../resource/show-secret.ts";
+import { ENDPOINT_WITH_SECRET, ENDPOINTS, NEW_SECRET } from "./view.ts";
 
 interface Flags {
   /** Seconds. */
@@ -38,11 +39,7 @@ export function registerRotateSecret(endpoints: Command, context: Context): void
 
 async function runRotate(id: string, { overlap, yes, idempotencyKey }: Flags, context: Context): Promise<void> {
   const { output } = context;
-  if (output.quiet && !output.json) {
-    throw new UsageError("--quiet prints ids only: the new secret would be lost", {
-      hint: "To print the secret alone: --json --jq .secret",
-    });
-  }
+  refuseQuiet(context, NEW_SECRET);
   if (overlap === 0) {
     await confirmDestruction(context, { id, consequence: `The old secret of ${id} will end at once`, yes });
   }

@@ -5,6 +5,7 @@ import { relativeTime } from "../../terminal/time.ts";
 import type { Column } from "../../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn } from "../resource/columns.ts";
 import type { Resource } from "../resource/resource.ts";
+import type { Secret } from "../resource/show-secret.ts";
 
 const DAY_MILLISECONDS = 86_400_000;
 const REPLACE_IT = ", replace it";
@@ -78,6 +79,9 @@ export const ENDPOINTS: Resource<WebhookEndpoint> = {
     details: [ID, STATUS, URL, EVENTS, DESCRIPTION, SECRET_CREATED_AT, ENVIRONMENT, CREATED_AT],
   },
 };
+
+/** Shown once, where it is made. */
+export const NEW_SECRET: Secret<WebhookEndpoint> = { label: "secret", member: "secret" };
 
 /** The one reply that holds the secret. */
 export const ENDPOINT_WITH_SECRET: Resource<WebhookEndpoint>["view"] = {

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { EVENT_TYPES } from "../../../contract/event-types.ts";
 import type { Context } from "../../context.ts";
 import { addExamples } from "../../help-layout.ts";
-import { objectId } from "../../options.ts";
+import { objectId } from "../../arguments/object-id.ts";
 import { registerGet } from "../resource/get.ts";
 import { createdFilters, registerList } from "../resource/list.ts";
 import { registerReplay } from "./replay.ts";

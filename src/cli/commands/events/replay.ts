@@ -3,7 +3,7 @@ import { apiPath } from "../../../client/path.ts";
 import type { EventReplay, Replay } from "../../../contract/schemas/event.ts";
 import type { Context } from "../../context.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
-import { objectId } from "../../options.ts";
+import { objectId } from "../../arguments/object-id.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 import { addIdempotencyKey } from "../resource/idempotency-key.ts";

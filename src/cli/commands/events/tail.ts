@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { EVENT_TYPES, matchesSubscriptions } from "../../../contract/event-types.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
 import type { Context } from "../../context.ts";
-import { parseSubscriptions } from "../../event-type.ts";
+import { parseSubscriptions } from "../../arguments/event-types.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
 import { printable } from "../../terminal/printable.ts";
 import { clockTime } from "../../terminal/traffic.ts";

@@ -4,7 +4,7 @@ import type { ApiKey } from "../../../contract/schemas/api-key.ts";
 import type { Context } from "../../context.ts";
 import { addDryRun } from "../../dry-run.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
-import { objectId } from "../../options.ts";
+import { objectId } from "../../arguments/object-id.ts";
 import { confirmDestruction } from "../resource/confirm-destruction.ts";
 import { refuseQuiet, showSecret } from "../resource/show-secret.ts";
 import { KEYS, NEW_KEY } from "./view.ts";

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
 import type { Context } from "../../context.ts";
 import { EXIT_CODES, InterruptedError, UserError } from "../../errors.ts";
-import { SECRET_VARIABLE } from "./flag-values.ts";
+import { SECRET_VARIABLE } from "../webhooks/secrets.ts";
 
 /** Signals that a shell's user expects to reach the command; Ctrl-C and SIGTERM come through the context. */
 const PASSED_ON = ["SIGHUP", "SIGQUIT", "SIGUSR2"] as const;

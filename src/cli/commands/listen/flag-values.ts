@@ -1,13 +1,13 @@
 import { InvalidArgumentError } from "commander";
+import { SECONDS_PER_UNIT } from "../../arguments/times.ts";
+import { SECRET_VARIABLE } from "../webhooks/secrets.ts";
 import { isId } from "../../../contract/ids.ts";
-
-const AGE_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 /** What the platform is asked for: an event id, `now` or `-<seconds>`; `last` is for the caller to look up. */
 export function parseSince(text: string): string {
   if (text === "now" || text === "last" || isId("event", text)) return text;
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  if (count !== undefined && unit !== undefined) return `-${Number(count) * AGE_SECONDS[unit]!}`;
+  if (count !== undefined && unit !== undefined) return `-${Number(count) * SECONDS_PER_UNIT[unit]!}`;
   throw new InvalidArgumentError("It is now, last, an age such as 30s, 10m, 2h or 3d, or the id of an event.");
 }
 
@@ -48,9 +48,6 @@ export function parseEnvTarget(text: string): EnvTarget {
   if (text === "") throw new InvalidArgumentError("It is a file such as .env, or .env:WEBHOOK_SECRET.");
   return { file: text, name: SECRET_VARIABLE };
 }
-
-/** The variable in which a command, or an .env file, finds the signing secret. */
-export const SECRET_VARIABLE = "SERVICE_WEBHOOK_SECRET";
 
 /** For flags that may be repeated. */
 export function collect(value: string, previous: string[]): string[] {

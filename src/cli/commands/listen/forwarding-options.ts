@@ -5,7 +5,7 @@ import type { ForwardingOptions } from "../../../relay/forwarding.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { type Receivers, readReceivers } from "./receivers.ts";
-import { hostKind } from "./surroundings.ts";
+import { hostKind } from "./host-kind.ts";
 import { usageOf } from "./usage-of.ts";
 
 /** Flags that `listen` and `listen replay` share. */

@@ -1,9 +1,10 @@
 import { type Command, Option } from "commander";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
-import { parseSubscriptions } from "../../event-type.ts";
+import { parseSubscriptions } from "../../arguments/event-types.ts";
 import { addExamples } from "../../help-layout.ts";
-import { duration, wholeNumber } from "../../options.ts";
+import { duration } from "../../arguments/times.ts";
+import { wholeNumber } from "../../arguments/numbers.ts";
 import {
   collect,
   type EnvTarget,

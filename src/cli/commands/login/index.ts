@@ -2,8 +2,9 @@ import type { Command } from "commander";
 import type { Scope } from "../../../contract/scopes.ts";
 import type { Context } from "../../context.ts";
 import { addExamples } from "../../help-layout.ts";
-import { duration, wholeNumber } from "../../options.ts";
-import { scopeNames } from "../../scopes.ts";
+import { duration } from "../../arguments/times.ts";
+import { wholeNumber } from "../../arguments/numbers.ts";
+import { scopeNames } from "../../arguments/scopes.ts";
 import { loginWithApiKey } from "./api-key.ts";
 
 export interface LoginFlags {

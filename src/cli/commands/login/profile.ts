@@ -9,7 +9,7 @@ import {
   type StoredCredential,
   withProfile,
 } from "../../settings/profiles.ts";
-import { identityView } from "../identity-view.ts";
+import { identityView } from "../../session/identity-view.ts";
 
 /** A key is shown once, so that forgetting those of another platform in passing could not be undone. */
 export function refuseToReplacePlatform(settings: Settings, { profile, baseUrl }: Place): void {

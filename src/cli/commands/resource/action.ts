@@ -2,7 +2,7 @@ import type { Command, Option } from "commander";
 import { apiPath } from "../../../client/path.ts";
 import type { Context } from "../../context.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
-import { objectId } from "../../options.ts";
+import { objectId } from "../../arguments/object-id.ts";
 import { addIdempotencyKey } from "./idempotency-key.ts";
 import type { Resource } from "./resource.ts";
 

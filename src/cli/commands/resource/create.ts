@@ -1,7 +1,7 @@
 import type { Command, Option } from "commander";
 import type { Context } from "../../context.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
-import { objectOfPairs, type Pair, pairsOption } from "../../options.ts";
+import { objectOfPairs, type Pair, pairsOption } from "../../arguments/pairs.ts";
 import { addIdempotencyKey } from "./idempotency-key.ts";
 import { type Resource, withArticle } from "./resource.ts";
 

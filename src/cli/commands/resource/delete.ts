@@ -3,7 +3,7 @@ import { apiPath } from "../../../client/path.ts";
 import type { Context } from "../../context.ts";
 import { addDryRun } from "../../dry-run.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
-import { objectId } from "../../options.ts";
+import { objectId } from "../../arguments/object-id.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 import { confirmDestruction } from "./confirm-destruction.ts";
 import { type Resource, withArticle } from "./resource.ts";

@@ -3,7 +3,8 @@ import type { QueryValue } from "../../../client/base-url.ts";
 import { listItems } from "../../../client/pages.ts";
 import type { Context } from "../../context.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
-import { pointInTime, wholeNumber } from "../../options.ts";
+import { pointInTime } from "../../arguments/times.ts";
+import { wholeNumber } from "../../arguments/numbers.ts";
 import type { Resource } from "./resource.ts";
 
 const DEFAULT_LIMIT = 20;

@@ -5,12 +5,14 @@ import type { Context } from "../../context.ts";
 import { defaultKeyFile } from "./named-database.ts";
 import type { PostgresOptions } from "./postgres-options.ts";
 
-/** How a command's options say to open a database. */
+const SILENT: Log = { info: () => {}, warn: () => {}, error: () => {} };
+
+/** How a command's options say to open a database. Without a log it is opened in silence. */
 export function deploymentSettings(
   database: string,
   options: PostgresOptions,
   context: Context,
-  log: Log,
+  log: Log = SILENT,
 ): DeploymentSettings {
   return {
     database,

@@ -3,7 +3,7 @@ import type { LogLevel } from "../../../platform/json-log.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { addExamples } from "../../help-layout.ts";
-import { notEmpty } from "../../option-mistakes.ts";
+import { notEmpty } from "../../arguments/mistakes.ts";
 import { addPostgresOptions, parseSeconds, type PostgresOptions } from "./postgres-options.ts";
 
 export interface ServeOptions extends PostgresOptions {
@@ -28,7 +28,7 @@ export interface ServeOptions extends PostgresOptions {
 export function register(program: Command, context: Context): void {
   const serve = program
     .command("serve")
-    .description("Run the platform in this process")
+    .description("Run the platform in this process: API, OAuth, webhook delivery and dashboard.")
     .option("--port <number>", "Port of the API; 0 takes a free one", parsePort, 4010)
     .option("--host <address>", "Address to listen on", "127.0.0.1")
     .option(
@@ -54,15 +54,6 @@ export function register(program: Command, context: Context): void {
         .default("info"),
     )
     .option("--leak-keys <url|file>", "Public keys of the code host that reports leaked keys")
-    .addHelpText(
-      "after",
-      `
-Examples:
-  $ service serve                        keep data under the XDG data folder
-  $ service serve --ephemeral --port 0   a platform for one test run
-  $ service serve --json                 one line of JSON for each thing that happens
-  $ service serve --database postgres://service@db.example.com/service   one of many processes`,
-    )
     .action(async (options: ServeOptions) => {
       if (options.ephemeral && options.database !== undefined) {
         throw new UsageError("--ephemeral and --database contradict each other", { hint: "Leave one of them out." });
@@ -70,7 +61,12 @@ Examples:
       const { runServe } = await import("./run.ts");
       await runServe(options, context);
     });
-  addPostgresOptions(serve);
+  addExamples(addPostgresOptions(serve), [
+    "service serve                        # keeps its data under the XDG data folder",
+    "service serve --ephemeral --port 0   # a platform for one test run",
+    "service serve --json                 # one line of JSON for each thing that happens",
+    "service serve --database postgres://service@db.example.com/service   # one of many processes",
+  ]);
   const link = serve
     .command("link")
     .description("Print a new link that signs the owner in, once, within 15 minutes; the platform must be running.")

@@ -9,13 +9,11 @@ import { deploymentSettings } from "./deployment-settings.ts";
 import { namedDatabase } from "./named-database.ts";
 import type { ServeOptions } from "./index.ts";
 
-const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
-
 /** `service serve link`: asks the process that serves an SQLite file, which nobody else can open, or a PostgreSQL itself. */
 export async function runLink(options: ServeOptions, context: Context): Promise<void> {
   const database = namedDatabase(options, context);
   const asked = isPostgresUrl(database)
-    ? makeSignInLink(deploymentSettings(database, options, context, QUIET))
+    ? makeSignInLink(deploymentSettings(database, options, context))
     : requestSignInLink(database, fetch);
   const link = await asked.catch((error: unknown) => {
     if (error instanceof StorageOpenError || error instanceof MasterKeyError) {

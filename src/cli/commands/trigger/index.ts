@@ -3,9 +3,11 @@ import { LIMITS } from "../../../contract/limits.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { addDryRun } from "../../dry-run.ts";
-import { parseEventType } from "../../event-type.ts";
+import { parseEventType } from "../../arguments/event-types.ts";
 import { addExamples } from "../../help-layout.ts";
-import { duration, pairsOption, wholeNumber } from "../../options.ts";
+import { duration } from "../../arguments/times.ts";
+import { pairsOption } from "../../arguments/pairs.ts";
+import { wholeNumber } from "../../arguments/numbers.ts";
 import type { TriggerFlags } from "./run.ts";
 
 /** Retries go on for so long. */

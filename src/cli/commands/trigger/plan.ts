@@ -1,7 +1,7 @@
 import type { EventType } from "../../../contract/event-types.ts";
-import { assign } from "../../assignments.ts";
+import { assign } from "../../arguments/assignments.ts";
 import { UsageError } from "../../errors.ts";
-import { objectOfPairs, type Pair } from "../../options.ts";
+import { objectOfPairs, type Pair } from "../../arguments/pairs.ts";
 import { eventStep, RECIPES, type Step } from "./recipes.ts";
 
 /** The calls that make the event happen: the recipe's, or one with the whole `data.object` given. */

@@ -3,7 +3,7 @@ import type { EventType } from "../../../contract/event-types.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
-import type { Pair } from "../../options.ts";
+import type { Pair } from "../../arguments/pairs.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { callLine } from "./call-line.ts";
 import { Cleanup } from "./cleanup.ts";

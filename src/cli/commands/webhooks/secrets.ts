@@ -2,7 +2,8 @@ import { type Command, Option } from "commander";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 
-const VARIABLE = "SERVICE_WEBHOOK_SECRET";
+/** The variable that holds the signing secret of a receiver on this machine. */
+export const SECRET_VARIABLE = "SERVICE_WEBHOOK_SECRET";
 
 /** The flags that say which secrets are meant. */
 export interface SecretFlags {
@@ -14,7 +15,7 @@ export interface SecretFlags {
 export function addSecretOptions(command: Command): Command {
   return command
     .addOption(
-      new Option("--secret <secret>", `Signing secret; twice during a rotation (or ${VARIABLE})`)
+      new Option("--secret <secret>", `Signing secret; twice during a rotation (or ${SECRET_VARIABLE})`)
         .argParser((text: string, previous: string[]) => [...previous, text])
         .default([]),
     )
@@ -25,7 +26,7 @@ export function addSecretOptions(command: Command): Command {
 export async function secretsOf(flags: SecretFlags, context: Context): Promise<readonly string[]> {
   const secrets = await secretsIfGiven(flags, context);
   if (secrets !== undefined) return secrets;
-  throw new UsageError(`No signing secret: give --secret or --secret-file, or set ${VARIABLE}`);
+  throw new UsageError(`No signing secret: give --secret or --secret-file, or set ${SECRET_VARIABLE}`);
 }
 
 /** The same, or undefined where none is given. */
@@ -43,6 +44,6 @@ export async function secretsIfGiven(
     if (secrets.length === 0) throw new UsageError(`--secret-file: ${secretFile} holds no secret`);
     return secrets;
   }
-  const variable = context.env[VARIABLE];
+  const variable = context.env[SECRET_VARIABLE];
   return variable ? [variable] : undefined;
 }

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { addExamples } from "../../help-layout.ts";
-import { wholeNumber } from "../../options.ts";
+import { wholeNumber } from "../../arguments/numbers.ts";
 import { addSecretOptions, type SecretFlags, secretsOf } from "./secrets.ts";
 
 interface Flags extends SecretFlags {

@@ -4,7 +4,7 @@ import type { WebhookEvent } from "../../../webhooks/index.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
-import { wholeNumber } from "../../options.ts";
+import { wholeNumber } from "../../arguments/numbers.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 import { addSecretOptions, type SecretFlags, secretsOf } from "./secrets.ts";
 

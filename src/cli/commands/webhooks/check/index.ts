@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { parseEventType } from "../../../event-type.ts";
+import { parseEventType } from "../../../arguments/event-types.ts";
 import type { Context } from "../../../context.ts";
 import { addExamples } from "../../../help-layout.ts";
-import { duration } from "../../../options.ts";
+import { duration } from "../../../arguments/times.ts";
 import { addSecretOptions, type SecretFlags } from "../secrets.ts";
 
 const MOST_WAIT_SECONDS = 3600;

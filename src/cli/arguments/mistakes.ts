@@ -1,5 +1,20 @@
 import { type Command, InvalidArgumentError, type Option } from "commander";
-import { nearest } from "../contract/nearest.ts";
+import { nearest } from "../../contract/nearest.ts";
+
+/**
+ * Refuses a second value for a flag that takes one: the first would be lost without a word. Flags that collect say so by
+ * being variadic, or by a default that is a list.
+ */
+export function refuseRepeatedOptions(command: Command): void {
+  for (const option of command.options) {
+    if (option.variadic || option.isBoolean() || option.negate || Array.isArray(option.defaultValue)) continue;
+    let given = 0;
+    command.on(`option:${option.name()}`, () => {
+      if (++given > 1) command.error(`error: option '${option.flags}' was given ${given} times; it takes one value`);
+    });
+  }
+  for (const child of command.commands) refuseRepeatedOptions(child);
+}
 
 /** Refuses a flag that stands where another's value is missing: `--email --name Ada`. No value is called like a flag. */
 export function refuseSwallowedFlags(command: Command): void {

@@ -1,4 +1,4 @@
-import { UsageError } from "./errors.ts";
+import { UsageError } from "../errors.ts";
 
 /** Keys that the API takes in no object. */
 const REFUSED: ReadonlySet<string> = new Set(["__proto__", "prototype"]);

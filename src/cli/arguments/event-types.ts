@@ -5,9 +5,9 @@ import {
   isEventType,
   SUBSCRIPTION_WILDCARDS,
   typesOfSubscription,
-} from "../contract/event-types.ts";
-import { nearest } from "../contract/nearest.ts";
-import { UsageError } from "./errors.ts";
+} from "../../contract/event-types.ts";
+import { nearest } from "../../contract/nearest.ts";
+import { UsageError } from "../errors.ts";
 
 /** An event type that a person typed. Throws UsageError with the nearest names where there is none. */
 export function parseEventType(text: string): EventType {

@@ -1,0 +1,28 @@
+import { InvalidArgumentError, Option } from "commander";
+import { UsageError } from "../errors.ts";
+
+/** `key=value` pairs; the flag may be repeated, or take several in a row. */
+export function pairsOption(flags: string, description: string): Option {
+  return new Option(flags, description)
+    .argParser((text: string, previous: Pair[]) => [...previous, parsePair(text)])
+    .default([]);
+}
+
+export type Pair = readonly [key: string, value: string];
+
+/** Splits at the first `=`: the value may hold more of them, and may be empty. */
+export function parsePair(text: string): Pair {
+  const at = text.indexOf("=");
+  if (at < 1) throw new InvalidArgumentError(`"${text}" is not key=value.`);
+  return [text.slice(0, at), text.slice(at + 1)];
+}
+
+/** Pairs as an object; a key that stands twice is a mistake. */
+export function objectOfPairs(pairs: readonly Pair[], flag: string): Record<string, string> {
+  const seen = new Set<string>();
+  for (const [key] of pairs) {
+    if (seen.has(key)) throw new UsageError(`${flag} names "${key}" twice`);
+    seen.add(key);
+  }
+  return Object.fromEntries(pairs);
+}

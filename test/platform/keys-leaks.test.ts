@@ -237,3 +237,24 @@ it("the keys may lie in a file", async () => {
 it("a source that would be read over plain http is refused at start", async () => {
   await expect(startEmbedded({ leakKeys: "http://keys.example/" })).rejects.toThrow("https URL or a file");
 });
+
+it("a source that answers without end is read no further than keys can reach", async () => {
+  let sent = 0;
+  const endless = createServer((_request, response) => {
+    const part = Buffer.alloc(64 * 1024, " ");
+    const send = () => {
+      while (!response.destroyed && response.write(part)) sent += part.length;
+    };
+    response.on("drain", send);
+    send();
+  });
+  await new Promise<void>((resolve) => endless.listen(0, "127.0.0.1", resolve));
+  const port = (endless.address() as AddressInfo).port;
+  const plain = await startEmbedded({ leakKeys: `http://127.0.0.1:${port}/keys` });
+  const refused = await report([], { to: plain.baseUrl });
+  expect(refused).toMatchObject({ status: 503, body: { code: "unavailable" } });
+  expect(sent).toBeLessThan(64 * 1024 * 1024);
+  await plain.close();
+  endless.closeAllConnections();
+  endless.close();
+});

@@ -59,7 +59,12 @@ function isFetchable(source: string): boolean {
 async function download(url: string): Promise<string> {
   const response = await fetch(url, { signal: AbortSignal.timeout(FETCH_MS), redirect: "error" });
   if (!response.ok) throw new Error(`it answered ${response.status}`);
-  const text = await response.text();
-  if (text.length > MOST_BYTES) throw new Error("it answered too much");
-  return text;
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of response.body ?? []) {
+    bytes += part.length;
+    if (bytes > MOST_BYTES) throw new Error("it answered too much");
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString("utf8");
 }

@@ -57,6 +57,8 @@ export class PostgresConnection {
   readonly lost: Promise<never>;
   readonly #client: Client;
   #open = true;
+  /** True from its end by us until the socket says so too. */
+  #destroyed = false;
   /** When each unanswered statement was sent, the oldest first. */
   readonly #unanswered: number[] = [];
   #gathering = false;
@@ -93,7 +95,7 @@ export class PostgresConnection {
   }
 
   get isOpen(): boolean {
-    return this.#open;
+    return this.#open && !this.#destroyed;
   }
 
   /** How many statements are unanswered. */
@@ -110,7 +112,7 @@ export class PostgresConnection {
   async execute(sql: string, parameters = NO_PARAMETERS): Promise<Answer> {
     const { name, count } = prepare(sql);
     assertParameters(sql, count, parameters);
-    if (!this.#open) throw new StorageUnavailableError("Storage is unavailable: the connection was lost.");
+    if (!this.isOpen) throw new StorageUnavailableError("Storage is unavailable: the connection was lost.");
     this.#unanswered.push(this.#now());
     this.#gather();
     try {
@@ -142,6 +144,7 @@ export class PostgresConnection {
 
   /** Ends it at once; what is unanswered is rejected. */
   destroy(): void {
+    this.#destroyed = true;
     this.#stream.destroy();
   }
 

@@ -22,7 +22,7 @@ const UNAVAILABLE: readonly { prefix: string; reason: string }[] = [
 /** Of the server's codes, those that end the connection with the statement. */
 const ENDS_CONNECTION = /^(08|57P0[1-5]|25P03)/;
 const NETWORK =
-  /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ENOENT|EACCES|EMFILE|ERR_TLS|ERR_SSL|CERT_|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED)/;
+  /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ENOENT|EACCES|EMFILE|ERR_STREAM|ERR_TLS|ERR_SSL|CERT_|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED)/;
 
 export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";

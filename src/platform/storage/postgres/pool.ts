@@ -50,6 +50,8 @@ export class ConnectionPool {
   async reader(): Promise<PostgresConnection> {
     let best: PostgresConnection | undefined;
     for (const connection of this.#readers) {
+      // One that was given up may still be there for a moment.
+      if (!connection.isOpen) continue;
       if (best === undefined || connection.inFlight < best.inFlight) best = connection;
     }
     if (best === undefined) return (this.#openingReader ??= this.#openReader());

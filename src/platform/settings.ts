@@ -8,7 +8,7 @@ import type { RateLimits } from "./http/rate-limit.ts";
 import type { Clock, Random } from "./ports.ts";
 
 /** What a process does: serve the API (and listeners), deliver webhooks and clear old history away, or all of it. */
-export type Role = "all" | "api" | "worker";
+type Role = "all" | "api" | "worker";
 
 export interface PlatformSettings extends DeploymentSettings {
   host: string;

@@ -10,7 +10,7 @@ import type { PlatformSettings } from "./settings.ts";
 import { PUBLIC_URL_SETTING, putSetting } from "./storage/settings.ts";
 import { systemClock, systemRandom } from "./system.ts";
 
-export type { PlatformSettings, Role } from "./settings.ts";
+export type { PlatformSettings } from "./settings.ts";
 
 export interface Platform {
   /** The API as clients reach it. */

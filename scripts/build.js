@@ -1,7 +1,8 @@
 // Builds what the package ships: the command, and the webhooks library (ESM, CommonJS, types).
 //
-// The command starts as one CommonJS file, which Node loads in a third of the time that a dozen ES modules take. What
-// only some commands need (the platform, the relay, prompts, colour …) lies beside it as ES modules that load on demand.
+// The command is three CommonJS files (the version, what all commands share, the command that is named), which Node loads
+// in a third of the time that a dozen ES modules take. What only some commands need (the platform, the relay, prompts,
+// colour …) lies beside them as ES modules that load on demand.
 import { execFileSync } from "node:child_process";
 import {
   copyFileSync,
@@ -51,9 +52,6 @@ const LAZY = {
   prompts: "@inquirer/prompts",
 };
 
-/** What every command needs but `--version`. */
-const CORE = { program: "src/cli/program.ts", "report-failure": "src/cli/report-failure.ts" };
-
 /** One file a command: only that of the command which is named is read. */
 const COMMANDS = Object.fromEntries(
   [
@@ -63,12 +61,16 @@ const COMMANDS = Object.fromEntries(
   ].map(([, path, name]) => [`command-${name}`, `src/cli/${path}`]),
 );
 
-/** What must be there once: error classes, thrown in one file and recognised in another, and what keeps state. */
-const SHARED = {
-  "cli-errors": "src/cli/errors.ts",
-  "client-errors": "src/client/errors.ts",
+/**
+ * What all commands share, in one file: each further file costs Node a third of a millisecond. Error classes, thrown in
+ * one file and recognised in another, and what keeps state must be there once, so other files take them from this one.
+ */
+const CORE = {
+  run: "src/cli/run.ts",
+  cliErrors: "src/cli/errors.ts",
+  clientErrors: "src/client/errors.ts",
   commander: "commander",
-  "help-layout": "src/cli/help-layout.ts",
+  helpLayout: "src/cli/help-layout.ts",
 };
 
 const options = {
@@ -138,20 +140,33 @@ if (process.argv.includes("--clean")) rmSync(dist, { recursive: true, force: tru
 removeStaleChunks(join(dist, "lazy"));
 
 const builds = await Promise.all([
-  build({ ...command, entryPoints: SHARED, ...commonJs, plugins: [linkTo(SHARED, "./", ".cjs"), lateChildProcess] }),
   build({
     ...command,
     entryPoints: { main: "src/cli/main.ts" },
     ...commonJs,
-    plugins: [linkTo({ ...SHARED, ...CORE }, "./", ".cjs")],
+    plugins: [takeFromCore("./")],
     supported: { "dynamic-import": false },
   }),
   build({
     ...command,
-    entryPoints: { ...CORE, ...COMMANDS },
+    stdin: {
+      contents: Object.entries(CORE)
+        .map(([name, path]) => `export * as ${name} from "${path.startsWith("src/") ? `./${path}` : path}";`)
+        .join("\n"),
+      resolveDir: root,
+    },
+    ...commonJs,
+    outdir: undefined,
+    outfile: "dist/cli/core.cjs",
+    external: native,
+    plugins: [linkTo(LAZY, "../lazy/"), requireCommands, lateChildProcess],
+  }),
+  build({
+    ...command,
+    entryPoints: COMMANDS,
     ...commonJs,
     external: native,
-    plugins: [linkTo(SHARED, "./", ".cjs"), linkTo(LAZY, "../lazy/", ".js"), requireCommands],
+    plugins: [takeFromCore("./"), linkTo(LAZY, "../lazy/")],
   }),
   build({
     ...command,
@@ -161,7 +176,7 @@ const builds = await Promise.all([
     splitting: true,
     chunkNames: "[name]-[hash]",
     external: native,
-    plugins: [linkTo(SHARED, "../cli/", ".cjs"), noExitHook],
+    plugins: [takeFromCore("../cli/"), noExitHook],
     // Bundled CommonJS dependencies call require() for Node's own modules, which an ES module lacks.
     banner: { js: `import{createRequire as $cr}from"node:module";const require=$cr(import.meta.url);` },
   }),
@@ -178,22 +193,41 @@ writeDeclarations(join(dist, "webhooks"));
 writeReference(dirname(fileURLToPath(import.meta.resolve("swagger-ui-dist/package.json"))), join(dist, "reference"));
 writeFileSync(join(dist, "third-party-licenses.txt"), thirdPartyLicenses(root, builds));
 
-/** Leaves imports of the listed modules to run time, as files of their own beside this one. */
-function linkTo(modules, folder, extension) {
-  const names = new Map(Object.entries(modules).map(([name, path]) => [path, name]));
+/** Leaves imports of the listed modules to run time, as files of their own in this folder. */
+function linkTo(modules, folder) {
   return {
     name: `link to ${folder}`,
-    setup({ onResolve, resolve }) {
-      onResolve({ filter: /^[.@a-z]/ }, async ({ path, kind, importer, resolveDir, pluginData }) => {
-        if (pluginData === "resolved" || importer === "") return undefined;
-        const found = path.startsWith(".")
-          ? await resolve(path, { kind, resolveDir, importer, pluginData: "resolved" })
-          : { path };
-        const name = names.get(path.startsWith(".") ? relative(root, found.path) : path);
-        return name === undefined ? undefined : { path: `${folder}${name}${extension}`, external: true };
-      });
+    setup(pluginBuild) {
+      divert(pluginBuild, modules, (name) => ({ path: `${folder}${name}.js`, external: true }));
     },
   };
+}
+
+/** Imports of what the core holds take it from there. */
+function takeFromCore(folder) {
+  return {
+    name: "take from core",
+    setup(pluginBuild) {
+      divert(pluginBuild, CORE, (member) => ({ path: member, namespace: "core" }));
+      pluginBuild.onLoad({ filter: /.*/, namespace: "core" }, ({ path: member }) => ({
+        contents: `module.exports = require("${folder}core.cjs").${member};`,
+      }));
+      pluginBuild.onResolve({ filter: /.*/, namespace: "core" }, ({ path }) => ({ path, external: true }));
+    },
+  };
+}
+
+/** Resolves imports of the listed modules, each a source file or a package, to what `to` makes of their names. */
+function divert({ onResolve, resolve }, modules, to) {
+  const names = new Map(Object.entries(modules).map(([name, path]) => [path, name]));
+  onResolve({ filter: /^[.@a-z]/, namespace: "file" }, async ({ path, kind, importer, resolveDir, pluginData }) => {
+    if (pluginData === "resolved" || importer === "") return undefined;
+    const found = path.startsWith(".")
+      ? await resolve(path, { kind, resolveDir, importer, pluginData: "resolved" })
+      : { path };
+    const name = names.get(path.startsWith(".") ? relative(root, found.path) : path);
+    return name === undefined ? undefined : to(name);
+  });
 }
 
 /** The files of the API reference at /docs, compressed as they are sent, and the licences that go with them. */

@@ -1,0 +1,50 @@
+import { BrokenPipeError, EXIT_CODES, InterruptedError, LostOutputError } from "./errors.ts";
+import { runProgram } from "./program.ts";
+import { reportFailure } from "./report-failure.ts";
+
+/** Runs one command line to its end, and says what the process is to exit with. Never throws. */
+export async function run(args: readonly string[]): Promise<number> {
+  const controller = new AbortController();
+  listenForSignals(controller);
+  try {
+    await runProgram(args, controller);
+    await settleOutput(controller.signal);
+    return EXIT_CODES.ok;
+  } catch (error) {
+    if (controller.signal.reason instanceof BrokenPipeError) return EXIT_CODES.ok;
+    return await reportFailure(error, args, controller);
+  }
+}
+
+/** What the process is to exit with where stdout did not take what was printed. */
+export async function lostOutput(error: NodeJS.ErrnoException): Promise<number> {
+  if (error.code === "EPIPE") return EXIT_CODES.ok;
+  return await reportFailure(new LostOutputError(error), [], new AbortController());
+}
+
+/** Throws LostOutputError where stdout did not take what was printed, which its stream tells a turn later. */
+async function settleOutput(signal: AbortSignal): Promise<void> {
+  await new Promise(setImmediate);
+  if (signal.reason instanceof LostOutputError) throw signal.reason;
+}
+
+/**
+ * Ends the command on signals; the same one again ends the process at once. Another one says no more than the first:
+ * Ctrl-C reaches this process and whoever started it, who may pass on SIGTERM.
+ */
+function listenForSignals(controller: AbortController): void {
+  for (const name of ["SIGINT", "SIGTERM"] as const) {
+    let isSecond = false;
+    // The listener stays: packages that restore the cursor would otherwise take the signal for unhandled.
+    const onSignal = (): void => {
+      if (isSecond) {
+        // Those packages' own listeners stay, and restore it.
+        process.off(name, onSignal);
+        process.kill(process.pid, name);
+      }
+      isSecond = true;
+      controller.abort(new InterruptedError(name));
+    };
+    process.on(name, onSignal);
+  }
+}

@@ -40,6 +40,23 @@ describe("--since last", () => {
     await second.stop();
   });
 
+  it("is pointed out where a start without it passes events over", async () => {
+    const env = { ...on.platform.env, SERVICE_CONFIG_DIR: makeConfigDir() };
+    const args = ["--forward-to", on.receiver.url, "--secret", on.secret];
+    const passedOver = /Events came since this listener last ran, and it starts now: --since last would deliver them/;
+    const first = await startListener(env, args);
+    await got(await trigger("customer.created", 2, env));
+    await first.interrupt();
+    expect(first.stderr()).not.toMatch(passedOver);
+    const inTime = await startListener(env, args);
+    await inTime.interrupt();
+    expect(inTime.stderr()).not.toMatch(passedOver);
+    await trigger("customer.created", 1, env);
+    const late = await startListener(env, args);
+    await late.interrupt();
+    expect(late.stderr()).toMatch(passedOver);
+  });
+
   it("keeps the position of each listener apart, for its owner alone", async () => {
     const env = { ...on.platform.env, SERVICE_CONFIG_DIR: makeConfigDir() };
     for (const events of ["customer.created", "customer.deleted"]) {

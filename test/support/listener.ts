@@ -10,6 +10,8 @@ export type ListenRecord = { event: string } & Record<string, unknown>;
 export interface RunningListener {
   secret: string;
   records: ListenRecord[];
+  /** What it has said on stderr. */
+  stderr(): string;
   /** The first record that fits, now or later. */
   record(fits: (record: ListenRecord) => boolean): Promise<ListenRecord>;
   /** Ends it as Ctrl-C does; resolves with its exit code. */
@@ -27,8 +29,8 @@ export async function startListener(
     env: cliEnv(env),
     stdio: ["ignore", "pipe", "pipe"],
   });
-  let complaints = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (complaints += text));
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
   const records: ListenRecord[] = [];
   const waiting: { fits: (record: ListenRecord) => boolean; resolve: (record: ListenRecord) => void }[] = [];
   createInterface(child.stdout).on("line", (line) => {
@@ -46,13 +48,14 @@ export async function startListener(
       else resolve(found);
     });
   const failed = once(child, "exit").then(([code]) => {
-    throw new Error(`service listen ended with ${String(code)}: ${complaints}`);
+    throw new Error(`service listen ended with ${String(code)}: ${said}`);
   });
   failed.catch(() => {});
   const ready = await Promise.race([record(({ event }) => event === "ready"), failed]);
   return {
     secret: String(ready["secret"]),
     records,
+    stderr: () => said,
     record,
     interrupt: () => end(child, "SIGINT"),
     kill: async () => void (await end(child, "SIGKILL")),
@@ -61,7 +64,7 @@ export async function startListener(
 
 async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
   if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
-  const ended = once(child, "exit");
+  const ended = once(child, "close");
   child.kill(signal);
   await ended;
   return child.exitCode;

@@ -105,12 +105,13 @@ export class Listening {
     this.#options.display.print(report);
     this.#advisor.notice(report);
     if (report.event === "received") this.#files.record({ ...report, at: this.#context.now() });
-    if (report.event === "ready") this.#onReady(report.secret).catch((error: unknown) => this.#fail(error));
+    if (report.event === "ready") this.#onReady(report).catch((error: unknown) => this.#fail(error));
   }
 
-  async #onReady(sessionSecret: string): Promise<void> {
+  async #onReady(ready: Extract<Report, { event: "ready" }>): Promise<void> {
     const { flags, command, receivers } = this.#options;
-    const secret = flags.secret ?? sessionSecret;
+    if (flags.since === undefined) this.#position.startedAt(ready.cursor);
+    const secret = flags.secret ?? ready.secret;
     await this.#files.ready(secret, receivers.target);
     if (command.length === 0 || this.#context.signal.aborted) return;
     this.#child = new ChildCommand(command, secret, this.#context);

@@ -52,20 +52,9 @@ export async function startNode(args, { env = {}, input = "ignore" } = {}) {
 }
 
 /** Starts the built platform with its own defaults: durable, on a file. */
-export async function startService(args = []) {
-  const folder = temporaryFolder();
-  const flags = [
-    "serve",
-    "--json",
-    "--port",
-    "0",
-    "--database",
-    join(folder, "platform.db"),
-    "--allow-private-targets",
-    "--rate-limit",
-    "0",
-  ];
-  return startNode([BIN, ...flags, ...args]);
+export async function startService(database = ["--database", join(temporaryFolder(), "platform.db")]) {
+  const flags = ["--json", "--port", "0", "--allow-private-targets", "--rate-limit", "0"];
+  return startNode([BIN, "serve", ...flags, ...database]);
 }
 
 /** Calls a running platform's API with its sandbox key; throws what it refuses. */

@@ -4,23 +4,17 @@ import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { signedInPerson, signIn } from "../cli/support/running-login.ts";
 import { expire, tokensIn } from "../cli/support/stored.ts";
 import { startServer } from "../client/support/scripted-server.ts";
+import { cliOnPlatform } from "../support/cli-on-platform.ts";
 import { startListener } from "../support/listener.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { BIN, type CliResult, cliEnv, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { BIN, cliEnv, makeConfigDir, runCli } from "../support/run-cli.ts";
 
-let platform: RunningPlatform;
-beforeAll(async () => {
-  platform = await startPlatform();
-});
-afterAll(() => platform.stop());
-
-const service = (args: readonly string[], env: Record<string, string | undefined> = {}): Promise<CliResult> =>
-  runCli(args, { env: { ...platform.env, ...env } });
+const on = cliOnPlatform();
+const { service } = on;
 
 describe("values", () => {
   it("of metadata may be empty and hold =", async () => {
@@ -66,24 +60,24 @@ describe("values", () => {
   });
 
   it.each(["ключ", "sk_sandbox_\u007f", "a b"])("that no key has are refused as a key: %j", async (key) => {
-    const { exitCode, stderr } = await service(["whoami"], { SERVICE_API_KEY: key });
+    const { exitCode, stderr } = await service(["whoami"], { env: { SERVICE_API_KEY: key } });
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining("characters that no key has")]);
     expect(stderr).not.toContain(key);
   });
 
   it("of a profile may be called what every object has", async () => {
     const env = { SERVICE_CONFIG_DIR: makeConfigDir(), SERVICE_API_KEY: undefined };
-    expect((await service(["whoami", "--profile", "toString"], env)).stderr).toContain('no profile "toString"');
-    const login = ["login", "--api-key-stdin", "--profile", "constructor", "--base-url", platform.baseUrl];
-    expect((await runCli(login, { env, input: platform.sandboxKey })).exitCode).toBe(0);
-    expect((await service(["whoami", "--profile", "constructor"], env)).exitCode).toBe(0);
+    expect((await service(["whoami", "--profile", "toString"], { env })).stderr).toContain('no profile "toString"');
+    const login = ["login", "--api-key-stdin", "--profile", "constructor", "--base-url", on.platform.baseUrl];
+    expect((await runCli(login, { env, input: on.platform.sandboxKey })).exitCode).toBe(0);
+    expect((await service(["whoami", "--profile", "constructor"], { env })).exitCode).toBe(0);
   });
 });
 
 describe("streams", () => {
   const inShell = async (redirections: string, args: string): Promise<[number | null, string]> => {
     const child = spawn("sh", ["-c", `"$0" "$1" ${args} ${redirections}`, process.execPath, BIN], {
-      env: cliEnv(platform.env),
+      env: cliEnv(on.platform.env),
       stdio: ["ignore", "pipe", "pipe"],
     });
     let said = "";
@@ -101,7 +95,7 @@ describe("streams", () => {
 
   it("that never end where a key is expected are not read for ever", async () => {
     expect(await inShell("< /dev/null", "login --api-key-stdin")).toEqual([2, expect.stringContaining("nothing came")]);
-    const { exitCode, stderr } = await runCli(["login", "--api-key-stdin", "--base-url", platform.baseUrl], {
+    const { exitCode, stderr } = await runCli(["login", "--api-key-stdin", "--base-url", on.platform.baseUrl], {
       input: Buffer.alloc(3_000_000),
     });
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining("not a complete API key")]);
@@ -122,7 +116,9 @@ describe("a reply of any shape is read", () => {
       response.writeHead(400, { "Content-Type": "application/problem+json" }).end(JSON.stringify(document));
     });
     for (const flags of [[], ["--json"]]) {
-      const { exitCode, stdout, stderr } = await service(["customers", "list", ...flags], { SERVICE_BASE_URL: url });
+      const { exitCode, stdout, stderr } = await service(["customers", "list", ...flags], {
+        env: { SERVICE_BASE_URL: url },
+      });
       expect([exitCode, stdout]).toEqual([1, ""]);
       expect(stderr).not.toContain("inside the program");
       expect(stderr).not.toMatch(/[\u001b\u009b\u202e]/);
@@ -147,22 +143,22 @@ describe("a clock that is wrong", () => {
 
   it("by whole decades stops no command that has a key", async () => {
     const NODE_OPTIONS = movedBy(-Date.now());
-    expect((await service(["customers", "list"], { NODE_OPTIONS })).exitCode).toBe(0);
-    const { exitCode, stdout } = await service(["status", "--json"], { NODE_OPTIONS });
+    expect((await service(["customers", "list"], { env: { NODE_OPTIONS } })).exitCode).toBe(0);
+    const { exitCode, stdout } = await service(["status", "--json"], { env: { NODE_OPTIONS } });
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout).clock_ahead_seconds).toBeLessThan(-1e9);
   });
 
   it("by an hour either way renews a session at most once, and the next command not again", async () => {
-    const person = await signedInPerson(platform);
+    const person = await signedInPerson(on.platform);
     for (const hours of [-1, 1]) {
       const dir = makeConfigDir();
-      await signIn(platform, person, dir);
+      await signIn(on.platform, person, dir);
       const env = { SERVICE_CONFIG_DIR: dir, SERVICE_API_KEY: undefined, NODE_OPTIONS: movedBy(hours * 3_600_000) };
       if (hours === -1) expire(dir);
-      expect(await service(["customers", "list", "--limit", "1", "--quiet"], env)).toMatchObject({ exitCode: 0 });
+      expect(await service(["customers", "list", "--limit", "1", "--quiet"], { env })).toMatchObject({ exitCode: 0 });
       const renewed = tokensIn(dir).access_token;
-      expect(await service(["customers", "list", "--limit", "1", "--quiet"], env)).toMatchObject({ exitCode: 0 });
+      expect(await service(["customers", "list", "--limit", "1", "--quiet"], { env })).toMatchObject({ exitCode: 0 });
       expect(tokensIn(dir).access_token).toBe(renewed);
     }
   });
@@ -175,7 +171,7 @@ it("listening goes on while nothing listens at the target, and delivers once som
   });
   const { port } = reserved.address() as AddressInfo;
   await new Promise((closed) => reserved.close(closed));
-  const listener = await startListener(platform.env, ["--forward-to", `127.0.0.1:${port}`]);
+  const listener = await startListener(on.platform.env, ["--forward-to", `127.0.0.1:${port}`]);
   await service(["trigger", "customer.created"]);
   const failed = await listener.record(({ event }) => event === "forwarded");
   expect(JSON.stringify(failed)).toContain(`127.0.0.1:${port}`);

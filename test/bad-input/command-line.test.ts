@@ -1,21 +1,15 @@
 import { spawnSync } from "node:child_process";
 import { closeSync, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { startServer } from "../client/support/scripted-server.ts";
+import { cliOnPlatform } from "../support/cli-on-platform.ts";
 import { freePort } from "../support/free-port.ts";
 import { startListener } from "../support/listener.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
-import { BIN, type CliResult, cliEnv, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { BIN, cliEnv, makeConfigDir } from "../support/run-cli.ts";
 
-let platform: RunningPlatform;
-beforeAll(async () => {
-  platform = await startPlatform();
-});
-afterAll(() => platform.stop());
-
-const service = (args: readonly string[], env: Record<string, string | undefined> = {}): Promise<CliResult> =>
-  runCli(args, { env: { ...platform.env, ...env } });
+const on = cliOnPlatform();
+const { service } = on;
 
 async function wrongUsage(args: readonly string[]): Promise<string> {
   const { exitCode, stdout, stderr } = await service(args);
@@ -53,7 +47,7 @@ describe("flags", () => {
 describe("a listener says", () => {
   it("at its start that nothing listens where it is to forward to", async () => {
     const target = `localhost:${await freePort()}`;
-    const listener = await startListener(platform.env, ["--forward-to", target]);
+    const listener = await startListener(on.platform.env, ["--forward-to", target]);
     expect(await listener.record(({ event }) => event === "hint")).toMatchObject({
       message: expect.stringContaining(`Nothing listens on ${target} yet`),
     });
@@ -61,7 +55,7 @@ describe("a listener says", () => {
   });
 
   it("which secret it signs with", async () => {
-    const listener = await startListener(platform.env, ["--secret", "whsec_of_the_application"]);
+    const listener = await startListener(on.platform.env, ["--secret", "whsec_of_the_application"]);
     expect(listener.records[0]).toMatchObject({ event: "ready", secret: "whsec_of_the_application" });
     await listener.interrupt();
     const args = ["listen", "--secret", "whsec_of_the_application", "--", process.execPath, "-e", ""];
@@ -84,7 +78,7 @@ describe("a server that is not the platform", () => {
       response.writeHead(200, { "Content-Type": "application/json" }).end(json);
     });
     for (const args of [["customers", "list"], ["whoami"]]) {
-      const { exitCode, stdout, stderr } = await service(args, { SERVICE_BASE_URL: url });
+      const { exitCode, stdout, stderr } = await service(args, { env: { SERVICE_BASE_URL: url } });
       expect([exitCode, stdout]).toEqual([7, ""]);
       expect(stderr).toContain("Something other than the platform answered");
     }
@@ -96,7 +90,7 @@ it.each([["customers", "list", "--json"], ["--version"], ["--help"]])(
   (...args) => {
     const full = openSync("/dev/full", "w");
     const { status, stderr } = spawnSync(process.execPath, [BIN, ...args], {
-      env: cliEnv(platform.env),
+      env: cliEnv(on.platform.env),
       stdio: ["ignore", full, "pipe"],
       encoding: "utf8",
     });
@@ -108,7 +102,7 @@ it.each([["customers", "list", "--json"], ["--version"], ["--help"]])(
 it("an empty settings file is to be removed, not searched for keys", async () => {
   const directory = makeConfigDir();
   writeFileSync(join(directory, "config.json"), "");
-  const { exitCode, stderr } = await service(["whoami"], { SERVICE_CONFIG_DIR: directory });
+  const { exitCode, stderr } = await service(["whoami"], { env: { SERVICE_CONFIG_DIR: directory } });
   expect([exitCode, stderr]).toEqual([1, expect.stringContaining(`rm ${join(directory, "config.json")}`)]);
   expect(stderr).not.toContain("may still be in it");
 });

@@ -7,7 +7,7 @@ import { startChromium } from "../support/chromium.ts";
 import { startPlatform } from "../support/platform.ts";
 import { makeConfigDir, runCli } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
-import { decide, loginEnv, startLogin, visit } from "./support/running-login.ts";
+import { decide, followRedirect, loginEnv, startLogin, visit } from "./support/running-login.ts";
 import { ownedPlatform } from "./support/owned-platform.ts";
 
 const on = ownedPlatform();
@@ -148,7 +148,7 @@ describe("opening the browser", () => {
     });
     await terminal.waitFor("service login --device");
     const url = /http:\/\/\S+\/oauth\/authorize\S+/.exec(terminal.text())![0];
-    await visit(await decide(on.person, url, "approve"));
+    await followRedirect(await decide(on.person, url, "approve"));
     expect(await terminal.ended).toBe(0);
     expect(terminal.text()).toContain("No browser could be opened.");
     expect(terminal.text()).toContain("✓ Signed in to");
@@ -159,7 +159,7 @@ it("keeps tokens, code and verifier out of --debug and the terminal", async () =
   const dir = makeConfigDir();
   const login = await begin(["--debug"], dir);
   const answer = await decide(on.person, login.announcement.authorization_url!, "approve");
-  await visit(answer);
+  await followRedirect(answer);
   const { stdout, stderr } = await login.ended;
   expect(stderr).toContain(`POST ${on.platform.baseUrl}/oauth/token → 200`);
   const { access_token, refresh_token } = JSON.parse(readFileSync(join(dir, "config.json"), "utf8")).profiles.default

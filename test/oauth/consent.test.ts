@@ -128,7 +128,7 @@ describe("the answer", () => {
     const question = await server.browser.get(url);
     const stranger = new Browser(platform.baseUrl);
     await stranger.get(url);
-    const refused = await stranger.submit(question, { decision: "approve" });
+    const refused = await stranger.trySubmit(question, { decision: "approve" });
     expect(refused).toMatchObject({ status: 403, left: undefined });
     expect(refused.text).toContain("no longer valid");
   });
@@ -154,8 +154,8 @@ describe("the answer", () => {
 
   it("that is neither yes nor no is asked for again", async () => {
     const question = await server.browser.get(ask());
-    expect(await server.browser.submit(question, {})).toMatchObject({ status: 400, left: undefined });
-    expect(await server.browser.submit(question, { decision: "maybe" })).toMatchObject({ status: 400 });
+    expect(await server.browser.trySubmit(question, {})).toMatchObject({ status: 400, left: undefined });
+    expect(await server.browser.trySubmit(question, { decision: "maybe" })).toMatchObject({ status: 400 });
   });
 
   it("after signing out is a sign-in, not a code", async () => {

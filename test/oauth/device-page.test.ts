@@ -33,7 +33,7 @@ const poll = (device: Device) =>
   });
 
 const type = async (user_code: string, browser = server.browser): Promise<Visit> =>
-  browser.submit(await browser.get("/oauth/device"), { user_code });
+  browser.trySubmit(await browser.get("/oauth/device"), { user_code });
 
 it("asks who is not signed in to sign in first", async () => {
   const visit = await new Browser(platform.baseUrl).get((await begin()).verification_uri_complete);
@@ -71,7 +71,7 @@ it("74: after 5 wrong codes within a minute even a right one waits", async () =>
   const refused = await type(device.user_code);
   expect(refused.status).toBe(429);
   expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-  const direct = await server.browser.submit(refused, { user_code: device.user_code, decision: "approve" });
+  const direct = await server.browser.trySubmit(refused, { user_code: device.user_code, decision: "approve" });
   expect(direct.status).toBe(429);
   platform.advance(60_000);
   expect((await type(device.user_code)).status).toBe(200);
@@ -81,7 +81,7 @@ it("a guess cannot be approved without having been looked up within the limit", 
   const visits: number[] = [];
   const page = await server.browser.get("/oauth/device");
   for (let guess = 0; guess < 7; guess++) {
-    visits.push((await server.browser.submit(page, { user_code: "BCDFGHJK", decision: "approve" })).status);
+    visits.push((await server.browser.trySubmit(page, { user_code: "BCDFGHJK", decision: "approve" })).status);
   }
   expect(visits).toEqual([400, 400, 400, 400, 400, 429, 429]);
 });

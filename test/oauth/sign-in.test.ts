@@ -90,7 +90,7 @@ describe("email and password", () => {
   ])("a new password is refused: %s", async (_what, password, why) => {
     const browser = await signedIn(platform);
     const form = { email: "ada@example.com", new_password: password };
-    const visit = await browser.submit(await browser.get("/account"), form, saves);
+    const visit = await browser.trySubmit(await browser.get("/account"), form, saves);
     expect(visit.status).toBe(400);
     expect(visit.text).toContain(why);
   });
@@ -99,8 +99,8 @@ describe("email and password", () => {
     const browser = new Browser(platform.baseUrl);
     const page = await signIn(browser, "ada@example.com", PASSWORD);
     const change = { email: "ada@example.com", new_password: "another good password" };
-    expect((await browser.submit(page, change, saves)).status).toBe(403);
-    const wrong = await browser.submit(page, { ...change, current_password: "no" }, saves);
+    expect((await browser.trySubmit(page, change, saves)).status).toBe(403);
+    const wrong = await browser.trySubmit(page, { ...change, current_password: "no" }, saves);
     expect(wrong.text).toContain("The current password is wrong.");
     expect(isSignedIn(await signIn(new Browser(platform.baseUrl), "ada@example.com", PASSWORD))).toBe(true);
   });

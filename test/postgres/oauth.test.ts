@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { decide, decideDevice, loginEnv, startLogin, visit } from "../cli/support/running-login.ts";
+import { decide, decideDevice, followRedirect, loginEnv, startLogin } from "../cli/support/running-login.ts";
 import { expire, tokensIn } from "../cli/support/stored.ts";
 import { postAtOnce } from "../oauth/support/at-once.ts";
 import {
@@ -11,14 +11,12 @@ import {
   post,
   proves,
 } from "../oauth/support/authorization-server.ts";
-import { Browser } from "../oauth/support/browser.ts";
 import { type OurServer, ourServer } from "../oauth/support/our-server.ts";
 import { apiOf } from "../support/api.ts";
 import { makeConfigDir, runCli } from "../support/run-cli.ts";
 import { type BehindBalancer, browserAt, PATIENT, startBehindBalancer } from "./behind-balancer.ts";
 
 const PAST_GRACE_MS = 31_000;
-const PASSWORD = "correct horse battery";
 
 vi.setConfig(PATIENT);
 
@@ -84,23 +82,6 @@ describe("a sign-in", () => {
     });
     expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(replies.filter(({ body }) => body.error === "invalid_grant")).toHaveLength(9);
-  });
-
-  it("by password is not guessed at one process after the other", async () => {
-    const saved = await oauth.browser.submit(
-      await oauth.browser.get("/account"),
-      { email: "ada@example.com", new_password: PASSWORD },
-      ({ action }) => action === "/account/details",
-    );
-    expect(saved.text).toContain("Saved.");
-    const attempt = async (node: number, password: string) => {
-      const browser = new Browser(platform.nodes[node]!.listenUrl);
-      return browser.submit(await browser.get("/sign-in"), { email: "ada@example.com", password });
-    };
-    const failures = await Promise.all([0, 1, 0, 1, 0].map((node) => attempt(node, "wrong")));
-    expect(failures.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401]);
-    const refused = await Promise.all([0, 1].map((node) => attempt(node, PASSWORD)));
-    expect(refused.map(({ status }) => status)).toEqual([429, 429]);
   });
 });
 
@@ -206,16 +187,6 @@ describe("a device", () => {
     expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(replies.filter(({ body }) => body.error === "invalid_grant")).toHaveLength(9);
   });
-
-  it("code is not guessed at one process after the other", async () => {
-    const browsers = platform.nodes.map((node) => browserAt(node, oauth.browser));
-    const type = async (node: number) =>
-      (await browsers[node]!.submit(await browsers[node]!.get("/oauth/device"), { user_code: "BBBB-BBBB" })).status;
-    const statuses: number[] = [];
-    for (let guess = 0; guess < 6; guess++) statuses.push(await type(guess % 2));
-    expect(statuses).toEqual([400, 400, 400, 400, 400, 429]);
-    await platform.server.query("DELETE FROM rate_buckets", [], platform.database);
-  });
 });
 
 describe("service login through a balancer", () => {
@@ -226,7 +197,7 @@ describe("service login through a balancer", () => {
     const login = await startLogin(flags, loginEnv(platform.nodes[0]!, dir));
     const { announcement } = login;
     if (announcement.authorization_url === undefined) await decideDevice(oauth.browser, announcement, "approve");
-    else await visit(await decide(oauth.browser, announcement.authorization_url, "approve"));
+    else await followRedirect(await decide(oauth.browser, announcement.authorization_url, "approve"));
     expect(await login.ended).toMatchObject({ exitCode: 0 });
     const first = tokensIn(dir);
     expire(dir);

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { decide, startLogin, visit } from "../cli/support/running-login.ts";
+import { decide, followRedirect, startLogin } from "../cli/support/running-login.ts";
 import { tokensIn } from "../cli/support/stored.ts";
 import { Browser } from "../oauth/support/browser.ts";
 import { apiOf } from "../support/api.ts";
@@ -73,7 +73,7 @@ async function work(ready: ReadyLine): Promise<void> {
   await person.get(ready.sign_in_url!);
   const login = await startLogin(["--no-browser", "--debug"], env);
   const answer = await decide(person, login.announcement.authorization_url!, "approve");
-  await visit(answer);
+  await followRedirect(answer);
   const signedIn = await login.ended;
   expect(signedIn.exitCode).toBe(0);
   said += signedIn.stdout + signedIn.stderr;

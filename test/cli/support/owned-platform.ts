@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect } from "vitest";
 import type { Browser } from "../../oauth/support/browser.ts";
 import { type RunningPlatform, startPlatform } from "../../support/platform.ts";
 import { makeConfigDir } from "../../support/run-cli.ts";
-import { decide, loginEnv, type RunningLogin, signedInPerson, startLogin, visit } from "./running-login.ts";
+import { decide, followRedirect, loginEnv, type RunningLogin, signedInPerson, startLogin } from "./running-login.ts";
 
 /** A platform, its owner's browser, and how the two sign the command in. */
 export interface OwnedPlatform {
@@ -33,7 +33,7 @@ export function ownedPlatform(): OwnedPlatform {
     },
     begin: (args = [], dir = makeConfigDir()) => startLogin(["--no-browser", ...args], loginEnv(platform, dir)),
     async finish(login) {
-      await visit(await decide(person, login.announcement.authorization_url!, "approve"));
+      await followRedirect(await decide(person, login.announcement.authorization_url!, "approve"));
       expect(await login.ended).toMatchObject({ exitCode: 0 });
     },
   };

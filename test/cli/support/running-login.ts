@@ -73,7 +73,7 @@ export async function decide(person: Browser, url: string, decision: "approve" |
   return left;
 }
 
-/** Types a device's code and answers the question. */
+/** Types a device's code and answers the question. Throws where either is rejected. */
 export async function decideDevice(
   person: Browser,
   { verification_uri, user_code }: Announcement,
@@ -84,6 +84,12 @@ export async function decideDevice(
   return await person.submit(question, { decision }, isQuestion);
 }
 
+/** Follows the redirect back to the waiting command, which must accept it. */
+export async function followRedirect(url: URL): Promise<void> {
+  const { status, text } = await visit(url);
+  if (status !== 200) throw new Error(`service login rejected the redirect: ${status}\n${text}`);
+}
+
 /** Signs a settings folder in, as a person and their browser do. */
 export async function signIn(
   platform: RunningPlatform,
@@ -92,7 +98,7 @@ export async function signIn(
   args: readonly string[] = [],
 ): Promise<void> {
   const login = await startLogin(["--no-browser", ...args], loginEnv(platform, configDir));
-  await visit(await decide(person, login.announcement.authorization_url!, "approve"));
+  await followRedirect(await decide(person, login.announcement.authorization_url!, "approve"));
   const { exitCode, stderr } = await login.ended;
   if (exitCode !== 0) throw new Error(`service login ended with ${exitCode}: ${stderr}`);
 }

@@ -41,8 +41,19 @@ export class Browser {
     return this.follow("POST", new URL(url, this.origin), new URLSearchParams(fields));
   }
 
-  /** Sends a page's form (the first that fits) with these fields besides its own. */
-  submit(visit: Visit, fields: Record<string, string>, fits: (form: PageForm) => boolean = () => true): Promise<Visit> {
+  /** Submits the first form that fits, with these fields besides its own. Throws on an error response. */
+  async submit(visit: Visit, fields: Record<string, string>, fits?: (form: PageForm) => boolean): Promise<Visit> {
+    const next = await this.trySubmit(visit, fields, fits);
+    if (next.status >= 400) throw new Error(`the form was rejected: ${next.url} ${next.status}\n${next.text}`);
+    return next;
+  }
+
+  /** Like `submit`, but returns error responses too. */
+  trySubmit(
+    visit: Visit,
+    fields: Record<string, string>,
+    fits: (form: PageForm) => boolean = () => true,
+  ): Promise<Visit> {
     const form = formsOf(visit).find(fits);
     if (form === undefined) throw new Error(`the page has no such form: ${visit.url} ${visit.status}\n${visit.text}`);
     const address = form.action === "" ? visit.url : new URL(form.action, visit.url).href;

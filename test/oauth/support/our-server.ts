@@ -40,7 +40,7 @@ export async function ourServer(
       return outcomeOf(await browser.submit(question, { decision }));
     },
     async answerDevice(userCode, decision) {
-      const question = await browser.submit(await browser.get(`${oauth}/device`), { user_code: userCode });
+      const question = await browser.trySubmit(await browser.get(`${oauth}/device`), { user_code: userCode });
       if (question.status >= 400) return false;
       const answer = await browser.submit(question, { decision });
       return answer.status === 200;

@@ -22,5 +22,5 @@ export async function signedIn(platform: EmbeddedPlatform): Promise<Browser> {
 
 /** Fills in the form for email and password. */
 export async function signIn(browser: Browser, email: string, password: string): Promise<Visit> {
-  return browser.submit(await browser.get("/sign-in"), { email, password });
+  return browser.trySubmit(await browser.get("/sign-in"), { email, password });
 }

@@ -59,6 +59,7 @@ const page = { environment: 1, before: "dlv_x", limit: 20 };
 const outcome = {
   id: "dlv",
   token: "t",
+  claimed_due: 1,
   status: "pending",
   next_attempt: 1,
   at: 1,

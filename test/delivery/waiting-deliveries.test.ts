@@ -48,6 +48,24 @@ describe("a retry by hand", () => {
     await fickle.close();
   });
 
+  it("requested while an attempt is in flight is made right after that attempt fails", async () => {
+    let answer: (() => void) | undefined;
+    const slow = await startScriptedReceiver((_request, response) => {
+      if (slow.received.length === 1) answer = () => void response.writeHead(500).end();
+      else response.end();
+    });
+    const { id } = await createEndpoint(slow.url);
+    const event = await createCustomer();
+    await slow.until(1);
+    const [{ id: delivery }] = (await platform.api("GET", `/v1/deliveries?event=${event}&endpoint=${id}`)).body.data;
+    expect((await platform.api("POST", `/v1/deliveries/${delivery}/retry`)).status).toBe(200);
+    answer!();
+    const done = await delivered(event, id, 2);
+    expect(done.attempts.map(({ status_code: code }) => code)).toEqual([500, 200]);
+    await remove(id);
+    await slow.close();
+  });
+
   it("is refused where nothing can be sent", async () => {
     const { id } = await createEndpoint("/500/refuse");
     const { id: delivery } = await delivered(await createCustomer(), id);

@@ -106,6 +106,7 @@ function judge({ delivery, token, destination }: Job, at: number, reply: Reply, 
     outcome: {
       id: delivery.id,
       token,
+      claimed_due: delivery.next_attempt,
       status: succeeded ? "succeeded" : next === undefined ? "failed" : "pending",
       next_attempt: next ?? null,
       at,
@@ -132,6 +133,7 @@ export function abandon(
     outcome: {
       id: delivery.id,
       token,
+      claimed_due: delivery.next_attempt,
       status: "failed",
       next_attempt: null,
       at,

@@ -64,12 +64,15 @@ export function listDeliveries(queries: Queries, page: PageRequest, filters: Del
   return readMergedPage<ShownDelivery>(queries, "deliveries", SHOWN, page, { endpoint_id: endpointId }, alternatives);
 }
 
-/** Puts a delivery back into the queue, due at a time; where it had ended, its days of retries start anew. */
+/**
+ * Puts a delivery back into the queue, due at a time. If it had failed, its 3 days of retries start again. The due time
+ * of a pending delivery always changes, so that an attempt in flight notices the request.
+ */
 export async function requeueDelivery(tx: Transaction, row: ShownDelivery, dueAt: number): Promise<void> {
   await tx.run(
     `UPDATE deliveries
      SET first_attempt = CASE WHEN status = 'failed' THEN NULL ELSE first_attempt END,
-         status = 'pending', next_attempt = $2
+         status = 'pending', next_attempt = CASE WHEN next_attempt = $2 THEN next_attempt - 1 ELSE $2 END
      WHERE id = $1`,
     [row.id, dueAt],
   );

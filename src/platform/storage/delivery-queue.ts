@@ -40,10 +40,12 @@ export interface QueueRequest {
   limit: number;
 }
 
-/** How an attempt ended; recorded only where the delivery still carries the lease's token. */
+/** The result of an attempt; recorded only if the delivery still carries the lease's token. */
 export interface AttemptOutcome {
   id: string;
   token: string;
+  /** `next_attempt` when the delivery was claimed: another value now means that a retry was requested meanwhile. */
+  claimed_due: number;
   status: DeliveryStatus;
   next_attempt: number | null;
   at: number;
@@ -165,13 +167,21 @@ function recordBatch(tx: Transaction, outcomes: readonly AttemptOutcome[]): Prom
      ${tx.dialect === "postgres" ? "FOR UPDATE OF d" : ""}`,
     outcomes.flatMap((o) => [o.id, o.token, o.at, o.status_code, o.error, o.duration_ms, o.response_excerpt]),
   );
+  // A retry requested during the attempt counts unless the attempt succeeded: it is due at the earlier of both times.
+  const retried = "o.column3 <> 'succeeded' AND next_attempt <> CAST(o.column6 AS BIGINT)";
+  const scheduled = "CAST(o.column4 AS BIGINT)";
   const updated = tx.run(
     `UPDATE deliveries
-     SET status = o.column3, next_attempt = CAST(o.column4 AS BIGINT), attempt_count = attempt_count + 1,
-         first_attempt = COALESCE(first_attempt, CAST(o.column5 AS BIGINT)), lease_until = NULL, lease_token = NULL
-     FROM (VALUES ${rowsOfPlaces(outcomes.length, 5)}) AS o
+     SET status = CASE WHEN ${retried} THEN 'pending' ELSE o.column3 END,
+         next_attempt = CASE WHEN ${retried} AND next_attempt < COALESCE(${scheduled}, next_attempt + 1)
+                        THEN next_attempt ELSE ${scheduled} END,
+         attempt_count = attempt_count + 1,
+         first_attempt = CASE WHEN ${retried} AND o.column3 = 'failed' THEN NULL
+                         ELSE COALESCE(first_attempt, CAST(o.column5 AS BIGINT)) END,
+         lease_until = NULL, lease_token = NULL
+     FROM (VALUES ${rowsOfPlaces(outcomes.length, 6)}) AS o
      WHERE deliveries.id = o.column1 AND deliveries.lease_token = o.column2`,
-    outcomes.flatMap((o) => [o.id, o.token, o.status, o.next_attempt, o.at]),
+    outcomes.flatMap((o) => [o.id, o.token, o.status, o.next_attempt, o.at, o.claimed_due]),
   );
   return Promise.all([inserted, updated]);
 }

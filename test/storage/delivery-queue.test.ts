@@ -1,0 +1,169 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { insertAccount } from "../../src/platform/storage/accounts.ts";
+import { attemptsOf } from "../../src/platform/storage/attempts.ts";
+import type { Database } from "../../src/platform/storage/database.ts";
+import { findDelivery, insertDelivery, requeueDelivery } from "../../src/platform/storage/deliveries.ts";
+import {
+  type AttemptOutcome,
+  giveBack,
+  hasLapsedLease,
+  leaseDue,
+  recordOutcomes,
+  releaseLapsed,
+} from "../../src/platform/storage/delivery-queue.ts";
+import { insertEvent } from "../../src/platform/storage/events.ts";
+import { openDatabase } from "../../src/platform/storage/open-database.ts";
+import { usePostgres } from "../support/postgres.ts";
+
+const ENDPOINT = "we_1";
+const DELIVERIES = ["dlv_1", "dlv_2", "dlv_3"];
+const LOG = { info: () => {}, warn: () => {}, error: () => {} };
+
+const PLACES = {
+  async SQLite() {
+    const folder = mkdtempSync(join(tmpdir(), "service-queue-"));
+    return { url: join(folder, "platform.db"), remove: async () => rmSync(folder, { recursive: true, force: true }) };
+  },
+  async PostgreSQL() {
+    const server = await usePostgres();
+    return { url: await server.createDatabase(), remove: server.remove };
+  },
+};
+
+describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (dialect) => {
+  let place: { url: string; remove(): Promise<void> };
+  let database: Database;
+  let environment: number;
+  beforeAll(async () => {
+    place = await PLACES[dialect]();
+    database = await openDatabase({ database: place.url, version: "test", log: LOG });
+    const account = { id: "acct_1", name: "A", version: "2026-11-01", created: 1 };
+    ({ sandbox: environment } = await database.write((tx) => insertAccount(tx, account)));
+  });
+  afterAll(async () => {
+    await database.close();
+    await place.remove();
+  });
+
+  beforeEach(() =>
+    database.write(async (tx) => {
+      for (const table of ["attempts", "deliveries", "events"]) await tx.run(`DELETE FROM ${table}`);
+      const event = {
+        environment,
+        id: "evt_1",
+        type: "order.created",
+        object_id: null,
+        created: 1,
+        body: "{}",
+      } as const;
+      await insertEvent(tx, event);
+      for (const [index, id] of DELIVERIES.entries()) {
+        await insertDelivery(tx, {
+          id,
+          environment,
+          event_id: event.id,
+          event_type: event.type,
+          endpoint_id: ENDPOINT,
+          listener_id: null,
+          status: "pending",
+          attempt_count: 0,
+          next_attempt: index + 1,
+          created: 1,
+        });
+      }
+    }),
+  );
+
+  /** Leases what is due; answers the deliveries' ids. */
+  async function lease(token: string, until: number, limit = 10): Promise<string[]> {
+    const rows = await database.write((tx) =>
+      leaseDue(tx, { endpointId: ENDPOINT, dueAt: 10, limit }, { token, until }),
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  const record = (id: string, token: string, change: Partial<AttemptOutcome> = {}) =>
+    database.write((tx) =>
+      recordOutcomes(tx, [
+        {
+          id,
+          token,
+          claimed_due: DELIVERIES.indexOf(id) + 1,
+          status: "succeeded",
+          next_attempt: null,
+          at: 5,
+          status_code: 200,
+          error: null,
+          duration_ms: 1,
+          response_excerpt: null,
+          ...change,
+        },
+      ]),
+    );
+
+  it("what is leased is nobody else's, the longest waiting first", async () => {
+    expect(await lease("a.1", 100, 2)).toEqual(["dlv_1", "dlv_2"]);
+    expect(await lease("b.1", 100)).toEqual(["dlv_3"]);
+    expect(await lease("c.1", 100)).toEqual([]);
+  });
+
+  it("an outcome counts only under the lease that its attempt was made with", async () => {
+    await lease("a.1", 100, 1);
+    await database.write((tx) => releaseLapsed(tx, 101, "b", 10));
+    expect(await lease("b.1", 200, 1)).toEqual(["dlv_1"]);
+    await record("dlv_1", "a.1");
+    expect(await attemptsOf(database, "dlv_1")).toEqual([]);
+    expect(await findDelivery(database, environment, "dlv_1")).toMatchObject({ status: "pending", attempt_count: 0 });
+    await record("dlv_1", "b.1", { status: "pending", next_attempt: 30, status_code: 500 });
+    expect(await attemptsOf(database, "dlv_1")).toMatchObject([{ number: 1, status_code: 500 }]);
+    expect(await findDelivery(database, environment, "dlv_1")).toMatchObject({ attempt_count: 1, next_attempt: 30 });
+    await record("dlv_1", "b.1");
+    expect(await attemptsOf(database, "dlv_1")).toHaveLength(1);
+  });
+
+  it("leases that ran out are taken over from others, never from oneself, and not before", async () => {
+    await lease("a.1", 100, 1);
+    await lease("b.1", 100, 1);
+    await lease("c.1", 300, 1);
+    expect(await hasLapsedLease(database, 100, "a")).toBe(false);
+    expect(await hasLapsedLease(database, 101, "a")).toBe(true);
+    await database.write((tx) => releaseLapsed(tx, 101, "a", 10));
+    expect(await lease("a.2", 200)).toEqual(["dlv_2"]);
+    expect(await hasLapsedLease(database, 101, "a")).toBe(false);
+  });
+
+  it("what was never begun is given back under its own token alone", async () => {
+    await lease("a.1", 100, 1);
+    await database.write((tx) => giveBack(tx, [{ id: "dlv_1", token: "b.1" }]));
+    expect(await lease("c.1", 100, 1)).toEqual(["dlv_2"]);
+    await database.write((tx) => giveBack(tx, [{ id: "dlv_1", token: "a.1" }]));
+    expect(await lease("c.2", 100, 1)).toEqual(["dlv_1"]);
+  });
+
+  it("a retry requested during an attempt stays requested, unless the attempt succeeds", async () => {
+    const shown = (id: string) => findDelivery(database, environment, id);
+    const retry = async (id: string, at: number) => {
+      const row = (await shown(id))!;
+      await database.write((tx) => requeueDelivery(tx, row, at));
+    };
+    await lease("a.1", 100);
+    // The second retry is due at the very time at which the delivery already was.
+    await retry("dlv_1", 7);
+    await retry("dlv_2", 2);
+    await retry("dlv_3", 7);
+    await record("dlv_1", "a.1", { status: "pending", next_attempt: 30_000, status_code: 500 });
+    await record("dlv_2", "a.1", { status: "failed", next_attempt: null, status_code: 500 });
+    await record("dlv_3", "a.1");
+    expect(await shown("dlv_1")).toMatchObject({ status: "pending", next_attempt: 7, attempt_count: 1 });
+    expect(await shown("dlv_2")).toMatchObject({ status: "pending", next_attempt: 1, attempt_count: 1 });
+    expect(await shown("dlv_3")).toMatchObject({ status: "succeeded", next_attempt: null });
+    // The retries of one that had failed for good last 3 days again.
+    const { first_attempt: first } = (await database.get<{ first_attempt: number | null }>(
+      "SELECT first_attempt FROM deliveries WHERE id = 'dlv_2'",
+    ))!;
+    expect(first).toBeNull();
+  });
+});

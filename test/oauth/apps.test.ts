@@ -73,6 +73,8 @@ describe("redirect addresses", () => {
     "http://127.0.0.1/callback",
     "http://127.0.0.1:3000/callback",
     "http://[::1]/callback",
+    "https://[2001:db8::1]/callback",
+    "https://xn--bcher-kva.example/callback",
     "http://localhost:3000/callback",
   ])("may be %s", async (uri) => {
     expect((await api("POST", "/v1/oauth_apps", { name: "A", redirect_uris: [uri] })).status).toBe(201);
@@ -97,6 +99,10 @@ describe("redirect addresses", () => {
     ["https://app.example.com/a/../b", "must be written as"],
     [" https://app.example.com/", "must be written as"],
     ["https:\\\\app.example.com/", "must be written as"],
+    ["https://a;frame-ancestors/cb", "must have a host of letters"],
+    ["https://a.example,b.example/cb", "must have a host of letters"],
+    ["https://'self'/cb", "must have a host of letters"],
+    ["https://a_b.example/cb", "must have a host of letters"],
     ["/callback", "is not a URL"],
     ["", "is not a URL"],
     [`https://app.example.com/${"a".repeat(2048)}`, "must have at most"],

@@ -1,4 +1,6 @@
 const LOOPBACK_HOSTS = new Set(["127.0.0.1", "[::1]", "localhost"]);
+/** Names, IPv4 and IPv6 addresses. URLs allow more characters in a host, `;` and `,` too, which end a directive of the CSP. */
+const HOST = /^(?:[a-z0-9.-]+|\[[0-9a-f:]+\])$/;
 /** A redirect to an address of this machine: its port is free to change (RFC 8252 7.3). `localhost` is a name, not an address. */
 const LOOPBACK_ADDRESS = /^http:\/\/(127\.0\.0\.1|\[::1\])(?::\d{1,5})?(\/.*)$/;
 
@@ -14,6 +16,7 @@ export function problemOfRedirectUri(text: string): string | undefined {
   if (url.username !== "" || url.password !== "") return "must not hold a user or password";
   if (text.includes("#")) return "must not have a fragment";
   if (text.includes("*")) return "must not hold a wildcard: name each address";
+  if (!HOST.test(url.hostname)) return "must have a host of letters, digits, hyphens and dots";
   if (url.href !== text) return `must be written as ${url.href}`;
   return undefined;
 }

@@ -123,6 +123,32 @@ describe("the answer", () => {
     await fresh.close();
   });
 
+  it("does not send anyone to an app whose request is invalid before they have signed in", async () => {
+    const fresh = await startEmbedded();
+    const own = await ourServer(fresh);
+    const account = await own.browser.get("/account");
+    const form = { email: "ada@example.com", new_password: PASSWORD };
+    await own.browser.submit(account, form, ({ action }) => action === "/account/details");
+    for (const [name, value] of [
+      ["scope", "<b>everything</b>"],
+      ["state", undefined],
+      ["code_challenge", undefined],
+      ["response_type", "token"],
+    ] as const) {
+      const url = authorizationUrl(own, "confidential", newProof(), { [name]: value }).href;
+      const browser = new Browser(fresh.baseUrl);
+      const page = await browser.get(url);
+      expect(page, name).toMatchObject({ status: 400, left: undefined });
+      expect(page.text).toContain("The app&#39;s request is invalid");
+      expect(page.text).not.toContain("<b>");
+      const answer = { decision: "approve", csrf: formsOf(page)[0]!.fields["csrf"]! };
+      expect(await browser.post(url, answer), name).toMatchObject({ status: 400, left: undefined });
+      const { left } = await browser.submit(page, { email: "ada@example.com", password: PASSWORD });
+      expect(left?.href, name).toContain(`${THIRD_PARTY_REDIRECT}?error=`);
+    }
+    await fresh.close();
+  });
+
   it("73: from another session is refused", async () => {
     const url = ask();
     const question = await server.browser.get(url);

@@ -22,7 +22,7 @@ export interface AuthorizationRequest {
   environment: Environment;
 }
 
-/** A request whose app is told by redirect what is wrong with it. */
+/** An invalid request whose app may be told by redirect. */
 export class RefusedRequest extends Error {
   override name = "RefusedRequest";
   readonly redirectUri: string;

@@ -38,19 +38,23 @@ export function authorizeRoutes(scope: FastifyInstance, services: Services, visi
     reply: FastifyReply,
     act: (asked: AuthorizationRequest, visitor: SignedIn) => Promise<FastifyReply>,
   ) => {
+    const visitor = await visitors.of(request, reply);
+    if (request.method === "POST") visitors.assertCsrf(visitor, formOf(request.body));
+    const next = request.url;
     try {
       const asked = await readAuthorizationRequest(services, request.url);
-      const visitor = await visitors.of(request, reply);
-      if (request.method === "POST") visitors.assertCsrf(visitor, formOf(request.body));
-      if (!isSignedIn(visitor)) return await sendPage(reply, 200, signInPage(visitor, { next: request.url }));
+      if (!isSignedIn(visitor)) return await sendPage(reply, 200, signInPage(visitor, { next }));
       return await act(asked, visitor);
     } catch (error) {
       if (!(error instanceof RefusedRequest)) throw error;
       const { redirectUri, state, code, message } = error;
-      return seeOther(
-        reply,
-        answerUri(redirectUri, services.baseUrl, { error: code, error_description: message, state }),
-      );
+      // Anyone who registers an app could otherwise use this address to send people to a site of theirs (RFC 9700 4.11.2).
+      if (!isSignedIn(visitor)) {
+        const problem = `The app's request is invalid: ${message.replace(/\.$/, "")}. Sign in to return to the app.`;
+        return sendPage(reply, 400, signInPage(visitor, { next, problem }));
+      }
+      const answer = { error: code, error_description: message, state };
+      return seeOther(reply, answerUri(redirectUri, services.baseUrl, answer));
     }
   };
 

@@ -67,7 +67,7 @@ const app = createApp(
     baseUrl: "",
     createLimiter: localLimiters(systemClock.now),
     clientAddress,
-    publicHost: undefined,
+    publicUrl: undefined,
   },
   {
     authenticate: createAuthenticate({
@@ -76,7 +76,7 @@ const app = createApp(
       now: systemClock.now,
       usage: new KeyUsage(database, systemClock, log),
       clientAddress,
-      publicHost: undefined,
+      publicUrl: undefined,
     }),
     advanceClock: () => Promise.reject(new Error("no clock here")),
   },

@@ -111,7 +111,7 @@ function createServices(
     requests: new RequestRecorder({ database, clock, log: settings.log }),
     createLimiter,
     clientAddress: createClientAddress(settings.trustedProxies ?? []),
-    publicHost: settings.publicUrl === undefined ? undefined : new URL(settings.publicUrl).hostname,
+    publicUrl: settings.publicUrl === undefined ? undefined : new URL(settings.publicUrl),
     rateLimit: settings.rateLimits === undefined ? undefined : new RateLimit(createLimiter, settings.rateLimits),
   };
 }

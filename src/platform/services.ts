@@ -33,8 +33,8 @@ export interface Services {
   targets: DeliveryTargets;
   /** The API's origin as clients see it, without a slash at its end: known once the server listens. */
   baseUrl: string;
-  /** The public URL's host name, where there is one. */
-  publicHost: string | undefined;
+  /** Where clients reach the platform, if the operator named it. */
+  publicUrl: URL | undefined;
   report: (activity: Activity) => void;
   /** Writes down what each account asked for. */
   requests: RequestRecorder;

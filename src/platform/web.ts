@@ -3,7 +3,6 @@ import type { FastifyInstance } from "fastify";
 import { loadAssets } from "./dashboard/assets.ts";
 import { dashboardRoutes } from "./dashboard/routes.ts";
 import { Passwords } from "./domain/passwords.ts";
-import { assertHost } from "./http/host.ts";
 import { INTERNAL_ERROR, toApiError } from "./http/problem.ts";
 import { authorizeRoutes } from "./oauth/authorize-routes.ts";
 import { deviceRoutes } from "./oauth/device-routes.ts";
@@ -22,7 +21,6 @@ export function registerWeb(app: FastifyInstance, services: Services, dashboard:
   app.register(async (scope) => {
     await scope.register(fastifyCookie);
     takeForms(scope);
-    scope.addHook("onRequest", async (request) => assertHost(request.raw, services.publicHost));
     scope.setErrorHandler((error, request, reply) => {
       const shown = asPageError(error);
       if (shown.status === 500) services.log.error({ request_id: request.id, err: error }, "a request failed");

@@ -95,10 +95,12 @@ export const REQUEST_GUIDES = {
   misdirected_request: {
     meaning: "The request names a host that this server is not.",
     cause:
-      "It came to this machine under a name that somebody else points here (DNS rebinding), or through a proxy whose name the platform was not told.",
+      "A request over the loopback interface names a host that another site could have pointed to this machine (DNS rebinding), or a proxy on the same machine passes on a name that the platform was not told.",
     remedy:
       "Use 127.0.0.1 or localhost. Behind a proxy on the same machine start with `service serve --public-url https://<name>`.",
-    example: { detail: "This server is not rebound.example." },
+    example: {
+      detail: "This server is not rebound.example. Use localhost or an address, or start it with --public-url.",
+    },
   },
   uri_too_long: {
     meaning: "The URL has more than 8,192 characters.",

@@ -10,6 +10,7 @@ import type { Authenticate } from "./authenticate.ts";
 import { registerOperations } from "./dispatch.ts";
 import { registerFormats } from "./formats.ts";
 import { loggedPath } from "./logged-path.ts";
+import { problemOfHost } from "./host.ts";
 import { IncomingRequest } from "./incoming-request.ts";
 import { nothingHere, type Route } from "./nothing-here.ts";
 import { operationsOf } from "./operations.ts";
@@ -35,7 +36,7 @@ export function createApp(
   });
   app.addHook("onRequest", (request, reply, done) => {
     addCommonHeaders(services, reply, request.id);
-    done(refuseRequest(request.raw));
+    done(refuseRequest(request.raw, services.publicUrl?.hostname));
   });
   app.addHook("onResponse", (request, reply, done) => {
     if (request.routeOptions.config.quiet === true) return done();
@@ -110,8 +111,10 @@ function createServer(services: Services): FastifyInstance {
 const GIVEN_ONCE = ["Host", "Content-Type", HEADERS.idempotencyKey, HEADERS.version];
 
 /** What Fastify lets pass and the contract does not (every request must carry a Host; bodies are plain JSON). */
-function refuseRequest(request: IncomingMessage) {
+function refuseRequest(request: IncomingMessage, publicHost: string | undefined) {
   if (!request.headers.host) return new ApiError("invalid_header", "Send a Host header.");
+  const misdirected = problemOfHost(request, publicHost);
+  if (misdirected !== undefined) return misdirected;
   for (const name of GIVEN_ONCE) {
     if ((request.headersDistinct[name.toLowerCase()]?.length ?? 0) > 1) {
       return new ApiError("invalid_header", `Send one ${name} header.`);

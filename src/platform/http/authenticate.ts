@@ -30,8 +30,8 @@ export interface AuthenticateTools {
   now: () => number;
   usage: KeyUsage;
   clientAddress: ClientAddress;
-  /** The public URL's host name, where there is one. */
-  publicHost: string | undefined;
+  /** Where clients reach the platform, if the operator named it. */
+  publicUrl: URL | undefined;
   /** Counts refused credentials; absent where nothing is limited. */
   rateLimit?: RateLimit | undefined;
 }

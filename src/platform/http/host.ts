@@ -1,16 +1,21 @@
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
+import { hostname } from "node:os";
 import { ApiError } from "../domain/api-error.ts";
 
 /**
- * Refuses a name that somebody else has pointed to this machine (DNS rebinding): whoever came by the loopback interface
- * named it by address, as localhost, or by the public URL's name. Throws ApiError 421.
+ * Protects from DNS rebinding: returns an error where a request over the loopback interface names a host that is not an
+ * address, localhost, this machine or the public URL's host. A page of another site sends its own name there.
  */
-export function assertHost({ headers, socket }: IncomingMessage, publicHost: string | undefined): void {
-  if (!isLoopback(socket.localAddress ?? "")) return;
+export function problemOfHost({ headers, socket }: IncomingMessage, publicHost: string | undefined) {
+  if (!isLoopback(socket.localAddress ?? "")) return undefined;
   const name = hostName(headers.host ?? "");
-  if (name === "localhost" || name.endsWith(".localhost") || isIP(name) !== 0 || name === publicHost) return;
-  throw new ApiError("misdirected_request", `This server is not ${name.slice(0, 100)}.`);
+  if (name === "localhost" || name.endsWith(".localhost") || isIP(name) !== 0 || name === publicHost) return undefined;
+  if (name === hostname().toLowerCase()) return undefined;
+  return new ApiError(
+    "misdirected_request",
+    `This server is not ${name.slice(0, 100)}. Use localhost or an address, or start it with --public-url.`,
+  );
 }
 
 function isLoopback(address: string): boolean {

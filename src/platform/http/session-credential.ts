@@ -7,7 +7,6 @@ import { findSessionCaller } from "../storage/sessions.ts";
 import type { Vault } from "../vault.ts";
 import type { Caller } from "./caller.ts";
 import { callerOfSession, sessionEnded } from "./credentials.ts";
-import { assertHost } from "./host.ts";
 
 /** Cookies know no ports: two platforms on one machine must not sign each other's users out. */
 export function sessionCookieName(vault: Vault): string {
@@ -19,8 +18,8 @@ interface SessionTools {
   vault: Vault;
   /** Real time. */
   now: () => number;
-  /** The public URL's host name, where there is one. */
-  publicHost: string | undefined;
+  /** Where clients reach the platform, if the operator named it. */
+  publicUrl: URL | undefined;
 }
 
 /**
@@ -30,7 +29,7 @@ interface SessionTools {
  * which a page of another site cannot send (it would have to ask first, and nothing here answers such a question), and
  * only where the browser says that the request came from this origin.
  */
-export function createProveSession({ database, vault, now, publicHost }: SessionTools) {
+export function createProveSession({ database, vault, now, publicUrl }: SessionTools) {
   const cookie = sessionCookieName(vault);
   return async (request: IncomingMessage, identified: (caller: Caller) => void): Promise<Caller | undefined> => {
     const { headers } = request;
@@ -46,28 +45,25 @@ export function createProveSession({ database, vault, now, publicHost }: Session
     const caller = callerOfSession(session);
     // What open pages read by themselves would fill the log of requests.
     if (request.method !== "GET") identified(caller);
-    assertHost(request, publicHost);
-    assertSameOrigin(request, publicHost);
+    assertSameOrigin(request, publicUrl);
     return caller;
   };
 }
 
 /** Browsers say where a request came from; what cannot be told is let pass for reading only. */
-function assertSameOrigin({ method, headers }: IncomingMessage, publicHost: string | undefined): void {
+function assertSameOrigin({ method, headers }: IncomingMessage, publicUrl: URL | undefined): void {
   const site = headers["sec-fetch-site"];
   const { origin, host } = headers;
   const isOwn =
-    (site === undefined || site === "same-origin") && (origin === undefined || isOrigin(origin, host, publicHost));
+    (site === undefined || site === "same-origin") && (origin === undefined || isOrigin(origin, host, publicUrl));
   const isTold = site !== undefined || origin !== undefined;
   if (isOwn && (isTold || method === "GET")) return;
   throw new ApiError("cross_site_request", "A session may be used by the dashboard's own pages only.");
 }
 
-/** A proxy may pass on its own idea of the Host, the page's origin is the public one then. */
-function isOrigin(origin: string, host: string | undefined, publicHost: string | undefined): boolean {
-  if (!URL.canParse(origin)) return false;
-  const url = new URL(origin);
-  return url.host === host || url.hostname === publicHost;
+/** A proxy may replace the Host header; the page's origin is the public one then. */
+function isOrigin(origin: string, host: string | undefined, publicUrl: URL | undefined): boolean {
+  return origin === publicUrl?.origin || (URL.canParse(origin) && new URL(origin).host === host);
 }
 
 function isEnvironment(text: string | string[]): text is Environment {

@@ -6,6 +6,7 @@ import { LISTEN_PATH, LISTEN_SUBPROTOCOL } from "../../contract/listen.ts";
 import { ApiError } from "../domain/api-error.ts";
 import { assertScope, type Authenticate } from "../http/authenticate.ts";
 import type { Caller } from "../http/caller.ts";
+import { problemOfHost } from "../http/host.ts";
 import { INTERNAL_ERROR, toApiError, toProblem } from "../http/problem.ts";
 import { versionOfReply } from "../http/version.ts";
 import type { Services } from "../services.ts";
@@ -42,8 +43,10 @@ export function recordAttempt(
 }
 
 /** Proves that the caller may listen. Throws ApiError. */
-export async function admit(attempt: Attempt, authenticate: Authenticate): Promise<Caller> {
+export async function admit({ publicUrl }: Services, attempt: Attempt, authenticate: Authenticate): Promise<Caller> {
   const { request } = attempt;
+  const misdirected = problemOfHost(request, publicUrl?.hostname);
+  if (misdirected !== undefined) throw misdirected;
   const path = (request.url ?? "").split("?", 1)[0]!;
   if (path !== LISTEN_PATH) {
     throw new ApiError("not_found", `No WebSocket has the path ${path.slice(0, 200)}. Did you mean ${LISTEN_PATH}?`);

@@ -70,7 +70,7 @@ export function createListenServer(server: Server, services: Services, authentic
 
   const grant = async (attempt: Attempt, stream: Duplex): Promise<Granted> => {
     const { request } = attempt;
-    const caller = await admit(attempt, authenticate);
+    const caller = await admit(services, attempt, authenticate);
     const environment = caller.tenant.environment;
     await services.rateLimit?.take(caller.credential.id, (name, value) => (attempt.headers[name] = value));
     connections.take(environment, stream);

@@ -22,6 +22,7 @@ const SHARED: Record<string, readonly ErrorCode[]> = {
   RequestTimeout: ["request_timeout"],
   IdempotencyInFlight: ["idempotency_in_flight"],
   BodyTooLarge: ["body_too_large"],
+  MisdirectedRequest: ["misdirected_request"],
   UriTooLong: ["uri_too_long"],
   UnsupportedMediaType: ["unsupported_media_type"],
   IdempotencyKeyReused: ["idempotency_key_reused"],
@@ -31,7 +32,7 @@ const SHARED: Record<string, readonly ErrorCode[]> = {
   Unavailable: ["unavailable"],
 };
 
-const SESSION_REFUSALS: readonly ErrorCode[] = ["session_required", "cross_site_request", "misdirected_request"];
+const SESSION_REFUSALS: readonly ErrorCode[] = ["session_required", "cross_site_request"];
 
 /** What decides about an operation's refusals. */
 type Refusing = Pick<Operation, "method" | "path" | "scope" | "session" | "sandboxOnly" | "refusals">;
@@ -73,6 +74,7 @@ function codesOf({ method, path, scope, session, sandboxOnly, refusals = [] }: R
     ...(method === "POST" ? (["idempotency_in_flight", "idempotency_key_reused"] as const) : []),
     ...(method === "GET" ? [] : (["body_too_large"] as const)),
     "uri_too_long",
+    "misdirected_request",
     "unsupported_media_type",
     "rate_limited",
     "headers_too_large",

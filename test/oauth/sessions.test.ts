@@ -81,6 +81,27 @@ describe("the session", () => {
     expect(after).not.toBe(before);
   });
 
+  it("is a cookie that no other host of the domain can set, over https", async () => {
+    const secure = await startEmbedded({ publicUrl: "https://board.example" });
+    const browser = new Browser(secure.listenUrl);
+    const page = await browser.send("GET", new URL("/sign-in", secure.listenUrl));
+    const [line] = page.headers.getSetCookie();
+    expect(line).toMatch(/^__Host-service_session_[0-9a-f]{8}=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
+    const link = new URL(await newLink(secure));
+    await browser.get(link.pathname + link.search);
+    expect(isSignedIn(await browser.get("/account"))).toBe(true);
+    const [[name, value] = []] = browser.cookies;
+    const call = (cookie: string | undefined, origin: string) =>
+      fetch(`${secure.listenUrl}/v1/me`, {
+        headers: { Cookie: `${cookie}=${value}`, "Service-Environment": "live", Origin: origin },
+      });
+    expect((await call(name, "https://board.example")).status).toBe(200);
+    expect((await call(name, "https://board.example:8443")).status).toBe(403);
+    expect((await call(name, "http://board.example")).status).toBe(403);
+    expect((await call(name?.replace("__Host-", ""), "https://board.example")).status).toBe(401);
+    await secure.close();
+  });
+
   it("ends where another begins in the same browser", async () => {
     const browser = await signedIn(platform);
     const before = browser.copy();

@@ -8,9 +8,13 @@ import type { Vault } from "../vault.ts";
 import type { Caller } from "./caller.ts";
 import { callerOfSession, sessionEnded } from "./credentials.ts";
 
-/** Cookies know no ports: two platforms on one machine must not sign each other's users out. */
-export function sessionCookieName(vault: Vault): string {
-  return `service_session_${vault.tag("session-cookie").toString("hex").slice(0, 8)}`;
+/**
+ * The tag keeps platforms on one host apart, since cookies know no ports. Over https the prefix has browsers reject a
+ * cookie of this name that another host of the domain, or a plain http page, has set.
+ */
+export function sessionCookieName(vault: Vault, publicUrl: URL | undefined): string {
+  const prefix = publicUrl?.protocol === "https:" ? "__Host-" : "";
+  return `${prefix}service_session_${vault.tag("session-cookie").toString("hex").slice(0, 8)}`;
 }
 
 interface SessionTools {
@@ -30,7 +34,7 @@ interface SessionTools {
  * only where the browser says that the request came from this origin.
  */
 export function createProveSession({ database, vault, now, publicUrl }: SessionTools) {
-  const cookie = sessionCookieName(vault);
+  const cookie = sessionCookieName(vault, publicUrl);
   return async (request: IncomingMessage, identified: (caller: Caller) => void): Promise<Caller | undefined> => {
     const { headers } = request;
     const environment = headers[HEADERS.environment.toLowerCase()];

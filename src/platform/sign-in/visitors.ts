@@ -31,7 +31,7 @@ export class Visitors {
 
   constructor(services: Services) {
     this.services = services;
-    this.cookie = sessionCookieName(services.vault);
+    this.cookie = sessionCookieName(services.vault, services.publicUrl);
   }
 
   /** Who asks; a browser without a cookie gets one, for its forms. */
@@ -101,7 +101,7 @@ export class Visitors {
       path: "/",
       httpOnly: true,
       sameSite: "lax",
-      secure: this.services.baseUrl.startsWith("https:"),
+      secure: this.services.publicUrl?.protocol === "https:",
       ...(seconds === undefined ? {} : { maxAge: seconds }),
     });
   }

@@ -9,6 +9,8 @@ import { systemClock } from "../../../src/platform/system.ts";
 /** The real platform in this process, on a database of its own, with a clock that can be put forward. */
 export interface EmbeddedPlatform {
   baseUrl: string;
+  /** Where it listens, if clients reach it elsewhere. */
+  listenUrl: string;
   /** The database's file. */
   database: string;
   sandboxKey: string;
@@ -52,6 +54,7 @@ export async function startEmbedded(
   const { firstAccount } = platform;
   return {
     baseUrl: platform.baseUrl,
+    listenUrl: platform.listenUrl,
     database,
     sandboxKey: firstAccount?.keys.sandbox ?? "",
     liveKey: firstAccount?.keys.live ?? "",

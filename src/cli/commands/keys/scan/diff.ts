@@ -1,10 +1,12 @@
 import { type Finding, matchesIn, withoutNuls } from "./finding.ts";
 
-/** Stands before each commit's hash and indented message in what `git log` is asked to print. */
+/** Begins the line with a commit's abbreviated hash, author and committer; its message follows, indented. */
 export const COMMIT_MARK = "\u0001commit ";
 
 const COMMIT_MESSAGE = "(commit message)";
-const HUNK = /^(@@+) .*\+(\d+)(?:,\d+)? @@+/;
+const HUNK = /^(@@+)(?: -\d+(?:,\d+)?)+ \+(\d+)(?:,\d+)? @@/;
+/** Headers of a file whose name is new with this patch. */
+const NEW_NAME = /^(?:new file mode \d|(?:rename|copy) to (?<path>.*))/;
 
 /** A line, or a piece of a very long one; each piece begins with the line's marks. */
 export interface PatchLine {
@@ -13,16 +15,20 @@ export interface PatchLine {
   ends: boolean;
 }
 
-/** Looks through the lines that a patch adds, as `git diff` and `git log -p` print them. */
+/** Searches the lines and file names that a patch adds, as `git diff` and `git log -p` print them. */
 export async function* scanPatch(lines: AsyncIterable<PatchLine>): AsyncGenerator<Finding> {
   let commit: string | null = null;
+  let header = "";
   let path = "";
   let line = 0;
   /** How many characters before each line tell whether it was added; none outside of a hunk. */
   let marks = 0;
   for await (const { text, ends } of lines) {
     if (text.startsWith(COMMIT_MARK)) {
-      commit = text.slice(COMMIT_MARK.length);
+      const [hash = "", ...people] = text.slice(COMMIT_MARK.length).split(" ");
+      for (const match of matchesIn(people.join(" ")))
+        yield { ...match, path: "(commit author)", line: null, commit: hash };
+      commit = hash;
       path = COMMIT_MESSAGE;
       line = 1;
       marks = 0;
@@ -35,29 +41,44 @@ export async function* scanPatch(lines: AsyncIterable<PatchLine>): AsyncGenerato
       continue;
     }
     if (text.startsWith("diff --")) {
+      header = text;
       marks = 0;
       path = "";
-    } else if (marks === 0 && text.startsWith("+++ ")) {
-      path = pathOf(text.slice(4));
-    } else if (marks > 0 || path === COMMIT_MESSAGE) {
-      const change = changeOf(text.slice(0, marks));
-      if (change === "removed") continue;
-      if (marks === 0 || change === "added") {
-        for (const { index: _, ...match } of matchesIn(withoutNuls(text.slice(marks))))
-          yield { ...match, path, line, commit };
-      }
-      if (ends) line++;
+      continue;
     }
+    if (marks === 0 && path !== COMMIT_MESSAGE) {
+      const added = NEW_NAME.exec(text);
+      if (added !== null) {
+        const name = added.groups?.["path"] === undefined ? pathOfHeader(header) : pathOf(added.groups["path"]);
+        for (const match of matchesIn(name)) yield { ...match, path: name, line: null, commit };
+      }
+      if (text.startsWith("+++ ")) path = pathOf(text.slice(4)).replace(/^b\//, "");
+      continue;
+    }
+    const change = changeOf(text.slice(0, marks));
+    if (change === "none") continue;
+    if (marks === 0 || change === "added") {
+      for (const match of matchesIn(withoutNuls(text.slice(marks)))) yield { ...match, path, line, commit };
+    }
+    if (ends) line++;
   }
 }
 
-function changeOf(marks: string): "added" | "removed" | "kept" {
-  if (marks.includes("-")) return "removed";
+/** "none" for a line that the new file does not have: a removed one, or a note (`\ No newline at end of file`). */
+function changeOf(marks: string): "added" | "kept" | "none" {
+  if (marks.startsWith("\\") || marks.includes("-")) return "none";
   return marks.includes("+") ? "added" : "kept";
 }
 
-/** git puts b/ before, and quotes around, what a shell would not read as it is. */
+/** The name in `diff --git a/NAME b/NAME`, whose halves are the same for a new file, or in `diff --combined NAME`. */
+function pathOfHeader(header: string): string {
+  const names = header.slice(header.indexOf(" ", "diff ".length) + 1);
+  if (!header.startsWith("diff --git ")) return pathOf(names);
+  return pathOf(names.slice((names.length + 1) / 2)).replace(/^b\//, "");
+}
+
+/** git quotes what a shell would not take as it is, and ends names that hold a space with a tab. */
 function pathOf(text: string): string {
-  const plain = text.replace(/^"(.*)"$/, "$1").replace(/\t$/, "");
-  return Buffer.from(plain.replace(/^b\//, ""), "latin1").toString("utf8");
+  const plain = text.replace(/\t$/, "").replace(/^"(.*)"$/, "$1");
+  return Buffer.from(plain, "latin1").toString("utf8");
 }

@@ -8,10 +8,11 @@ export interface Match {
   environment: Environment | null;
 }
 
-/** A match and where it stands. */
+/** A match and its place. */
 export interface Finding extends Match {
   path: string;
-  line: number;
+  /** Null where the name itself holds it. */
+  line: number | null;
   /** The commit that added it; null in files as they are now. */
   commit: string | null;
 }
@@ -26,16 +27,28 @@ export function withoutNuls(text: string): string {
   return text.replace(/\0+/g, "");
 }
 
-/** Every credential in a text, with its position. */
-export function* matchesIn(text: string): Generator<Match & { index: number }> {
+/** Yields every credential in a text, with its position. */
+export function* matchesWithIndex(text: string): Generator<Match & { index: number }> {
   CANDIDATE.lastIndex = 0;
   for (let found = CANDIDATE.exec(text); found !== null; found = CANDIDATE.exec(text)) {
     const { index, 0: secret } = found;
     const parsed = parseCredential(secret);
+    if (parsed !== undefined) yield { secret, index, kind: parsed.kind, environment: parsed.environment ?? null };
     // What only looks like one may have a real one inside.
     CANDIDATE.lastIndex = parsed === undefined ? index + 1 : index + secret.length;
-    if (parsed !== undefined) yield { secret, index, kind: parsed.kind, environment: parsed.environment ?? null };
   }
+}
+
+/** Yields every credential in a text. */
+export function* matchesIn(text: string): Generator<Match> {
+  for (const { index: _, ...match } of matchesWithIndex(text)) yield match;
+}
+
+/** The text, such as a file's name, with each credential in it masked. */
+export function withMaskedCredentials(text: string): string {
+  let shown = text;
+  for (const { secret } of matchesIn(text)) shown = shown.replace(secret, masked(secret));
+  return shown;
 }
 
 const SHOWN_PREFIX = 12;

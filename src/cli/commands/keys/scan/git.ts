@@ -1,55 +1,137 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { statSync } from "node:fs";
+import { devNull } from "node:os";
 import { dirname } from "node:path";
 import { UserError } from "../../../errors.ts";
 import { COMMIT_MARK, type PatchLine, scanPatch } from "./diff.ts";
-import { type Finding, LONGEST } from "./finding.ts";
+import { type Finding, LONGEST, matchesIn, withoutNuls } from "./finding.ts";
 
-/** What git would otherwise take from the person's own settings, and from attributes in the repository. */
-const PLAIN = [
+/** A path inside a git repository, and what its git processes run with. */
+export interface Repository {
+  path: string;
+  env: Readonly<Record<string, string | undefined>>;
+  signal: AbortSignal;
+}
+
+/** Overrides what the user's or the repository's configuration and attributes would hide or reformat. */
+const PATCH_OPTIONS = [
   "--no-color",
   "--no-ext-diff",
   "--no-textconv",
   "--text",
   "--unified=0",
+  "--find-renames",
+  "--no-relative",
+  "--submodule=short",
   "--src-prefix=a/",
   "--dst-prefix=b/",
 ];
-/** Without them git leaves out merged branches that changed nothing in the end, and commits without a change. */
-const EVERY_COMMIT = ["--all", "--full-history", "--sparse"];
+/** Without these, git leaves out merged branches whose changes canceled out, and commits without a change. */
+const EVERY_COMMIT = ["--all", "--full-history", "--sparse", "--no-follow"];
+
+/**
+ * A scanned repository may come from anywhere, and its configuration can name programs for git to run: these settings
+ * override it. The system's and the user's configuration still apply (`safe.directory`).
+ */
+const NO_PROGRAMS = [
+  "core.fsmonitor=false",
+  "core.hooksPath=/dev/null",
+  "log.showSignature=false",
+  "core.quotePath=false",
+  "log.showRoot=true",
+].flatMap((setting) => ["-c", setting]);
+const NO_PROGRAMS_ENV = {
+  // A refreshed index would be written back, which runs a hook.
+  GIT_OPTIONAL_LOCKS: "0",
+  // A partial clone would fetch missing objects with a program that its remote names; git before 2.45 knows the second only.
+  GIT_NO_LAZY_FETCH: "1",
+  GIT_ALLOW_PROTOCOL: "none",
+  // Shows the commits that a push would send.
+  GIT_GRAFT_FILE: devNull,
+};
+
 /** A line that is longer is searched in pieces. */
 const LINE_LENGTH = 16 * 1024 * 1024;
 /** The characters before a line that tell whether it was added: one for each parent. */
-const MOST_MARKS = 8;
+const MAX_MARKS = 8;
 
-/** Looks at what is about to be committed. */
-export function scanStaged(path: string, signal: AbortSignal): AsyncGenerator<Finding> {
-  return scanPatch(git(path, ["diff", "--cached", "--diff-filter=d", ...PLAIN], signal));
+/** Searches what is about to be committed. */
+export function scanStaged(repository: Repository): AsyncGenerator<Finding> {
+  return scanPatch(git(repository, ["diff", "--cached", "--diff-filter=d", ...PATCH_OPTIONS, "--", "."]));
 }
 
-/** Looks at what every commit of every branch added, and at its message; merges where they differ from all parents. */
-export function scanHistory(path: string, signal: AbortSignal): AsyncGenerator<Finding> {
-  // Indented, a message that holds a patch is no patch.
-  const format = `--format=${COMMIT_MARK}%h%n%w(0,1,1)%B`;
-  return scanPatch(git(path, ["log", ...EVERY_COMMIT, "--patch", "-c", format, ...PLAIN], signal));
+/** Searches everything that the refs of a repository lead to: what each commit added, messages, names, and tags. */
+export async function* scanHistory(repository: Repository): AsyncGenerator<Finding> {
+  // The message is indented, so that a patch in it is not read as one.
+  const format = `--format=${COMMIT_MARK}%h %an <%ae> %cn <%ce>%n%w(0,1,1)%B`;
+  const log = ["log", "--no-show-signature", "--encoding=UTF-8", ...EVERY_COMMIT, "--patch", "-c", format];
+  yield* scanPatch(git(repository, [...log, ...PATCH_OPTIONS, "--", "."]));
+  yield* scanRefs(repository);
 }
 
-/** The lines that git prints in the repository of a path, as they come. Throws UserError where it fails. */
-async function* git(path: string, args: readonly string[], signal: AbortSignal): AsyncGenerator<PatchLine> {
-  const folder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === false ? dirname(path) : path;
-  const child = spawn(
-    "git",
-    ["-C", folder, "-c", "core.quotePath=false", "-c", "log.showRoot=true", ...args, "--", "."],
-    {
-      stdio: ["ignore", "pipe", "pipe"],
-      signal,
-    },
+/** Searches the names of refs, and the objects that they reach other than through commits: tags, and what those name. */
+async function* scanRefs(repository: Repository): AsyncGenerator<Finding> {
+  const fields = "--format=%(objecttype) %(objectname) %(*objecttype) %(*objectname) %(refname)";
+  const commits: string[] = [];
+  let hasOthers = false;
+  for await (const { text } of git(repository, ["for-each-ref", fields])) {
+    const [type, id, targetType, target, ...name] = text.split(" ");
+    if (type === "commit") commits.push(`^${id}\n`);
+    else hasOthers = true;
+    if (targetType === "commit") commits.push(`^${target}\n`);
+    for (const match of matchesIn(name.join(" "))) {
+      yield { ...match, path: utf8(name.join(" ")), line: null, commit: null };
+    }
+  }
+  if (!hasOthers) return;
+  const names = new Map<string, string>();
+  for await (const { text } of git(repository, ["rev-list", "--objects", "--all", "--stdin"], commits.join(""))) {
+    const [id = "", ...name] = text.split(" ");
+    names.set(id, utf8(name.join(" ")));
+  }
+  yield* scanObjects(
+    git(repository, ["cat-file", "--batch"], [...names.keys()].map((id) => `${id}\n`).join("")),
+    names,
   );
+}
+
+/** Searches objects as `git cat-file --batch` prints them: a line with ID, type and size, then the content. */
+async function* scanObjects(
+  lines: AsyncIterable<PatchLine>,
+  names: ReadonlyMap<string, string>,
+): AsyncGenerator<Finding> {
+  let path = "";
+  let line: number | null = 1;
+  for await (const { text, ends } of lines) {
+    const [, id = "", type] = /^([0-9a-f]{40,64}) (tag|blob|tree|commit) \d+$/.exec(text) ?? [];
+    const name = names.get(id);
+    if (name !== undefined) {
+      path = type === "tag" ? `(tag ${name})` : `(${type} ${id.slice(0, 10)})`;
+      // A tag's message follows its headers and an empty line.
+      line = type === "tag" ? null : 1;
+      continue;
+    }
+    for (const match of matchesIn(withoutNuls(text))) yield { ...match, path, line, commit: null };
+    if (line === null) line = text === "" ? 1 : null;
+    else if (ends) line += 1;
+  }
+}
+
+/** The lines that git prints, as they come. Throws UserError where git fails. */
+async function* git({ path, env, signal }: Repository, args: readonly string[], input = ""): AsyncGenerator<PatchLine> {
+  const folder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === false ? dirname(path) : path;
+  const child = spawn("git", ["--no-pager", "--no-replace-objects", "-C", folder, ...NO_PROGRAMS, ...args], {
+    env: { ...env, ...NO_PROGRAMS_ENV },
+    stdio: "pipe",
+    signal,
+  });
   let complaint = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (complaint += text));
   const ended = once(child, "close") as Promise<[number | null]>;
   ended.catch(() => {});
+  // Its exit code tells why it stopped reading.
+  child.stdin.on("error", () => {}).end(input);
   child.stdout.setEncoding("latin1");
   yield* linesOf(child.stdout);
   const [code] = await ended.catch((error: NodeJS.ErrnoException) => {
@@ -57,11 +139,20 @@ async function* git(path: string, args: readonly string[], signal: AbortSignal):
     throw error.code === "ENOENT" ? new UserError("git was not found", { code: "git", cause: error }) : error;
   });
   if (code === 0) return;
-  const words = complaint.trim().split("\n").at(-1) ?? "";
-  throw new UserError(`git could not look into ${path}: ${words.replace(/^fatal: /, "")}`, { code: "git" });
+  const words = (complaint.trim().split("\n").at(-1) ?? "").replace(/^fatal: /, "");
+  throw new UserError(`Cannot read the git repository of ${path}: ${words}`, { code: "git", hint: hintOf(words) });
 }
 
-/** Lines end with a line feed and nothing else: what stands behind a carriage return belongs to the line that git marked. */
+function hintOf(words: string): string | undefined {
+  if (!/^unable to read|lazy fetching|missing (blob|tree|object)/i.test(words)) return undefined;
+  return "Is it a partial clone? Scanning fetches nothing: download all objects first, for example with a full clone.";
+}
+
+function utf8(text: string): string {
+  return Buffer.from(text, "latin1").toString("utf8");
+}
+
+/** Lines end with a line feed and nothing else: what follows a carriage return belongs to the line that git marked. */
 async function* linesOf(stream: AsyncIterable<unknown>): AsyncGenerator<PatchLine> {
   let parts: string[] = [];
   let length = 0;
@@ -78,7 +169,7 @@ async function* linesOf(stream: AsyncIterable<unknown>): AsyncGenerator<PatchLin
     if (length < LINE_LENGTH) continue;
     const text = parts.join("");
     yield { text, ends: false };
-    parts = [text.slice(0, MOST_MARKS), text.slice(-LONGEST)];
+    parts = [text.slice(0, MAX_MARKS), text.slice(-LONGEST)];
     length = 0;
   }
   const last = parts.join("");

@@ -17,8 +17,8 @@ export function registerScan(keys: Command, context: Context): void {
       "Find API keys, tokens and client secrets in files or in a git repository, without a network: their checksum tells real ones. Exits with 1 where one is found.",
     )
     .argument("[path]", "File or folder (default: here)")
-    .option("--staged", "Look at what is about to be committed")
-    .option("--history", "Look at every commit of every branch")
+    .option("--staged", "Scan what is about to be committed")
+    .option("--history", "Scan all commits, messages, tags and names of the repository")
     .option("--revoke", "End each credential that was found")
     .option("--yes", "Do not ask before live credentials are ended")
     .addHelpText(
@@ -28,8 +28,8 @@ As a pre-commit hook, in .git/hooks/pre-commit (make it executable):
   #!/bin/sh
   exec service keys scan --staged
 
-In folders, binary files of more than 1 MB are skipped, and so is .git. Signing secrets (whsec_…) have no checksum and
-are not looked for.`,
+In folders, binary files of more than 1 MB are skipped, and so is .git. In a repository, no program that its
+configuration names is run, and nothing is fetched. Signing secrets (whsec_…) have no checksum and are not looked for.`,
     )
     .action(async (path: string | undefined, flags: ScanFlags) => {
       const { runScan } = await import("./run.ts");

@@ -2,7 +2,7 @@ import { relative, resolve } from "node:path";
 import type { Context } from "../../../context.ts";
 import { EXIT_CODES, SilentExit, UsageError } from "../../../errors.ts";
 import { printable } from "../../../terminal/printable.ts";
-import type { Finding } from "./finding.ts";
+import { type Finding, withMaskedCredentials } from "./finding.ts";
 import { scanHistory, scanStaged } from "./git.ts";
 import type { ScanFlags } from "./index.ts";
 import { type Outcome, revokeAll } from "./revoke.ts";
@@ -40,15 +40,16 @@ async function collect(
   { staged, history }: ScanFlags,
   counts: { files: number },
 ): Promise<Finding[]> {
-  const { signal, output } = context;
+  const { signal, output, env } = context;
   const source =
     staged === true
-      ? scanStaged(path, signal)
+      ? scanStaged({ path, env, signal })
       : history === true
-        ? scanHistory(path, signal)
+        ? scanHistory({ path, env, signal })
         : scanTree(path, {
             onFile: () => counts.files++,
-            onUnreadable: (file, reason) => output.warn(`${printable(file)} cannot be read (${reason})`),
+            onUnreadable: (file, reason) =>
+              output.warn(`${printable(withMaskedCredentials(file))} cannot be read (${reason})`),
           });
   const findings: Finding[] = [];
   for await (const finding of source) {

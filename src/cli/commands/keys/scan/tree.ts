@@ -1,8 +1,8 @@
 import { createReadStream } from "node:fs";
-import { open, readdir, stat } from "node:fs/promises";
+import { open, readdir, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { UserError } from "../../../errors.ts";
-import { type Finding, LONGEST, matchesIn, withoutNuls } from "./finding.ts";
+import { type Finding, LONGEST, matchesIn, matchesWithIndex, withoutNuls } from "./finding.ts";
 
 const BINARY_MOST_BYTES = 1024 * 1024;
 const SNIFFED_BYTES = 8192;
@@ -15,8 +15,8 @@ export interface TreeReport {
 }
 
 /**
- * Looks into a file, or into every file below a folder but for .git. Links are not followed, except the one that is
- * given.
+ * Searches a file, or the names and contents of all files below a folder except .git. Links are not followed, except the
+ * one that is given.
  */
 export async function* scanTree(path: string, report: TreeReport): AsyncGenerator<Finding> {
   const stats = await stat(path).catch((error: NodeJS.ErrnoException) => {
@@ -40,8 +40,21 @@ async function* scanFolder(folder: string, report: TreeReport): AsyncGenerator<F
   entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   for (const entry of entries) {
     const path = folder === "." ? entry.name : join(folder, entry.name);
+    for (const match of matchesIn(entry.name)) yield { ...match, path: shown(path), line: null, commit: null };
     if (entry.isDirectory() && entry.name !== ".git") yield* scanFolder(path, report);
     else if (entry.isFile()) yield* scanReadable(path, report);
+    else if (entry.isSymbolicLink()) yield* scanLink(path, report);
+  }
+}
+
+/** The text of a link is content in git: where it leads. */
+async function* scanLink(path: string, report: TreeReport): AsyncGenerator<Finding> {
+  try {
+    for (const match of matchesIn(await readlink(bytesOf(path), "latin1"))) {
+      yield { ...match, path: shown(path), line: 1, commit: null };
+    }
+  } catch (error) {
+    report.onUnreadable(shown(path), reasonOf(error));
   }
 }
 
@@ -64,7 +77,7 @@ async function* scanFile(path: string): AsyncGenerator<Finding> {
   for await (const piece of createReadStream(bytesOf(path), { encoding: "latin1" })) {
     const text = kept + withoutNuls(String(piece));
     let counted = 0;
-    for (const { index, ...match } of matchesIn(text)) {
+    for (const { index, ...match } of matchesWithIndex(text)) {
       if (index < done) continue;
       line += linesIn(text, counted, index);
       counted = index;

@@ -1,13 +1,13 @@
 import type { Environment } from "../../../../contract/environments.ts";
 import type { CredentialKind } from "../../../../contract/credentials.ts";
 import type { Column, ResourceView } from "../../../terminal/view.ts";
-import { type Finding, masked } from "./finding.ts";
+import { type Finding, masked, withMaskedCredentials } from "./finding.ts";
 import type { Outcome } from "./revoke.ts";
 
 /** A finding as it is printed: enough to find it, not enough to use it. */
 export interface FindingEntry {
   path: string;
-  line: number;
+  line: number | null;
   commit: string | null;
   kind: CredentialKind;
   environment: Environment | null;
@@ -17,7 +17,15 @@ export interface FindingEntry {
 }
 
 export function toEntry({ path, line, commit, kind, environment, secret }: Finding, outcome?: Outcome): FindingEntry {
-  return { path, line, commit, kind, environment, credential: masked(secret), outcome: outcome?.words ?? null };
+  return {
+    path: withMaskedCredentials(path),
+    line,
+    commit,
+    kind,
+    environment,
+    credential: masked(secret),
+    outcome: outcome?.words ?? null,
+  };
 }
 
 const KINDS: Readonly<Record<CredentialKind, string>> = {
@@ -30,7 +38,7 @@ const KINDS: Readonly<Record<CredentialKind, string>> = {
 
 const PLACE: Column<FindingEntry> = {
   label: "Place",
-  text: ({ commit, path, line }) => `${commit === null ? "" : `${commit} `}${path}:${line}`,
+  text: ({ commit, path, line }) => `${commit === null ? "" : `${commit} `}${path}${line === null ? "" : `:${line}`}`,
   style: (text, styles) => styles.strong(text),
 };
 const CREDENTIAL: Column<FindingEntry> = { label: "Credential", text: ({ credential }) => credential };

@@ -45,7 +45,7 @@ export interface EventFrame {
   body: string;
 }
 
-/** History behind the event `from` and up to `to` is gone (retention). */
+/** The events after `from` and up to `to` were removed. Where both are the same, the stored event is damaged. */
 export interface GapFrame {
   frame: "gap";
   from: string;

@@ -12,6 +12,7 @@ export const LEASE_MILLISECONDS = 15_000;
 
 const ENDED = "expired: the 3 days of its retries have passed";
 const DELETED = "endpoint_deleted: the endpoint was deleted";
+const DAMAGED = "event_damaged: the stored event does not match its checksum";
 const DISABLED = "endpoint_disabled: the endpoint was disabled for all that was left of the 3 days of its retries";
 
 /** What claiming an endpoint's deliveries yields. */
@@ -66,7 +67,8 @@ export async function claimAt(
   const lastDue = rows.at(-1)!.next_attempt - target.clock_offset;
   const claim: Claim = { jobs: [], abandoned: [], full: rows.length === limit, lastDue };
   for (const delivery of rows) {
-    if (hasEnded(delivery, now)) claim.abandoned.push(abandon(delivery, target.id, lease.token, now, ENDED));
+    if (delivery.isDamaged) claim.abandoned.push(abandon(delivery, target.id, lease.token, now, DAMAGED));
+    else if (hasEnded(delivery, now)) claim.abandoned.push(abandon(delivery, target.id, lease.token, now, ENDED));
     else {
       const { token } = lease;
       claim.jobs.push({ delivery, token, destination, claimedAt: realNow, clockOffset: target.clock_offset });

@@ -14,7 +14,8 @@ export function addCommonHeaders(services: Services, reply: FastifyReply, reques
 /** Answers whatever was thrown as a problem document; what is a fault of ours is logged. */
 export function answerError(services: Services, error: unknown, requestId: string, reply: FastifyReply): FastifyReply {
   const refusal = toApiError(error);
-  if (refusal === undefined) services.log.error({ request_id: requestId, err: error }, "a request failed");
+  if ((refusal ?? INTERNAL_ERROR).status === 500)
+    services.log.error({ request_id: requestId, err: error }, "a request failed");
   const shown = refusal ?? INTERNAL_ERROR;
   reply.request.errorCode = shown.code;
   for (const [name, value] of Object.entries(shown.headers)) void reply.header(name, value);

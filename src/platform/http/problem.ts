@@ -6,6 +6,7 @@ import { LATEST_VERSION } from "../../contract/versions.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Clock } from "../ports.ts";
 import { StorageUnavailableError } from "../storage/database.ts";
+import { DamagedEventError } from "../storage/event-body.ts";
 
 /** Where the pages are that the `type` of problem documents leads to. */
 export const PROBLEMS_PATH = "/problems";
@@ -47,6 +48,7 @@ export function toApiError(error: unknown): ApiError | undefined {
       cause: error,
     });
   }
+  if (error instanceof DamagedEventError) return new ApiError("internal_error", error.message, { cause: error });
   const known = FASTIFY_CODES[(error as FastifyError).code];
   return known === undefined ? undefined : new ApiError(known.code, known.detail);
 }

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { EventType } from "../../contract/event-types.ts";
 import type { Services } from "../services.ts";
+import { DamagedEventError } from "../storage/event-body.ts";
 import { readLog } from "../storage/event-log.ts";
 import type { Watched } from "./credential-watch.ts";
 import type { Position } from "./position.ts";
@@ -86,9 +87,13 @@ export class EventStream implements Watched {
     const { events, heldBack } = await readLog(this.services.database, environment, this.place, types, limit);
     this.size.learn(events);
     if (this.stopped) return "end";
-    for (const { place, id, body, replayId } of events) {
+    for (const { place, id, body, isDamaged, replayId } of events) {
       if (this.response.writableLength > BUFFERED_BYTES_MOST) return "end";
       this.place = place;
+      if (isDamaged) {
+        this.services.log.error({ err: new DamagedEventError(id) }, "an event could not be sent to a stream");
+        continue;
+      }
       const name = replayId === undefined ? "event" : "replay";
       this.response.write(`id: ${replayId ?? id}\nevent: ${name}\ndata: ${body}\n\n`);
     }

@@ -5,6 +5,7 @@ import { FrameError, parseClientFrame, type PlatformFrame } from "../../contract
 import { LIMITS } from "../../contract/limits.ts";
 import type { ApiError } from "../domain/api-error.ts";
 import type { Services } from "../services.ts";
+import { DamagedEventError } from "../storage/event-body.ts";
 import { type LoggedEvent, type LogPlace, readLog } from "../storage/event-log.ts";
 import type { AckRecorder } from "./acks.ts";
 import type { Watched } from "./credential-watch.ts";
@@ -166,9 +167,13 @@ export class ListenSession implements Watched {
   /** Sends as much as the client takes in time: the rest is read again. */
   private send(events: readonly LoggedEvent[]): void {
     this.stream.cork();
-    for (const { place, id, type, body, replayId } of events) {
+    for (const { place, id, type, body, isDamaged, replayId } of events) {
       if (this.isSlow) break;
       this.position = place;
+      if (isDamaged) {
+        this.reportDamage(id);
+        continue;
+      }
       this.sent += 1;
       this.unacknowledged.set(this.sent, { id, type });
       const cursor = replayId === undefined ? "" : `"cursor":"${replayId}",`;
@@ -177,5 +182,11 @@ export class ListenSession implements Watched {
       );
     }
     this.stream.uncork();
+  }
+
+  /** The client learns which event it misses; the session goes on with the next one. */
+  private reportDamage(id: string): void {
+    this.services.log.error({ err: new DamagedEventError(id) }, "an event could not be sent to a listener");
+    this.socket.send(JSON.stringify({ frame: "gap", from: id, to: id } satisfies PlatformFrame));
   }
 }

@@ -1,5 +1,6 @@
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
 import type { Queries, Transaction } from "./database.ts";
+import { isIntact, type StoredBody } from "./event-body.ts";
 
 /** The first delivery that waits for an endpoint. */
 export interface QueueHead {
@@ -23,6 +24,8 @@ export interface QueuedDelivery {
   first_attempt: number | null;
   next_attempt: number;
   body: string;
+  /** True where the body is not the one that was written: it must not be sent. */
+  isDamaged: boolean;
 }
 
 /** The right to attempt deliveries and to record how that ended. */
@@ -93,15 +96,16 @@ export async function leaseDue(
   { endpointId, dueAt, limit }: QueueRequest,
   lease: Lease,
 ): Promise<QueuedDelivery[]> {
-  const rows = await tx.all<QueuedDelivery>(
-    `SELECT d.id, d.environment, d.event_id, d.event_type, d.attempt_count, d.first_attempt, d.next_attempt, e.body
+  const rows = await tx.all<Omit<QueuedDelivery, "isDamaged"> & StoredBody>(
+    `SELECT d.id, d.environment, d.event_id, d.event_type, d.attempt_count, d.first_attempt, d.next_attempt, e.body,
+            e.body_checksum
      FROM deliveries d JOIN events e ON e.environment = d.environment AND e.id = d.event_id
      WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.lease_until IS NULL AND d.next_attempt <= $2
      ORDER BY d.next_attempt LIMIT $3 ${locking(tx, "d")}`,
     [endpointId, dueAt, limit],
   );
   if (rows.length > 0) await setLease(tx, rows, lease);
-  return rows;
+  return rows.map((row) => ({ ...row, isDamaged: !isIntact(row) }));
 }
 
 /** Leases a disabled endpoint's deliveries whose retries would all have ended before a time of its environment. */
@@ -114,7 +118,7 @@ export async function leaseEnded(
   limit: number,
   lease: Lease,
 ): Promise<QueuedDelivery[]> {
-  const rows = await tx.all<QueuedDelivery>(
+  const rows = await tx.all<Omit<QueuedDelivery, "isDamaged">>(
     `SELECT id, environment, event_id, event_type, attempt_count, first_attempt, next_attempt, '' AS body
      FROM deliveries
      WHERE environment = $1 AND endpoint_id = $2 AND status = 'pending' AND id < $3 AND lease_until IS NULL
@@ -123,7 +127,7 @@ export async function leaseEnded(
     [endpoint.environment, endpoint.id, madeBefore, startedBefore, limit],
   );
   if (rows.length > 0) await setLease(tx, rows, lease);
-  return rows;
+  return rows.map((row) => ({ ...row, isDamaged: false }));
 }
 
 /** Rows that another process is leasing at this moment are passed over: to lease them too would attempt them twice. */

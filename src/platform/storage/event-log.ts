@@ -1,5 +1,6 @@
 import type { EventType } from "../../contract/event-types.ts";
 import type { Database, Queries, Transaction } from "./database.ts";
+import { isIntact, type StoredBody } from "./event-body.ts";
 
 /**
  * A place in the log that listeners read: every event of an environment in the order in which they became visible, and
@@ -16,15 +17,16 @@ export interface LoggedEvent {
   id: string;
   type: EventType;
   body: string;
+  /** True where the body is not the one that was written: it must not be sent. */
+  isDamaged: boolean;
   /** What names the place of a replay; an event's place is named by its own id. */
   replayId: string | undefined;
 }
 
-interface EventInLog {
+interface EventInLog extends StoredBody {
   seq: number;
   id: string;
   type: EventType;
-  body: string;
 }
 
 type ReplayInLog = Omit<EventInLog, "seq"> & { number: number; replay_id: string; after_seq: number };
@@ -49,12 +51,12 @@ export async function readLog(
   // Asked in one go: of an SQLite file both then see the same state, and below PostgreSQL's horizon nothing changes.
   const [events, replays] = await Promise.all([
     queries.all<EventInLog>(
-      `SELECT seq, id, type, body FROM events
+      `SELECT seq, id, type, body, body_checksum FROM events
        WHERE environment = $1 AND seq > $2 AND seq < $3 AND type IN (${places}) ORDER BY seq LIMIT $4`,
       [environment, behind.seq, horizon, limit, ...types],
     ),
     queries.all<ReplayInLog>(
-      `SELECT r.number, r.id AS replay_id, r.after_seq, e.id, e.type, e.body
+      `SELECT r.number, r.id AS replay_id, r.after_seq, e.id, e.type, e.body, e.body_checksum
        FROM replays r JOIN events e ON e.environment = r.environment AND e.id = r.event_id
        WHERE r.environment = $1 AND r.number > $2 AND r.number < $3 AND r.event_type IN (${places})
        ORDER BY r.number LIMIT $4`,
@@ -96,14 +98,15 @@ function merge(events: readonly EventInLog[], replays: readonly ReplayInLog[], b
     for (let replay = replays[next]; replay !== undefined && replay.after_seq < seq; replay = replays[next]) {
       place.replay = replay.number;
       const { id, type, body, replay_id: replayId } = replay;
-      merged.push({ place: { ...place }, id, type, body, replayId });
+      merged.push({ place: { ...place }, id, type, body, isDamaged: !isIntact(replay), replayId });
       next += 1;
     }
   };
-  for (const { seq, id, type, body } of events) {
+  for (const event of events) {
+    const { seq, id, type, body } = event;
     addReplaysBefore(seq);
     place.seq = seq;
-    merged.push({ place: { ...place }, id, type, body, replayId: undefined });
+    merged.push({ place: { ...place }, id, type, body, isDamaged: !isIntact(event), replayId: undefined });
   }
   addReplaysBefore(Infinity);
   return merged;

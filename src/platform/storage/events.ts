@@ -1,5 +1,6 @@
 import type { EventType } from "../../contract/event-types.ts";
 import type { Queries, Transaction } from "./database.ts";
+import { checksumOf, DamagedEventError, isIntact, type StoredBody } from "./event-body.ts";
 import { takePlace } from "./event-log.ts";
 import { type PageRequest, readMergedPage, readPage } from "./page.ts";
 
@@ -13,34 +14,50 @@ export interface EventRow {
   body: string;
 }
 
-const COLUMNS = "environment, id, type, object_id, created, body";
+const COLUMNS = "environment, id, type, object_id, created, body, body_checksum";
 
 export async function insertEvent(tx: Transaction, row: EventRow): Promise<void> {
   takePlace(tx);
-  await tx.run(`INSERT INTO events (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6)`, [
+  await tx.run(`INSERT INTO events (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)`, [
     row.environment,
     row.id,
     row.type,
     row.object_id,
     row.created,
     row.body,
+    checksumOf(row.body),
   ]);
 }
 
-export function findEvent(queries: Queries, environment: number, id: string): Promise<EventRow | undefined> {
-  return queries.get(`SELECT ${COLUMNS} FROM events WHERE environment = $1 AND id = $2`, [environment, id]);
+function assertIntact(row: EventRow & StoredBody): EventRow {
+  if (!isIntact(row)) throw new DamagedEventError(row.id);
+  return row;
 }
 
-/** Newest first. `types` undefined means every type; several are merged from one index range each. */
-export function listEvents(
+/** Throws DamagedEventError. */
+export async function findEvent(queries: Queries, environment: number, id: string): Promise<EventRow | undefined> {
+  const sql = `SELECT ${COLUMNS} FROM events WHERE environment = $1 AND id = $2`;
+  const row = await queries.get<EventRow & StoredBody>(sql, [environment, id]);
+  return row && assertIntact(row);
+}
+
+/**
+ * Newest first. `types` undefined means every type; several are merged from one index range each. Throws
+ * DamagedEventError: a page without the event would hide that one is lost.
+ */
+export async function listEvents(
   queries: Queries,
   page: PageRequest,
   filters: { types: readonly EventType[] | undefined; objectId: string | undefined },
 ): Promise<EventRow[]> {
   const byObject = { object_id: filters.objectId };
-  if (filters.types === undefined) return readPage(queries, "events", COLUMNS, page, byObject);
-  const alternatives = filters.types.map((type) => ({ type }));
-  return readMergedPage(queries, "events", COLUMNS, page, byObject, alternatives);
+  const alternatives = filters.types?.map((type) => ({ type }));
+  const rows = await (alternatives === undefined
+    ? readPage<EventRow & StoredBody>(queries, "events", COLUMNS, page, byObject)
+    : readMergedPage<EventRow & StoredBody>(queries, "events", COLUMNS, page, byObject, alternatives));
+  // The row after the page is not shown.
+  for (const row of rows.slice(0, page.limit)) assertIntact(row);
+  return rows;
 }
 
 /** The ids of events older than a bound that no pending delivery still needs, oldest first. */

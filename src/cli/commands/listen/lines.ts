@@ -38,7 +38,11 @@ export function linesOf(report: Report, surroundings: LineSurroundings): string[
       return notice(styles.good("✓ back"), text, surroundings);
     }
     case "gap": {
-      const text = `events behind ${report.from} are no longer kept; going on at ${report.to}`;
+      const { from, to } = report;
+      const text =
+        from === to
+          ? `event ${to} is damaged in the platform's database and was not sent`
+          : `events after ${from} are no longer retained; continuing at ${to}`;
       return notice(styles.bad("! gap "), text, surroundings);
     }
     case "duplicate":

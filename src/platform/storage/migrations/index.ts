@@ -5,6 +5,7 @@ import { requestLog } from "./004-request-log.ts";
 import { manyProcesses } from "./005-many-processes.ts";
 import { dashboard } from "./006-dashboard.ts";
 import { listeners } from "./007-listeners.ts";
+import { eventChecksums } from "./008-event-checksums.ts";
 import type { Migration } from "./migration.ts";
 
 /** In the order in which they run. A released migration never changes. */
@@ -16,4 +17,5 @@ export const MIGRATIONS: readonly Migration[] = [
   manyProcesses,
   dashboard,
   listeners,
+  eventChecksums,
 ];

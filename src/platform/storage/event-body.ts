@@ -1,0 +1,26 @@
+import { crc32 } from "node:zlib";
+
+/** A body as it was read, with the checksum that was stored with it. */
+export interface StoredBody {
+  body: string;
+  /** Null for an event that a version without checksums wrote. */
+  body_checksum: number | null;
+}
+
+/** The stored body of an event is not the one that was written: the database is damaged. */
+export class DamagedEventError extends Error {
+  override name = "DamagedEventError";
+
+  constructor(id: string) {
+    super(`The stored event ${id} is damaged: its body does not match its checksum.`);
+  }
+}
+
+export function checksumOf(body: string): number {
+  return crc32(body);
+}
+
+/** Returns false where the body was damaged on the disk. Every function that reads bodies must call it. */
+export function isIntact({ body, body_checksum: checksum }: StoredBody): boolean {
+  return checksum === null || checksum === crc32(body);
+}

@@ -1,0 +1,123 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { listenTo } from "../delivery/support/listen-socket.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { type Api, apiOf } from "../support/api.ts";
+import { type RunningPlatform, startPlatformOn } from "../support/platform.ts";
+
+/** Three events, each with a pending delivery; the stored body of the second is overwritten while nothing runs. */
+const folder = mkdtempSync(join(tmpdir(), "service-damage-"));
+const file = join(folder, "platform.db");
+const WAIT = { timeout: 20_000, interval: 20 };
+const MARKER = "the-text-that-is-overwritten";
+
+let receiver: ScriptedReceiver;
+let accepts = false;
+let platform: RunningPlatform;
+let key: string;
+let api: Api;
+const ids: Record<"before" | "damaged" | "after", string> = { before: "", damaged: "", after: "" };
+
+beforeAll(async () => {
+  receiver = await startScriptedReceiver((_request, response) => void response.writeHead(accepts ? 200 : 500).end());
+  const first = await startPlatformOn(file, 0);
+  key = first.sandboxKey;
+  api = apiOf(first.baseUrl, key);
+  const endpoint = await api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
+  expect(endpoint.status).toBe(201);
+  for (const name of ["before", "damaged", "after"] as const) {
+    const note = name === "damaged" ? MARKER : name;
+    const made = await api("POST", "/v1/events", { type: "order.completed", data: { note } });
+    expect(made.status).toBe(201);
+    ids[name] = made.body.id;
+  }
+  await vi.waitFor(async () => {
+    expect((await deliveries()).map((delivery) => delivery.attempt_count)).toEqual([1, 1, 1]);
+  }, WAIT);
+  expect(await first.stop()).toBe(0);
+  overwrite(MARKER);
+  platform = await startPlatformOn(file, 0);
+  api = apiOf(platform.baseUrl, key);
+  receiver.received.length = 0;
+  accepts = true;
+});
+afterAll(async () => {
+  await platform.stop();
+  await receiver.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Overwrites the text wherever it is in the file, with quotation marks, so that JSON around it breaks. */
+function overwrite(text: string): void {
+  const bytes = readFileSync(file);
+  let found = 0;
+  for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1), found++) bytes.fill('"', at, at + 4);
+  expect(found).toBeGreaterThan(0);
+  writeFileSync(file, bytes);
+}
+
+async function deliveries(): Promise<{ id: string; event: string; status: string; attempt_count: number }[]> {
+  return (await api("GET", "/v1/deliveries")).body.data;
+}
+
+const problem = () => ({
+  status: 500,
+  body: { code: "internal_error", detail: expect.stringContaining(`${ids.damaged} is damaged`) },
+});
+
+describe("an event whose stored body is damaged", () => {
+  it("is a 500 problem that names it, and the log says so", async () => {
+    expect(await api("GET", `/v1/events/${ids.damaged}`)).toMatchObject(problem());
+    expect(await api("POST", `/v1/events/${ids.damaged}/replay`, {})).toMatchObject(problem());
+    expect(platform.lines.join("\n")).toContain(`The stored event ${ids.damaged} is damaged`);
+    expect(await api("GET", `/v1/events/${ids.before}`)).toMatchObject({ status: 200, body: { id: ids.before } });
+  });
+
+  it("fails the page of a list that would show it, and no other page", async () => {
+    expect(await api("GET", "/v1/events?limit=2")).toMatchObject(problem());
+    expect(await api("GET", "/v1/events?type=order.*")).toMatchObject(problem());
+    const newest = await api("GET", "/v1/events?limit=1");
+    expect(newest).toMatchObject({ status: 200, body: { data: [{ id: ids.after }], has_more: true } });
+  });
+
+  it("is a gap to a listener, which receives the events around it", async () => {
+    const listener = await listenTo(platform.baseUrl, key, "?after=-600");
+    await listener.until(2);
+    const seen = listener.frames.flatMap((frame) => {
+      if (frame.frame === "event") return [frame.id];
+      return frame.frame === "gap" ? [`gap ${frame.from} ${frame.to}`] : [];
+    });
+    expect(seen).toEqual([ids.before, `gap ${ids.damaged} ${ids.damaged}`, ids.after]);
+    await listener.close();
+  });
+
+  it("is left out of an event stream, which goes on with the next event", async () => {
+    const stop = new AbortController();
+    const response = await fetch(`${platform.baseUrl}/v1/events/stream?after=-600`, {
+      headers: { Authorization: `Bearer ${key}` },
+      signal: stop.signal,
+    });
+    let text = "";
+    for await (const chunk of response.body!) {
+      text += Buffer.from(chunk).toString("utf8");
+      if (text.includes(ids.after)) break;
+    }
+    stop.abort();
+    expect(text).toContain(ids.before);
+    expect(text).not.toContain(ids.damaged);
+  });
+
+  it("is not delivered: its delivery fails and says why", async () => {
+    expect((await api("POST", "/v1/test_clock/advance", { seconds: 120 })).status).toBe(200);
+    await receiver.until(2);
+    const outcomes = Object.fromEntries((await deliveries()).map(({ event, status }) => [event, status]));
+    expect(outcomes).toEqual({ [ids.before]: "succeeded", [ids.damaged]: "failed", [ids.after]: "succeeded" });
+    expect(receiver.received.map(({ event }) => event).toSorted()).toEqual([ids.before, ids.after].toSorted());
+    const failed = (await deliveries()).find(({ event }) => event === ids.damaged);
+    const { body } = await api("GET", `/v1/deliveries/${failed?.id}`);
+    expect(body.attempts.at(-1)).toMatchObject({ status_code: null, error: expect.stringMatching(/^event_damaged: /) });
+    expect(await api("POST", `/v1/deliveries/${failed?.id}/retry`, {})).toMatchObject(problem());
+  });
+});

@@ -3,7 +3,7 @@ const WIDTH = 960;
 const PANEL = 130;
 const LEFT = 70;
 const RIGHT = 20;
-const COLORS = ["#2563eb", "#d97706", "#059669"];
+const COLORS = ["#2563eb", "#d97706", "#059669", "#7c3aed"];
 
 /** `panels`: `{ title, unit, lines: { name: [[seconds, value], …] } }`; `kills`: `[[seconds, name], …]`. */
 export function drawPlot({ title, seconds, panels, kills }) {

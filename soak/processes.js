@@ -17,14 +17,18 @@ export class Phoenix {
   falls = [];
   /** How the last life ended: its exit code, or the signal that it took. */
   end = undefined;
+  /** Where the current life's inspector listens. */
+  inspector = undefined;
   #isWanted = false;
   /** @type {Promise<void> | undefined} */
   #rising = undefined;
 
-  constructor(name, args, env) {
+  /** `onLine` is called with each line of standard output after the first, and the number of the life. */
+  constructor(name, args, env, onLine = () => {}) {
     this.name = name;
     this.args = args;
     this.env = env;
+    this.onLine = onLine;
     process.once("exit", () => this.child?.kill("SIGKILL"));
   }
 
@@ -35,13 +39,17 @@ export class Phoenix {
 
   async #rise() {
     this.#isWanted = true;
-    const child = spawn(process.execPath, [BIN, ...this.args], {
+    this.inspector = undefined;
+    const child = spawn(process.execPath, ["--inspect=127.0.0.1:0", BIN, ...this.args], {
       env: { PATH: process.env.PATH, ...this.env },
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.child = child;
     let complaints = "";
-    child.stderr.setEncoding("utf8").on("data", (text) => (complaints = (complaints + text).slice(-4000)));
+    child.stderr.setEncoding("utf8").on("data", (text) => {
+      complaints = (complaints + text).slice(-4000);
+      this.inspector = /Debugger listening on (ws:\S+)\s/.exec(complaints)?.[1] ?? this.inspector;
+    });
     const lines = createInterface(child.stdout);
     const ended = once(child, "exit").then(([code, signal]) => {
       throw new Error(`${this.name} ended with ${code ?? signal} before it was ready:\n${complaints}`);
@@ -51,6 +59,8 @@ export class Phoenix {
     const [line] = await Promise.race([once(lines, "line"), ended]);
     this.ready ??= JSON.parse(line);
     this.lives += 1;
+    const life = this.lives;
+    lines.on("line", (text) => this.onLine(text, life));
     child.once("exit", (code, signal) => {
       if (!this.#isWanted) return;
       this.falls.push(`${this.name} ended by itself with ${code ?? signal}: ${complaints.trim()}`);

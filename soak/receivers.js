@@ -3,12 +3,13 @@ import { createServer } from "node:http";
 import { verify } from "../dist/webhooks/index.js";
 
 /**
- * Answers deliveries as its mood says, and remembers which verified ones it accepted and how often: `type id` of the object.
- * A delivery counts when it is verified and answered with 2xx; anything else must come again. `isOrdered` is for whoever
- * judges; `inversions` counts the orders that were completed here before they were created.
+ * Responds to deliveries as its mood says. `accepted` counts the verified ones that got a 2xx by `type id` of their object,
+ * `events` has their event IDs; anything else must be sent again. `isOrdered` is for the verdict; `inversions` counts the
+ * orders that were completed here before they were created.
  */
 export async function startReceiver({ secrets, mood = () => "accept", isOrdered = false }) {
   const accepted = new Map();
+  const events = new Set();
   const refused = [];
   let inversions = 0;
   const server = createServer((request, response) => {
@@ -35,6 +36,7 @@ export async function startReceiver({ secrets, mood = () => "accept", isOrdered 
   return {
     url: `http://127.0.0.1:${server.address().port}/`,
     accepted,
+    events,
     refused,
     isOrdered,
     inversions: () => inversions,
@@ -58,6 +60,7 @@ export async function startReceiver({ secrets, mood = () => "accept", isOrdered 
         const { id } = event.data.object;
         const key = `${event.type} ${id}`;
         if (event.type === "order.completed" && !accepted.has(`order.created ${id}`)) inversions += 1;
+        events.add(event.id);
         accepted.set(key, (accepted.get(key) ?? 0) + 1);
         response.writeHead(204).end();
       }

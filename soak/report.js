@@ -1,8 +1,8 @@
-// What a soak run leaves behind: a table of verdicts, a table of what was measured, and a plot.
+// The result of a soak run: a table of verdicts, a table of measurements, and a plot.
 
-/** The report in Markdown, and whether every verdict that could be judged is met. */
-export function reportOf({ title, verdicts, processes, samples }) {
-  const most = (name, what) => Math.max(0, ...samples[name].map((sample) => sample[what]));
+/** The report in Markdown, and whether no verdict failed. */
+export function reportOf({ title, verdicts, processes, samples, held }) {
+  const max = (list, measure) => Math.round(list.reduce((most, sample) => Math.max(most, sample[measure]), 0));
   const word = { true: "yes", false: "**NO**", undefined: "not judged" };
   const text = [
     title,
@@ -11,26 +11,29 @@ export function reportOf({ title, verdicts, processes, samples }) {
     "| --- | --- | --- | --- |",
     ...verdicts.map(({ what, bound, seen, isMet }) => `| ${what} | ${bound} | ${seen} | ${word[isMet]} |`),
     "",
-    "| Process | Lives | Most memory | Most open files |",
-    "| --- | --- | --- | --- |",
-    ...processes.map(
-      ({ name, lives }) => `| ${name} | ${lives} | ${Math.round(most(name, "memory"))} MB | ${most(name, "files")} |`,
-    ),
+    "| Process | Lives | Max memory | Max open files | Max heap after collection | Timers | Listeners | Statements |",
+    "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ...processes.map(({ name, lives }) => {
+      const of = (measure) => max(held[name], measure);
+      return `| ${name} | ${lives} | ${max(samples[name], "memory")} MB | ${max(samples[name], "files")} | ${of("heap")} MB | ${of("timers")} | ${of("listeners")} | ${of("statements")} |`;
+    }),
   ].join("\n");
   return { text, isMet: verdicts.every(({ isMet }) => isMet !== false) };
 }
 
 /** What plot.js draws. */
-export function plotOf({ title, seconds, processes, samples, kills }) {
-  const line = (name, what) => samples[name].map((sample) => [sample.at, sample[what]]);
-  const perProcess = (what) => Object.fromEntries(processes.map(({ name }) => [name, line(name, what)]));
+export function plotOf({ title, seconds, processes, samples, held, kills }) {
+  const line = (list, measure) => list.map((sample) => [sample.at, sample[measure]]);
+  const perProcess = (from, measure) =>
+    Object.fromEntries(processes.map(({ name }) => [name, line(from[name], measure)]));
   return {
     title,
     seconds,
     panels: [
-      { title: "Memory", unit: "MB", lines: perProcess("memory") },
-      { title: "Open files", unit: "", lines: perProcess("files") },
-      { title: "Deliveries that wait", unit: "", lines: { queue: line("queue", "depth") } },
+      { title: "Memory", unit: "MB", lines: perProcess(samples, "memory") },
+      { title: "Heap after collection", unit: "MB", lines: perProcess(held, "heap") },
+      { title: "Open files", unit: "", lines: perProcess(samples, "files") },
+      { title: "Pending deliveries", unit: "", lines: { queue: line(samples.queue, "depth") } },
     ],
     kills,
   };

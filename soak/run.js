@@ -1,13 +1,13 @@
-// `npm run soak -- [--minutes 120] [--seed 1] [--rate 60]`: API load, a faulty receiver, listeners that reconnect, and
-// kills at random; ends with a reconciliation of every acknowledged write against what receivers verified. Exit 0 means
-// that every verdict (verdicts.js) is met. Writes soak/RESULTS.md and soak/plot.svg.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
+// `npm run soak -- [--database sqlite|postgres] [--minutes 120] [--seed 1] [--rate 60]`: API load, a faulty receiver,
+// listeners that reconnect, and kills at random; ends with a comparison of every acknowledged write with what receivers
+// verified and what the API lists. Exits 0 when every verdict (verdicts.js) is met. Prints the report; `--out FOLDER` also
+// writes it there, as <database>.md and <database>.svg.
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { heldBy } from "./held.js";
 import { startLoad } from "./load.js";
+import { loadTesting, startPlatform } from "./platform.js";
 import { drawPlot } from "./plot.js";
 import { Phoenix } from "./processes.js";
 import { pick, seededRandom } from "./random.js";
@@ -17,117 +17,128 @@ import { lookAt, queueDepth } from "./samples.js";
 import { judge } from "./verdicts.js";
 
 const SAMPLE_SECONDS = 2;
+/** A garbage collection stops the process, so it is asked for far less often than memory is read. */
+const HELD_SECONDS = 20;
 const ADVANCE_SECONDS = 6 * 3600;
-/** Three days, in steps: each answers once all that fell due in it was attempted. */
+/** Three days, in steps: each returns once everything that fell due in it was attempted. */
 const ADVANCES = 12;
-const MOST_WAIT_SECONDS = 120;
-/** The last part of the run is left in peace: lives that are long enough to judge what a process holds. */
-const PEACE = 0.2;
+const MAX_WAIT_SECONDS = 120;
+/** The last part of the run has no kills, so that lives are long enough to judge what a process holds. */
+const QUIET_SHARE = 0.2;
+const SUBSCRIPTIONS = ["customer.*", "order.*"];
 const { values } = parseArgs({
   options: {
+    database: { type: "string", default: "sqlite" },
     minutes: { type: "string", default: "120" },
     seed: { type: "string", default: "1" },
     rate: { type: "string", default: "60" },
+    out: { type: "string" },
   },
 });
 const seconds = Number(values.minutes) * 60;
 const rate = Number(values.rate);
-if (!(seconds > 0 && rate > 0)) throw new Error("--minutes and --rate are numbers above 0");
+if (!(seconds > 0 && rate > 0)) throw new Error("--minutes and --rate must be numbers above 0");
+if (!["sqlite", "postgres"].includes(values.database)) throw new Error("--database must be sqlite or postgres");
 const random = seededRandom(Number(values.seed));
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
-const folder = mkdtempSync(join(tmpdir(), "service-soak-"));
-process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 const say = (text) => process.stderr.write(`${text}\n`);
 
-const platform = new Phoenix(
-  "platform",
-  [
-    "serve",
-    "--json",
-    "--allow-private-targets",
-    "--rate-limit=0",
-    `--port=${await freePort()}`,
-    `--database=${join(folder, "platform.db")}`,
-  ],
-  { HOME: folder },
-);
-await platform.start();
-const { base_url: baseUrl, sandbox_key: key } = platform.ready;
+const testing = await loadTesting();
+const platform = await startPlatform(values.database, testing);
+const { baseUrl, key, folder } = platform;
+const api = testing.apiOf(baseUrl, key);
 const post = async (path, body) => {
-  const reply = await fetch(baseUrl + path, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  const answer = await reply.json();
-  if (!reply.ok) throw new Error(`${path}: ${JSON.stringify(answer)}`);
+  const { status, body: answer } = await api("POST", path, body);
+  if (status >= 300) throw new Error(`${path}: ${status} ${JSON.stringify(answer)}`);
   return answer;
 };
 
-let healing = false;
+let isHealed = false;
 const faults = ["fail", "busy", "reset", "fail", "hang"];
-const faultyMood = () => (healing || random() < 0.6 ? "accept" : pick(faults, random));
+const faultyMood = () => (isHealed || random() < 0.6 ? "accept" : pick(faults, random));
 const secrets = { steady: "", faulty: "" };
 const receivers = {
   steady: await startReceiver({ secrets: () => secrets.steady }),
   faulty: await startReceiver({ secrets: () => secrets.faulty, mood: faultyMood }),
 };
+const endpoints = [];
 for (const [name, { url }] of Object.entries(receivers)) {
-  secrets[name] = (await post("/v1/webhook_endpoints", { url, events: ["customer.*", "order.*"] })).secret;
+  const { id, secret } = await post("/v1/webhook_endpoints", { url, events: SUBSCRIPTIONS });
+  secrets[name] = secret;
+  endpoints.push({ id, events: SUBSCRIPTIONS });
 }
 const listeners = [];
+const heard = [];
 for (const [name, ...flags] of [["listener 1"], ["listener 2", "--ordered"]]) {
   const receiver = await startReceiver({
     secrets: () => listener.ready?.secret ?? "",
     isOrdered: flags.includes("--ordered"),
   });
+  const lives = [];
   const listener = new Phoenix(
     name,
-    ["listen", "--json", "--forward-to", receiver.url, "--since", "last", "--events", "customer.*,order.*", ...flags],
+    ["listen", "--json", "--forward-to", receiver.url, "--since", "last", "--events", SUBSCRIPTIONS.join(), ...flags],
     { HOME: folder, SERVICE_BASE_URL: baseUrl, SERVICE_API_KEY: key, SERVICE_CONFIG_DIR: join(folder, name) },
+    (line, life) => {
+      const id = /^\{"event":"received","id":"(evt_\w+)"/.exec(line)?.[1];
+      if (id !== undefined) (lives[life - 1] ??= []).push(id);
+    },
   );
   await listener.start();
   receivers[name] = receiver;
   listeners.push(listener);
+  heard.push({ name, lives, accepted: receiver.events });
 }
 
 const began = performance.now();
 const elapsed = () => (performance.now() - began) / 1000;
-const samples = { platform: [], "listener 1": [], "listener 2": [], queue: [] };
+const processes = [...platform.processes, ...listeners];
+const samples = Object.fromEntries([...processes.map(({ name }) => [name, []]), ["queue", []]]);
+const held = Object.fromEntries(processes.map(({ name }) => [name, []]));
 const kills = [];
-const processes = [platform, ...listeners];
-let over = false;
+let isOver = false;
 const load = startLoad({ baseUrl, key, perSecond: rate });
-const watching = watch();
+const watching = Promise.all([watch(), watchHeld()]);
 await Promise.all([killAtRandom(), pause(seconds * 1000)]);
 await load.stop();
 say(`${load.expected.size} events acknowledged, ${kills.length} kills; the faulty receiver heals, three days pass`);
 
-healing = true;
+isHealed = true;
 for (let step = 0; step < ADVANCES; step++) await post("/v1/test_clock/advance", { seconds: ADVANCE_SECONDS });
 const isComplete = ({ accepted }) => [...load.expected].every((event) => accepted.has(event));
 for (const [name, receiver] of Object.entries(receivers)) {
-  say(`${name}: ${(await comes(() => isComplete(receiver))) ? "complete" : "INCOMPLETE"}`);
+  say(`${name}: ${(await comesTrue(() => isComplete(receiver))) ? "complete" : "INCOMPLETE"}`);
 }
-await comes(async () => (await queueDepth(baseUrl)) === 0);
+await comesTrue(async () => (await queueDepth(baseUrl)) === 0);
 const pending = await queueDepth(baseUrl);
-over = true;
+isOver = true;
 await watching;
-for (const process of processes.toReversed()) await process.stop();
+for (const listener of listeners) await listener.stop();
+const violations = await testing.findViolations({
+  api,
+  acknowledged: load.expected,
+  endpoints,
+  listeners: heard.map((listener) => ({ ...listener, lives: listener.lives.filter(Boolean) })),
+});
+for (const process of platform.processes) await process.stop();
 
-const run = { receivers, expected: load.expected, processes, samples, kills, pending };
-const verdicts = judge({ ...run, planned: rate * seconds });
-const title = `${values.minutes} minutes, seed ${values.seed}, ${rate} writes/s: ${load.expected.size} events, ${kills.length} kills`;
+const run = { receivers, expected: load.expected, processes, samples, held, kills, pending, violations };
+const verdicts = judge({ ...run, planned: rate * seconds, platforms: platform.processes.map(({ name }) => name) });
+const title = `${values.database}, ${values.minutes} minutes, seed ${values.seed}, ${rate} writes/s: ${load.expected.size} events, ${kills.length} kills`;
 const report = reportOf({ ...run, title, verdicts });
 process.stdout.write(`${report.text}\n`);
-const here = (name) => fileURLToPath(new URL(name, import.meta.url));
-writeFileSync(here("RESULTS.md"), `# Soak\n\n${report.text}\n\n![Memory, open files and queue over time](plot.svg)\n`);
-writeFileSync(here("plot.svg"), drawPlot(plotOf({ ...run, title: `Soak: ${title} (red)`, seconds: elapsed() })));
+if (values.out !== undefined) {
+  mkdirSync(values.out, { recursive: true });
+  const plot = drawPlot(plotOf({ ...run, title: `Soak: ${title} (red)`, seconds: elapsed() }));
+  writeFileSync(join(values.out, `${values.database}.md`), `${report.text}\n`);
+  writeFileSync(join(values.out, `${values.database}.svg`), plot);
+}
 for (const receiver of Object.values(receivers)) receiver.close();
+await platform.close();
 process.exitCode = report.isMet ? 0 : 1;
 
 async function watch() {
-  while (!over) {
+  while (!isOver) {
     for (const process of processes) {
       const seen = lookAt(process);
       if (seen !== undefined) samples[process.name].push({ at: elapsed(), ...seen });
@@ -138,9 +149,21 @@ async function watch() {
   }
 }
 
-/** Twelve kills or so, then peace. */
+async function watchHeld() {
+  while (!isOver) {
+    for (const process of processes) {
+      const life = process.lives;
+      const at = elapsed();
+      const seen = process.inspector === undefined ? undefined : await heldBy(process.inspector);
+      if (seen !== undefined && process.lives === life) held[process.name].push({ at, life, ...seen });
+    }
+    for (let waited = 0; waited < HELD_SECONDS && !isOver; waited++) await pause(1000);
+  }
+}
+
+/** Twelve kills or so, then none. */
 async function killAtRandom() {
-  const end = seconds * (1 - PEACE);
+  const end = seconds * (1 - QUIET_SHARE);
   const mean = end / 12;
   for (;;) {
     await pause(mean * (0.5 + random()) * 1000);
@@ -152,18 +175,10 @@ async function killAtRandom() {
   }
 }
 
-/** Whether a condition comes to hold in time. */
-async function comes(condition) {
-  for (const start = performance.now(); performance.now() - start < MOST_WAIT_SECONDS * 1000; await pause(200)) {
+/** Whether a condition becomes true in time. */
+async function comesTrue(condition) {
+  for (const start = performance.now(); performance.now() - start < MAX_WAIT_SECONDS * 1000; await pause(200)) {
     if (await condition()) return true;
   }
   return false;
-}
-
-async function freePort() {
-  const server = createServer();
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

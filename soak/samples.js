@@ -27,11 +27,12 @@ export async function queueDepth(baseUrl) {
  * What a process held in the second and in the last third of its longest life, as medians, and how long that life was;
  * undefined where it was too short. Growth that goes on shows here; a cache that fills once does not.
  */
-export function heldOver(samples, what, leastSeconds) {
+export function heldOver(samples, what, minSeconds) {
   const lives = [...groupByLife(samples).values()].map((life) => ({ life, seconds: life.at(-1).at - life[0].at }));
   const { life, seconds } = lives.sort((a, b) => b.seconds - a.seconds)[0] ?? { seconds: 0 };
-  if (seconds < leastSeconds) return undefined;
+  if (seconds < minSeconds) return undefined;
   const third = Math.floor(life.length / 3);
+  if (third === 0) return undefined;
   return { second: middle(life.slice(third, 2 * third), what), last: middle(life.slice(2 * third), what), seconds };
 }
 

@@ -1,24 +1,45 @@
 // What a soak run must have seen: each verdict with its bound, so that a result can be judged by whoever reads it.
 import { heldOver } from "./samples.js";
 
-/** What a kill may repeat: a listener's window, or an endpoint's deliveries in flight and as many not stored yet. */
+/** What a kill may repeat: a listener's window, or an endpoint's deliveries in flight and as many not recorded yet. */
 const REPEATED_PER_KILL = { listener: 64, endpoint: 40 };
-/** Of what the load was asked to make. A machine that makes less did not put the platform under load. */
-const LEAST_LOAD = 0.1;
-/** Near the end of a life against the middle of it; growth that goes on is more, noise is less. */
-const MOST_GROWTH = { memory: 1.15, files: 1.1 };
-/** Growth below this is noise, whatever the ratio: MB, and files. */
-const NOISE = { memory: 16, files: 8 };
+/** Share of the planned writes. A machine that makes fewer did not put the platform under load. */
+const MIN_LOAD = 0.1;
+/**
+ * What may grow from the middle of a life to its end, as a ratio and, where that is less than noise, as an amount. `memory`
+ * (resident) and `files` are read from outside; the rest is held after a garbage collection.
+ */
+const LIMITS = {
+  memory: { label: "memory", unit: "MB", ratio: 1.15, noise: 16 },
+  files: { label: "open files", unit: "files", ratio: 1.1, noise: 8 },
+  heap: { label: "heap after collection", unit: "MB", ratio: 1.1, noise: 4 },
+  timers: { label: "timers", unit: "timers", ratio: 1.2, noise: 60 },
+  listeners: { label: "event listeners", unit: "listeners", ratio: 1.2, noise: 100 },
+  statements: { label: "prepared statements", unit: "statements", ratio: 1.2, noise: 60 },
+  promises: { label: "promises", unit: "promises", ratio: 1.2, noise: 300 },
+};
 /** Younger processes still warm up. */
-export const LEAST_LIFE_SECONDS = 100;
+const MIN_LIFE_SECONDS = 100;
 
 /**
  * Judges a run. `receivers` by name, each as of receivers.js; `expected` are the keys of acknowledged events, `planned`
- * how many the load was asked for; `processes` as of processes.js, with `samples` of each by name; `kills` are
- * `[seconds, name]`; `pending` is the depth of the queue at the end. Answers `{ what, bound, seen, isMet }` each; `isMet`
- * is undefined where it cannot be judged.
+ * how many writes were asked for; `processes` as of processes.js, with `samples` and `held` of each by name; `platforms`
+ * names those that run the platform; `kills` are `[seconds, name]`; `pending` is the depth of the queue at the end;
+ * `violations` are sentences. Returns `{ what, bound, seen, isMet }` for each; `isMet` is undefined where it cannot be
+ * judged.
  */
-export function judge({ receivers, expected, planned, processes, samples, kills, pending }) {
+export function judge({
+  receivers,
+  expected,
+  planned,
+  processes,
+  platforms,
+  samples,
+  held,
+  kills,
+  pending,
+  violations,
+}) {
   const all = Object.entries(receivers);
   const each = (of) => all.map(([name, receiver]) => `${name} ${of(receiver)}`).join(", ");
   const none = (of) => all.every(([, receiver]) => of(receiver) === 0);
@@ -27,7 +48,7 @@ export function judge({ receivers, expected, planned, processes, samples, kills,
   const repeated = ({ accepted }) => [...accepted.values()].reduce((sum, count) => sum + count - 1, 0);
   const mayRepeat = (name) => {
     const isListener = processes.some((process) => process.name === name);
-    const struck = kills.filter(([, victim]) => victim === "platform" || victim === name).length;
+    const struck = kills.filter(([, victim]) => platforms.includes(victim) || victim === name).length;
     return struck * REPEATED_PER_KILL[isListener ? "listener" : "endpoint"];
   };
   const refused = (receiver) => receiver.refused.length;
@@ -36,13 +57,19 @@ export function judge({ receivers, expected, planned, processes, samples, kills,
   const ends = processes.map(({ name, end }) => `${name} ${end}`).join(", ");
   return [
     {
+      what: "Violated invariants of what the API lists",
+      bound: "0",
+      seen: violations.join("; ") || "0",
+      isMet: violations.length === 0,
+    },
+    {
       what: "Acknowledged events that a receiver never verified",
       bound: "0",
       seen: each(missing),
       isMet: none(missing),
     },
-    { what: "Verified events that nobody asked for", bound: "0", seen: each(unknown), isMet: none(unknown) },
-    { what: "Refused signatures", bound: "0", seen: each(refused), isMet: none(refused) },
+    { what: "Verified events of no acknowledged write", bound: "0", seen: each(unknown), isMet: none(unknown) },
+    { what: "Rejected signatures", bound: "0", seen: each(refused), isMet: none(refused) },
     {
       what: "Events verified again",
       bound: `what kills may repeat: ${all.map(([name]) => `${name} ${mayRepeat(name)}`).join(", ")}`,
@@ -50,53 +77,57 @@ export function judge({ receivers, expected, planned, processes, samples, kills,
       isMet: all.every(([name, receiver]) => repeated(receiver) <= mayRepeat(name)),
     },
     {
-      what: "Orders seen completed before they were seen created, by listeners that keep order",
+      what: "Orders completed before they were created, as seen by ordered listeners",
       bound: "0",
       seen: ordered.map(([name, { inversions }]) => `${name} ${inversions()}`).join(", "),
       isMet: ordered.every(([, { inversions }]) => inversions() === 0),
     },
     {
-      what: "Deliveries that wait at the end",
+      what: "Pending deliveries at the end",
       bound: "0",
       seen: String(pending),
       isMet: pending === 0,
     },
     {
       what: "Load: acknowledged events",
-      bound: `≥ ${Math.ceil(LEAST_LOAD * planned)}, a tenth of what was asked for`,
+      bound: `≥ ${Math.ceil(MIN_LOAD * planned)}, a tenth of the planned writes`,
       seen: String(expected.size),
-      isMet: expected.size > 0 && expected.size >= LEAST_LOAD * planned,
+      isMet: expected.size > 0 && expected.size >= MIN_LOAD * planned,
     },
     { what: "Kills", bound: "≥ 1", seen: String(kills.length), isMet: kills.length > 0 },
     {
-      what: "Processes that ended by themselves",
+      what: "Processes that exited by themselves",
       bound: "0",
       seen: falls.join("; ") || "0",
       isMet: falls.length === 0,
     },
     {
-      what: "Exit codes when they were asked to end",
+      what: "Exit codes when stopped",
       bound: "0",
       seen: ends,
       isMet: processes.every(({ end }) => end === 0),
     },
-    ...processes.flatMap(({ name }) => [flat(name, "memory", samples[name]), flat(name, "files", samples[name])]),
+    ...processes.flatMap(({ name }) =>
+      Object.keys(LIMITS)
+        .filter((measure) => measure !== "statements" || platforms.includes(name))
+        .map((measure) => flat(name, measure, measure in (samples[name][0] ?? {}) ? samples[name] : held[name])),
+    ),
   ];
 }
 
 /** Whether a process held no more near the end of its longest life than in the middle of it. */
-function flat(name, what, samples) {
-  const most = MOST_GROWTH[what];
+function flat(name, measure, samples) {
+  const { label, unit, ratio, noise } = LIMITS[measure];
   const verdict = {
-    what: `${name}: ${what === "memory" ? "memory" : "open files"}, last third of its longest life ÷ the second`,
-    bound: `≤ ${most.toFixed(2)}, or ${NOISE[what]} ${what === "memory" ? "MB" : "files"} more`,
+    what: `${name}: ${label}, last third of its longest life ÷ the second`,
+    bound: `≤ ${ratio.toFixed(2)}, or ${noise} ${unit} more`,
   };
-  const held = heldOver(samples, what, LEAST_LIFE_SECONDS);
-  if (held === undefined) return { ...verdict, seen: `no life of ${LEAST_LIFE_SECONDS} s`, isMet: undefined };
-  const { second, last, seconds } = held;
+  const found = heldOver(samples, measure, MIN_LIFE_SECONDS);
+  if (found === undefined) return { ...verdict, seen: `no life of ${MIN_LIFE_SECONDS} s`, isMet: undefined };
+  const { second, last, seconds } = found;
   return {
     ...verdict,
-    seen: `${(last / second).toFixed(2)}: ${Math.round(second)} to ${Math.round(last)} in ${Math.round(seconds)} s`,
-    isMet: last <= second * most || last - second <= NOISE[what],
+    seen: `${(last / (second || 1)).toFixed(2)}: ${Math.round(second)} to ${Math.round(last)} in ${Math.round(seconds)} s`,
+    isMet: last <= second * ratio || last - second <= noise,
   };
 }

@@ -17,8 +17,15 @@ export async function startBalancer(targets: () => readonly string[]) {
     );
     ready = asked.flat();
   };
-  const looking = setInterval(() => void look(), 50);
+  let isClosed = false;
+  const keepLooking = async () => {
+    while (!isClosed) {
+      await look();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
   await look();
+  void keepLooking();
   const next = (kind: keyof typeof turns) => {
     const target = ready[(turns[kind] += 1) % Math.max(1, ready.length)];
     if (target !== undefined) served.set(target, (served.get(target) ?? 0) + 1);
@@ -72,7 +79,7 @@ export async function startBalancer(targets: () => readonly string[]) {
     /** How many nodes are ready, as far as is known. */
     ready: () => ready.length,
     async close() {
-      clearInterval(looking);
+      isClosed = true;
       agent.destroy();
       for (const stream of tunnels) stream.destroy();
       server.closeAllConnections();

@@ -1,0 +1,158 @@
+import type { Api } from "../support/api.ts";
+
+/** What a run has to show for itself once it is over. */
+export interface Run {
+  /** The API of the environment that was written to. */
+  api: Api;
+  /** Events that acknowledged writes must have caused, each as `<type> <object ID>`; no other event may exist. */
+  acknowledged: ReadonlySet<string>;
+  /** Endpoints that were enabled from before the first write until now, with their subscriptions. */
+  endpoints?: readonly { id: string; events: readonly string[] }[];
+  /**
+   * Event IDs that each life of a listener reported, in the order of their arrival, and those that its receiver accepted: a
+   * life that is killed loses its last lines.
+   */
+  listeners?: readonly { name: string; lives: readonly (readonly string[])[]; accepted?: ReadonlySet<string> }[];
+  /** How many deliveries are read one by one to compare their attempts with their counts. */
+  sampled?: number;
+}
+
+interface Listed {
+  id: string;
+}
+interface ListedEvent extends Listed {
+  type: string;
+  data: { object: { id: string } };
+}
+interface ListedDelivery extends Listed {
+  event: string;
+  endpoint: string | null;
+  listener: string | null;
+  status: string;
+  attempt_count: number;
+  attempts?: { at: string }[];
+}
+
+/** More of the same says nothing new. */
+const MAX_EXAMPLES = 5;
+const LISTS: Record<string, string> = { customer: "/v1/customers", order: "/v1/orders", payment: "/v1/payments" };
+
+/**
+ * Checks what must hold after any faults: each acknowledged write happened once, with one event, and one delivery for each
+ * subscribed endpoint; attempts match their counts; listeners received events in the order of the log, without loss; lists
+ * are complete and free of duplicates. Returns a sentence for each violation, so an empty list is the verdict to expect.
+ */
+export async function findViolations(run: Run): Promise<string[]> {
+  const violations: string[] = [];
+  const report = (what: string, found: readonly string[]) => {
+    if (found.length === 0) return;
+    const more = found.length > MAX_EXAMPLES ? `, and ${found.length - MAX_EXAMPLES} more` : "";
+    violations.push(`${what}: ${found.slice(0, MAX_EXAMPLES).join(", ")}${more}`);
+  };
+  const listOnce = async <Item extends Listed>(path: string) => {
+    const items = await listAll<Item>(run.api, path);
+    report(`listed more than once at ${path}`, repeated(items.map(({ id }) => id)));
+    return items;
+  };
+
+  const keys = [...run.acknowledged].map((key) => key.split(" ") as [type: string, id: string]);
+  for (const [resource, path] of Object.entries(LISTS)) {
+    const written = new Set(keys.flatMap(([type, id]) => (type.startsWith(`${resource}.`) ? [id] : [])));
+    if (written.size === 0) continue;
+    const deleted = new Set(keys.flatMap(([type, id]) => (type === `${resource}.deleted` ? [id] : [])));
+    const listed = new Set((await listOnce(path)).map(({ id }) => id));
+    report(
+      `acknowledged, but not listed at ${path}`,
+      missing(written, listed).filter((id) => !deleted.has(id)),
+    );
+    report(`listed at ${path}, but never acknowledged`, missing(listed, written));
+  }
+
+  const events = (await listOnce<ListedEvent>("/v1/events")).toReversed();
+  const caused = events.map(({ type, data }) => `${type} ${data.object.id}`);
+  report("acknowledged without an event", missing(run.acknowledged, new Set(caused)));
+  report("more than one event of a write", repeated(caused));
+  report("events of no acknowledged write", missing(new Set(caused), run.acknowledged));
+
+  const deliveries = await listOnce<ListedDelivery>("/v1/deliveries");
+  const routes = deliveries.map(({ event, endpoint, listener }) => `${event} to ${endpoint ?? listener}`);
+  report("more than one delivery of an event", repeated(routes));
+  const delivered = new Set(routes);
+  for (const { id, events: subscriptions } of run.endpoints ?? []) {
+    const subscribed = events.filter(({ type }) => subscriptions.some((subscription) => matches(subscription, type)));
+    const expected = new Set(subscribed.map((event) => `${event.id} to ${id}`));
+    report(`events without a delivery to ${id}`, missing(expected, delivered));
+  }
+  report(
+    "ended without an attempt",
+    deliveries.flatMap(({ id, status, attempt_count }) =>
+      (status === "succeeded" || status === "failed") && attempt_count === 0 ? [id] : [],
+    ),
+  );
+  for (const { id } of spread(deliveries, run.sampled ?? 100)) {
+    const { attempts = [], attempt_count } = await get<ListedDelivery>(run.api, `/v1/deliveries/${id}`);
+    const inOrder = attempts.every(({ at }, index) => index === 0 || attempts[index - 1]!.at <= at);
+    if (attempts.length !== attempt_count) report(`attempts differ from their count of ${attempt_count}`, [id]);
+    if (!inOrder) report("attempts out of order", [id]);
+  }
+
+  const positions = new Map(events.map(({ id }, position) => [id, position]));
+  for (const { name, lives, accepted = [] } of run.listeners ?? []) {
+    for (const life of lives) {
+      // A reconnect may repeat what was not acknowledged; the first arrivals keep the order of the log.
+      const firsts = [...new Set(life)];
+      report(
+        `${name} received events that are not listed`,
+        firsts.filter((id) => !positions.has(id)),
+      );
+      report(
+        `${name} received events out of order`,
+        firsts.filter((id, index) => index > 0 && positions.get(id)! < positions.get(firsts[index - 1]!)!),
+      );
+    }
+    const heard = new Set([...lives.flat(), ...accepted]);
+    const first = Math.min(...[...heard].map((id) => positions.get(id) ?? Infinity));
+    const due = events.slice(first === Infinity ? 0 : first).map(({ id }) => id);
+    report(`${name} missed events`, missing(new Set(due), heard));
+  }
+  return violations;
+}
+
+/** Reads a list to its end, newest first. */
+async function listAll<Item extends Listed>(api: Api, path: string): Promise<Item[]> {
+  const items: Item[] = [];
+  for (let cursor: string | null = ""; cursor !== null;) {
+    const page: { data: Item[]; next_cursor: string | null } = await get(
+      api,
+      `${path}?limit=100${cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`}`,
+    );
+    items.push(...page.data);
+    cursor = page.next_cursor;
+  }
+  return items;
+}
+
+async function get<Body>(api: Api, path: string): Promise<Body> {
+  const { status, body } = await api("GET", path);
+  if (status !== 200) throw new Error(`GET ${path}: ${status} ${JSON.stringify(body)}`);
+  return body as Body;
+}
+
+function missing(expected: ReadonlySet<string>, found: ReadonlySet<string>): string[] {
+  return [...expected].filter((item) => !found.has(item));
+}
+
+function repeated(items: readonly string[]): string[] {
+  const seen = new Set<string>();
+  return items.filter((item) => seen.size === seen.add(item).size);
+}
+
+/** So many of them, from the first to the last at equal distances. */
+function spread<Item>(items: readonly Item[], count: number): Item[] {
+  if (items.length <= count) return [...items];
+  return Array.from({ length: count }, (_, index) => items[Math.floor((index * items.length) / count)]!);
+}
+
+function matches(subscription: string, type: string): boolean {
+  return subscription === "*" || subscription === type || type.startsWith(subscription.replace(/\*$/, ""));
+}

@@ -62,6 +62,24 @@ describe("a request line", () => {
   });
 });
 
+describe("without reading the body, which is announced and never sent", () => {
+  const announced = ["Content-Type: application/json", "Content-Length: 100000"];
+
+  it("rejects an unknown path with 404", async () => {
+    expectProblem(await send("POST /v1/nothing HTTP/1.1", announced), 404, "not_found");
+  });
+
+  it("rejects a method that the path does not have with 405", async () => {
+    const reply = await send("PUT /v1/customers HTTP/1.1", announced);
+    expectProblem(reply, 405, "method_not_allowed");
+    expect(reply.headers.allow).toBe("POST, GET");
+  });
+
+  it("rejects an administrator's token that is wrong with 401", async () => {
+    expectProblem(await send("POST /admin/sign_in_links HTTP/1.1", announced), 401, "invalid_credential");
+  });
+});
+
 describe("a body too large is refused before it is read", () => {
   it("by its announced length", async () => {
     expectProblem(await post(["Content-Length: 999999999999"]), 413, "body_too_large");

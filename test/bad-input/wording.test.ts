@@ -87,9 +87,9 @@ describe("bodies", () => {
     ['{"email":""}', "email: must be an email address"],
     ['{"email":"a@example.com","name":""}', "name: must not be empty"],
     ["\ufeff{}", "byte order mark"],
-    ['{"email":"a', "A string is not ended (at"],
-    ['{"email":"a\nb"}', "A string holds a raw control character (at character 12)"],
-    ['{"email":"\\x"}', "A string holds a wrong escape (at character 11)"],
+    ['{"email":"a', "Unterminated string in JSON (at character 12)"],
+    ['{"email":"a\nb"}', "Bad control character in string literal in JSON (at character 12)"],
+    ['{"email":"\\x"}', "Bad escaped character in JSON (at character 12)"],
   ])("%j", async (body, words) => {
     expect((await post(body)).toLowerCase()).toContain(words.toLowerCase());
   });

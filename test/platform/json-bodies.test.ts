@@ -8,7 +8,7 @@ describe("bodies that are not acceptable JSON", () => {
   it.each([
     ["cut off", '{"email":"a@example.com"', "at character 25"],
     ["not JSON", "{email}", "at character 2"],
-    ["text behind it", '{"email":"a@example.com"} x', "behind the JSON value"],
+    ["text behind it", '{"email":"a@example.com"} x', "after JSON (at character 27)"],
     ["__proto__", '{"email":"a@example.com","__proto__":{"a":1}}', "__proto__"],
     ["constructor.prototype", '{"email":"a@example.com","metadata":{"constructor":{"prototype":1}}}', "prototype"],
     ["a key twice", '{"email":"a@example.com","email":"b@example.com"}', "given twice"],
@@ -21,7 +21,8 @@ describe("bodies that are not acceptable JSON", () => {
     ["2^53 + 1", '{"amount":9007199254740993,"currency":"EUR"}', "too large"],
     ["deeper than 32 levels", deep, "deeper than 32"],
     ["100,000 levels", "[".repeat(100_000), "deeper than 32"],
-    ["a leading zero", '{"amount":01}', "A comma or }"],
+    ["a number of 65 characters", `{"amount":${"1".padEnd(65, "0")}}`, "more than 64 characters (at character 11)"],
+    ["a leading zero", '{"amount":01}', "(at character 12)"],
   ])("%s", async (_name, body, words) => {
     const reply = await api("POST", "/v1/customers", body);
     expect(reply.status).toBe(400);

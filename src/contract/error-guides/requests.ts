@@ -22,7 +22,7 @@ export const REQUEST_GUIDES = {
   invalid_json: {
     meaning: "The body is not JSON that can be taken without guessing.",
     cause:
-      "Besides plain mistakes of syntax, these are refused: a key given twice in one object, a number that would lose digits, bytes that are not UTF-8, half of a surrogate pair, control characters, the keys `__proto__` and `prototype`, and more than 32 levels of nesting.",
+      "Besides plain mistakes of syntax, these are refused: a key given twice in one object, a number that would lose digits, bytes that are not UTF-8, half of a surrogate pair, control characters, the keys `__proto__` and `prototype`, more than 32 levels of nesting, and numbers of more than 64 characters.",
     remedy:
       "Build the body with a JSON library instead of by hand. `detail` says what was found, and at which character.",
     example: { detail: 'The key "email" is given twice (at character 29).' },

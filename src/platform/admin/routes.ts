@@ -23,7 +23,7 @@ export function adminRoutes(app: FastifyInstance, services: Services, token: str
   const { database, vault, clock } = services;
   const wanted = vault.digest(token);
 
-  const assertAdministrator = ({ raw }: FastifyRequest) => {
+  const assertAdministrator = async ({ raw }: FastifyRequest) => {
     const peer = parseAddress(raw.socket.remoteAddress ?? "");
     const isLocal = peer?.family === 4 ? peer.value >> 24n === 127n : peer?.value === 1n;
     const sent = vault.digest(/^Bearer (\S+)$/.exec(raw.headers.authorization ?? "")?.[1] ?? "");
@@ -33,8 +33,7 @@ export function adminRoutes(app: FastifyInstance, services: Services, token: str
     });
   };
 
-  app.post(SIGN_IN_LINKS_PATH, async (request, reply): Promise<SignInLink> => {
-    assertAdministrator(request);
+  app.post(SIGN_IN_LINKS_PATH, { onRequest: assertAdministrator }, async (_request, reply): Promise<SignInLink> => {
     const now = clock.now();
     const owner = (await firstOwner(database)) ?? missing("user", "owner");
     const link = await database.write((tx) =>

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import Fastify, { type FastifyInstance } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import { HEADERS } from "../../contract/headers.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { ApiError } from "../domain/api-error.ts";
@@ -34,9 +34,12 @@ export function createApp(
   app.addHook("onRoute", ({ method, url }) => {
     for (const name of [method].flat()) if (name !== "HEAD") routes.push({ method: name, path: url });
   });
+  const notFound = ({ method, url }: FastifyRequest) => nothingHere(routes, method, url);
   app.addHook("onRequest", (request, reply, done) => {
     addCommonHeaders(services, reply, request.id);
-    done(refuseRequest(request.raw, services.publicUrl?.hostname));
+    // Before the body is read: nobody needs a credential to send one to a path that does not exist.
+    const problem = refuseRequest(request.raw, services.publicUrl?.hostname);
+    done(problem ?? (request.is404 ? notFound(request) : undefined));
   });
   app.addHook("onResponse", (request, reply, done) => {
     if (request.routeOptions.config.quiet === true) return done();
@@ -61,9 +64,7 @@ export function createApp(
   }
 
   app.setErrorHandler((error, request, reply) => answerError(services, error, request.id, reply));
-  app.setNotFoundHandler((request, reply) =>
-    answerError(services, nothingHere(routes, request.method, request.url), request.id, reply),
-  );
+  app.setNotFoundHandler((request, reply) => answerError(services, notFound(request), request.id, reply));
   return app;
 }
 

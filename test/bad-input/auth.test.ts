@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => platform.close());
 
 const get = (...headers: string[]): Promise<RawReply> => {
-  const lines = ["GET /v1/me HTTP/1.1", "Host: x", ...headers, "", ""];
+  const lines = ["GET /v1/me HTTP/1.1", "Host: localhost", ...headers, "", ""];
   return sendRaw(platform.baseUrl, Buffer.from(lines.join("\r\n"), "latin1"));
 };
 const codeOf = ({ status, body }: RawReply) => [status, (JSON.parse(body) as { code?: string }).code];
@@ -86,7 +86,7 @@ describe("an Idempotency-Key", () => {
     const body = '{"email":"idempotent@example.com"}';
     const head = [
       "POST /v1/customers HTTP/1.1",
-      "Host: x",
+      "Host: localhost",
       `Authorization: Bearer ${key}`,
       `Idempotency-Key: ${value}`,
       "Content-Type: application/json",

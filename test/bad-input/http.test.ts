@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => platform.stop());
 
 const send = (first: string, headers: readonly string[] = [], body: string | Buffer = ""): Promise<RawReply> => {
-  const lines = [first, "Host: x", `Authorization: Bearer ${platform.sandboxKey}`, ...headers, "", ""];
+  const lines = [first, "Host: localhost", `Authorization: Bearer ${platform.sandboxKey}`, ...headers, "", ""];
   return sendRaw(platform.baseUrl, Buffer.concat([Buffer.from(lines.join("\r\n"), "latin1"), Buffer.from(body)]));
 };
 const post = (headers: readonly string[], body: string | Buffer = "") =>

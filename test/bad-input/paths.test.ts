@@ -14,7 +14,7 @@ afterAll(() => platform.stop());
 
 /** The path as it is written, which an HTTP client would tidy up. */
 async function get(path: string): Promise<{ status: number; body: Record<string, unknown> }> {
-  const head = `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${platform.sandboxKey}\r\n\r\n`;
+  const head = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${platform.sandboxKey}\r\n\r\n`;
   const { status, body } = await sendRaw(platform.baseUrl, head);
   return { status, body: JSON.parse(body) as Record<string, unknown> };
 }
@@ -109,7 +109,7 @@ it("what came in a path or a query comes back as data of JSON, never as markup",
   for (const path of ["/v1/<script>", "/v1/customers/<script>", "/v1/customers?<script>=1"]) {
     const reply = await sendRaw(
       platform.baseUrl,
-      `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${platform.sandboxKey}\r\n\r\n`,
+      `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${platform.sandboxKey}\r\n\r\n`,
     );
     expect(reply.headers["content-type"]).toMatch(/^application\/problem\+json/);
     expect(reply.headers["x-content-type-options"]).toBe("nosniff");

@@ -24,7 +24,7 @@ it(
   "requests that are never finished are ended within the platform's 30 s, and hold nothing open",
   { timeout: 60_000 },
   async () => {
-    const head = `POST /v1/customers HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${platform.sandboxKey}\r\n`;
+    const head = `POST /v1/customers HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${platform.sandboxKey}\r\n`;
     const json = `${head}Content-Type: application/json\r\n`;
     const replies = await Promise.all([
       leave(head),
@@ -40,7 +40,10 @@ it(
 
 it.each([
   ["what is no HTTP", "hello\r\n\r\n"],
-  ["a refused upgrade", "GET /v1/listen HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"],
+  [
+    "a refused upgrade",
+    "GET /v1/listen HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+  ],
 ])("%s holds no socket of a client that never closes its own side", { timeout: 20_000 }, async (_what, text) => {
   const { hostname, port } = new URL(platform.baseUrl);
   const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });

@@ -17,35 +17,35 @@ describe("what the HTTP parser refuses is answered as a problem", () => {
     ["no Host", () => lines("GET /v1/me HTTP/1.1"), 400, "invalid_header"],
     [
       "Content-Length and Transfer-Encoding",
-      () => lines("POST /v1/customers HTTP/1.1", "Host: x", "Content-Length: 5", "Transfer-Encoding: chunked"),
+      () => lines("POST /v1/customers HTTP/1.1", "Host: localhost", "Content-Length: 5", "Transfer-Encoding: chunked"),
       400,
       "invalid_request",
     ],
     [
       "two Content-Length",
-      () => lines("POST /v1/customers HTTP/1.1", "Host: x", "Content-Length: 5", "Content-Length: 6"),
+      () => lines("POST /v1/customers HTTP/1.1", "Host: localhost", "Content-Length: 5", "Content-Length: 6"),
       400,
       "invalid_request",
     ],
     [
       "negative Content-Length",
-      () => lines("POST /v1/customers HTTP/1.1", "Host: x", "Content-Length: -5"),
+      () => lines("POST /v1/customers HTTP/1.1", "Host: localhost", "Content-Length: -5"),
       400,
       "invalid_request",
     ],
     [
       "20 KB of headers",
-      () => lines("GET /v1/me HTTP/1.1", "Host: x", `X-Long: ${"a".repeat(20_000)}`),
+      () => lines("GET /v1/me HTTP/1.1", "Host: localhost", `X-Long: ${"a".repeat(20_000)}`),
       431,
       "headers_too_large",
     ],
-    ["a URL of 9 KB", () => lines(`GET /v1/me?${"a".repeat(9000)} HTTP/1.1`, "Host: x"), 414, "uri_too_long"],
+    ["a URL of 9 KB", () => lines(`GET /v1/me?${"a".repeat(9000)} HTTP/1.1`, "Host: localhost"), 414, "uri_too_long"],
     ["a TLS hello", () => Buffer.from("160301020001000001fc0303", "hex"), 400, "invalid_request"],
-    ["an unknown method", () => lines("FETCH /v1/me HTTP/1.1", "Host: x"), 400, "invalid_request"],
-    ["TRACE", () => lines("TRACE /v1/me HTTP/1.1", "Host: x"), 405, "method_not_allowed"],
+    ["an unknown method", () => lines("FETCH /v1/me HTTP/1.1", "Host: localhost"), 400, "invalid_request"],
+    ["TRACE", () => lines("TRACE /v1/me HTTP/1.1", "Host: localhost"), 405, "method_not_allowed"],
     [
       "two Authorization headers",
-      () => lines("GET /v1/me HTTP/1.1", "Host: x", "Authorization: Bearer a", "Authorization: Bearer b"),
+      () => lines("GET /v1/me HTTP/1.1", "Host: localhost", "Authorization: Bearer a", "Authorization: Bearer b"),
       400,
       "invalid_header",
     ],
@@ -70,7 +70,7 @@ describe("what the HTTP parser refuses is answered as a problem", () => {
     );
     await once(server.listen(0, "127.0.0.1"), "listening");
     const { port } = server.address() as AddressInfo;
-    const reply = await sendRaw(`http://127.0.0.1:${port}`, "POST /v1/customers HTTP/1.1\r\nHost: x\r\n");
+    const reply = await sendRaw(`http://127.0.0.1:${port}`, "POST /v1/customers HTTP/1.1\r\nHost: localhost\r\n");
     server.close();
     expect(reply.status).toBe(408);
     expect(reply.headers["content-type"]).toBe("application/problem+json");
@@ -131,7 +131,7 @@ describe("paths and methods", () => {
       on.platform.baseUrl,
       `${lines(
         "GET /v1/me HTTP/1.1",
-        "Host: x",
+        "Host: localhost",
         `Authorization: Bearer ${on.platform.sandboxKey}`,
         "Content-Type: application/json",
         "Content-Length: 2",
@@ -188,7 +188,7 @@ describe("media types", () => {
       on.platform.baseUrl,
       `${lines(
         "POST /v1/customers HTTP/1.1",
-        "Host: x",
+        "Host: localhost",
         `Authorization: Bearer ${on.platform.sandboxKey}`,
         "Content-Length: 2",
       )}{}`,
@@ -226,7 +226,7 @@ it("goes on answering others while a body never arrives", async () => {
   stuck.write(
     lines(
       "POST /v1/customers HTTP/1.1",
-      "Host: x",
+      "Host: localhost",
       `Authorization: Bearer ${on.platform.sandboxKey}`,
       "Content-Type: application/json",
       "Content-Length: 10",

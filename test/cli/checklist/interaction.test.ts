@@ -168,7 +168,7 @@ describe("Ctrl-C", () => {
     const socket = connect(Number(new URL(ready.base_url).port), "127.0.0.1");
     const head = [
       "POST /v1/customers HTTP/1.1",
-      "Host: x",
+      "Host: localhost",
       `Authorization: Bearer ${ready.sandbox_key}`,
       "Content-Type: application/json",
       "Content-Length: 100",

@@ -1,3 +1,4 @@
+import { BlockList, isIP } from "node:net";
 import { isLoopback } from "./base-url.ts";
 import { NetworkError } from "./errors.ts";
 
@@ -48,16 +49,37 @@ function isDecodable(text: string): boolean {
   }
 }
 
-/** NO_PROXY: names and their subdomains, with a port or without, `*` for all. */
+/**
+ * True where NO_PROXY lists the host: a name with its subdomains, an IP address in any spelling, a CIDR range, or `*` for
+ * all; names and addresses with a port or without, IPv6 addresses with a port in brackets.
+ */
 function isExempt(url: URL, noProxy: string): boolean {
+  const port = url.port || (/^(https|wss):$/.test(url.protocol) ? "443" : "80");
+  const host = url.hostname.replace(/^\[|\]$/g, "");
   return noProxy
+    .toLowerCase()
     .split(/[\s,]+/)
     .filter((entry) => entry !== "")
     .some((entry) => {
       if (entry === "*") return true;
-      const [, name = "", port] = /^(.*?)(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];
+      if (isIP(entry) !== 0 || entry.includes("/")) return isInRange(host, entry);
+      const [, bracketed, name = "", wantedPort] = /^(?:\[(.*)\]|(.*?))(?::(\d+))?$/.exec(entry) ?? [];
+      if (wantedPort !== undefined && wantedPort !== port) return false;
+      if (bracketed !== undefined || isIP(name) !== 0) return isInRange(host, bracketed ?? name);
       const domain = name.replace(/^\*?\./, "");
-      const matches = url.hostname === domain || url.hostname.endsWith(`.${domain}`);
-      return matches && (port === undefined || port === (url.port || (url.protocol === "https:" ? "443" : "80")));
+      return host === domain || host.endsWith(`.${domain}`);
     });
+}
+
+/** True where the host is an address in the range, which is an address or has the form `10.0.0.0/8`. */
+function isInRange(host: string, range: string): boolean {
+  const [network = "", length] = range.split("/");
+  const family = isIP(network);
+  const maxBits = family === 4 ? 32 : 128;
+  const bits = length === undefined ? maxBits : /^\d{1,3}$/.test(length) ? Number(length) : Infinity;
+  if (family === 0 || isIP(host) !== family || bits > maxBits) return false;
+  const type = family === 4 ? "ipv4" : "ipv6";
+  const list = new BlockList();
+  list.addSubnet(network, bits, type);
+  return list.check(host, type);
 }

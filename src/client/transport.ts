@@ -18,6 +18,8 @@ export interface RawRequest {
   body: string | undefined;
   /** Seconds, from the connect to the last byte. */
   timeLimit: number;
+  /** The largest response body that is accepted; 128 MiB unless given: a page of 100 events of the largest size. */
+  maxBytes?: number;
   signal: AbortSignal;
 }
 
@@ -30,6 +32,8 @@ export interface RawReply {
 export interface Transport {
   send(request: RawRequest): Promise<RawReply>;
 }
+
+const MAX_BYTES = 128 * 1024 * 1024;
 
 /** What sends a request, and over which connection. */
 export interface Sender {
@@ -102,7 +106,7 @@ function exchange({ send, options, explain = networkErrorOf }: Sender, request: 
       ...(body === undefined ? {} : { "Content-Length": Buffer.byteLength(body) }),
     };
     const outgoing = send(url, { ...options, method: request.method, headers }, (incoming) => {
-      readText(incoming).then((text) => {
+      readText(incoming, url, request.maxBytes ?? MAX_BYTES).then((text) => {
         end();
         resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text });
       }, fail);
@@ -118,9 +122,21 @@ function exchange({ send, options, explain = networkErrorOf }: Sender, request: 
   });
 }
 
-async function readText(incoming: IncomingMessage): Promise<string> {
+async function readText(incoming: IncomingMessage, { host }: URL, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
-  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  let bytes = 0;
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) {
+      throw new NetworkError(
+        "not_the_platform",
+        `The response of ${host} is larger than ${maxBytes / 1024 / 1024} MiB`,
+        "For a list, ask for fewer items at once with --limit. Otherwise check the base URL: does something else listen there?",
+        { passing: false },
+      );
+    }
+    chunks.push(chunk);
+  }
   if (!incoming.complete)
     throw new NetworkError("connection_lost", "The answer broke off", "Try again.", { passing: true });
   return Buffer.concat(chunks).toString("utf8");

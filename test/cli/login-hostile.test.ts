@@ -45,6 +45,15 @@ describe("a token endpoint", () => {
     expect([page.status, result.exitCode]).toEqual([200, 0]);
   });
 
+  it("that promises an endless lifetime is believed for a year", async () => {
+    proxy.intercept(TOKEN, changed({ expires_in: 1e300 }));
+    const { page, result } = await signInThroughProxy();
+    expect([page.status, result.exitCode]).toEqual([200, 0]);
+    const stored = JSON.parse(readFileSync(join(dir, "config.json"), "utf8"));
+    const expiry = Date.parse(stored.profiles.default.credentials.sandbox.expires_at);
+    expect(Math.abs(expiry - Date.now() - 365 * 86_400_000)).toBeLessThan(60_000);
+  });
+
   it.each<[string, (genuine: Answer) => Answer | undefined]>([
     ["a web page", () => ({ body: "<!doctype html><h1>Welcome</h1>", headers: { "content-type": "text/html" } })],
     ["a redirect", () => ({ status: 302, headers: { location: "https://attacker.example/" }, body: "" })],
@@ -62,6 +71,7 @@ describe("a token endpoint", () => {
     ["an end in the past", changed({ expires_in: -5 })],
     ["no end", changed({ expires_in: undefined })],
     ["a token that does not work", changed({ access_token: "at_nonsense" })],
+    ["more than a megabyte", changed({ padding: "x".repeat(1024 * 1024) })],
   ])("that answers %s signs nobody in, and is said so on both sides", async (_what, answer) => {
     proxy.intercept(TOKEN, answer);
     const { page, result } = await signInThroughProxy();
@@ -135,6 +145,12 @@ describe("a device authorization", () => {
     proxy.intercept(TOKEN, () => (++polls === 1 ? undefined : refusal("access_denied")()));
     expect(problemOf(await login("--device"))).toMatchObject({ code: "access_denied" });
     expect(polls).toBe(2);
+  });
+
+  it("is not polled at once where the interval is longer than a timer can be", async () => {
+    proxy.intercept(DEVICE, changed({ interval: 1e10, expires_in: 1 }));
+    expect(problemOf(await login("--device"))).toMatchObject({ code: "expired_token" });
+    expect(proxy.count(TOKEN)).toBe(0);
   });
 
   it("stops when the code ends", async () => {

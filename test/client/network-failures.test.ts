@@ -114,6 +114,29 @@ describe("each failure has its own words", () => {
     expect(await failureOf(url)).toMatchObject({ failure: "connection_lost" });
   });
 
+  it("an answer without end, which is cut off at 128 MiB", async () => {
+    const megabyte = Buffer.alloc(1024 * 1024, " ");
+    let left = 300;
+    const { url } = await startServer((_request, response) => {
+      const write = (): void => {
+        while (left > 0 && !response.destroyed) {
+          left--;
+          if (!response.write(megabyte)) return;
+        }
+        response.end('{"object":"identity"}');
+      };
+      response.writeHead(200, { "content-type": "application/json" });
+      response.on("drain", write);
+      write();
+    });
+    expect(await failureOf(url)).toMatchObject({
+      failure: "not_the_platform",
+      message: `The response of ${new URL(url).host} is larger than 128 MiB`,
+      hint: expect.stringContaining("--limit"),
+    });
+    expect(left).toBeGreaterThan(100);
+  });
+
   it("a connection that is reset", async () => {
     const { url } = await startServer(hangUp);
     expect(await failureOf(url)).toMatchObject({ failure: "connection_lost" });

@@ -7,6 +7,7 @@ import { isVersion, readUpdateState, writeUpdateState } from "../update/state.ts
 
 const REGISTRY = "https://registry.npmjs.org";
 const TIME_LIMIT_SECONDS = 20;
+const MAX_BYTES = 1024 * 1024;
 
 /** `service check-for-update`: asks the package registry, and remembers the answer. Runs in the background. */
 export function register(program: Command, context: Context): void {
@@ -24,6 +25,7 @@ async function runCheck(context: Context): Promise<void> {
     headers: { Accept: "application/json", "User-Agent": `service-cli/${context.version}` },
     body: undefined,
     timeLimit: TIME_LIMIT_SECONDS,
+    maxBytes: MAX_BYTES,
     signal: context.signal,
   });
   const latest = status === 200 ? (JSON.parse(text) as { version?: unknown }).version : undefined;

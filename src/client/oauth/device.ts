@@ -19,7 +19,7 @@ export interface DeviceAuthorization {
   answer: openid.DeviceAuthorizationResponse;
 }
 
-const LONGEST_SECONDS = 3600;
+const MAX_SECONDS = 3600;
 const SLOWER_SECONDS = 5;
 const USER_CODE = /^[\x20-\x7e]{1,64}$/;
 
@@ -47,7 +47,7 @@ export async function beginDeviceAuthorization(
     userCode: user_code,
     verificationUri: verification_uri,
     verificationUriComplete: verification_uri_complete,
-    expiresIn: Math.min(expires_in, LONGEST_SECONDS),
+    expiresIn: Math.min(expires_in, MAX_SECONDS),
     answer,
   };
 }
@@ -64,7 +64,8 @@ export async function pollDeviceAuthorization(
 ): Promise<TokenSet> {
   const end = AbortSignal.any([signal, until, AbortSignal.timeout(expiresIn * 1000)]);
   const parameters = { device_code: answer.device_code };
-  let interval = Math.max(1, answer.interval ?? 5);
+  // A timer of more than 2^31 ms fires at once.
+  let interval = Math.min(Math.max(1, answer.interval ?? 5), MAX_SECONDS);
   for (;;) {
     await delay(interval * 1000, undefined, { signal: end }).catch(() => {
       if (signal.aborted) throw signal.reason;

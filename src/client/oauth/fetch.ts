@@ -2,6 +2,8 @@ import type { CustomFetch } from "openid-client";
 import { AuthorizationError } from "../errors.ts";
 import type { AuthorizationServerOptions } from "./authorization-server.ts";
 
+/** Metadata, tokens and errors are far smaller. */
+const MAX_BYTES = 1024 * 1024;
 const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
 /**
@@ -23,6 +25,7 @@ export function fetchThrough(options: AuthorizationServerOptions, timeLimit: num
         headers: { ...headers, "User-Agent": userAgent },
         body: body instanceof URLSearchParams ? body.toString() : undefined,
         timeLimit,
+        maxBytes: MAX_BYTES,
         signal,
       });
       tell(String(reply.status));

@@ -20,6 +20,8 @@ export type TokenAnswer = Pick<
   "access_token" | "refresh_token" | "token_type" | "expires_in" | "scope"
 >;
 
+/** A longer lifetime counts as this one: the time at which a token expires must be a date. */
+const MAX_LIFETIME_SECONDS = 365 * 86_400;
 /** What fits into an Authorization header. */
 const TOKEN = /^[\x21-\x7e]{1,4096}$/;
 
@@ -52,7 +54,7 @@ export function readTokens(answer: TokenAnswer): TokenSet {
   return {
     accessToken: access_token,
     refreshToken: refresh_token,
-    expiresIn: expires_in,
+    expiresIn: Math.min(expires_in, MAX_LIFETIME_SECONDS),
     scopes: SCOPES.filter((known) => names.includes(known)),
   };
 }

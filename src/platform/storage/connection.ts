@@ -1,5 +1,5 @@
 import type { SqlValue } from "./database.ts";
-import { asUnavailable } from "./sqlite-errors.ts";
+import { asUnavailable, isBusy } from "./sqlite-errors.ts";
 import type { SqliteDatabase, SqliteRuntime, SqliteStatement } from "./sqlite-runtime.ts";
 import { type Translation, arrange, translate } from "./statements.ts";
 
@@ -12,6 +12,27 @@ const held = new Set<SqliteDatabase>();
 
 type Row = Record<string, unknown>;
 type Prepared = Translation & { readonly statement: SqliteStatement };
+
+/** How long to wait before trying again what another program's lock prevented. */
+const LOCK_POLL_MILLISECONDS = 5;
+
+/**
+ * Runs a statement, again and again while another program's lock prevents it, for so many milliseconds at most. The
+ * connection's own `busy_timeout` would block the event loop. The first attempt runs before this returns.
+ */
+export async function outwaitLock<Result>(attempt: () => Result, milliseconds: number): Promise<Result> {
+  const deadline = performance.now() + milliseconds;
+  for (;;) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= deadline) throw error;
+    }
+    await new Promise((resolve) => {
+      setTimeout(resolve, LOCK_POLL_MILLISECONDS);
+    });
+  }
+}
 
 /** One connection to an SQLite file, with its prepared statements. Disk trouble is thrown as StorageUnavailableError. */
 export class Connection {

@@ -1,6 +1,6 @@
 import { clearImmediate, setImmediate } from "node:timers";
 import type { Log } from "../ports.ts";
-import type { Connection } from "./connection.ts";
+import { type Connection, outwaitLock } from "./connection.ts";
 import { StorageUnavailableError, type Topic, type Transaction, type Unit } from "./database.ts";
 import { UnitTransaction } from "./unit-transaction.ts";
 
@@ -17,6 +17,8 @@ interface Waiting {
 }
 
 export interface GroupCommitOptions {
+  /** How long a batch waits for another program's write lock. */
+  lockMilliseconds: number;
   /** Throws StorageUnavailableError where a commit would not last. */
   verify(): void;
   /** Hears which topics a commit woke, after its units were told. */
@@ -73,9 +75,9 @@ export class GroupCommit {
 
   async #commitBatch(): Promise<void> {
     try {
-      this.#connection.run("BEGIN IMMEDIATE");
+      await outwaitLock(() => this.#connection.run("BEGIN IMMEDIATE"), this.#options.lockMilliseconds);
     } catch (error) {
-      // It may have waited for seconds, so whoever waits behind is not made to wait as long again.
+      // It may have waited for seconds: units that arrived meanwhile do not wait as long again.
       const waiting = this.#queue;
       this.#queue = [];
       this.#settle(waiting, this.#failed(error));

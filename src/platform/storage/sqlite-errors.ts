@@ -51,7 +51,7 @@ export function asOpenError(error: unknown, file: string): unknown {
 }
 
 export function isBusy(error: unknown): boolean {
-  return unavailability(error)?.code === BUSY;
+  return unavailability(error instanceof StorageUnavailableError ? error.cause : error)?.code === BUSY;
 }
 
 function unavailability(error: unknown) {

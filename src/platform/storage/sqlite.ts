@@ -1,5 +1,5 @@
 import type { Log } from "../ports.ts";
-import { Connection } from "./connection.ts";
+import { Connection, outwaitLock } from "./connection.ts";
 import { closeToOthers, locateFile, makeFile, refuseNetworkFileSystem, watchFiles } from "./database-file.ts";
 import { type Database, type Hold, type SqlValue, StorageUnavailableError, type Topic, type Unit } from "./database.ts";
 import { type FileLock, lockFile } from "./file-lock.ts";
@@ -21,6 +21,9 @@ const WRITER_SETTINGS = `
   PRAGMA journal_size_limit = ${64 * 1024 * 1024};
 `;
 const READER_SETTINGS = "PRAGMA busy_timeout = 5000; PRAGMA trusted_schema = OFF";
+/** Waiting inside SQLite blocks the event loop, which only the start and the end may do. */
+const STOP_BLOCKING = "PRAGMA busy_timeout = 0";
+const LOCK_MILLISECONDS = 5000;
 
 export interface SqliteOptions {
   /** The database file; a missing folder is made. Its `-wal`, `-shm` and `.lock` files lie beside it. */
@@ -30,6 +33,8 @@ export interface SqliteOptions {
   /** This program's version, recorded with each migration, so that an older program can say which one it lacks. */
   readonly version?: string;
   readonly log?: Log;
+  /** How long a statement waits for another program's lock (default: 5000). */
+  readonly lockMilliseconds?: number;
 }
 
 /**
@@ -68,7 +73,8 @@ function openLocked(sqlite: SqliteRuntime, file: string, lock: FileLock, options
     migrateSqlite(writer, options.migrations, options.version ?? null);
     const reader = new Connection(sqlite, file, { readOnly: true });
     reader.exec(READER_SETTINGS);
-    return new SqliteStorage(file, { writer, reader, lock }, options.log);
+    for (const connection of [writer, reader]) connection.exec(STOP_BLOCKING);
+    return new SqliteStorage(file, { writer, reader, lock }, options);
   } catch (error) {
     // Rolls an unfinished migration back too.
     writer.close();
@@ -84,18 +90,25 @@ class SqliteStorage implements Database {
   readonly #commits: GroupCommit;
   readonly #subscriptions: Subscriptions;
   readonly #log: Log | undefined;
+  readonly #lockMilliseconds: number;
   /** No other process can hold any. */
   readonly #held = new Set<string>();
   #closing: Promise<void> | undefined;
   #closed = false;
 
-  constructor(file: string, held: { writer: Connection; reader: Connection; lock: FileLock }, log: Log | undefined) {
+  constructor(
+    file: string,
+    held: { writer: Connection; reader: Connection; lock: FileLock },
+    { log, lockMilliseconds = LOCK_MILLISECONDS }: SqliteOptions,
+  ) {
     this.#writer = held.writer;
     this.#reader = held.reader;
     this.#lock = held.lock;
     this.#log = log;
+    this.#lockMilliseconds = lockMilliseconds;
     this.#subscriptions = new Subscriptions(log);
     this.#commits = new GroupCommit(held.writer, {
+      lockMilliseconds,
       verify: watchFiles(file),
       committed: (topics) => this.#subscriptions.wake(topics),
       log,
@@ -103,13 +116,11 @@ class SqliteStorage implements Database {
   }
 
   async get<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row | undefined> {
-    this.#assertOpen();
-    return this.#reader.get(sql, parameters) as Row | undefined;
+    return (await this.#read(() => this.#reader.get(sql, parameters))) as Row | undefined;
   }
 
   async all<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row[]> {
-    this.#assertOpen();
-    return this.#reader.all(sql, parameters) as Row[];
+    return (await this.#read(() => this.#reader.all(sql, parameters))) as Row[];
   }
 
   allShared<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<readonly Row[]> {
@@ -141,13 +152,20 @@ class SqliteStorage implements Database {
     this.#closed = true;
     this.#reader.close();
     try {
-      this.#writer.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      this.#writer.exec(`PRAGMA busy_timeout = ${LOCK_MILLISECONDS}; PRAGMA wal_checkpoint(TRUNCATE)`);
     } catch (error) {
       // Nothing is lost: the next start reads the log.
       this.#log?.warn({ err: error }, "the database's log could not be written back");
     }
     this.#writer.close();
     this.#lock.release();
+  }
+
+  #read<Result>(read: () => Result): Promise<Result> {
+    return outwaitLock(() => {
+      this.#assertOpen();
+      return read();
+    }, this.#lockMilliseconds);
   }
 
   #assertOpen(): void {

@@ -1,10 +1,10 @@
 import { once } from "node:events";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Log } from "../../src/platform/ports.ts";
-import { type Database, StorageUnavailableError } from "../../src/platform/storage/database.ts";
+import { type Database, StorageUnavailableError, type Transaction } from "../../src/platform/storage/database.ts";
 import { loadSqlite } from "../../src/platform/storage/sqlite-runtime.ts";
 import { openSqlite } from "../../src/platform/storage/sqlite.ts";
 import { describeDatabase } from "./conformance.ts";
@@ -239,6 +239,25 @@ describe("another program's write lock", () => {
     await add("after");
     expect(await ids()).toEqual(["after"]);
     expect(logged).toEqual(["the database takes no writes", "the database takes writes again"]);
+  });
+});
+
+describe("a commit that fails", () => {
+  it("gives its failure to each unit that could see changes before it, whatever the unit itself threw", async () => {
+    const taken = async (transaction: Transaction) => {
+      const rows = await transaction.all<{ id: string }>("SELECT id FROM notes");
+      throw new Error(`taken by ${rows.map(({ id }) => id).join()}`);
+    };
+    renameSync(file, `${file}.away`);
+    const outcomes = await Promise.allSettled([database.write(taken), add("a"), database.write(taken)]);
+    expect(outcomes).toMatchObject([
+      { reason: { message: "taken by " } },
+      { reason: { name: "StorageUnavailableError" } },
+      { reason: { name: "StorageUnavailableError" } },
+    ]);
+    renameSync(`${file}.away`, file);
+    await expect(database.write(taken)).rejects.toThrow("taken by ");
+    expect(await ids()).toEqual([]);
   });
 });
 

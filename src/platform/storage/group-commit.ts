@@ -14,6 +14,8 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
   /** How the unit itself ended; undefined where it could not run to its end. */
   outcome?: { result: unknown } | { error: unknown } | undefined;
+  /** True where the unit could read changes of units before it, which a failed commit undoes. */
+  sawUncommitted?: boolean;
 }
 
 export interface GroupCommitOptions {
@@ -89,15 +91,18 @@ export class GroupCommit {
     const stopWatching = this.#abandonUnitAtEndOfTurn();
     let ran = 0;
     let statements = 0;
+    let hasChanges = false;
     let failure: StorageUnavailableError | undefined;
     try {
       for (const waiting of batch) {
         if (statements >= MOST_STATEMENTS) break;
         ran += 1;
+        waiting.sawUncommitted = hasChanges;
         const transaction = new UnitTransaction(this.#connection);
         await this.#runUnit(waiting, transaction);
         statements += transaction.statements;
         if (waiting.outcome !== undefined && "result" in waiting.outcome) {
+          hasChanges = true;
           for (const topic of transaction.topics) topics.add(topic);
         }
       }
@@ -150,9 +155,11 @@ export class GroupCommit {
   }
 
   #settle(batch: readonly Waiting[], failure: StorageUnavailableError | undefined): void {
-    for (const { outcome, resolve, reject } of batch) {
-      if (outcome !== undefined && "error" in outcome) reject(outcome.error);
-      else if (failure !== undefined) reject(failure);
+    for (const { outcome, sawUncommitted = false, resolve, reject } of batch) {
+      const isOwnError = outcome !== undefined && "error" in outcome;
+      // An error may be due to changes that were undone: a taken email address that nobody has.
+      if (failure !== undefined && (!isOwnError || sawUncommitted)) reject(failure);
+      else if (isOwnError) reject(outcome.error);
       else resolve(outcome?.result);
     }
   }

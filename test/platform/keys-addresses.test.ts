@@ -98,3 +98,20 @@ it("64: an IPv4 peer on an IPv6 socket is an IPv4 address", async () => {
   expect(await statusFrom(overSix, six.key, "::1")).toBe(200);
   await platform.close();
 });
+
+it("the client is the last forwarded address that is not a trusted proxy", async () => {
+  const trustedProxies = ["127.0.0.1/32", "10.0.0.2/32"].map((range) => parseRange(range)!);
+  const platform = await startEmbedded({ trustedProxies });
+  const { body } = await apiOf(platform.baseUrl, platform.sandboxKey)("POST", "/v1/api_keys", {
+    ip_allowlist: ["203.0.113.9/32"],
+  });
+  const statusOf = (chain: string, peer = "127.0.0.1") =>
+    statusFrom(platform.baseUrl, body.key, peer, { "X-Forwarded-For": chain });
+  expect(await statusOf("203.0.113.9")).toBe(200);
+  expect(await statusOf("198.51.100.1, 203.0.113.9, 10.0.0.2")).toBe(200);
+  expect(await statusOf("203.0.113.9, 198.51.100.1, 10.0.0.2")).toBe(403);
+  expect(await statusOf("203.0.113.9, 10.0.0.3")).toBe(403);
+  expect(await statusOf("203.0.113.9, unknown, 10.0.0.2")).toBe(403);
+  expect(await statusOf("203.0.113.9", "127.0.0.2")).toBe(403);
+  await platform.close();
+});

@@ -10,10 +10,11 @@ FROM node:22-bookworm-slim
 COPY --from=build /package /package
 RUN npm install --global --no-audit --no-fund /package/*.tgz && rm -r /package
 USER node
+RUN mkdir -m 700 /home/node/data
 ENV NODE_ENV=production XDG_DATA_HOME=/home/node/data
 EXPOSE 4010
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=5s --timeout=3s --start-period=10s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:4010/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["service-cli", "serve", "--host", "0.0.0.0"]
-CMD ["--json", "--trust-proxy", "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16"]
+# Exits with a usage error unless --public-url names an https URL, or --insecure allows plain http.
+ENTRYPOINT ["service-cli", "serve", "--host", "0.0.0.0", "--json"]

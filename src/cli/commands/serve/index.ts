@@ -42,7 +42,7 @@ export function register(program: Command, context: Context): void {
         .default("all"),
     )
     .option("--public-url <url>", "Where clients reach the API, if a proxy or balancer stands before it")
-    .option("--trust-proxy <cidr...>", "Addresses of proxies whose X-Forwarded-For is taken", [])
+    .option("--trust-proxy <cidr...>", "Proxies whose X-Forwarded-For is trusted; never a range that holds clients", [])
     .option("--drain-delay <seconds>", "Time between the end of readiness and the stop", parseSeconds, 0)
     .option("--allow-private-targets", "Let webhooks reach private addresses, and sandbox endpoints be http", false)
     .option("--ephemeral", "Use a temporary database that is gone at exit", false)

@@ -88,7 +88,7 @@ function trustedProxiesOf({ trustProxy }: ServeOptions): AddressRange[] {
     .map((text) => {
       const range = parseRange(text) ?? parseRange(`${text}/${text.includes(":") ? 128 : 32}`);
       if (range !== undefined) return range;
-      throw new UsageError(`--trust-proxy ${text} is no address or range`, { hint: "For example 10.0.0.0/8" });
+      throw new UsageError(`--trust-proxy ${text} is not an address or range`, { hint: "For example 10.0.0.5" });
     });
 }
 
@@ -97,10 +97,11 @@ function rateLimitsOf({ rateLimit, rateBurst }: ServeOptions): PlatformSettings[
   return { perSecond: rateLimit, burst: Math.max(1, Math.ceil(rateBurst ?? 2 * rateLimit)) };
 }
 
+/** A trusted proxy alone does not help: others could still connect past it. An https URL says that the proxy speaks TLS. */
 function refusePublicHost(options: ServeOptions, context: Context): void {
-  if (isLoopback(options.host) || context.globals.insecure || options.trustProxy.length > 0) return;
+  if (isLoopback(options.host) || context.globals.insecure || publicUrlOf(options)?.startsWith("https:")) return;
   throw new UsageError(`--host ${options.host} would let other machines reach the API over plain http`, {
-    hint: "Put a TLS proxy before it and name that: --trust-proxy CIDR. Or say --insecure to listen there all the same.",
+    hint: "Put a TLS proxy in front and name its URL: --public-url https://api.example.com. Or allow plain http: --insecure.",
   });
 }
 

@@ -201,6 +201,46 @@ describe("a database that is open", () => {
     expect(await refusal(join(folderLink, "data.db"))).toMatchObject({ code: "locked" });
   });
 
+  it("is refused under a second name of the file (a hard link), also before it is open", async () => {
+    await (await openSqlite({ file, migrations: [notes] })).close();
+    const link = join(folder.path, "link.db");
+    linkSync(file, link);
+    expect(await refusal(link)).toEqual({ code: "hard_linked", message: expect.stringContaining("2 names") });
+    expect(await refusal()).toMatchObject({ code: "hard_linked" });
+    rmSync(link);
+    await open();
+    linkSync(file, link);
+    expect(await refusal(link)).toMatchObject({ code: "hard_linked" });
+  });
+
+  it("stays locked when its lock file is deleted before a commit", async () => {
+    const database = await open();
+    rmSync(`${file}.lock`);
+    await database.write((transaction) => insert(transaction, "a"));
+    expect(await refusal()).toMatchObject({ code: "locked" });
+  });
+
+  it("takes no more writes once another process has started because its lock file was deleted", async () => {
+    const first = await open();
+    await first.write((transaction) => insert(transaction, "before"));
+    rmSync(`${file}.lock`);
+    const second = await open();
+    for (const close of [false, true]) {
+      if (close) await second.close();
+      await expect(first.write((transaction) => insert(transaction, "lost"))).rejects.toMatchObject({
+        name: "StorageUnavailableError",
+        message: expect.stringContaining("data.db.lock was deleted"),
+      });
+    }
+    expect(await first.all("SELECT id FROM notes")).toEqual([{ id: "before" }]);
+  });
+
+  it("leaves no lock file behind when it is closed, and none after a start that was refused", async () => {
+    await (await openSqlite({ file, migrations: [notes, tags] })).close();
+    expect(await refusal()).toMatchObject({ code: "newer_schema" });
+    expect(readdirSync(folder.path)).not.toContain("data.db.lock");
+  });
+
   it("is free again once it is closed, though it could not be opened meanwhile", async () => {
     const database = await open();
     expect(await refusal()).toMatchObject({ code: "locked" });

@@ -20,8 +20,17 @@ export function locateFile(file: string): string {
   const path = resolve(file);
   if (existsSync(path)) {
     const real = realpathSync(path);
-    if (statSync(real).isDirectory()) {
+    const stats = statSync(real);
+    if (stats.isDirectory()) {
       throw new StorageOpenError("not_a_database", `${file} is a folder. Name a file in it.`);
+    }
+    // Under each of its names it would have another lock and another log.
+    if (stats.nlink > 1) {
+      throw new StorageOpenError(
+        "hard_linked",
+        `${file} has ${stats.nlink} names (hard links), under which several processes could open it and damage it. ` +
+          "Delete the other names, or copy the file and use the copy.",
+      );
     }
     return real;
   }
@@ -60,16 +69,17 @@ export function closeToOthers(file: string): void {
  * the process. Throws StorageUnavailableError; where the files come back, all is well again.
  */
 export function watchFiles(file: string): () => void {
-  const files = [file, `${file}-wal`].map((path) => ({ path, opened: identity(path) }));
+  const files = [file, `${file}-wal`].map((path) => ({ path, opened: identityOf(path) }));
   return () => {
     for (const { path, opened } of files) {
-      if (identity(path) === opened) continue;
+      if (identityOf(path) === opened) continue;
       throw new StorageUnavailableError(`Storage is unavailable: ${path} was moved, replaced or deleted.`);
     }
   };
 }
 
-function identity(path: string): string | undefined {
+/** Tells a file from any other that takes its name; undefined where there is none. */
+export function identityOf(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats && `${stats.dev}:${stats.ino}`;
 }

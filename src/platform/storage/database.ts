@@ -96,11 +96,12 @@ export class StorageUnavailableError extends Error {
   }
 }
 
-/** The database cannot be opened, and why: locked by another process, newer schema, not a database, not writable, too old, not there. */
+/** The database cannot be opened, for the reason that the code names. */
 export class StorageOpenError extends Error {
   override name = "StorageOpenError";
   readonly code:
     | "locked"
+    | "hard_linked"
     | "newer_schema"
     | "not_a_database"
     | "not_writable"

@@ -2,7 +2,7 @@ import type { Log } from "../ports.ts";
 import { Connection, outwaitLock } from "./connection.ts";
 import { closeToOthers, locateFile, makeFile, refuseNetworkFileSystem, watchFiles } from "./database-file.ts";
 import { type Database, type Hold, type SqlValue, StorageUnavailableError, type Topic, type Unit } from "./database.ts";
-import { type FileLock, lockFile } from "./file-lock.ts";
+import { FileLock } from "./file-lock.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { migrateSqlite, refuseForeignDatabase } from "./migrate.ts";
 import type { Migration } from "./migrations/migration.ts";
@@ -49,7 +49,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
   try {
     const file = locateFile(options.file);
     refuseNetworkFileSystem(file);
-    const lock = lockFile(sqlite, file, process.pid);
+    const lock = new FileLock(sqlite, file, process.pid);
     try {
       return openLocked(sqlite, file, lock, options);
     } catch (error) {
@@ -107,9 +107,13 @@ class SqliteStorage implements Database {
     this.#log = log;
     this.#lockMilliseconds = lockMilliseconds;
     this.#subscriptions = new Subscriptions(log);
+    const verifyFiles = watchFiles(file);
     this.#commits = new GroupCommit(held.writer, {
       lockMilliseconds,
-      verify: watchFiles(file),
+      verify() {
+        held.lock.verify();
+        verifyFiles();
+      },
       committed: (topics) => this.#subscriptions.wake(topics),
       log,
     });

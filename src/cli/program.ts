@@ -7,7 +7,7 @@ import { addExamples, formatHelp } from "./help-layout.ts";
 import { refuseSwallowedFlags } from "./arguments/mistakes.ts";
 import { refuseRepeatedOptions } from "./arguments/mistakes.ts";
 import { checkOutputFlags } from "./output-flags.ts";
-import { processSurroundings, type Surroundings } from "./surroundings.ts";
+import type { Surroundings } from "./surroundings.ts";
 import { isHelpShown, usageErrorOf } from "./usage-error.ts";
 
 const NAME = "service";
@@ -22,8 +22,7 @@ const EXAMPLES = [
 ];
 
 /** Runs one command line. Throws what the command threw; wrong usage as UsageError. */
-export async function runProgram(args: readonly string[], controller: AbortController): Promise<void> {
-  const surroundings = processSurroundings(controller);
+export async function runProgram(args: readonly string[], surroundings: Surroundings): Promise<void> {
   const program = quietly(addGlobalOptions(new Command(NAME)), surroundings);
   let operands: readonly string[] = [];
   try {

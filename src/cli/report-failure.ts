@@ -1,6 +1,6 @@
 import { EXIT_CODES, SilentExit } from "./errors.ts";
 import { type Failure, failureOf } from "./failure.ts";
-import { processSurroundings } from "./surroundings.ts";
+import type { Surroundings } from "./surroundings.ts";
 import { compactJson } from "./terminal/json.ts";
 import { printable } from "./terminal/printable.ts";
 import { colorLevel, loadStyles, type Styles } from "./terminal/styles.ts";
@@ -10,10 +10,9 @@ import { wrapBehind } from "./terminal/wrap.ts";
 export async function reportFailure(
   error: unknown,
   args: readonly string[],
-  controller: AbortController,
+  { stderr, env }: Pick<Surroundings, "stderr" | "env">,
 ): Promise<number> {
   if (error instanceof SilentExit) return error.exitCode;
-  const { stderr, env } = processSurroundings(controller);
   // The flags themselves may be what is wrong, so they are looked for in the plain command line.
   const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
   const styles = await loadStyles(colorLevel({ flag: !own.includes("--no-color"), env, stream: stderr }));

@@ -1,25 +1,32 @@
 import { BrokenPipeError, EXIT_CODES, InterruptedError, LostOutputError } from "./errors.ts";
 import { runProgram } from "./program.ts";
 import { reportFailure } from "./report-failure.ts";
+import { processSurroundings, type Surroundings } from "./surroundings.ts";
 
-/** Runs one command line to its end, and says what the process is to exit with. Never throws. */
+/** Runs one command line of this process and returns its exit code. Never throws. */
 export async function run(args: readonly string[]): Promise<number> {
   const controller = new AbortController();
   listenForSignals(controller);
+  return await runIn(processSurroundings(controller), args);
+}
+
+/** Runs one command line in these surroundings: this process, or those of a test. Returns the exit code; never throws. */
+export async function runIn(surroundings: Surroundings, args: readonly string[]): Promise<number> {
+  const { signal } = surroundings;
   try {
-    await runProgram(args, controller);
-    await settleOutput(controller.signal);
+    await runProgram(args, surroundings);
+    await settleOutput(signal);
     return EXIT_CODES.ok;
   } catch (error) {
-    if (controller.signal.reason instanceof BrokenPipeError) return EXIT_CODES.ok;
-    return await reportFailure(error, args, controller);
+    if (signal.reason instanceof BrokenPipeError) return EXIT_CODES.ok;
+    return await reportFailure(error, args, surroundings);
   }
 }
 
 /** What the process is to exit with where stdout did not take what was printed. */
 export async function lostOutput(error: NodeJS.ErrnoException): Promise<number> {
   if (error.code === "EPIPE") return EXIT_CODES.ok;
-  return await reportFailure(new LostOutputError(error), [], new AbortController());
+  return await reportFailure(new LostOutputError(error), [], processSurroundings(new AbortController()));
 }
 
 /** Throws LostOutputError where stdout did not take what was printed, which its stream tells a turn later. */

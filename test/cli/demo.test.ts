@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { runCli } from "../support/run-cli.ts";
+import { runCli, spawnCli } from "../support/run-cli.ts";
 import { CTRL_C, runInTerminal } from "../support/terminal.ts";
 
 const folder = () => mkdtempSync(join(tmpdir(), "service-test-"));
@@ -10,7 +10,7 @@ const folder = () => mkdtempSync(join(tmpdir(), "service-test-"));
 describe("service demo", () => {
   it("--once ends with 0 when every step was seen, and leaves nothing behind", async () => {
     const TMPDIR = folder();
-    const { exitCode, stdout, stderr } = await runCli(["demo", "--once", "--json"], { env: { TMPDIR } });
+    const { exitCode, stdout, stderr } = await spawnCli(["demo", "--once", "--json"], { env: { TMPDIR } });
     expect([exitCode, stderr]).toEqual([0, ""]);
     const records = stdout
       .trimEnd()
@@ -30,14 +30,14 @@ describe("service demo", () => {
   it("--once ends with 1 when a step was not seen, and says which and why", async () => {
     const broken = join(folder(), "broken.cjs");
     writeFileSync(broken, 'if (process.argv[2] === "trigger") { console.error("Error: no."); process.exit(9); }');
-    const { exitCode, stdout } = await runCli(["demo", "--once"], { env: { NODE_OPTIONS: `--require=${broken}` } });
+    const { exitCode, stdout } = await spawnCli(["demo", "--once"], { env: { NODE_OPTIONS: `--require=${broken}` } });
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/Trigger {5}\$ service trigger order\.completed\n +✗ Error: no\./);
     expect(stdout).not.toContain("Every step was seen");
   });
 
   it("names a temporary folder that it cannot use", async () => {
-    const { exitCode, stderr } = await runCli(["demo", "--once"], { env: { TMPDIR: "/nowhere" } });
+    const { exitCode, stderr } = await spawnCli(["demo", "--once"], { env: { TMPDIR: "/nowhere" } });
     expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/\/nowhere cannot be used.*\nSet TMPDIR/)]);
   });
 

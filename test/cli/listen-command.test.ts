@@ -2,11 +2,13 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { freePort } from "../support/free-port.ts";
-import { runCli } from "../support/run-cli.ts";
+import { type CliOptions, spawnCli } from "../support/run-cli.ts";
 import { listening, makeFolder } from "./support/listening.ts";
 
 const on = listening();
-const { service } = on;
+/** A process: its command, a child of it, sends it signals and writes to its streams. */
+const service = (args: readonly string[], { env }: CliOptions = {}) =>
+  spawnCli(args, { env: { ...on.platform.env, ...env } });
 
 describe("a command behind --", () => {
   it("runs once events flow, with the secret, and its exit code is ours", async () => {
@@ -64,16 +66,16 @@ describe("a command behind --", () => {
     const { stdout } = await service(["keys", "create", "--name", "short", "--scope", "listen:read", "--json"]);
     const { id, key } = JSON.parse(stdout) as { id: string; key: string };
     const revoke = `${process.execPath} ${process.cwd()}/bin/service.js keys revoke ${id} --yes`;
-    const env = { ...on.platform.env, SERVICE_API_KEY: key, OWNER_KEY: on.platform.sandboxKey };
+    const env = { SERVICE_API_KEY: key, OWNER_KEY: on.platform.sandboxKey };
     const script = `SERVICE_API_KEY=$OWNER_KEY ${revoke} >&2; exec sleep 60`;
-    const { exitCode } = await runCli(["listen", "--", "sh", "-c", script], { env });
+    const { exitCode } = await service(["listen", "--", "sh", "-c", script], { env });
     expect(exitCode).toBe(4);
   });
 
   it("may be named as a command of ours, and takes every word that follows as it is", async () => {
     const folder = makeFolder();
     writeFileSync(join(folder, "replay"), '#!/bin/sh\necho "replay $*"\n', { mode: 0o755 });
-    const env = { ...on.platform.env, PATH: `${folder}:${process.env["PATH"]!}` };
+    const env = { PATH: `${folder}:${process.env["PATH"]!}` };
     const { exitCode, stdout } = await service(["listen", "-q", "--", "replay", "--help", "--", "-x"], { env });
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "replay --help -- -x\n" });
   });

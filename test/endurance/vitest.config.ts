@@ -1,10 +1,19 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { ClosingLine } from "../support/closing-line.ts";
 
-/** Volumes and long runs, at full size: `npm run test:endurance`. One file at a time, as most of them measure. */
+/** Test files of the suite that run fewer rounds there: those that import `support/volume.ts`. */
+const scaled = readdirSync("test", { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".test.ts"))
+  .map((name) => join("test", name))
+  .filter((file) => readFileSync(file, "utf8").includes("support/volume.ts"));
+
+/** Volumes and long runs, at full size: `npm run test:endurance`. One file at a time, as many of them measure. */
 export default defineConfig({
   test: {
-    include: ["test/endurance/**/*.endurance.ts"],
+    include: ["test/endurance/**/*.endurance.ts", ...scaled],
+    env: { VOLUME: "full" },
     testTimeout: 30 * 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 60_000 } },

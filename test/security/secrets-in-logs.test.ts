@@ -10,7 +10,7 @@ import { tokensIn } from "../cli/support/stored.ts";
 import { Browser } from "../oauth/support/browser.ts";
 import { apiOf } from "../support/api.ts";
 import type { ReadyLine } from "../support/platform.ts";
-import { BIN, cliEnv, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { BIN, cliEnv, makeConfigDir, spawnCli } from "../support/run-cli.ts";
 
 /** Every secret that was handed out, by name. */
 const secrets: Record<string, string> = {};
@@ -59,7 +59,7 @@ function noteCommandLines(): void {
 
 /** Runs a command with all that it can say of itself; gives what it printed as data. */
 async function service(args: readonly string[], input?: string): Promise<Record<string, unknown>> {
-  const { exitCode, stdout, stderr } = await runCli([...args, "--json", "--debug"], { env, input: input ?? "" });
+  const { exitCode, stdout, stderr } = await spawnCli([...args, "--json", "--debug"], { env, input: input ?? "" });
   expect(exitCode, stderr).toBe(0);
   said += stderr;
   return JSON.parse(stdout.trim().split("\n").at(-1)!) as Record<string, unknown>;
@@ -126,7 +126,7 @@ async function work(ready: ReadyLine): Promise<void> {
   await service(["serve", "link", "--database", database]);
   const leak = join(folder, "leak");
   writeFileSync(leak, `key = ${String(key["key"])}\n`);
-  const scan = await runCli(["keys", "scan", leak, "--debug"], { env });
+  const scan = await spawnCli(["keys", "scan", leak, "--debug"], { env });
   expect(scan.exitCode).toBe(1);
   said += scan.stdout + scan.stderr;
 }

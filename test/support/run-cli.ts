@@ -1,11 +1,20 @@
 import { spawn } from "node:child_process";
 import { mkdtempSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import type { runIn } from "../../src/cli/run.ts";
+import type { Surroundings } from "../../src/cli/surroundings.ts";
+import type { TextStream } from "../../src/cli/terminal/text-stream.ts";
 
 /** The built command, as users run it. */
 export const BIN = fileURLToPath(new URL("../../bin/service.js", import.meta.url));
+
+const require = createRequire(import.meta.url);
+/** What the program loads for all but the version. */
+const builtCommand = () => require("../../dist/cli/core.cjs") as { run: { runIn: typeof runIn } };
 
 const { env: inherited } = process;
 
@@ -39,8 +48,42 @@ export function cliEnv(env: CliOptions["env"] = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(whole).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
-/** Runs `service` with these arguments in pipes, and resolves once it has ended. */
-export function runCli(args: readonly string[], { env, input, cwd }: CliOptions = {}): Promise<CliResult> {
+/**
+ * Runs `service` with these arguments, and resolves once it has ended: in this process, through the function of the built
+ * command that its program calls. Where Node itself has to see the working directory or a variable, as where a test needs
+ * a process, `spawnCli` runs it.
+ */
+export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  const { env, input, cwd } = options;
+  const isForNode = Object.keys(env ?? {}).some((name) => name.startsWith("NODE_"));
+  if (cwd !== undefined || isForNode) return await spawnCli(args, options);
+  const written = { stdout: "", stderr: "" };
+  const stream = (name: keyof typeof written): TextStream => ({
+    isTTY: false,
+    columns: undefined,
+    getColorDepth: () => 1,
+    write: (text) => void (written[name] += Buffer.from(text).toString()),
+    stopWaiting: async () => async () => {},
+  });
+  const stdin = Readable.from(input === undefined ? [] : [Buffer.from(input)]) as unknown as NodeJS.ReadStream;
+  const surroundings: Surroundings = {
+    stdout: stream("stdout"),
+    stderr: stream("stderr"),
+    streams: {
+      stdin: () => stdin,
+      stderr: () => new Writable({ write: (_text, _encoding, done) => done() }) as unknown as NodeJS.WriteStream,
+    },
+    env: cliEnv(env),
+    platform: process.platform,
+    cwd: process.cwd(),
+    signal: new AbortController().signal,
+  };
+  const exitCode = await builtCommand().run.runIn(surroundings, args);
+  return { exitCode, ...written };
+}
+
+/** Runs `service` with these arguments as a process in pipes, and resolves once it has ended. */
+export function spawnCli(args: readonly string[], { env, input, cwd }: CliOptions = {}): Promise<CliResult> {
   const child = spawn(process.execPath, [BIN, ...args], { env: cliEnv(env), cwd, stdio: "pipe" });
   return new Promise((resolve, reject) => {
     let stdout = "";

@@ -5,7 +5,7 @@ import { spawn } from "@lydell/node-pty";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { listen } from "../../client/support/scripted-server.ts";
 import { type RunningPlatform, startPlatform } from "../../support/platform.ts";
-import { BIN, cliEnv, makeConfigDir, runCli } from "../../support/run-cli.ts";
+import { BIN, cliEnv, makeConfigDir, runCli, spawnCli } from "../../support/run-cli.ts";
 
 let platform: RunningPlatform;
 let customer: string;
@@ -145,14 +145,14 @@ describe("the scripts", () => {
     ["fish", "complete -c service"],
     ["powershell", "Register-ArgumentCompleter -Native -CommandName 'service'"],
   ])("39: for %s asks the program", async (shell, registration) => {
-    const { exitCode, stdout, stderr } = await runCli(["completion", shell]);
+    const { exitCode, stdout, stderr } = await spawnCli(["completion", shell]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toContain(registration);
     expect(stdout).toMatch(/complete '?--'?/);
   });
 
   it.each(["bash", "zsh", "fish", "powershell"])("39: for %s evaluates nothing that was typed", async (shell) => {
-    expect((await runCli(["completion", shell])).stdout).not.toMatch(/^[^#]*\b(eval|Invoke-Expression|iex)\b/im);
+    expect((await spawnCli(["completion", shell])).stdout).not.toMatch(/^[^#]*\b(eval|Invoke-Expression|iex)\b/im);
   });
 
   it("39: completion exists for no other shell", async () => {

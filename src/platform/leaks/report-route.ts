@@ -2,23 +2,20 @@ import { createHash, type KeyObject, verify } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
-import { ApiError, invalidFields } from "../domain/api-error.ts";
-import { endLeaked } from "../domain/leaks.ts";
-import { parseStrictJson } from "../http/strict-json.ts";
-import { compileCheck } from "../http/validate.ts";
+import { ApiError } from "../domain/api-error.ts";
+import { endLeaked, type Leak } from "../domain/leaks.ts";
 import type { Services } from "../services.ts";
 import { type SigningKeys, SigningKeysError } from "./signing-keys.ts";
 
 export const LEAK_REPORT_PATH = "/v1/leaked_keys/report";
 
-const MOST_TOKENS = 20_000;
 const MOST_BYTES = 16 * 1024 * 1024;
 
 /** Names the key that signed the report, as its publisher does. */
 export const IDENTIFIER_HEADER = "Github-Public-Key-Identifier";
 export const SIGNATURE_HEADER = "Github-Public-Key-Signature";
 
-/** The partner's format may grow, so that other members are let pass. */
+/** The partner's format, which may grow. */
 export const LeakReport = Type.Array(
   Type.Object({
     token: Type.String({ description: "The credential as it was found", examples: ["sk_live_…"] }),
@@ -31,7 +28,7 @@ export const LeakReport = Type.Array(
     ),
     source: Type.Optional(Type.String({ description: "What it was found in", examples: ["content"] })),
   }),
-  { $id: "LeakReport", description: "Credentials that were found in public", maxItems: MOST_TOKENS },
+  { $id: "LeakReport", description: "Credentials that were found in public" },
 );
 
 /** What became of each token; its hash stands for it, so that no reply repeats a secret. */
@@ -45,12 +42,14 @@ export const LeakFeedback = Type.Array(
     token_type: Type.String({ examples: ["service_api_key"] }),
     label: Type.Enum(["true_positive", "false_positive"]),
   }),
-  { $id: "LeakFeedback", description: "What became of each token, in the report's order" },
+  {
+    $id: "LeakFeedback",
+    description: "What became of each token, in the report's order; entries without a token are skipped",
+  },
 );
 
 /** Takes signed reports of credentials that were found in public (decisions 6); what they name is dead when it answers. */
 export function leakReportRoute(scope: FastifyInstance, services: Services, keys: SigningKeys | undefined): void {
-  const check = compileCheck(LeakReport);
   const leakTools = { database: services.database, vault: services.vault, now: services.clock.now };
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser("application/json", { parseAs: "buffer", bodyLimit: MOST_BYTES }, (_request, body, done) =>
@@ -64,14 +63,7 @@ export function leakReportRoute(scope: FastifyInstance, services: Services, keys
     const { key, signature } = await signerOf(keys, request.raw);
     // ECDSA over P-256 with SHA-256, over the bytes as they came.
     if (!verify("sha256", raw, key, signature)) throw unsigned("The signature does not fit the body.");
-    const report = parseStrictJson(raw);
-    const errors = check(report);
-    if (errors.length > 0) throw invalidFields(errors.slice(0, 20));
-    const leaks = (report as Static<typeof LeakReport>).map(({ token, type, url }) => ({
-      token,
-      type,
-      url: url ?? "",
-    }));
+    const leaks = readReport(raw);
     const real = await endLeaked(leakTools, leaks);
     const count = real.filter(Boolean).length;
     if (count > 0) services.log.warn({ count }, "credentials were found in public and ended");
@@ -80,6 +72,26 @@ export function leakReportRoute(scope: FastifyInstance, services: Services, keys
       token_type: type,
       label: real[index] === true ? "true_positive" : "false_positive",
     }));
+  });
+}
+
+/**
+ * Reads a report that its publisher has signed. An entry that cannot be used is skipped, and unprintable characters of a
+ * URL are replaced: neither may keep the other credentials valid. Throws ApiError where there are no entries at all.
+ */
+function readReport(raw: Buffer): (Leak & { type: string })[] {
+  let entries: unknown;
+  try {
+    entries = JSON.parse(raw.toString("utf8"));
+  } catch {
+    throw new ApiError("invalid_json", "The report is not valid JSON.");
+  }
+  if (!Array.isArray(entries)) throw new ApiError("invalid_request", "The report must be an array.");
+  const textOf = (value: unknown) => (typeof value === "string" ? value : "");
+  return (entries as ({ token?: unknown; type?: unknown; url?: unknown } | null)[]).flatMap((entry) => {
+    const token = entry?.token;
+    if (typeof token !== "string") return [];
+    return [{ token, type: textOf(entry?.type), url: textOf(entry?.url).replaceAll(/\p{C}/gu, "\ufffd") }];
   });
 }
 

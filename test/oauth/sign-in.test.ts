@@ -1,10 +1,20 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { scryptSync } from "node:crypto";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { parseRange } from "../../src/platform/domain/addresses.ts";
 import { Browser, type Visit } from "./support/browser.ts";
 import { type EmbeddedPlatform, startEmbedded } from "./support/embedded-platform.ts";
 import { isSignedIn, signedIn, signIn } from "./support/sign-in.ts";
+import { startWithTwoAccounts } from "./support/two-accounts.ts";
 
 const PASSWORD = "correct horse battery";
 const MINUTE = 60_000;
+
+/** A hash that takes no time to verify. */
+function cheapHash(): string {
+  const salt = Buffer.alloc(16, 7);
+  const hash = scryptSync(PASSWORD, salt, 32, { N: 2 ** 4, r: 8, p: 1 });
+  return ["scrypt", 4, 8, 1, salt.toString("base64"), hash.toString("base64")].join("$");
+}
 
 let platform: EmbeddedPlatform;
 
@@ -54,6 +64,45 @@ describe("email and password", () => {
     expect((await signIn(browser, "bob@example.com", "wrong")).status).toBe(401);
     platform.advance(Number(refused.headers.get("retry-after")) * 1000);
     expect(isSignedIn(await signIn(browser, "ada@example.com", PASSWORD))).toBe(true);
+  });
+
+  describe("behind a proxy", () => {
+    const EMAIL = "owner@other.example";
+    let behind: EmbeddedPlatform;
+
+    // A successful sign-in replaces the cheap hash.
+    beforeEach(async () => {
+      const trustedProxies = [parseRange("127.0.0.1/32")!];
+      ({ platform: behind } = await startWithTwoAccounts({ password: cheapHash(), trustedProxies }));
+    });
+    afterEach(() => behind.close());
+
+    const statusFrom = async (address: string, password: string) => {
+      const browser = new Browser(behind.baseUrl);
+      browser.headers["X-Forwarded-For"] = address;
+      return (await signIn(browser, EMAIL, password)).status;
+    };
+
+    it("are not locked for the user by guesses from another network", async () => {
+      for (let attempt = 0; attempt < 5; attempt++) expect(await statusFrom("203.0.113.1", "wrong")).toBe(401);
+      expect(await statusFrom("203.0.113.1", PASSWORD)).toBe(429);
+      for (let attempt = 0; attempt < 5; attempt++) {
+        expect(await statusFrom(`2001:db8::${attempt}`, "wrong")).toBe(401);
+      }
+      expect(await statusFrom("2001:db8::ffff", PASSWORD)).toBe(429);
+      expect(await statusFrom("203.0.113.2", PASSWORD)).toBe(200);
+      expect(await statusFrom("2001:db8:0:1::1", PASSWORD)).toBe(200);
+    });
+
+    it("are not guessed from many networks: after 100 failures the user waits everywhere", async () => {
+      const guesses = Array.from({ length: 25 }, (_, network) =>
+        Promise.all(Array.from({ length: 4 }, () => statusFrom(`198.51.100.${network}`, "wrong"))),
+      );
+      expect(new Set((await Promise.all(guesses)).flat())).toEqual(new Set([401]));
+      expect(await statusFrom("203.0.113.3", PASSWORD)).toBe(429);
+      behind.advance(5000);
+      expect(await statusFrom("203.0.113.3", PASSWORD)).toBe(200);
+    });
   });
 
   it("are not guessed for many people from one address", async () => {

@@ -9,9 +9,12 @@ import { HOME, localPath } from "./home.ts";
 import { signInPage } from "./views.ts";
 import type { Visitors } from "./visitors.ts";
 
-/** Failed sign-ins that are let pass at once, and after how many seconds another one is: a person, an address. */
-const FAILURES_A_USER = { burst: 5, refillSeconds: 60 };
-const FAILURES_AN_ADDRESS = { burst: 10, refillSeconds: 15 };
+/** Failed sign-ins from one address. */
+const PER_ADDRESS = { burst: 10, refillSeconds: 15 };
+/** Failed sign-ins of one user from one address: wrong passwords from elsewhere do not lock the user out. */
+const PER_USER_AND_ADDRESS = { burst: 5, refillSeconds: 60 };
+/** Failed sign-ins of one user from all addresses together: reached by guesses from many networks only. */
+const PER_USER = { burst: 100, refillSeconds: 5 };
 const LONGEST_PASSWORD = 1000;
 
 /** Signing in by email and password, and out again. */
@@ -20,16 +23,26 @@ export function signInRoutes(
   { services, visitors, passwords }: { services: Services; visitors: Visitors; passwords: Passwords },
 ): void {
   const { database } = services;
-  const perUser = services.createLimiter("sign-ins of a user", FAILURES_A_USER);
-  const perAddress = services.createLimiter("sign-ins from an address", FAILURES_AN_ADDRESS);
+  const limiters = {
+    address: services.createLimiter("sign-ins from an address", PER_ADDRESS),
+    both: services.createLimiter("sign-ins of a user from an address", PER_USER_AND_ADDRESS),
+    user: services.createLimiter("sign-ins of a user", PER_USER),
+  };
 
   /** The user, or undefined: an unknown email takes as long as a wrong password. Throws PageError 429. */
   const prove = async (emailKey: string, password: string, address: string): Promise<UserRow | undefined> => {
-    const wait = (await perAddress.take(address)).wait || (await perUser.take(emailKey)).wait;
-    if (wait > 0) throw tooMany(wait);
+    const limits = [
+      [limiters.address, address],
+      [limiters.both, `${address} ${emailKey}`],
+      [limiters.user, emailKey],
+    ] as const;
+    for (const [limiter, name] of limits) {
+      const { wait } = await limiter.take(name);
+      if (wait > 0) throw tooMany(wait);
+    }
     const user = await findUserByEmail(database, emailKey);
     if (!(await passwords.verify(password, user?.password ?? null)) || user === undefined) return undefined;
-    await Promise.all([perAddress.giveBack(address), perUser.giveBack(emailKey)]);
+    await Promise.all(limits.map(([limiter, name]) => limiter.giveBack(name)));
     return user;
   };
 

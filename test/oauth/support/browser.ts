@@ -20,6 +20,8 @@ export interface Visit {
 /** A browser without scripts: cookies, redirects within one origin, forms. */
 export class Browser {
   readonly cookies = new Map<string, string>();
+  /** Sent with every request, as a proxy would add them. */
+  readonly headers: Record<string, string> = {};
   private readonly origin: string;
 
   constructor(anyUrl: string) {
@@ -66,7 +68,7 @@ export class Browser {
     const response = await fetch(url, {
       method,
       redirect: "manual",
-      headers: cookie === "" ? {} : { cookie },
+      headers: cookie === "" ? this.headers : { ...this.headers, cookie },
       ...(body === undefined ? {} : { body }),
     });
     for (const line of response.headers.getSetCookie()) {

@@ -6,6 +6,7 @@ import { createIdGenerator } from "../../../src/contract/ids.ts";
 import { createFullKey } from "../../../src/platform/domain/api-keys.ts";
 import { createFirstAccount } from "../../../src/platform/domain/first-account.ts";
 import { createLinkToken } from "../../../src/platform/domain/sign-in-links.ts";
+import type { PlatformSettings } from "../../../src/platform/start.ts";
 import { loadMasterKeyFile } from "../../../src/platform/master-key.ts";
 import { insertAccount } from "../../../src/platform/storage/accounts.ts";
 import { MIGRATIONS } from "../../../src/platform/storage/migrations/index.ts";
@@ -24,7 +25,10 @@ export interface PreparedAccount {
 }
 
 /** A platform with two accounts, each with an owner and full keys; the second owner's password has the given hash. */
-export async function startWithTwoAccounts({ password = null }: { password?: string | null } = {}): Promise<{
+export async function startWithTwoAccounts({
+  password = null,
+  ...settings
+}: Partial<PlatformSettings> & { password?: string | null } = {}): Promise<{
   platform: EmbeddedPlatform;
   accounts: [PreparedAccount, PreparedAccount];
 }> {
@@ -61,7 +65,7 @@ export async function startWithTwoAccounts({ password = null }: { password?: str
     return [first, { id, keys: { live: await key("live"), sandbox: await key("sandbox") }, linkToken }] as const;
   });
   await database.close();
-  const platform = await startEmbedded({ folder });
+  const platform = await startEmbedded({ folder, ...settings });
   const asPrepared = ({ id, keys, linkToken }: (typeof prepared)[number]): PreparedAccount => ({
     id,
     sandboxKey: keys.sandbox,

@@ -3,13 +3,13 @@ import { LastPosition } from "./last-position.ts";
 import type { Receivers } from "./receivers.ts";
 
 export interface StartPosition {
-  /** What `--since last` means: the id behind which the same listener ended, or `now` where it never ran. */
+  /** What `--since last` means: the ID after which the same listener ended, or `now` where it never ran. */
   start(): string;
-  /** Takes the place at which a listener starts that was not told where: says so where that passes events over. */
+  /** Takes the position at which a listener without `--since` starts; warns where that skips events. */
   startedAt(cursor: string): void;
-  /** Takes note of a place; it is on disk a moment later. */
+  /** Saves a position; it is on disk a moment later. */
   moved(cursor: string): void;
-  /** Resolves once the last place is on disk. */
+  /** Resolves once the last position is on disk. */
   settled(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export interface StartPositionOptions {
   receivers: Receivers;
 }
 
-/** Keeps the place of this listener: the same platform, credential, subscriptions and receivers. */
+/** Keeps the position of this listener: the same platform, credential, subscriptions and receivers. */
 export function openStartPosition({
   context,
   warn,
@@ -40,19 +40,24 @@ export function openStartPosition({
     onFailure: (error) => warn(`The position cannot be kept, so --since last will not know it: ${error.message}`),
   });
   const last = position.read();
+  // Until an event has passed, the old position stays: the next `--since last` still delivers what this start skips.
+  let skippedTo: string | undefined;
   return {
     start() {
       if (last !== undefined) return last;
-      warn("This listener has not run before, so there is nothing to catch up on: it starts now.");
+      warn("This listener has not run before, so there is nothing to catch up on. It starts now.");
       return "now";
     },
     startedAt(cursor) {
       if (last === undefined || last === cursor) return;
-      // Of some types alone: the newest event may be of another.
-      const came = events.length === 0 ? "Events came" : "Events may have come";
-      warn(`${came} since this listener last ran, and it starts now: --since last would deliver them.`);
+      skippedTo = cursor;
+      // With subscriptions, the newest event may be of another type.
+      const arrived = events.length === 0 ? "Events arrived" : "Events may have arrived";
+      warn(`${arrived} since this listener last ran, and it starts now. To receive them, pass --since ${last}`);
     },
-    moved: (cursor) => position.moved(cursor),
+    moved(cursor) {
+      if (cursor !== skippedTo) position.moved(cursor);
+    },
     settled: () => position.settled(),
   };
 }

@@ -11,11 +11,12 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { withLock } from "../../src/cli/settings/lock.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { BIN, makeConfigDir, runCli } from "../support/run-cli.ts";
 
@@ -222,6 +223,23 @@ describe("several processes that write at once", () => {
     expect(Object.keys(profiles)).toHaveLength(WRITERS * WRITES);
     expect(existsSync(join(dir, "config.json.lock"))).toBe(false);
   });
+
+  it.each([hostname(), `${hostname()}/pid:[1]/boot`])(
+    "leave a lock alone that a process of %s holds",
+    async (space) => {
+      const lock = join(makeConfigDir(), "config.json.lock");
+      // No process has the highest ID here, but one may where the holder runs: a container of the same name.
+      const owner = `4194304 ${space} holder`;
+      writeFileSync(lock, owner);
+      const waiting = new AbortController();
+      let hasRun = false;
+      const attempt = withLock(lock, async () => void (hasRun = true), waiting.signal);
+      expect(readFileSync(lock, "utf8")).toBe(owner);
+      waiting.abort(new Error("enough"));
+      await expect(attempt).rejects.toThrow("enough");
+      expect(hasRun).toBe(false);
+    },
+  );
 
   it("take over the lock of one that was killed", async () => {
     const dir = makeConfigDir();

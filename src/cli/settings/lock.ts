@@ -1,5 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync, utimesSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeSync,
+} from "node:fs";
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -11,16 +21,16 @@ const POLL_MILLISECONDS = 20;
 const PATIENCE_MILLISECONDS = 60_000;
 
 /**
- * Does some work while no other process of this machine does any under the same lock file. A holder that was killed
- * loses the lock at once, or after 15 s where its process number tells nothing (another machine or container on a
- * shared folder). Rejects with the file system's error where the lock cannot be written, and after a minute of waiting.
+ * Does some work while no other process does any under the same lock file. A holder that was killed loses the lock at
+ * once, or after 15 s where its process ID says nothing here (another machine, container or boot). Rejects with the file
+ * system's error where the lock cannot be written, and after a minute of waiting.
  */
 export async function withLock<Result>(
   file: string,
   work: () => Promise<Result>,
   signal?: AbortSignal,
 ): Promise<Result> {
-  const owner = `${process.pid} ${hostname()} ${randomUUID()}`;
+  const owner = `${process.pid} ${processSpace()} ${randomUUID()}`;
   await acquire(file, owner, signal);
   const heartbeat = setInterval(() => touch(file), HEARTBEAT_MILLISECONDS);
   heartbeat.unref();
@@ -86,9 +96,27 @@ function remove(path: string): void {
 }
 
 function isAbandoned(file: string): boolean {
-  const [pid, host] = ownerOf(file)?.split(" ") ?? [];
+  const [pid, space] = ownerOf(file)?.split(" ") ?? [];
   if (ageOf(file) > STALE_MILLISECONDS) return true;
-  return pid !== undefined && host === hostname() && !isAlive(Number(pid));
+  return pid !== undefined && space === processSpace() && !isAlive(Number(pid));
+}
+
+/** Where a process ID means this process: containers on one machine may share its name, and IDs are used again after a boot. */
+function processSpace(): string {
+  return [
+    encodeURIComponent(hostname()),
+    read(() => readlinkSync("/proc/self/ns/pid")),
+    read(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()),
+  ].join("/");
+}
+
+/** Only Linux has these files. */
+function read(file: () => string): string {
+  try {
+    return file();
+  } catch {
+    return "";
+  }
 }
 
 function isAlive(pid: number): boolean {

@@ -209,7 +209,7 @@ describe("service trigger --cleanup", () => {
     const session = runInTerminal(["trigger", "customer.created", "--count", "6", "--cleanup"], { env: platform.env });
     await session.waitFor("6/6 cleaned up");
     expect(await session.ended).toBe(0);
-    expect(session.text()).toContain("✓ Removed 6 of 6 objects that were made");
+    expect(session.text()).toContain("✓ Removed 6 of 6 objects that were created");
   });
 });
 

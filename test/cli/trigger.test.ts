@@ -1,4 +1,8 @@
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { EVENT_TYPES } from "../../src/contract/event-types.ts";
@@ -107,6 +111,37 @@ describe("service trigger", () => {
     expect(exitCode).toBe(1);
     expect(stdout.split("\n").filter((line) => line !== "")).toHaveLength(1);
     expect(stderr).toContain("409 email_taken");
+  });
+
+  it("removes with --cleanup what a call created that was in flight when another failed", async () => {
+    let reject = () => {};
+    const rejected = new Promise<void>((resolve) => (reject = resolve));
+    const proxy = createServer((request, response) => {
+      void (async () => {
+        const body = await text(request);
+        const upstream = await fetch(cli.platform.baseUrl + request.url!, {
+          method: request.method!,
+          headers: { authorization: request.headers.authorization!, "content-type": "application/json" },
+          ...(body === "" ? {} : { body }),
+        });
+        const answer = await upstream.text();
+        if (upstream.status === 201) await rejected;
+        response.writeHead(upstream.status, { "content-type": upstream.headers.get("content-type")! });
+        response.end(answer, () => upstream.status === 409 && reject());
+      })();
+    });
+    proxy.listen(0, "127.0.0.1");
+    await once(proxy, "listening");
+    const { port } = proxy.address() as AddressInfo;
+    const email = "in-flight@example.com";
+    const { exitCode, stderr } = await service(
+      ["trigger", "customer.created", "--count", "8", "--cleanup", "--override", `email=${email}`],
+      { env: { ...cli.platform.env, SERVICE_BASE_URL: `http://127.0.0.1:${port}` } },
+    );
+    proxy.close();
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining("email_taken") });
+    const { stdout } = await service(["customers", "list", "--email", email, "--json"]);
+    expect(JSON.parse(stdout)).toEqual([]);
   });
 
   it("lists the types with the calls behind them", async () => {

@@ -3,6 +3,7 @@ import type { ApiRequest, Client } from "../../../client/http.ts";
 import { apiPath } from "../../../client/path.ts";
 import { type IdKind, kindOfId } from "../../../contract/ids.ts";
 import type { Context } from "../../context.ts";
+import { UserError } from "../../errors.ts";
 import { callLine } from "./call-line.ts";
 import type { Call } from "./perform.ts";
 
@@ -34,6 +35,7 @@ export class Cleanup {
     const areFew = this.#made.size <= NAMED;
     const bar = output.progress(areFew ? 0 : this.#made.size, "cleaned up");
     const stays: string[] = [];
+    const failures: unknown[] = [];
     let removed = 0;
     for (const id of [...this.#made].reverse()) {
       const removal = REMOVALS[kindOfId(id) ?? "event"]?.(id);
@@ -41,7 +43,8 @@ export class Cleanup {
         stays.push(id);
       } else {
         const started = context.now();
-        const status = await remove(client, removal);
+        const status = await remove(client, removal).catch((error: unknown) => void failures.push(error));
+        if (status === undefined) continue;
         removed += 1;
         if (areFew && !output.json && !output.quiet) {
           const { method, path } = removal;
@@ -51,11 +54,16 @@ export class Cleanup {
       bar.advance();
     }
     bar.end();
-    if (removed > 0) output.success(`Removed ${removed} of ${this.#made.size} objects that were made`);
+    if (removed > 0) output.success(`Removed ${removed} of ${this.#made.size} objects that were created`);
     if (stays.length > 0)
       output.warn(
         `${stayInWords(stays.reverse())}: the API has no way to remove ${stays.length === 1 ? "it" : "them"}.`,
       );
+    if (failures.length > 0)
+      throw new UserError(`${failures.length} of ${this.#made.size} objects could not be removed`, {
+        cause: failures[0],
+        hint: `The first failure: ${failures[0] instanceof Error ? failures[0].message : String(failures[0])}`,
+      });
   }
 }
 

@@ -26,7 +26,7 @@ export interface TriggerFlags {
   timeout: number;
 }
 
-const MOST_AT_ONCE = 8;
+const MAX_CONCURRENT = 8;
 
 /** Makes an event happen, once or many times; without a type, the calls of a fixture. */
 export async function runTrigger(type: EventType | undefined, flags: TriggerFlags, context: Context): Promise<void> {
@@ -36,13 +36,18 @@ export async function runTrigger(type: EventType | undefined, flags: TriggerFlag
   const cleanup = new Cleanup();
   const work = await prepare(type, flags, cleanup, context);
   const client = await context.client();
+  // After Ctrl-C nothing more is sent.
+  const cleanUp = async () => {
+    if (flags.cleanup && !context.signal.aborted) await cleanup.run(client, context);
+  };
   try {
     const events = await work(client);
     if (flags.wait) await reportDeliveries(events, client, flags.timeout, context);
-  } finally {
-    // After Ctrl-C nothing more is sent.
-    if (flags.cleanup && !context.signal.aborted) await cleanup.run(client, context);
+  } catch (error) {
+    await cleanUp().catch((failure: unknown) => context.output.warn((failure as Error).message));
+    throw error;
   }
+  await cleanUp();
 }
 
 /** Reads and checks all that is needed before anything is sent. */
@@ -103,9 +108,10 @@ async function triggerMany(
   const bar = output.progress(count, type);
   const started = context.now();
   let next = 0;
+  let isStopped = false;
 
   async function work(): Promise<void> {
-    while (next < count) {
+    while (next < count && !isStopped) {
       const mine = next++;
       if (rate !== undefined) await context.sleep(Math.max(0, started + (mine * 1000) / rate - context.now()));
       const outcome = await perform(client, steps, {
@@ -122,13 +128,17 @@ async function triggerMany(
     }
   }
 
-  try {
-    await Promise.all(Array.from({ length: Math.min(MOST_AT_ONCE, count) }, work));
-  } finally {
-    // Lets the others stop after what they are at.
-    next = count;
-    bar.end();
-  }
+  const workers = Array.from({ length: Math.min(MAX_CONCURRENT, count) }, () =>
+    work().catch((error: unknown) => {
+      isStopped = true;
+      throw error;
+    }),
+  );
+  // What the others have in flight is waited for, so that a cleanup knows of it.
+  const outcomes = await Promise.allSettled(workers);
+  bar.end();
+  const failed = outcomes.find((outcome) => outcome.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
   const milliseconds = context.now() - started;
   output.success(`Triggered ${count} × ${type} in ${formatDuration(milliseconds)}`);
   return events;

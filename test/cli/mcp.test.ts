@@ -243,6 +243,31 @@ describe("service mcp", () => {
     expect(strayOutput).toEqual([]);
   });
 
+  it("responds to a call in flight when stdin ends", async () => {
+    const messages = [
+      {
+        id: 1,
+        method: "initialize",
+        params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } },
+      },
+      { method: "notifications/initialized" },
+      { id: 2, method: "tools/call", params: { name: "create_customer", arguments: { email: "last@example.com" } } },
+    ];
+    const input = messages.map((message) => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).join("");
+    const { exitCode, stdout } = await runCli(["mcp"], { env: platform.env, input });
+    expect(exitCode).toBe(0);
+    const responses = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as object);
+    expect(responses).toContainEqual(
+      expect.objectContaining({
+        id: 2,
+        result: expect.objectContaining({ structuredContent: expect.objectContaining({ email: "last@example.com" }) }),
+      }),
+    );
+  });
+
   it("ends with 0 when stdin ends, and when it is told to", async () => {
     expect(await runCli(["mcp"], { env: platform.env })).toEqual({ exitCode: 0, stdout: "", stderr: "" });
     const child = spawn(process.execPath, [BIN, "mcp"], { env: cliEnv(platform.env), stdio: "pipe" });

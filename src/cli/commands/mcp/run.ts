@@ -23,6 +23,9 @@ import { ORDER_TOOLS } from "./tools/orders.ts";
 import { RECEIVER_TOOLS } from "./tools/receiver.ts";
 import { TRIGGER_TOOLS } from "./tools/trigger.ts";
 
+/** As long as a stop may take. */
+const MAX_SETTLE_MILLISECONDS = 10_000;
+
 const TOOLS: readonly Tool[] = [
   ...CUSTOMER_TOOLS,
   ...ORDER_TOOLS,
@@ -49,6 +52,7 @@ export async function runMcp(context: Context): Promise<void> {
       instructions: `The sandbox of account ${identity.account.name} (${identity.account.id}) at ${client.baseUrl.origin}.`,
     },
   );
+  const calls = new Set<Promise<CallToolResult>>();
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(describeTool) }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { sendNotification }) => {
     const tool = tools.find(({ name }) => name === params.name);
@@ -61,13 +65,25 @@ export async function runMcp(context: Context): Promise<void> {
       // A client that has gone takes the whole server with it.
       sendNotification({ method: "notifications/progress", params: told }).catch(() => {});
     };
-    return await call(tool, params.arguments ?? {}, { client, context, progress });
+    const running = call(tool, params.arguments ?? {}, { client, context, progress });
+    calls.add(running);
+    return await running.finally(() => calls.delete(running));
   });
 
   const ended = endOf(context);
   await server.connect(new StdioServerTransport(context.stdin, protocolStream(context)));
   await ended;
+  await settleCalls(calls, context);
   await server.close();
+}
+
+/** Waits for the responses of calls in flight: what they changed stays, so the client should know of it. */
+async function settleCalls(calls: ReadonlySet<Promise<unknown>>, { signal }: Context): Promise<void> {
+  const timeout = AbortSignal.any([signal, AbortSignal.timeout(MAX_SETTLE_MILLISECONDS)]);
+  if (calls.size === 0 || timeout.aborted) return;
+  await Promise.race([Promise.all(calls), new Promise((resolve) => timeout.addEventListener("abort", resolve))]);
+  // The protocol sends a response a few turns after its call has settled.
+  await new Promise(setImmediate);
 }
 
 async function call(tool: Tool, input: Record<string, unknown>, session: ToolSession): Promise<CallToolResult> {

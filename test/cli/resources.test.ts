@@ -132,11 +132,24 @@ describe("service api", () => {
   });
 
   it("builds a body of fields: JSON where it is JSON, else text; dots reach inside", async () => {
-    const fields = ["-f", "amount=7", "-f", "currency=EUR", "-f", "metadata.plan=pro", "-f", 'metadata.size="10"'];
+    const metadata = ["plan=pro", 'size="10"', "reference=12345678901234567890", "rate=0.12345678901234567890"];
+    const fields = ["-f", "amount=7", "-f", "currency=EUR", ...metadata.flatMap((pair) => ["-f", `metadata.${pair}`])];
     expect(await json("api", "POST", "/v1/orders", ...fields)).toMatchObject({
       amount: 7,
-      metadata: { plan: "pro", size: "10" },
+      metadata: { plan: "pro", size: "10", reference: "12345678901234567890", rate: "0.12345678901234567890" },
     });
+  });
+
+  it("rejects a number within an object that would change on its way", async () => {
+    const { exitCode, stderr } = await service([
+      "api",
+      "POST",
+      "/v1/orders",
+      "-f",
+      'metadata={"a":12345678901234567890}',
+    ]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("12345678901234567890 has more digits than a JSON number can hold");
   });
 
   it("sends a file, or stdin, as it is", async () => {

@@ -4,8 +4,9 @@ import { UsageError } from "../errors.ts";
 const REFUSED: ReadonlySet<string> = new Set(["__proto__", "prototype"]);
 
 /**
- * The object with one more value at a dotted path: `metadata.plan`, `pro`. A value that is JSON counts as JSON (numbers,
- * true, null, quoted strings, objects), anything else is text.
+ * Returns the object with one more value at a dotted path: `metadata.plan`, `pro`. A value that is JSON counts as JSON
+ * (numbers, true, null, quoted strings, objects), anything else is text, and so is a number with more digits than a number
+ * can hold. Throws UsageError for such a number within an object or array.
  */
 export function assign(
   object: Readonly<Record<string, unknown>>,
@@ -32,9 +33,28 @@ function assignAt(
 }
 
 function jsonOrText(text: string): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     return text;
   }
+  const lossy = numbersIn(text).find((number) => !isExact(number));
+  if (lossy === undefined) return value;
+  if (typeof value === "number") return text;
+  throw new UsageError(`${lossy} has more digits than a JSON number can hold`, { hint: `Quote it: "${lossy}"` });
+}
+
+/** The number tokens of valid JSON. */
+function numbersIn(json: string): string[] {
+  const tokens = json.match(/"(?:[^"\\]|\\.)*"|[-\d][\d.eE+-]*/g) ?? [];
+  return tokens.filter((token) => !token.startsWith('"'));
+}
+
+/** Whether a number token of JSON means the same after a conversion to a double: at most 15 digits always do. */
+function isExact(token: string): boolean {
+  const [mantissa = ""] = token.split(/[eE]/);
+  const digits = mantissa.replaceAll(/[-.]/g, "").replace(/^0+/, "");
+  if (!Number.isFinite(Number(token)) || (Number(token) === 0 && digits !== "")) return false;
+  return digits.length <= 15 || String(Number(token)) === token;
 }

@@ -36,6 +36,14 @@ describe("--write-env", () => {
     expect(readdirSync(directory).sort()).toEqual([".env", "real.env"]);
   });
 
+  it("keeps bytes that are not UTF-8", async () => {
+    const file = join(makeFolder(), ".env");
+    const name = Buffer.from("NAME=Jos\u00e9\n", "latin1");
+    writeFileSync(file, name);
+    expect((await write(file)).exitCode).toBe(0);
+    expect(readFileSync(file)).toEqual(Buffer.concat([name, Buffer.from(`SERVICE_WEBHOOK_SECRET=${on.secret}\n`)]));
+  });
+
   it("warns of a file that other users can read, and says nothing of one that they cannot", async () => {
     const file = join(makeFolder(), ".env");
     writeFileSync(file, "");

@@ -12,7 +12,8 @@ export async function writeEnvFile({ file, name }: EnvTarget, value: string): Pr
   try {
     const known = await readIfThere(file);
     const text = setVariable(known?.text ?? "", name, value);
-    if (text !== known?.text) await replaceFile(known?.path ?? file, text, known?.mode ?? 0o600);
+    if (text === known?.text) return;
+    await replaceFile(known?.path ?? file, Buffer.from(text, "latin1"), known?.mode ?? 0o600);
   } catch (error) {
     throw new UserError(`--write-env: ${file} cannot be written: ${(error as Error).message}`, { cause: error });
   }
@@ -34,7 +35,8 @@ async function readIfThere(file: string): Promise<{ path: string; text: string; 
   try {
     const path = await realpath(file);
     const { mode } = await stat(path);
-    return { path, text: await readFile(path, "utf8"), mode: mode & 0o777 };
+    // Every byte is a character, so that a file in any encoding stays as it is.
+    return { path, text: await readFile(path, "latin1"), mode: mode & 0o777 };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;

@@ -6,7 +6,7 @@ import { dirname } from "node:path";
  * Replaces a file's content in one step that survives a crash of the machine: a reader sees all of the old or all of the
  * new. Rejects with the file system's error, the old file unharmed.
  */
-export async function replaceFile(path: string, content: string, mode: number): Promise<void> {
+export async function replaceFile(path: string, content: string | Buffer, mode: number): Promise<void> {
   const temporary = `${path}.${randomUUID()}.tmp`;
   try {
     const file = await open(temporary, "wx", mode);

@@ -1,5 +1,8 @@
 import type { RelayedEvent } from "./delivery.ts";
 
+/** Characters that are valid in JSON strings, but end a line for some readers (node:readline since Node 24). */
+const LINE_SEPARATORS = /[\u2028\u2029]/g;
+
 /** One event of a recording: its exact body, and when it came, Unix milliseconds. */
 export interface RecordedEvent extends RelayedEvent {
   at: number;
@@ -10,9 +13,10 @@ export class RecordingError extends Error {
   override name = "RecordingError";
 }
 
-/** An event as a line of a recording, without its line end. The body is a string, so that its bytes stay what they are. */
+/** Returns the event as a line of a recording, without its line end. The body is a string, so that its bytes are kept. */
 export function formatRecordedEvent({ at, id, type, body }: RecordedEvent): string {
-  return JSON.stringify({ time: new Date(at).toISOString(), id, type, body });
+  const line = JSON.stringify({ time: new Date(at).toISOString(), id, type, body });
+  return line.replace(LINE_SEPARATORS, (character) => (character === "\u2028" ? "\\u2028" : "\\u2029"));
 }
 
 /** Reads a line of a recording; `number` counts from 1, for the message. Throws RecordingError. */

@@ -47,6 +47,29 @@ describe("--record and listen replay", () => {
     expect(on.receiver.refusals).toEqual([]);
   });
 
+  it("keep an event on one line that holds characters at which some readers break lines", async () => {
+    const file = join(makeFolder(), "events.ndjson");
+    const listener = await startListener(on.platform.env, ["--record", file, "--forward-to", on.receiver.url]);
+    const name = "Ada\u2028King\u2029";
+    const create = ["customers", "create", "--email", "ada-lines@example.com", "--name", name];
+    expect((await service(create)).exitCode).toBe(0);
+    await on.receiver.until(() => on.receiver.events.some(({ data }) => data.object["name"] === name));
+    await listener.interrupt();
+    expect(readFileSync(file, "utf8")).not.toMatch(/[\u2028\u2029]/);
+    const before = on.receiver.events.length;
+    const args = ["listen", "replay", file, "--forward-to", on.receiver.url, "--speed", "max", "--secret", on.secret];
+    expect((await service(args)).exitCode).toBe(0);
+    expect(on.receiver.events.slice(before).map(({ data }) => data.object["name"])).toEqual([name]);
+  });
+
+  it("keep the recording of before until a connection is made", async () => {
+    const file = join(makeFolder(), "events.ndjson");
+    writeFileSync(file, `${EVENT_LINE}\n`);
+    const env = { ...on.platform.env, SERVICE_API_KEY: on.platform.sandboxKey.replace(/.$/, "!") };
+    expect((await service(["listen", "--record", file], { env })).exitCode).not.toBe(0);
+    expect(readFileSync(file, "utf8")).toBe(`${EVENT_LINE}\n`);
+  });
+
   it("warn of a file that other users can read", async () => {
     const file = join(makeFolder(), "events.ndjson");
     writeFileSync(file, "");

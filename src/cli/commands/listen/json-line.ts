@@ -1,12 +1,13 @@
 import type { Report } from "../../../relay/report.ts";
+import { printableJson } from "../../terminal/printable.ts";
 import type { Setup } from "./receivers.ts";
 
 /** A report as a line of `listen --json`: names in snake_case, durations in milliseconds. */
 export function toJsonLine(report: Report, now: number, setup: Setup): string {
-  if (report.event !== "received") return JSON.stringify(toRecord(report, now, setup));
+  if (report.event !== "received") return printableJson(JSON.stringify(toRecord(report, now, setup)));
   // The payload is JSON already, and there may be thousands of these a second.
   const { id, type, body } = report;
-  return `{"event":"received","id":"${id}","type":"${type}","payload":${body},"time":"${new Date(now).toISOString()}"}`;
+  return `{"event":"received","id":"${id}","type":"${type}","payload":${printableJson(body)},"time":"${new Date(now).toISOString()}"}`;
 }
 
 function toRecord(

@@ -1,8 +1,8 @@
-import { closeSync, openSync, writeSync } from "node:fs";
+import { closeSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { formatRecordedEvent, type RecordedEvent } from "../../../relay/recording.ts";
 import { UserError } from "../../errors.ts";
 
-/** Writes events into a file that `listen replay` reads, for its owner alone. What the file held before is replaced. */
+/** Writes events into a file that `listen replay` reads, for its owner alone. */
 export class Recorder {
   readonly #file: string;
   readonly #descriptor: number;
@@ -15,9 +15,19 @@ export class Recorder {
     this.#file = file;
     this.#onFailure = onFailure;
     try {
-      this.#descriptor = openSync(file, "w", 0o600);
+      this.#descriptor = openSync(file, "a", 0o600);
     } catch (error) {
       throw this.#explain(error);
+    }
+  }
+
+  /** Empties the file. An earlier recording stays until then, in case no connection is made. */
+  begin(): void {
+    try {
+      ftruncateSync(this.#descriptor);
+    } catch (error) {
+      // Pipes and devices cannot be truncated.
+      if ((error as NodeJS.ErrnoException).code !== "EINVAL") throw this.#explain(error);
     }
   }
 

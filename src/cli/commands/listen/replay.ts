@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { createInterface } from "node:readline";
+import { addAbortSignal, type Readable } from "node:stream";
 import { parseRecordedEvent, type RecordedEvent, RecordingError } from "../../../relay/recording.ts";
 import { replay } from "../../../relay/replay.ts";
 import { SignatureError } from "../../../webhooks/index.ts";
@@ -45,16 +45,32 @@ export async function runReplay(file: string, flags: ReplayFlags, context: Conte
   }
 }
 
+/** Yields lines that end with a line feed and nothing else: node:readline also splits at U+2028 since Node 24. */
+async function* linesOf(input: Readable): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let parts: string[] = [];
+  for await (const chunk of input as AsyncIterable<Buffer>) {
+    const [first = "", ...rest] = decoder.decode(chunk, { stream: true }).split("\n");
+    parts.push(first);
+    for (const next of rest) {
+      yield parts.join("");
+      parts = [next];
+    }
+  }
+  yield parts.join("") + decoder.decode();
+}
+
 /** Ends when the command is interrupted, though nothing more may come on stdin. */
 async function* readRecording(file: string, context: Context): AsyncGenerator<RecordedEvent> {
   const input = file === "-" ? context.stdin : createReadStream(file);
   let number = 0;
   try {
-    for await (const line of createInterface({ input, signal: context.signal })) {
+    for await (const line of linesOf(addAbortSignal(context.signal, input))) {
       number += 1;
       if (line.trim() !== "") yield parseRecordedEvent(line, number);
     }
   } catch (error) {
+    if (context.signal.aborted) return;
     const { code } = error as NodeJS.ErrnoException;
     if (typeof code !== "string" || !/^E[A-Z]+$/.test(code)) throw error;
     throw new UserError(`${file} cannot be read: ${code === "ENOENT" ? "there is no such file" : code}`, {

@@ -4,16 +4,7 @@
 // in a third of the time that a dozen ES modules take. What only some commands need (the platform, the relay, prompts,
 // colour …) lies beside them as ES modules that load on demand.
 import { execFileSync } from "node:child_process";
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -137,7 +128,6 @@ const requireCommands = {
 };
 
 if (process.argv.includes("--clean")) rmSync(dist, { recursive: true, force: true });
-removeStaleChunks(join(dist, "lazy"));
 
 const builds = await Promise.all([
   build({
@@ -190,6 +180,7 @@ execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "--project", 
   stdio: "inherit",
 });
 writeDeclarations(join(dist, "webhooks"));
+removeStaleChunks(join(dist, "lazy"));
 writeReference(dirname(fileURLToPath(import.meta.resolve("swagger-ui-dist/package.json"))), join(dist, "reference"));
 writeFileSync(join(dist, "third-party-licenses.txt"), thirdPartyLicenses(root, builds));
 
@@ -242,12 +233,13 @@ function writeReference(from, to) {
   }
 }
 
-/** Chunks of earlier builds stay for an hour: a command that runs may still load them. */
+/** Chunks of earlier builds stay for an hour, because a running command may still load them. */
 function removeStaleChunks(folder) {
-  if (!existsSync(folder)) return;
+  const current = new Set(builds.flatMap(({ metafile } = {}) => Object.keys(metafile?.outputs ?? {})));
   for (const name of readdirSync(folder)) {
     const file = join(folder, name);
-    if (Date.now() - statSync(file).mtimeMs > 3_600_000) rmSync(file);
+    const isOld = Date.now() - statSync(file).mtimeMs > 3_600_000;
+    if (isOld && !current.has(relative(root, file))) rmSync(file);
   }
 }
 

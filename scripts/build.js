@@ -235,7 +235,7 @@ function writeReference(from, to) {
 
 /** Chunks of earlier builds stay for an hour, because a running command may still load them. */
 function removeStaleChunks(folder) {
-  const current = new Set(builds.flatMap(({ metafile } = {}) => Object.keys(metafile?.outputs ?? {})));
+  const current = new Set(builds.flatMap(({ metafile }) => Object.keys(metafile?.outputs ?? {})));
   for (const name of readdirSync(folder)) {
     const file = join(folder, name);
     const isOld = Date.now() - statSync(file).mtimeMs > 3_600_000;

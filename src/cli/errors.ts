@@ -8,6 +8,7 @@ export const EXIT_CODES = {
   notAllowed: 5,
   rateLimited: 6,
   unreachable: 7,
+  hungUp: 129,
   interrupted: 130,
   terminated: 143,
 } as const;
@@ -56,15 +57,29 @@ export class NotSignedInError extends UserError {
   }
 }
 
-/** Ctrl-C or a termination signal; the reason of an aborted `Context.signal`. */
+const ENDS = {
+  SIGHUP: { message: "The terminal was closed", exitCode: EXIT_CODES.hungUp },
+  SIGINT: { message: "Interrupted", exitCode: EXIT_CODES.interrupted },
+  SIGTERM: { message: "Terminated", exitCode: EXIT_CODES.terminated },
+} as const;
+
+/** Ctrl-C, a closed terminal or a termination signal; the reason of an aborted `Context.signal`. */
 export class InterruptedError extends Error {
   override name = "InterruptedError";
+  readonly signal: keyof typeof ENDS;
   readonly exitCode: ExitCode;
 
-  constructor(signal: "SIGINT" | "SIGTERM") {
-    super(signal === "SIGINT" ? "Interrupted" : "Terminated");
-    this.exitCode = signal === "SIGINT" ? EXIT_CODES.interrupted : EXIT_CODES.terminated;
+  constructor(signal: keyof typeof ENDS) {
+    const { message, exitCode } = ENDS[signal];
+    super(message);
+    this.signal = signal;
+    this.exitCode = exitCode;
   }
+}
+
+/** Whether somebody at the keyboard ended the command: that is how streams are meant to end. */
+export function isCtrlC(reason: unknown): boolean {
+  return reason instanceof InterruptedError && reason.signal === "SIGINT";
 }
 
 /** Whoever read stdout has gone, as in `| head`: ends quietly with 0. */

@@ -40,7 +40,7 @@ async function settleOutput(signal: AbortSignal): Promise<void> {
  * Ctrl-C reaches this process and whoever started it, who may pass on SIGTERM.
  */
 function listenForSignals(controller: AbortController): void {
-  for (const name of ["SIGINT", "SIGTERM"] as const) {
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     let isSecond = false;
     // The listener stays: packages that restore the cursor would otherwise take the signal for unhandled.
     const onSignal = (): void => {

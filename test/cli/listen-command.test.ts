@@ -46,7 +46,11 @@ describe("a command behind --", () => {
   it("ends with 127 where there is none, and with 128 and the signal's number where one ended it", async () => {
     const missing = await service(["listen", "--", "no-such-command-here"]);
     expect(missing.exitCode).toBe(127);
-    expect(missing.stderr).toContain("no-such-command-here cannot be run: there is no such command");
+    expect(missing.stderr).toContain("Command not found: no-such-command-here");
+    for (const program of ["/etc/passwd/below", ""]) {
+      const { exitCode, stderr } = await service(["listen", "--", program]);
+      expect({ exitCode, stderr }).toEqual({ exitCode: 127, stderr: expect.stringContaining("Command not found: ") });
+    }
     const killed = await service(["listen", "--", process.execPath, "-e", "process.kill(process.pid, 'SIGKILL')"]);
     expect(killed.exitCode).toBe(137);
   });
@@ -60,6 +64,12 @@ describe("a command behind --", () => {
     const { exitCode, stdout } = await service(["listen", "--ready-file", ready, "--", process.execPath, "-e", script]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: `got ${signal}\n` });
     expect(existsSync(ready)).toBe(false);
+  });
+
+  it("is not started where the ready file could not be written", async () => {
+    const { exitCode, stdout, stderr } = await service(["listen", "--ready-file", "/nope/ready", "--", "echo", "ran"]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toContain("--ready-file: cannot write /nope/ready: there is no folder /nope");
   });
 
   it("is ended when the platform refuses for good", async () => {

@@ -16,6 +16,8 @@ export interface RunningListener {
   record(fits: (record: ListenRecord) => boolean): Promise<ListenRecord>;
   /** Ends it as Ctrl-C does; resolves with its exit code. */
   interrupt(): Promise<number | null>;
+  /** Ends it by a signal; resolves with its exit code. */
+  end(signal: NodeJS.Signals): Promise<number | null>;
   /** Ends it by SIGKILL. */
   kill(): Promise<void>;
 }
@@ -58,6 +60,7 @@ export async function startListener(
     stderr: () => said,
     record,
     interrupt: () => end(child, "SIGINT"),
+    end: (signal) => end(child, signal),
     kill: async () => void (await end(child, "SIGKILL")),
   };
 }

@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import type { Context } from "../../context.ts";
-import { InterruptedError, SilentExit, UserError } from "../../errors.ts";
+import { InterruptedError, isCtrlC, SilentExit, UserError } from "../../errors.ts";
 import { makeTemporaryFolder } from "../../temporary-folder.ts";
 import { CommandChild } from "./child.ts";
 import { createNarrator, type Narrator } from "./narrator.ts";
@@ -133,7 +133,7 @@ function interruption({ signal }: Context): Promise<never> {
 
 async function untilInterrupted(context: Context): Promise<void> {
   await interruption(context).catch((error: unknown) => {
-    if (!(error instanceof InterruptedError)) throw error;
+    if (!isCtrlC(error)) throw error;
   });
 }
 

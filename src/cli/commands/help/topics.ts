@@ -29,15 +29,19 @@ Credentials are kept in config.json of the settings folder, readable by you alon
 that it was stored with and to no other.
 `,
   "exit-codes": `
-0    Done
-1    Failed: the platform refused, or something else went wrong
-2    Wrong usage: a flag, argument or combination that cannot be
+0    Success
+1    Failure: the platform returned an error, or something else failed
+2    Usage error: a wrong flag, argument or combination
 3    Not found (404)
 4    Not signed in (401)
-5    Not allowed (403)
+5    Forbidden (403)
 6    Rate limited, after retries (429)
-7    The platform cannot be reached
-130  Interrupted by Ctrl-C (143: terminated)
+7    Cannot reach the platform
+129  The terminal was closed
+130  Interrupted by Ctrl-C
+143  Terminated
+
+Commands that stream until you stop them (listen, events tail, logs tail, demo) exit 0 after Ctrl-C.
 
 An error says on stderr what failed, why, what to do next, and the request id. With --json it is the problem document
 of the API (RFC 9457) on one line of stderr; errors of the program itself have the same form.

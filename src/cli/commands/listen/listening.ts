@@ -5,7 +5,7 @@ import type { Report } from "../../../relay/report.ts";
 import { Session } from "../../../relay/session.ts";
 import { SignatureError } from "../../../webhooks/index.ts";
 import type { Context } from "../../context.ts";
-import { InterruptedError, SilentExit } from "../../errors.ts";
+import { isCtrlC, SilentExit } from "../../errors.ts";
 import { ChildCommand, type ChildEnd } from "./child-command.ts";
 import type { Display } from "./display.ts";
 import { explainListenError } from "./explain.ts";
@@ -34,6 +34,7 @@ export class Listening {
   readonly #position: StartPosition;
   readonly #advisor: PortAdvisor;
   readonly #session: Session;
+  #readying: Promise<void> | undefined;
   #child: ChildCommand | undefined;
   #childEnd: ChildEnd | undefined;
   #failure: { error: unknown } | undefined;
@@ -93,6 +94,8 @@ export class Listening {
       await this.#child?.ended;
     } finally {
       display.stop();
+      // A file that is written after its removal would stay.
+      await this.#readying;
       this.#files.close();
       await this.#position.settled();
       await this.#files.removeReady();
@@ -105,7 +108,7 @@ export class Listening {
     this.#options.display.print(report);
     this.#advisor.notice(report);
     if (report.event === "received") this.#files.record({ ...report, at: this.#context.now() });
-    if (report.event === "ready") this.#onReady(report).catch((error: unknown) => this.#fail(error));
+    if (report.event === "ready") this.#readying = this.#onReady(report).catch((error: unknown) => this.#fail(error));
   }
 
   async #onReady(ready: Extract<Report, { event: "ready" }>): Promise<void> {
@@ -113,7 +116,7 @@ export class Listening {
     if (flags.since === undefined) this.#position.startedAt(ready.cursor);
     const secret = flags.secret ?? ready.secret;
     await this.#files.ready(secret, receivers.target);
-    if (command.length === 0 || this.#context.signal.aborted) return;
+    if (command.length === 0 || this.#context.signal.aborted || this.#failure !== undefined) return;
     this.#child = new ChildCommand(command, secret, this.#context);
     this.#childEnd = await this.#child.ended;
     await this.#session.stop();
@@ -141,7 +144,7 @@ export class Listening {
       if (exitCode !== 0) throw new SilentExit(exitCode);
       return;
     }
-    const isAsked = signal.reason instanceof InterruptedError && this.#options.command.length === 0;
+    const isAsked = isCtrlC(signal.reason) && this.#options.command.length === 0;
     if (signal.aborted && !isAsked) throw signal.reason;
   }
 }

@@ -1,4 +1,5 @@
-import { rm } from "node:fs/promises";
+import { access, constants, rm } from "node:fs/promises";
+import { dirname } from "node:path";
 import { UserError } from "../../errors.ts";
 import { replaceFile } from "./replace-file.ts";
 
@@ -11,15 +12,20 @@ export async function writeReadyFile(
   await explained(file, () => replaceFile(file, `${JSON.stringify(content)}\n`, 0o600));
 }
 
-/** Takes it away: one of an earlier run would say ready too early, and one of a run that has ended is wrong. */
+/** Removes it: one of an earlier run would say ready too early, and one of a run that has ended is wrong. */
 export async function removeReadyFile(file: string): Promise<void> {
-  await explained(file, () => rm(file, { force: true }));
+  await explained(file, async () => {
+    await access(dirname(file), constants.W_OK);
+    await rm(file, { force: true });
+  });
 }
 
 async function explained(file: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
-    throw new UserError(`--ready-file: ${file} cannot be written: ${(error as Error).message}`, { cause: error });
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = code === "ENOENT" || code === "ENOTDIR" ? `there is no folder ${dirname(file)}` : message;
+    throw new UserError(`--ready-file: cannot write ${file}: ${reason}`, { cause: error });
   }
 }

@@ -28,7 +28,7 @@ export class SessionFiles {
     this.#warnIfOpen(record, "whole events");
   }
 
-  /** Nothing is ready yet, or any more. */
+  /** Nothing is ready yet, or any more. Rejects with UserError where the ready file could not be written later. */
   async removeReady(): Promise<void> {
     const { readyFile } = this.#options;
     if (readyFile !== undefined) await removeReadyFile(readyFile);
@@ -37,6 +37,7 @@ export class SessionFiles {
   /** Events flow from now on, signed with this secret. */
   async ready(secret: string, forwardTo: URL | undefined): Promise<void> {
     const { writeEnv, readyFile } = this.#options;
+    this.#recorder?.begin();
     if (writeEnv !== undefined) {
       await writeEnvFile(writeEnv, secret);
       this.#warnIfOpen(writeEnv.file, "the signing secret");

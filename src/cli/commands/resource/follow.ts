@@ -1,5 +1,5 @@
 import type { Context } from "../../context.ts";
-import { InterruptedError } from "../../errors.ts";
+import { isCtrlC } from "../../errors.ts";
 import { NewItems, type NewItemsOptions } from "./new-items.ts";
 
 interface Following<Item> extends Omit<NewItemsOptions<Item>, "onLost" | "onBack"> {
@@ -30,7 +30,6 @@ export async function followList<Item extends { id: string }>(
       for (const item of await coming) await print(item);
     }
   } catch (error) {
-    // Ctrl-C is how one ends it.
-    if (!(error instanceof InterruptedError)) throw error;
+    if (!isCtrlC(error)) throw error;
   }
 }

@@ -21,7 +21,7 @@ const NOT_WRITABLE = "Name another place with --database, or keep nothing: --eph
 /** A start that takes longer says so. */
 const PATIENCE_MILLISECONDS = 2000;
 
-/** Runs until a signal or a closed stdout ends it: then finishes what is in flight and exits 0. */
+/** Runs until a signal or a closed stdout ends it, then finishes what is in flight. Exits 0, after SIGHUP 129. */
 export async function runServe(options: ServeOptions, context: Context): Promise<void> {
   context.output.refuseFilters();
   refusePublicHost(options, context);
@@ -106,8 +106,12 @@ function refusePublicHost(options: ServeOptions, context: Context): void {
 }
 
 function untilSignal({ signal }: Context): Promise<void> {
-  return new Promise((done, fail) => {
-    const end = () => (signal.reason instanceof InterruptedError ? done() : fail(signal.reason as Error));
+  return new Promise((done, fail: (reason: unknown) => void) => {
+    const end = () => {
+      const { reason } = signal as { reason: unknown };
+      if (reason instanceof InterruptedError && reason.signal !== "SIGHUP") done();
+      else fail(reason);
+    };
     if (signal.aborted) end();
     else signal.addEventListener("abort", end, { once: true });
   });

@@ -127,12 +127,14 @@ function parseFrame(text: string, frames: Record<string, Record<string, FieldKin
   if (typeof value !== "object" || value === null) throw new FrameError("a frame is not a JSON object");
   const frame = value as Record<string, unknown>;
   const name = frame["frame"];
-  const fields = typeof name === "string" && Object.hasOwn(frames, name) ? frames[name] : undefined;
-  if (fields === undefined) throw new FrameError(`unknown frame ${JSON.stringify(name)?.slice(0, 40)}`);
+  // JSON.stringify of any other value would overflow the stack where it is nested deep enough.
+  if (typeof name !== "string") throw new FrameError("a frame has no name");
+  const fields = Object.hasOwn(frames, name) ? frames[name] : undefined;
+  if (fields === undefined) throw new FrameError(`unknown frame ${JSON.stringify(name.slice(0, 40))}`);
   for (const [field, kind] of Object.entries(fields)) {
     const plain = kind.replace("?", "") as keyof typeof FIELD_KINDS;
     if (frame[field] === undefined && kind !== plain) continue;
-    if (!FIELD_KINDS[plain](frame[field])) throw new FrameError(`frame ${name as string}: ${field} is not a ${plain}`);
+    if (!FIELD_KINDS[plain](frame[field])) throw new FrameError(`frame ${name}: ${field} is not a ${plain}`);
   }
   return frame;
 }

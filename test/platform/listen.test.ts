@@ -212,6 +212,10 @@ describe("a listening session", () => {
   it.each([
     ["a binary frame", (socket: WebSocket) => socket.send(Buffer.from([1, 2, 3]))],
     ["text that is no JSON", (socket: WebSocket) => socket.send("hello")],
+    [
+      "a frame that is nested deeper than the stack",
+      (socket: WebSocket) => socket.send(`{"frame":${"[".repeat(50_000)}${"]".repeat(50_000)}}`),
+    ],
     ["an unknown frame", (socket: WebSocket) => socket.send('{"frame":"hello"}')],
     [
       "an ack of an event that was never sent",

@@ -11,3 +11,21 @@ it.each(readdirSync(folder))("%s runs only scripts that package.json has", (name
   expect(Object.keys(parse(text).jobs).length).toBeGreaterThan(0);
   for (const [, script] of text.matchAll(/npm run ([\w:-]+)/g)) expect(scripts).toHaveProperty(script!);
 });
+
+it.each(readdirSync(folder))("%s pins its actions by commit", (name) => {
+  const uses = [...readFileSync(folder + name, "utf8").matchAll(/uses: (\S+)/g)].map(([, action]) => action!);
+  expect(uses.filter((action) => !action.startsWith("./") && !/@[0-9a-f]{40}$/.test(action))).toEqual([]);
+});
+
+it("release.yml gives no job that runs the dependencies' code the right to write or sign", () => {
+  const { permissions, jobs } = parse(readFileSync(`${folder}release.yml`, "utf8")) as {
+    permissions: Record<string, string>;
+    jobs: Record<string, { permissions?: Record<string, string>; steps: { run?: string }[] }>;
+  };
+  expect(permissions).toEqual({ contents: "read" });
+  const installing = Object.values(jobs).filter(({ steps }) =>
+    steps.some(({ run }) => /npm (ci|install|run)/.test(run ?? "")),
+  );
+  expect(installing.length).toBeGreaterThan(0);
+  for (const job of installing) expect(job.permissions).toBeUndefined();
+});

@@ -104,8 +104,8 @@ export class ReplyParser {
     if (code === undefined) throw new InvalidReplyError("its first line is no status line");
     const status = Number(code);
     const headers = readFields(lines);
-    if (status === 100 || status === 101) throw new InvalidReplyError(`nobody asked for ${status}`);
-    // Interim replies announce the one that counts.
+    if (status === 101) throw new InvalidReplyError("it switches protocols, which nobody asked for");
+    // Interim responses precede the one that counts, even where nobody expects one (RFC 9110 15.2).
     if (status < 200) return;
     const connection = (headers.get("connection") ?? "").toLowerCase();
     this.#keepAlive = minor === "1" ? !/\bclose\b/.test(connection) : /\bkeep-alive\b/.test(connection);

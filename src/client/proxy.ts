@@ -3,6 +3,7 @@ import { request as requestByHttps } from "node:https";
 import { isIP, isIPv6, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
+import { connectOptions } from "../network/connect-options.ts";
 import { NetworkError, ProxyError } from "./errors.ts";
 import { isTlsFailure, networkErrorOf, TIME_LIMIT_CODE } from "./network-failures.ts";
 import type { Sender } from "./transport.ts";
@@ -16,7 +17,7 @@ export function senderThrough(proxy: URL, protocol: string): Sender {
   return {
     send: (url, options, onReply) => {
       const headers = { Host: new URL(url).host, ...signInOf(proxy), ...(options.headers as Record<string, string>) };
-      return requestTo(proxy)({ ...addressOf(proxy), ...options, path: String(url), headers }, onReply);
+      return requestTo(proxy)({ ...options, ...addressOf(proxy), path: String(url), headers }, onReply);
     },
     options: {},
     explain: (error, url, timeLimit) =>
@@ -79,7 +80,14 @@ function requestTo({ protocol }: URL): typeof requestByHttp {
 
 function addressOf({ protocol, hostname, port }: URL) {
   const { host, servername } = tlsNameOf(hostname.replace(/^\[|\]$/g, ""));
-  return { protocol, host, hostname: host, servername, port: Number(port || (protocol === "https:" ? 443 : 80)) };
+  return {
+    protocol,
+    host,
+    hostname: host,
+    servername,
+    port: Number(port || (protocol === "https:" ? 443 : 80)),
+    ...connectOptions(host, TUNNEL_MILLISECONDS),
+  };
 }
 
 /** TLS knows no server name that is an address (RFC 6066 3). */

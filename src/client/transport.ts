@@ -6,6 +6,8 @@ import {
   request as sendHttp,
   type RequestOptions,
 } from "node:http";
+import { connectOptions } from "../network/connect-options.ts";
+import { callAfter } from "../network/deadline.ts";
 import { NetworkError } from "./errors.ts";
 import { networkErrorOf, TIME_LIMIT_CODE } from "./network-failures.ts";
 import { type ProxySettings, proxyFor } from "./proxy-settings.ts";
@@ -105,12 +107,16 @@ function exchange({ send, options, explain = networkErrorOf }: Sender, request: 
       ...request.headers,
       ...(body === undefined ? {} : { "Content-Length": Buffer.byteLength(body) }),
     };
-    const outgoing = send(url, { ...options, method: request.method, headers }, (incoming) => {
-      readText(incoming, url, request.maxBytes ?? MAX_BYTES).then((text) => {
-        end();
-        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text });
-      }, fail);
-    });
+    const outgoing = send(
+      url,
+      { ...connectOptions(url.hostname, request.timeLimit * 1000), ...options, method: request.method, headers },
+      (incoming) => {
+        readText(incoming, url, request.maxBytes ?? MAX_BYTES).then((text) => {
+          end();
+          resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text });
+        }, fail);
+      },
+    );
     // What cannot be sent has thrown by now, and leaves nothing behind.
     const timeLimit = setTimeout(
       () => stop(Object.assign(new Error("no answer in time"), { code: TIME_LIMIT_CODE })),

@@ -1,6 +1,8 @@
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { IncomingMessage, RequestOptions } from "node:http";
+import { connectOptions } from "../network/connect-options.ts";
+import { callAfter } from "../network/deadline.ts";
 import type { Answer, FailureKind } from "./answer.ts";
 
 export interface Outgoing {
@@ -31,6 +33,7 @@ export function exchange(outgoing: Outgoing): Promise<Answer> {
       agent: false,
       headers: { ...headers, ...(method === "POST" ? { "Content-Length": body.length } : {}) },
       rejectUnauthorized: !skipVerify,
+      ...connectOptions(url.hostname, limitMilliseconds),
     };
     const request = url.protocol === "https:" ? requestHttps(url, options) : requestHttp(url, options);
     const limit = setTimeout(

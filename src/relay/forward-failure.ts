@@ -1,6 +1,7 @@
+import { isLocalhost } from "../network/connect-options.ts";
 import type { HostKind } from "./host-kind.ts";
 import { describeNetworkError, type NetworkFailureCode } from "./network-failure.ts";
-import { isLocalhost, isLoopback } from "./target.ts";
+import { isLoopback } from "./target.ts";
 
 /** The name by which a container reaches its host. */
 const DOCKER_HOST = "host.docker.internal";

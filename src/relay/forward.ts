@@ -116,7 +116,12 @@ export class Forwarder {
   }
 
   #openSlot(): Slot {
-    const lane = new Lane({ url: this.#url, skipVerify: this.#skipVerify });
+    const lane = new Lane({
+      url: this.#url,
+      skipVerify: this.#skipVerify,
+      timeoutMs: this.#timeoutMs,
+      clock: this.#clock,
+    });
     const slot: Slot = { lane, exchange: undefined };
     this.#slots.push(slot);
     return slot;

@@ -1,12 +1,16 @@
-import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
+import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { connectOptions } from "../network/connect-options.ts";
+import type { Clock } from "./ports.ts";
 import { InvalidReplyError, ReplyParser, type ReplyReader } from "./reply-parser.ts";
-import { isLocalhost } from "./target.ts";
 
 export interface LaneOptions {
   url: URL;
   /** Accepts any certificate. */
   skipVerify: boolean;
+  /** The time limit of a forward, in milliseconds. */
+  timeoutMs: number;
+  clock: Clock;
 }
 
 export interface LaneExchange extends ReplyReader {
@@ -14,13 +18,11 @@ export interface LaneExchange extends ReplyReader {
   failed(error: Error, reused: boolean): void;
 }
 
-const LOOPBACK = [
-  { address: "127.0.0.1", family: 4 },
-  { address: "::1", family: 6 },
-];
-
-/** Node then tries one after the other: receivers bind to either, and what `localhost` resolves to varies. */
-const lookupLoopback: LookupFunction = (_hostname, _options, callback) => callback(null, LOOPBACK);
+/**
+ * A connection that was idle for longer is not used again: most receivers keep theirs longer. One that a receiver closes
+ * while a request is sent fails that request, since nobody can tell whether it was handled (RFC 9110 9.2.2).
+ */
+const MAX_IDLE_MS = 1000;
 
 /**
  * One connection to the receiver, for one POST at a time; made at the first and kept while both sides let it. A client
@@ -57,15 +59,14 @@ export class Lane {
   }
 
   #connect(): Socket {
-    const { url, skipVerify } = this.#options;
+    const { url, skipVerify, timeoutMs } = this.#options;
     const host = url.hostname.replace(/^\[|\]$/g, "");
     const isSecure = url.protocol === "https:";
     const where = {
       host,
       port: Number(url.port || (isSecure ? 443 : 80)),
       noDelay: true,
-      autoSelectFamily: true,
-      ...(isLocalhost(host) ? { lookup: lookupLoopback } : {}),
+      ...connectOptions(host, timeoutMs),
     };
     const name = isIP(host) === 0 ? { servername: host } : {};
     const secure = { rejectUnauthorized: !skipVerify, ALPNProtocols: ["http/1.1"], ...name };

@@ -13,6 +13,7 @@ import {
   type PlatformFrame,
   type ReadyFrame,
 } from "../contract/listen.ts";
+import { connectOptions } from "../network/connect-options.ts";
 import { describeSocketClose, describeSocketError, type Disconnection } from "./disconnection.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { Clock } from "./ports.ts";
@@ -81,6 +82,7 @@ export class PlatformSocket {
     this.#socket = new WebSocket(url, LISTEN_SUBPROTOCOL, {
       headers,
       agent,
+      ...connectOptions(url.hostname, OPEN_MS),
       perMessageDeflate: false,
       maxPayload: FRAME_BYTES,
     });

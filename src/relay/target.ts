@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { isLocalhost } from "../network/connect-options.ts";
 
 export type TargetErrorCode =
   | "empty"
@@ -65,11 +66,6 @@ export function parseTarget(text: string): Target {
 export function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, "");
   return isLocalhost(host) || (isIP(host) === 4 && host.startsWith("127.")) || host === "::1";
-}
-
-/** True for `localhost` and the names below it, which need no DNS (RFC 6761). */
-export function isLocalhost(hostname: string): boolean {
-  return hostname === "localhost" || hostname.endsWith(".localhost");
 }
 
 function isThisMachine(hostname: string): boolean {

@@ -1,5 +1,6 @@
 import { BlockList, isIP, type LookupFunction } from "node:net";
 import { buildConnector } from "undici";
+import { CONNECT_ATTEMPT_MS } from "../../network/connect-options.ts";
 
 /** What deliveries may reach, in one place (decisions 5). */
 export interface TargetGuard {
@@ -94,7 +95,12 @@ function refusalOfHost(hostname: string): string | undefined {
 
 function connectorWith(lookup: LookupFunction): buildConnector.connector {
   // Each attempt has its own limit, which ends before this one.
-  return buildConnector({ lookup, timeout: 10_000, allowH2: false });
+  return buildConnector({
+    lookup,
+    timeout: 10_000,
+    allowH2: false,
+    autoSelectFamilyAttemptTimeout: CONNECT_ATTEMPT_MS,
+  });
 }
 
 /** Fails where any of a name's addresses is out of bounds: which one a connection would take is not ours to guess. */

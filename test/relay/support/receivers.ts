@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -6,7 +8,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { connect, createServer as createTcpServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import { TEST_CERTIFICATE, TEST_KEY } from "./certificate.ts";
 
@@ -32,7 +34,12 @@ export type Answer = (reply: ServerResponse, request: ReceivedRequest, message: 
 const ok: Answer = (reply) => reply.end("ok");
 
 /** An HTTP receiver that reads each request and then answers as told; closed when the test ends. */
-export async function startReceiver(answer: Answer = ok, host = "127.0.0.1", secure = false): Promise<Receiver> {
+export async function startReceiver(
+  answer: Answer = ok,
+  host = "127.0.0.1",
+  secure = false,
+  wantedPort = 0,
+): Promise<Receiver> {
   const requests: ReceivedRequest[] = [];
   let waiters: { count: number; resolve: () => void }[] = [];
   const listener: RequestListener = (message, reply) => {
@@ -55,7 +62,7 @@ export async function startReceiver(answer: Answer = ok, host = "127.0.0.1", sec
   const server = secure
     ? createSecureServer({ key: TEST_KEY, cert: TEST_CERTIFICATE }, listener)
     : createServer(listener);
-  const port = await listen(server, host);
+  const port = await listen(server, host, wantedPort);
   return {
     url: new URL(`${secure ? "https" : "http"}://${host === "::1" ? "[::1]" : host}:${port}/hook`),
     port,
@@ -113,6 +120,27 @@ export async function startHesitantReceiver(): Promise<{
   };
 }
 
+const BUSY_RECEIVER = `
+  const server = require("node:http").createServer((request, reply) => reply.end("busy"));
+  server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => console.log(server.address().port));
+`;
+
+/** A receiver on 127.0.0.1 whose queue of connections is full: it takes no more until it resumes. */
+export async function startBusyReceiver(): Promise<{ port: number; resume(): void }> {
+  const child = spawn(process.execPath, ["-e", BUSY_RECEIVER], { stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  const port = Number(line.toString());
+  child.kill("SIGSTOP");
+  const waiting = Array.from({ length: 4 }, () => connect(port, "127.0.0.1").on("error", () => {}));
+  onTestFinished(() => {
+    for (const socket of waiting) socket.destroy();
+    child.kill("SIGKILL");
+  });
+  // Linux takes one more than the backlog; the handshakes of the others go unanswered.
+  await Promise.all(waiting.slice(0, 2).map((socket) => once(socket, "connect")));
+  return { port, resume: () => void child.kill("SIGCONT") };
+}
+
 /** A port on which nothing listens. */
 export async function closedPort(): Promise<number> {
   const server = createTcpServer();
@@ -122,13 +150,13 @@ export async function closedPort(): Promise<number> {
   return port;
 }
 
-async function listen(server: Server, host: string): Promise<number> {
+async function listen(server: Server, host: string, wantedPort = 0): Promise<number> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  await new Promise<void>((resolve) => server.listen(wantedPort, host, resolve));
   onTestFinished(async () => {
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => server.close(resolve));

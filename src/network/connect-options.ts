@@ -1,0 +1,29 @@
+import type { LookupFunction } from "node:net";
+
+/**
+ * How long one of several addresses of a host may take to connect before the next one is tried, in milliseconds. Node's
+ * 250 give up on slow networks and on busy hosts.
+ */
+export const CONNECT_ATTEMPT_MS = 2500;
+
+const LOOPBACK = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 },
+];
+const lookupLoopback: LookupFunction = (_hostname, _options, callback) => callback(null, LOOPBACK);
+
+/** True for `localhost` and the names below it, which need no DNS (RFC 6761). */
+export function isLocalhost(hostname: string): boolean {
+  return hostname === "localhost" || hostname.endsWith(".localhost");
+}
+
+/**
+ * Options of `net.connect`, `tls.connect` and `http.request`: which addresses of a host are tried, and when. `localhost`
+ * is 127.0.0.1, and ::1 where that refuses: servers listen on either, and on both they may be different programs.
+ * `limitMs` is the time limit of the whole exchange.
+ */
+export function connectOptions(hostname: string, limitMs: number) {
+  return isLocalhost(hostname)
+    ? { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: Math.ceil(limitMs), lookup: lookupLoopback }
+    : { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: CONNECT_ATTEMPT_MS };
+}

@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+import { createTransport } from "../../src/client/transport.ts";
+import { exchange } from "../../src/receiver-check/exchange.ts";
+import { openForwarder, send } from "../relay/support/forwarder.ts";
+import { startBusyReceiver, startReceiver } from "../relay/support/receivers.ts";
+
+const { signal } = new AbortController();
+
+/** All parts of the command that open connections; each resolves with the status and the body. */
+const CALLERS: Record<string, (url: URL) => Promise<{ status?: number | undefined; text: string }>> = {
+  async client(url) {
+    return await createTransport().send({ method: "GET", url, headers: {}, body: undefined, timeLimit: 10, signal });
+  },
+  async listen(url) {
+    const { status, excerpt } = await send(openForwarder({ url }));
+    return { status, text: excerpt };
+  },
+  async "webhooks check"(url) {
+    const limits = { limitMilliseconds: 10_000, skipVerify: false, signal, now: () => performance.now() };
+    const { status, excerpt } = await exchange({ url, method: "GET", headers: {}, body: Buffer.of(), ...limits });
+    return { status, text: excerpt };
+  },
+};
+
+describe.each(Object.entries(CALLERS))("%s", (_name, call) => {
+  it.each([
+    ["localhost", "127.0.0.1"],
+    ["localhost", "::1"],
+    ["app.localhost", "127.0.0.1"],
+    ["app.localhost", "::1"],
+  ])("finds %s on %s, without DNS", async (name, host) => {
+    const { port } = await startReceiver((reply) => reply.end("found"), host);
+    expect(await call(new URL(`http://${name}:${port}`))).toMatchObject({ status: 200, text: "found" });
+  });
+});
+
+it("localhost means 127.0.0.1 unless that refuses, however long it takes to connect", async () => {
+  const busy = await startBusyReceiver();
+  const other = await startReceiver((reply) => reply.end("another program"), "::1", false, busy.port);
+  const calls = Object.values(CALLERS).map((call) => call(new URL(`http://localhost:${busy.port}`)));
+  // Node would try the next address after 250 ms.
+  const begun = performance.now();
+  await expect.poll(() => performance.now() - begun).toBeGreaterThan(400);
+  busy.resume();
+  for (const result of await Promise.all(calls)) expect(result).toMatchObject({ status: 200, text: "busy" });
+  expect(other.requests).toEqual([]);
+});

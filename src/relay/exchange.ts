@@ -72,12 +72,8 @@ export class Exchange implements LaneExchange, Expirable {
     this.#answered();
   }
 
-  failed(error: Error, reused: boolean): void {
+  failed(error: Error): void {
     if (this.#over) return;
-    const { url, host } = this.#options;
-    const failure = describeForwardError(error, url, host);
-    // A kept connection that the receiver has just let go of says nothing about the receiver: once more, on a new one.
-    if (failure.code === "reset" && reused && this.#status === undefined) return this.start();
     this.#over = true;
     this.#ended({ failure, durationMs: this.#elapsed(), excerpt: this.#excerpt() });
   }

@@ -14,8 +14,8 @@ export interface LaneOptions {
 }
 
 export interface LaneExchange extends ReplyReader {
-  /** No reply will come, or no more of it. `reused` where the connection had already brought another reply. */
-  failed(error: Error, reused: boolean): void;
+  /** No response will come, or no more of it. */
+  failed(error: Error): void;
 }
 
 /**
@@ -33,8 +33,7 @@ export class Lane {
   #socket: Socket | undefined;
   #exchange: LaneExchange | undefined;
   #parser: ReplyParser | undefined;
-  /** The open connection has already brought a reply. */
-  #used = false;
+  #idleSince = 0;
 
   constructor(options: LaneOptions) {
     this.#options = options;
@@ -42,6 +41,7 @@ export class Lane {
 
   /** Sends a whole request; the exchange is told of everything that follows. */
   post(request: Uint8Array, exchange: LaneExchange): void {
+    if (this.#options.clock.now() - this.#idleSince > MAX_IDLE_MS) this.cut();
     const socket = (this.#socket ??= this.#connect());
     this.#exchange = exchange;
     this.#parser = new ReplyParser({
@@ -71,7 +71,6 @@ export class Lane {
     const name = isIP(host) === 0 ? { servername: host } : {};
     const secure = { rejectUnauthorized: !skipVerify, ALPNProtocols: ["http/1.1"], ...name };
     const socket = isSecure ? connectTls({ ...where, ...secure }) : connectTcp(where);
-    this.#used = false;
     socket.on("data", (bytes) => this.#received(socket, bytes));
     socket.on("error", (error) => this.#broke(socket, error));
     // An end without an error: perhaps of a reply that goes on until then.
@@ -97,7 +96,7 @@ export class Lane {
     // It may have been cut while it was read, and another begun.
     if (exchange !== this.#exchange) return;
     this.#exchange = undefined;
-    this.#used = true;
+    this.#idleSince = this.#options.clock.now();
     if (this.#parser?.reusable !== true) this.cut();
     exchange.end();
   }
@@ -111,9 +110,8 @@ export class Lane {
   #broke(socket: Socket, error: Error): void {
     if (socket !== this.#socket) return;
     const exchange = this.#exchange;
-    const reused = this.#used;
     this.cut();
-    exchange?.failed(error, reused);
+    exchange?.failed(error);
   }
 
   #forget(): Socket | undefined {

@@ -96,7 +96,7 @@ function exchange({ send, options, explain = networkErrorOf }: Sender, request: 
     };
     const abort = (): void => stop();
     const end = (): void => {
-      clearTimeout(timeLimit);
+      cancelTimeLimit();
       signal.removeEventListener("abort", abort);
     };
     const fail = (error: unknown): void => {
@@ -118,9 +118,8 @@ function exchange({ send, options, explain = networkErrorOf }: Sender, request: 
       },
     );
     // What cannot be sent has thrown by now, and leaves nothing behind.
-    const timeLimit = setTimeout(
-      () => stop(Object.assign(new Error("no answer in time"), { code: TIME_LIMIT_CODE })),
-      request.timeLimit * 1000,
+    const cancelTimeLimit = callAfter(request.timeLimit * 1000, () =>
+      stop(Object.assign(new Error("no answer in time"), { code: TIME_LIMIT_CODE })),
     );
     outgoing.on("error", fail);
     signal.addEventListener("abort", abort, { once: true });

@@ -1,15 +1,12 @@
 import { randomBytes } from "node:crypto";
+import { callAfter } from "../network/deadline.ts";
 import type { Clock, Random } from "./ports.ts";
 
 /** The machine's own clock. */
 export const systemClock: Clock = {
   now: Date.now,
   elapsed: () => performance.now(),
-  after(milliseconds, callback) {
-    const timer = setTimeout(callback, milliseconds);
-    timer.unref();
-    return () => clearTimeout(timer);
-  },
+  after: (milliseconds, callback) => callAfter(milliseconds, callback, { ref: false }),
 };
 
 const POOL_BYTES = 8192;

@@ -36,9 +36,8 @@ export function exchange(outgoing: Outgoing): Promise<Answer> {
       ...connectOptions(url.hostname, limitMilliseconds),
     };
     const request = url.protocol === "https:" ? requestHttps(url, options) : requestHttp(url, options);
-    const limit = setTimeout(
-      () => fail("timeout", `no complete answer within ${limitMilliseconds / 1000} s`),
-      limitMilliseconds,
+    const cancelLimit = callAfter(limitMilliseconds, () =>
+      fail("timeout", `no complete answer within ${limitMilliseconds / 1000} s`),
     );
     const abort = (): void => {
       end();
@@ -46,7 +45,7 @@ export function exchange(outgoing: Outgoing): Promise<Answer> {
     };
 
     function end(): void {
-      clearTimeout(limit);
+      cancelLimit();
       signal.removeEventListener("abort", abort);
       request.destroy();
     }

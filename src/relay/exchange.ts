@@ -1,3 +1,4 @@
+import { SUSPENDED_MS } from "../network/deadline.ts";
 import { LIMITS } from "../contract/limits.ts";
 import type { Expirable } from "./deadlines.ts";
 import { describeForwardError, describeTimeout, type ForwardFailure } from "./forward-failure.ts";
@@ -75,7 +76,12 @@ export class Exchange implements LaneExchange, Expirable {
   failed(error: Error): void {
     if (this.#over) return;
     this.#over = true;
-    this.#ended({ failure, durationMs: this.#elapsed(), excerpt: this.#excerpt() });
+    const { url, host } = this.#options;
+    this.#ended({
+      failure: describeForwardError(error, url, host),
+      durationMs: this.#elapsed(),
+      excerpt: this.#excerpt(),
+    });
   }
 
   expire(): void {
@@ -87,8 +93,10 @@ export class Exchange implements LaneExchange, Expirable {
 
   #answered(): void {
     const durationMs = this.#elapsed();
-    // The timer may come late; the limit holds all the same.
-    if (durationMs > this.#options.timeoutMs) return this.#tooLate(true);
+    const late = durationMs - this.#options.timeoutMs;
+    // A timer may fire a little late; the limit holds all the same. After a suspension the duration says nothing about
+    // the receiver: its response may have waited to be read for as long.
+    if (late > 0 && late <= SUSPENDED_MS) return this.#tooLate(true);
     const result: ForwardResult = { status: this.#status!, durationMs, excerpt: this.#excerpt() };
     const location = this.#headers?.get("location");
     if (location !== undefined) result.location = location;

@@ -1,3 +1,5 @@
+import { callAfter } from "../network/deadline.ts";
+
 /** What the relay takes from outside, so that a test can pass half a minute of silence in an instant. */
 export interface Clock {
   /** Milliseconds that never run backwards; only differences mean something. */
@@ -15,8 +17,5 @@ export type Random = () => number;
 export const systemClock: Clock = {
   now: () => performance.now(),
   unixMilliseconds: () => Date.now(),
-  after(milliseconds, callback) {
-    const timer = setTimeout(callback, milliseconds);
-    return () => clearTimeout(timer);
-  },
+  after: callAfter,
 };

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import { startListener } from "../support/listener.ts";
 import { runCli } from "../support/run-cli.ts";
+import { startReceiver } from "../relay/support/receivers.ts";
 import { listening, makeFolder } from "./support/listening.ts";
 
 const on = listening();
@@ -67,6 +68,24 @@ describe("flags", () => {
       faults: { duplicate: { sent: 1, accepted: 1 }, badsig: { sent: 1, refused: 1, right: 1 } },
     });
     on.receiver.refusals.length = 0;
+  });
+
+  it("counts a response that arrived in time while the process was suspended", async () => {
+    let respond = (): unknown => undefined;
+    const receiver = await startReceiver((reply) => (respond = () => reply.end("ok")));
+    const args = ["--forward-to", receiver.url.href, "--events", "order.canceled", "--timeout", "1s", "--retries", "0"];
+    const listener = await startListener(on.platform.env, args);
+    const [id] = await trigger("order.canceled");
+    await receiver.received(1);
+    const received = performance.now();
+    process.kill(listener.pid, "SIGSTOP");
+    respond();
+    // A second after the time limit at the earliest.
+    await expect.poll(() => performance.now() - received).toBeGreaterThan(2500);
+    process.kill(listener.pid, "SIGCONT");
+    const forwarded = await listener.record((record) => record.event === "forwarded" && record["id"] === id);
+    expect(forwarded).toMatchObject({ status: 200 });
+    expect(await listener.interrupt()).toBe(0);
   });
 
   it("names an open port nearby when nothing listens on the one that was given", async () => {

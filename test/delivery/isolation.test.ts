@@ -1,6 +1,9 @@
+import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer, type LookupFunction, type Socket } from "node:net";
+import { Worker } from "node:worker_threads";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { systemClock } from "../../src/platform/system.ts";
 import { figure, percentile } from "./support/figures.ts";
 import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
@@ -49,6 +52,54 @@ async function latencies(platform: HostedPlatform, receiver: ScriptedReceiver, c
   );
   return receiver.received.filter(({ event }) => made.has(event)).map(({ event, at }) => at - made.get(event)!);
 }
+
+/** Responds once it is told that the other thread is blocked, and tells that thread when it has. */
+const RECEIVER_THREAD = `
+  const { parentPort, workerData: flags } = require("node:worker_threads");
+  require("node:http").createServer((request, response) => {
+    const respond = () => {
+      if (Atomics.load(flags, 0) === 0) return setImmediate(respond);
+      response.end("in time", () => Atomics.notify(flags, 1, Atomics.store(flags, 1, 1)));
+    };
+    parentPort.postMessage("received");
+    respond();
+  }).listen(0, "127.0.0.1", function () { parentPort.postMessage("http://127.0.0.1:" + this.address().port); });
+`;
+
+describe("a platform that is suspended during an attempt", () => {
+  it("takes the response that arrived meanwhile, though the time limit has passed", async () => {
+    const speed = 20;
+    const platform = await host({
+      clock: {
+        now: systemClock.now,
+        elapsed: () => systemClock.elapsed() * speed,
+        after: (milliseconds, callback) => systemClock.after(milliseconds / speed, callback),
+      },
+    });
+    const flags = new Int32Array(new SharedArrayBuffer(8));
+    const thread = new Worker(RECEIVER_THREAD, { eval: true, workerData: flags });
+    closing.push(() => thread.terminate());
+    const [url] = (await once(thread, "message")) as [string];
+    const id = await endpoint(platform, url);
+    const received = once(thread, "message");
+    const event = await createEvent(platform);
+    await received;
+    const begun = performance.now();
+    Atomics.store(flags, 0, 1);
+    Atomics.wait(flags, 1, 0);
+    // The process does nothing until more than a second after the time limit.
+    const end = begun + 10_000 / speed + 1200;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, end - performance.now());
+    await vi.waitFor(async () => {
+      const { data } = (await platform.api("GET", `/v1/deliveries?event=${event}&endpoint=${id}`)).body;
+      expect(data[0]).toMatchObject({ attempt_count: 1 });
+      expect((await platform.api("GET", `/v1/deliveries/${data[0].id}`)).body).toMatchObject({
+        status: "succeeded",
+        attempts: [{ status_code: 200, error: null, response_excerpt: "in time" }],
+      });
+    });
+  });
+});
 
 describe("receivers that misbehave", () => {
   it("are cut off after 10 s, and delay nobody else", async () => {

@@ -10,6 +10,7 @@ export type ListenRecord = { event: string } & Record<string, unknown>;
 export interface RunningListener {
   secret: string;
   records: ListenRecord[];
+  pid: number;
   /** What it has said on stderr. */
   stderr(): string;
   /** The first record that fits, now or later. */
@@ -57,6 +58,7 @@ export async function startListener(
   return {
     secret: String(ready["secret"]),
     records,
+    pid: child.pid!,
     stderr: () => said,
     record,
     interrupt: () => end(child, "SIGINT"),

@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import { SUSPENDED_MS } from "../../network/deadline.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Clock } from "../ports.ts";
 import { describeAttemptError, describeTimeout } from "./attempt-error.ts";
@@ -81,9 +82,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.over = true;
     this.cancelDeadline();
     const durationMs = Math.round(this.clock.elapsed() - this.startedAt);
-    // The timer may come late; the limit holds all the same.
-    const late = durationMs > LIMITS.deliverySeconds * 1000 ? describeTimeout(LIMITS.deliverySeconds) : null;
-    const failure = error ?? late;
+    const failure = error ?? (isLate(durationMs) ? describeTimeout(LIMITS.deliverySeconds) : null);
     this.ended({
       statusCode: failure === null ? (this.statusCode ?? null) : null,
       error: failure,
@@ -101,4 +100,13 @@ export class Attempt implements Dispatcher.DispatchHandler {
     // Streaming mode leaves out a character that the limit has cut in two.
     return new TextDecoder().decode(body, { stream: true });
   }
+}
+
+/**
+ * A timer may fire a little late; the limit holds all the same. After a suspension the duration says nothing about the
+ * endpoint: its response may have waited to be read for as long.
+ */
+function isLate(durationMs: number): boolean {
+  const limit = LIMITS.deliverySeconds * 1000;
+  return durationMs > limit && durationMs <= limit + SUSPENDED_MS;
 }

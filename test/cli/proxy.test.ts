@@ -9,7 +9,7 @@ import { startConnectProxy } from "../support/connect-proxy.ts";
 import { startListener } from "../support/listener.ts";
 import { SELF_SIGNED } from "../support/self-signed.ts";
 
-const on = cliOnPlatform();
+const on = cliOnPlatform(["--public-url", "https://platform.test"]);
 
 const certificate = join(mkdtempSync(join(tmpdir(), "service-proxy-")), "certificate.pem");
 writeFileSync(certificate, SELF_SIGNED.cert);
@@ -17,7 +17,7 @@ writeFileSync(certificate, SELF_SIGNED.cert);
 /** TLS before the platform, under the name platform.test that only a proxy finds. */
 async function startTls(): Promise<number> {
   const server = createTlsServer(SELF_SIGNED, (socket) => {
-    const upstream = connect(Number(new URL(on.platform.baseUrl).port), "127.0.0.1");
+    const upstream = connect(Number(new URL(on.platform.listenUrl).port), "127.0.0.1");
     socket.pipe(upstream).pipe(socket);
     socket.on("error", () => upstream.destroy());
     upstream.on("error", () => socket.destroy());
@@ -52,7 +52,9 @@ describe.each([
   it("leads listen's WebSocket to the platform", async () => {
     const proxy = await startConnectProxy(await startTls(), { tls });
     const listener = await startListener(behind(proxy.url), []);
-    const { stdout } = await on.service(["trigger", "customer.created", "-q"]);
+    const { stdout } = await on.service(["trigger", "customer.created", "-q"], {
+      env: { SERVICE_BASE_URL: on.platform.listenUrl },
+    });
     await listener.record(({ event, id }) => event === "received" && id === stdout.trim());
     expect(await listener.interrupt()).toBe(0);
     expect(proxy.asked).toEqual(["platform.test:443"]);

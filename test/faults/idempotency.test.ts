@@ -54,7 +54,7 @@ function sandboxOf(database: string): number {
 /** HTTP/1.1 requests on one connection, each sent without waiting for the answer to the one before it. */
 function pipelined({ platform, event }: Lane, amount: number): string {
   const body = JSON.stringify({ amount, currency: "EUR" });
-  const headers = `Host: platform\r\nAuthorization: ${platform.authorization}\r\n`;
+  const headers = `Host: localhost\r\nAuthorization: ${platform.authorization}\r\n`;
   const json = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nIdempotency-Key: ${amount}\r\n`;
   return `${`GET /v1/events/${event} HTTP/1.1\r\n${headers}\r\n`.repeat(CLOG.answers)}POST /v1/orders HTTP/1.1\r\n${headers}${json}\r\n${body}`;
 }
@@ -72,8 +72,8 @@ async function killBeforeAnswer(lane: Lane, amount: number): Promise<string> {
   await once(socket, "connect");
   socket.write(pipelined(lane, amount));
   const reader = new Connection(sqlite, database, { readOnly: true });
-  const sql = "SELECT 1 FROM idempotency_keys WHERE environment = $1 AND path = '/v1/orders' AND key = $2";
-  await expect.poll(() => reader.get(sql, [environment, String(amount)]), { interval: 2 }).toBeDefined();
+  const sql = "SELECT count(*) AS stored FROM idempotency_keys WHERE environment = $1 AND path = '/v1/orders'";
+  await expect.poll(() => reader.get(sql, [environment])?.["stored"], { interval: 2 }).toBe(lane.requests);
   reader.close();
   await platform.end("SIGKILL");
   let received = "";

@@ -93,6 +93,13 @@ it("36: no table holds a usable key, token, code, secret or password, in whateve
   expect(values).toBeGreaterThan(100);
 });
 
+it("36: kept responses are found by a digest of their Idempotency-Key", async () => {
+  const dump = new Connection(await loadSqlite(), platform.database, { readOnly: true });
+  const keys = dump.all("SELECT key FROM idempotency_keys").map(({ key }) => String(key));
+  dump.close();
+  expect(keys).toEqual([expect.stringMatching(/^[\w-]{43}$/)]);
+});
+
 it("36: nor does any file beside the master key", () => {
   const folder = dirname(platform.database);
   const files = readdirSync(folder).filter((name) => name !== `${basename(platform.database)}.key`);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SCOPES } from "../../src/contract/scopes.ts";
 import { formatTimestamp } from "../../src/contract/timestamps.ts";
-import { obtainTokens } from "../oauth/support/authorization-server.ts";
+import { obtainTokens, refreshWith } from "../oauth/support/authorization-server.ts";
 import { type EmbeddedPlatform, startEmbedded } from "../oauth/support/embedded-platform.ts";
 import { type OurServer, ourServer } from "../oauth/support/our-server.ts";
 import { type Api, apiOf } from "../support/api.ts";
@@ -161,22 +161,6 @@ describe("a key never grants more than its maker has", () => {
     expect((await withKey(strong.key)("GET", "/v1/me")).status).toBe(200);
   });
 
-  it("nor by repeating the request of one that may do more", async () => {
-    const headers = { "Idempotency-Key": "make-1" };
-    const strong = await api("POST", "/v1/api_keys", { name: "Strong" }, headers);
-    const weak = withKey((await create({ scopes: ["api_keys:write"] })).body.key);
-    const refused = await weak("POST", "/v1/api_keys", { name: "Strong" }, headers);
-    expect(refused).toMatchObject({ status: 403, body: { code: "insufficient_scope" } });
-    await api("POST", `/v1/api_keys/${strong.body.id}/roll`, undefined, headers);
-    const rolled = await weak("POST", `/v1/api_keys/${strong.body.id}/roll`, undefined, headers);
-    expect(rolled).toMatchObject({ status: 403, body: { code: "insufficient_scope" } });
-    const bound = withKey((await create({ ip_allowlist: ["127.0.0.0/8"] })).body.key);
-    const wider = await bound("POST", "/v1/api_keys", { name: "Strong" }, headers);
-    expect(wider).toMatchObject({ status: 403, body: { code: "exceeds_maker" } });
-    const equal = withKey((await create()).body.key);
-    expect((await equal("POST", "/v1/api_keys", { name: "Strong" }, headers)).body).toEqual(strong.body);
-  });
-
   it("nor in another environment", async () => {
     const { body } = await create();
     expect((await withKey(platform.liveKey)("GET", `/v1/api_keys/${body.id}`)).status).toBe(404);
@@ -216,6 +200,77 @@ describe("rolling", () => {
     const old = (await create({ expires_at: hence(3 * HOUR) })).body;
     platform.advance(3 * HOUR);
     expect((await api("POST", `/v1/api_keys/${old.id}/roll`)).body.code).toBe("key_not_usable");
+  });
+});
+
+describe("an Idempotency-Key", () => {
+  const REDIRECTS = ["https://app.example.com/callback"];
+
+  /** Every operation whose response can show a secret, from the OpenAPI document. */
+  async function operationsWithSecrets(): Promise<string[]> {
+    const { body: document } = await api("GET", "/openapi.json");
+    return Object.entries<Record<string, Record<string, object>>>(document.paths).flatMap(([path, { post }]) => {
+      const success = Object.entries(post?.["responses"] ?? {}).filter(([status]) => status.startsWith("2"));
+      const [, name] = /"\$ref":"#\/components\/schemas\/(\w+)"/.exec(JSON.stringify(success)) ?? [];
+      const hasSecret = name !== undefined && JSON.stringify(document.components.schemas[name]).includes("x-secret");
+      return hasSecret ? [path] : [];
+    });
+  }
+
+  it("repeats a response that shows a secret to the credential that first got it, and to no other", async () => {
+    const key = (await create()).body;
+    const app = (await api("POST", "/v1/oauth_apps", { name: "A", redirect_uris: REDIRECTS })).body;
+    const endpoint = { url: "https://example.com/hook", events: ["*"] };
+    const { id } = (await api("POST", "/v1/webhook_endpoints", endpoint)).body;
+    const requests: Record<string, [path: string, body: object | undefined, field: string | undefined]> = {
+      "/v1/webhook_endpoints": ["/v1/webhook_endpoints", endpoint, "secret"],
+      "/v1/webhook_endpoints/{id}/rotate_secret": [`/v1/webhook_endpoints/${id}/rotate_secret`, {}, "secret"],
+      "/v1/api_keys": ["/v1/api_keys", { name: "Strong" }, "key"],
+      "/v1/api_keys/{id}/roll": [`/v1/api_keys/${key.id}/roll`, undefined, "key"],
+      "/v1/api_keys/{id}/revoke": [`/v1/api_keys/${key.id}/revoke`, undefined, undefined],
+      "/v1/oauth_apps": ["/v1/oauth_apps", { name: "B", redirect_uris: REDIRECTS }, "client_secret"],
+      "/v1/oauth_apps/{id}/rotate_secret": [`/v1/oauth_apps/${app.id}/rotate_secret`, undefined, "client_secret"],
+    };
+    // Users are invited by people only.
+    expect((await operationsWithSecrets()).toSorted()).toEqual([...Object.keys(requests), "/v1/users"].toSorted());
+    const others = [
+      withKey((await create()).body.key),
+      withKey((await create({ scopes: ["api_keys:write", "oauth_apps:write", "webhook_endpoints:write"] })).body.key),
+    ];
+    const headers = { "Idempotency-Key": "once" };
+    for (const [path, body, field] of Object.values(requests)) {
+      const first = await api("POST", path, body, headers);
+      expect(first.status, path).toBeLessThan(300);
+      if (field !== undefined) expect(first.body[field], path).toMatch(/^(sk_|cs_|whsec_)/);
+      expect((await api("POST", path, body, headers)).body, path).toEqual(first.body);
+      for (const other of others) {
+        const refused = await other("POST", path, body, headers);
+        expect(refused, path).toMatchObject({ status: 422, body: { code: "idempotency_key_reused" } });
+      }
+    }
+  });
+
+  it("repeats any other response to every credential of the environment", async () => {
+    const headers = { "Idempotency-Key": "customer-1" };
+    const first = await api("POST", "/v1/customers", { email: "a@example.com" }, headers);
+    expect(first.status).toBe(201);
+    const other = withKey((await create()).body.key);
+    expect((await other("POST", "/v1/customers", { email: "a@example.com" }, headers)).body).toEqual(first.body);
+  });
+
+  it("repeats a secret after the access token was refreshed, and not to a token of fewer scopes", async () => {
+    const both = { ...server, scopes: ["write_webhook_endpoints", "read_customers"] as const };
+    const tokens = await obtainTokens(both, "public");
+    const endpoint = { url: "https://example.com/refreshed", events: ["*"] };
+    const send = (token: string) =>
+      withKey(token)("POST", "/v1/webhook_endpoints", endpoint, { "Idempotency-Key": "refreshed" });
+    const first = await send(tokens.access_token);
+    expect(first.status).toBe(201);
+    const second = (await refreshWith(both, "public", tokens.refresh_token)).body;
+    expect((await send(second.access_token)).body).toEqual(first.body);
+    const scope = { scope: "write_webhook_endpoints" };
+    const narrow = (await refreshWith(both, "public", second.refresh_token, scope)).body;
+    expect((await send(narrow.access_token)).status).toBe(422);
   });
 });
 

@@ -117,9 +117,11 @@ export const REQUEST_GUIDES = {
   idempotency_key_reused: {
     meaning: "This Idempotency-Key already stands for a different request.",
     cause:
-      "Within 24 hours the key was used on this path with another body or another version. A key is one intended effect; the platform will not guess which of the two was meant.",
-    remedy: "Make a new key for every new effect, and send it again only with exactly the same body.",
-    example: { detail: "This Idempotency-Key was used with another body: use a new key." },
+      "Within 24 hours the key was used on this path with another body or version. A key stands for one intended effect, and the platform does not guess which of the two was meant. Where the response shows a secret, another credential gets this error too: the secret is repeated only to the one that created it.",
+    remedy: "Use a new key for every new effect, and send it again only with exactly the same body and credential.",
+    example: {
+      detail: "This Idempotency-Key was used with another body, or by another credential for a secret: use a new key.",
+    },
   },
   rate_limited: {
     meaning: "Too many requests came in too short a time. This one did nothing.",

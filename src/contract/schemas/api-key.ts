@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
 import { SCOPES } from "../scopes.ts";
-import { closed, idOf, listOf, listQuery, Livemode, nullable, Timestamp } from "./fields.ts";
+import { closed, idOf, listOf, listQuery, Livemode, nullable, secretShownOnce, Timestamp } from "./fields.ts";
 
 /** Platform specification 2, API key; decisions 3. `key` stands in the reply to creation and rolling only. */
 export const ApiKey = Type.Object(
@@ -21,7 +21,7 @@ export const ApiKey = Type.Object(
     ),
     livemode: Livemode,
     created: Timestamp,
-    key: Type.Optional(Type.String({ description: "The key itself; shown at creation and rolling only" })),
+    key: Type.Optional(secretShownOnce("The key itself; shown at creation and rolling only")),
   },
   { $id: "ApiKey", description: "A credential of one environment" },
 );

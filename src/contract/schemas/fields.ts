@@ -49,6 +49,11 @@ export function nullable<Schema extends TSchema>(schema: Schema) {
   return Type.Union([schema, Type.Null()]);
 }
 
+/** A secret that only the response which creates it shows. `x-secret` marks it, in the OpenAPI document too. */
+export function secretShownOnce(description: string) {
+  return Type.String({ description, "x-secret": true });
+}
+
 /** An object that takes the named fields and no others. */
 export function closed<Properties extends Record<string, TSchema>>(properties: Properties, options: object = {}) {
   return Type.Object(properties, { ...options, additionalProperties: false });

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
-import { closed, deleted, idOf, listOf, listQuery, Livemode, nullable, Timestamp } from "./fields.ts";
+import { closed, deleted, idOf, listOf, listQuery, Livemode, nullable, secretShownOnce, Timestamp } from "./fields.ts";
 
 /** Decisions 3, OAuth app. `client_secret` stands in the reply to creation and rotation only; a public app has none. */
 export const OAuthApp = Type.Object(
@@ -14,7 +14,7 @@ export const OAuthApp = Type.Object(
     created: Timestamp,
     livemode: Livemode,
     client_secret: Type.Optional(
-      nullable(Type.String({ description: "Shown at creation and rotation only; a public app has none" })),
+      nullable(secretShownOnce("Shown at creation and rotation only; a public app has none")),
     ),
   },
   { $id: "OAuthApp", description: "An app that acts for users" },

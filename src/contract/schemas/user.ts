@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
-import { closed, deleted, idOf, listOf, Timestamp } from "./fields.ts";
+import { closed, deleted, idOf, listOf, secretShownOnce, Timestamp } from "./fields.ts";
 
 /** A person of the account, who signs in to the dashboard (decisions 1). `invitation_url` stands in the reply to inviting only. */
 export const User = Type.Object(
@@ -12,7 +12,7 @@ export const User = Type.Object(
     has_password: Type.Boolean(),
     is_you: Type.Boolean(),
     created: Timestamp,
-    invitation_url: Type.Optional(Type.String({ description: "Works once, for three days" })),
+    invitation_url: Type.Optional(secretShownOnce("Works once, for three days")),
   },
   { $id: "User", description: "A person who may sign in" },
 );

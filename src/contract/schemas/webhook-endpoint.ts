@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
-import { closed, deleted, idOf, listOf, listQuery, Livemode, nullable, Timestamp } from "./fields.ts";
+import { closed, deleted, idOf, listOf, listQuery, Livemode, nullable, secretShownOnce, Timestamp } from "./fields.ts";
 
 const ENDPOINT_STATUSES = ["enabled", "disabled"] as const;
 
@@ -21,9 +21,7 @@ export const WebhookEndpoint = Type.Object(
     previous_secret_until: nullable(
       Type.String({ format: "timestamp", description: "The overlap's end, while two secrets sign" }),
     ),
-    secret: Type.Optional(
-      Type.String({ description: "What deliveries are signed with; shown at creation and rotation only" }),
-    ),
+    secret: Type.Optional(secretShownOnce("What deliveries are signed with; shown at creation and rotation only")),
   },
   { $id: "WebhookEndpoint", description: "Where events are delivered to" },
 );

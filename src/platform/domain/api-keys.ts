@@ -94,12 +94,6 @@ export async function rollApiKey(
   return toNewApiKey(await store(tx, tools, tenant.name, { ...fresh, id: occasion.newId("api_key") }), tenant);
 }
 
-/** Throws ApiError 403 where a key that was made may do more than the one that asks for it again. */
-export function assertMayHave(maker: Maker, { scopes, ip_allowlist, expires_at }: ApiKey): void {
-  const expiresAt = expires_at === null ? null : parseTimestamp(expires_at)!;
-  assertWithin(maker, { scopes, ipAllowlist: ip_allowlist, expiresAt });
-}
-
 /** Revokes a key for good; one that is revoked already stays as it is. */
 export async function endApiKey(tx: Transaction, { tenant, now }: Occasion, id: string): Promise<ApiKey> {
   await existing(tx, tenant, id);

@@ -10,6 +10,8 @@ export interface Caller {
     prefix: string;
     last4: string;
   };
+  /** Whose credential it is, the same after a token was refreshed: a key, a grant with its scopes, or a user. */
+  principal: string;
   user: { id: string; email: string } | null;
   /** Set for a person who is signed in. */
   role?: "owner" | "member";

@@ -49,6 +49,7 @@ export function callerOfKey(key: KeyOwner): Caller {
   return {
     tenant: tenantOf(key),
     credential: { kind: key.kind, id: key.id, prefix: key.prefix, last4: key.last4 },
+    principal: key.id,
     user: null,
     scopes: JSON.parse(key.scopes) as Scope[],
     ipAllowlist: JSON.parse(key.ip_allowlist) as string[],
@@ -60,6 +61,7 @@ export function callerOfToken(token: TokenOwner): Caller {
   return {
     tenant: tenantOf(token),
     credential: { kind: "access_token", id: token.id, prefix: token.prefix, last4: token.last4 },
+    principal: `${token.grant_id} ${token.scopes}`,
     user: { id: token.user_id, email: token.user_email },
     scopes: JSON.parse(token.scopes) as Scope[],
     ipAllowlist: [],
@@ -98,6 +100,7 @@ export function callerOfSession(session: SessionCaller): Caller {
   return {
     tenant: tenantOf(session),
     credential: { kind: "session", id: session.id, prefix: "ses_", last4: session.id.slice(-4) },
+    principal: session.user_id,
     user: { id: session.user_id, email: session.email },
     role: session.role,
     scopes: SCOPES,

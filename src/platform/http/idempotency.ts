@@ -30,11 +30,10 @@ export function parseIdempotencyKey(header: string): string | undefined {
   return /^[\x21-\x7e]+$/.test(key) && key.length <= LIMITS.idempotencyKeyLength ? key : undefined;
 }
 
-/** What makes two requests the same: the version and the body. */
-export function fingerprintOf(version: string, body: unknown): Buffer {
+/** What makes two requests the same: the version, the body, and the principal where the response shows a secret. */
+export function fingerprintOf(version: string, body: unknown, principal = ""): Buffer {
   return createHash("sha256")
-    .update(version)
-    .update("\n")
+    .update(`${version}\n${principal}\n`)
     .update(JSON.stringify(body ?? null))
     .digest();
 }
@@ -71,7 +70,10 @@ export async function findReply(
   const kept = await findIdempotencyKey(queries, place);
   if (kept === undefined || kept.created <= now - LIMITS.idempotencySeconds * 1000) return undefined;
   if (!timingSafeEqual(kept.fingerprint, fingerprint)) {
-    throw new ApiError("idempotency_key_reused", "This Idempotency-Key was used with another body: use a new key.");
+    throw new ApiError(
+      "idempotency_key_reused",
+      "This Idempotency-Key was used with another body, or by another credential for a secret: use a new key.",
+    );
   }
   return { status: kept.status, json: vault.open(kept.reply, nameOf(place)), replayed: true };
 }

@@ -43,11 +43,6 @@ interface Description<Body extends TSchema, Query extends TSchema> {
   query?: Query;
   /** Error codes of its own, besides those that every operation shares. */
   refusals?: readonly ErrorCode[];
-  /**
-   * Throws ApiError where the caller may not have the reply that is kept for an Idempotency-Key: somebody else may have
-   * caused it, who may do more.
-   */
-  assertRepeatable?: (caller: Caller, body: object) => void;
   /** Status and schema of the successful reply. */
   reply: { status: 200 | 201; schema: TSchema };
 }

@@ -1,7 +1,9 @@
 import type { FastifyRequest } from "fastify";
+import type { TSchema } from "typebox";
 import type { Occasion } from "../domain/occasion.ts";
 import type { Versions } from "../domain/versions.ts";
 import type { Services } from "../services.ts";
+import type { Vault } from "../vault.ts";
 import type { Transaction, WriteOptions } from "../storage/database.ts";
 import {
   findReply,
@@ -38,14 +40,14 @@ export function runWrite({ services, inFlight, operation, call, request, version
     ...(await services.time.read(tx, tenant)),
   });
   const options: WriteOptions = { isolation: operation.additive === true ? "beside" : "alone" };
-  const place = placeOf(operation, call, request);
+  const place = placeOf(vault, operation, call, request);
   if (place === undefined) {
     return database.write(async (tx) => {
       const json = toJson(versions, version, await operation.write!(call, tx, await occasionIn(tx)));
       return { status, json, replayed: false };
     }, options);
   }
-  const fingerprint = fingerprintOf(version, call.body);
+  const fingerprint = fingerprintOf(version, call.body, secretHolder(operation, call));
   return inFlight.run(place, () =>
     database.write(async (tx) => {
       const occasion = await occasionIn(tx);
@@ -53,7 +55,6 @@ export function runWrite({ services, inFlight, operation, call, request, version
         status,
         json: toJson(versions, version, await operation.write!(call, tx, occasion)),
       }));
-      if (kept.replayed) operation.assertRepeatable?.(call.caller, JSON.parse(kept.json) as object);
       return kept;
     }, options),
   );
@@ -67,9 +68,9 @@ export async function runLong({ services, operation, call, request, version }: R
     status: operation.reply.status,
     json: toJson(versions, version, await operation.run!(call)),
   });
-  const place = placeOf(operation, call, request);
+  const place = placeOf(vault, operation, call, request);
   if (place === undefined) return { ...(await run()), replayed: false };
-  const fingerprint = fingerprintOf(version, call.body);
+  const fingerprint = fingerprintOf(version, call.body, secretHolder(operation, call));
   return whileHeld(database, place, async () => {
     const kept = await findReply(database, vault, place, fingerprint, (await time.read(database, tenant)).now);
     if (kept !== undefined) return kept;
@@ -81,14 +82,26 @@ export async function runLong({ services, operation, call, request, version }: R
   });
 }
 
-/** What a POST's Idempotency-Key is kept under; undefined where it has none. */
-function placeOf(operation: Operation, call: Call<unknown, unknown>, request: FastifyRequest) {
+/** What a POST's Idempotency-Key is kept under, without the key itself; undefined where it has none. */
+function placeOf(vault: Vault, operation: Operation, call: Call<unknown, unknown>, request: FastifyRequest) {
   const header = request.headers["idempotency-key"];
   const given = operation.method === "POST" && typeof header === "string" ? header : undefined;
-  const key = readIdempotencyKey(given);
-  if (key === undefined) return undefined;
+  const sent = readIdempotencyKey(given);
+  if (sent === undefined) return undefined;
+  const key = vault.digest(`idempotency_key:${sent}`).toString("base64url");
   const path = request.url.split("?", 1)[0]!;
   return { environment: call.caller.tenant.environment, method: operation.method, path, key };
+}
+
+/** The only principal that may have the response again, where it can show a secret. */
+function secretHolder({ reply }: Operation, { caller }: Call<unknown, unknown>): string | undefined {
+  const { properties = {} } = reply.schema as { properties?: Record<string, TSchema> };
+  return Object.values(properties).some(isSecret) ? caller.principal : undefined;
+}
+
+function isSecret(schema: TSchema): boolean {
+  const { "x-secret": secret, anyOf = [] } = schema as { "x-secret"?: boolean; anyOf?: TSchema[] };
+  return secret === true || anyOf.some(isSecret);
 }
 
 /** The reply in a version's shape. */

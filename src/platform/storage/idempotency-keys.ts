@@ -5,8 +5,9 @@ export interface IdempotencyRow {
   environment: number;
   method: string;
   path: string;
+  /** A digest of the key that was sent. */
   key: string;
-  /** SHA-256 of version and body. */
+  /** SHA-256 of what makes two requests the same. */
   fingerprint: Uint8Array;
   status: number;
   /** The sealed reply: it may show a secret that is shown only once. */

@@ -1,6 +1,5 @@
 import { ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyListQuery } from "../../../contract/schemas/api-key.ts";
 import {
-  assertMayHave,
   createApiKey,
   endApiKey,
   getApiKey,
@@ -8,11 +7,8 @@ import {
   rollApiKey,
   type SecretTools,
 } from "../../domain/api-keys.ts";
-import type { Caller } from "../caller.ts";
 import { answerList, asJson } from "../list.ts";
 import { type Operation, readOperation, writeOperation } from "../operation.ts";
-
-const assertRepeatable = (caller: Caller, body: object): void => assertMayHave(caller, body as ApiKey);
 
 export function apiKeyOperations(tools: SecretTools): Operation[] {
   return [
@@ -24,7 +20,6 @@ export function apiKeyOperations(tools: SecretTools): Operation[] {
       scope: "api_keys:write",
       body: ApiKeyCreate,
       refusals: ["insufficient_scope", "exceeds_maker"],
-      assertRepeatable,
       reply: { status: 201, schema: ApiKey },
       write: ({ caller, body }, tx, occasion) => createApiKey(tx, tools, occasion, caller, body),
     }),
@@ -64,7 +59,6 @@ export function apiKeyOperations(tools: SecretTools): Operation[] {
       path: "/v1/api_keys/{id}/roll",
       scope: "api_keys:write",
       refusals: ["insufficient_scope", "exceeds_maker", "key_not_usable"],
-      assertRepeatable,
       reply: { status: 201, schema: ApiKey },
       write: ({ caller, id }, tx, occasion) => rollApiKey(tx, tools, occasion, caller, id),
     }),

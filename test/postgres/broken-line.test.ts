@@ -1,10 +1,9 @@
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { listenTo } from "../delivery/support/listen-socket.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
+import { startLine } from "./line.ts";
 
 const WAKES = "FROM pg_stat_activity WHERE application_name = 'service wakes' AND datname = current_database()";
 
@@ -17,10 +16,8 @@ let api: Api;
 beforeAll(async () => {
   server = await usePostgres();
   database = await server.createDatabase();
-  const url = new URL(database);
-  line = await startLine(url);
-  url.host = `127.0.0.1:${line.port}`;
-  node = await startNode(url.href);
+  line = await startLine(database);
+  node = await startNode(line.url);
   api = apiOf(node.baseUrl, node.sandboxKey);
 });
 afterAll(async () => {
@@ -28,44 +25,6 @@ afterAll(async () => {
   line.close();
   await server.remove();
 });
-
-/** A way to the database that can be made to break when something comes along it, in whichever direction, or to fall silent. */
-async function startLine({ hostname, port }: URL) {
-  const state: { breaksAt: string | undefined; broken: number } = { breaksAt: undefined, broken: 0 };
-  const open = new Set<Socket>();
-  const between = createServer((client) => {
-    const database = connect(Number(port), hostname);
-    open.add(client);
-    const end = () => {
-      client.destroy();
-      database.destroy();
-    };
-    for (const socket of [client, database]) socket.on("error", end).on("close", end);
-    client.once("close", () => open.delete(client));
-    const pass = (from: Socket, to: Socket) =>
-      from.on("data", (data) => {
-        if (state.breaksAt === undefined || !data.includes(state.breaksAt)) return void to.write(data);
-        state.broken += 1;
-        end();
-      });
-    pass(client, database);
-    pass(database, client);
-  }).listen(0, "127.0.0.1");
-  await once(between, "listening");
-  return {
-    state,
-    port: (between.address() as AddressInfo).port,
-    /** As a network that is gone: nothing is answered, not even a goodbye. */
-    fallSilent() {
-      between.close();
-      for (const client of open) client.pause();
-    },
-    close() {
-      between.close();
-      for (const client of open) client.destroy();
-    },
-  };
-}
 
 it("a change whose commit was not answered may have been made: the reply says so, and its repetition finds it", async () => {
   const order = () => api("POST", "/v1/orders", { amount: 1, currency: "EUR" }, { "Idempotency-Key": "once" });
@@ -114,10 +73,8 @@ it("a connection for waking that is lost while it is made leaves no second one b
 });
 
 it("a database that has vanished without a word does not keep a process from stopping", async () => {
-  const url = new URL(database);
-  const silent = await startLine(url);
-  url.host = `127.0.0.1:${silent.port}`;
-  const alone = await startNode(url.href, ["--database-timeout", "1"]);
+  const silent = await startLine(database);
+  const alone = await startNode(silent.url, ["--database-timeout", "1"]);
   silent.fallSilent();
   expect(await alone.stop()).toBe(0);
   silent.close();

@@ -53,8 +53,6 @@ function readInteger(text: string): number {
  * in turn. Trouble with server or network is thrown as StorageUnavailableError.
  */
 export class PostgresConnection {
-  /** Rejects when the connection is lost; never resolves. */
-  readonly lost: Promise<never>;
   readonly #client: Client;
   #open = true;
   /** True from its end by us until the socket says so too. */
@@ -67,17 +65,15 @@ export class PostgresConnection {
   private constructor(client: Client, now: () => number, onEnd: () => void) {
     this.#client = client;
     this.#now = now;
-    this.lost = new Promise((_, reject) => {
-      const end = (error: Error | undefined) => {
-        if (!this.#open) return;
-        this.#open = false;
-        reject(asUnavailable(error ?? new StorageUnavailableError("Storage is unavailable: the connection was lost.")));
-        onEnd();
-      };
-      client.on("error", end);
-      client.on("end", () => end(undefined));
-    });
-    this.lost.catch(() => {});
+    const end = () => {
+      if (!this.#open) return;
+      this.#open = false;
+      this.destroy();
+      onEnd();
+    };
+    // The client library rejects every unanswered statement by itself.
+    client.on("error", end);
+    client.on("end", end);
   }
 
   /** Rejects with StorageUnavailableError, or with the server's refusal. */

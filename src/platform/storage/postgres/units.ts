@@ -91,8 +91,8 @@ export class Units {
     for (let lost = 1; ; lost++) {
       const connection = await this.#pool.take();
       const beginning = new Beginning(connection, BEGIN[isolation]);
-      const ended = await endOf(unit, connection, beginning);
-      const { transaction } = ended;
+      const transaction = new PostgresTransaction(connection, beginning);
+      const ended = await endOf(unit, transaction);
       const cause = transaction.trouble ?? ("error" in ended ? ended.error : undefined);
       try {
         if (cause === undefined && !("error" in ended)) {
@@ -153,7 +153,9 @@ export class Units {
     const beginning = new Beginning(connection, BEGIN.beside);
     const answers: SharedAnswers = new Map();
     try {
-      const all = await Promise.all(batch.map(({ unit }) => endOf(unit, connection, beginning, answers)));
+      const all = await Promise.all(
+        batch.map(({ unit }) => endOf(unit, new PostgresTransaction(connection, beginning, answers))),
+      );
       const held = all.find(({ transaction }) => transaction.trouble instanceof StorageUnavailableError);
       const failed = (ended: Ended) => "error" in ended && ended.transaction.changed;
       if (all.some((ended) => ended.transaction.trouble !== undefined || failed(ended))) {
@@ -183,15 +185,9 @@ export class Units {
   }
 }
 
-async function endOf(
-  unit: Unit<unknown>,
-  connection: PostgresConnection,
-  beginning: Beginning,
-  answers?: SharedAnswers,
-): Promise<Ended> {
-  const transaction = new PostgresTransaction(connection, beginning, answers);
+async function endOf(unit: Unit<unknown>, transaction: PostgresTransaction): Promise<Ended> {
   try {
-    return { result: await Promise.race([unit(transaction), connection.lost]), transaction };
+    return { result: await unit(transaction), transaction };
   } catch (error) {
     return { error, transaction };
   } finally {

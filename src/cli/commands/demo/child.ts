@@ -7,20 +7,27 @@ export class CommandChild {
   readonly #exit: Promise<number>;
   readonly #records: Record<string, unknown>[] = [];
   readonly #errors: string[] = [];
-  #onRecord: () => void = () => {};
+  /** The exit code, once it has ended. */
+  #code: number | undefined;
+  #onChange: () => void = () => {};
 
   constructor(args: readonly string[], env: Record<string, string | undefined>, input?: string) {
     const child = spawn(process.execPath, [process.argv[1]!, ...args], { env, stdio: ["pipe", "pipe", "pipe"] });
     this.#process = child;
     this.#exit = new Promise((resolve) => {
-      child.once("error", () => resolve(1));
-      child.once("close", (code) => resolve(code ?? 1));
+      const end = (code: number | null) => {
+        this.#code ??= code ?? 1;
+        resolve(this.#code);
+        this.#onChange();
+      };
+      child.once("error", () => end(1));
+      child.once("close", end);
     });
     child.stdin.on("error", () => {});
     child.stdin.end(input ?? "");
     createInterface({ input: child.stdout }).on("line", (line) => {
       this.#records.push(parse(line));
-      this.#onRecord();
+      this.#onChange();
     });
     createInterface({ input: child.stderr }).on("line", (line) => this.#errors.push(line));
   }
@@ -37,17 +44,14 @@ export class CommandChild {
 
   /** The first JSON line of stdout that fits; rejects where the command ends before. */
   async waitFor(fits: (record: Record<string, unknown>) => boolean): Promise<Record<string, unknown>> {
-    const found = new Promise<Record<string, unknown>>((resolve) => {
-      this.#onRecord = () => {
+    return await new Promise<Record<string, unknown>>((resolve, reject) => {
+      this.#onChange = () => {
         const record = this.#records.find(fits);
         if (record !== undefined) resolve(record);
+        else if (this.#code !== undefined) reject(new Error(this.complaint || `it ended with exit code ${this.#code}`));
       };
-      this.#onRecord();
+      this.#onChange();
     });
-    const ended = this.#exit.then((code) => {
-      throw new Error(this.complaint || `it ended with exit code ${code}`);
-    });
-    return await Promise.race([found, ended]);
   }
 
   /** Asks it to end and waits until it has. */

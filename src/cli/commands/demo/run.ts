@@ -96,14 +96,21 @@ async function step<Value>(
   work: () => Promise<{ said: string; value: Value }>,
 ): Promise<Value> {
   const shown = narrator.begin(title, command);
+  const ended = new AbortController();
   try {
-    const { said, value } = await Promise.race([work(), deadline(title), interruption(context)]);
+    const { said, value } = await Promise.race([
+      work(),
+      deadline(title, ended.signal),
+      interruption(context, ended.signal),
+    ]);
     shown.done(said);
     return value;
   } catch (error) {
     if (error instanceof InterruptedError) throw error;
     shown.failed((error as Error).message);
     throw new SilentExit(1);
+  } finally {
+    ended.abort();
   }
 }
 
@@ -118,16 +125,19 @@ async function finish(child: CommandChild): Promise<void> {
   if (code !== 0) throw new UserError(child.complaint || `it ended with exit code ${code}`);
 }
 
-function deadline(title: string): Promise<never> {
+function deadline(title: string, ended: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const fail = () => reject(new UserError(`${title} was not seen within ${STEP_SECONDS} s`));
-    setTimeout(fail, STEP_SECONDS * 1000).unref();
+    const timer = setTimeout(fail, STEP_SECONDS * 1000).unref();
+    ended.addEventListener("abort", () => clearTimeout(timer), { once: true });
   });
 }
 
-function interruption({ signal }: Context): Promise<never> {
+/** Rejects on Ctrl-C; stops listening once `ended` is aborted. */
+function interruption({ signal }: Context, ended?: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+    const options = { once: true, ...(ended === undefined ? {} : { signal: ended }) };
+    signal.addEventListener("abort", () => reject(signal.reason as Error), options);
   });
 }
 

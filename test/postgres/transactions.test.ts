@@ -2,9 +2,9 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Database } from "../../src/platform/storage/database.ts";
+import { type Database, StorageUnavailableError } from "../../src/platform/storage/database.ts";
 import { openPostgres } from "../../src/platform/storage/postgres/open.ts";
-import { notes } from "../storage/notes.ts";
+import { insert, notes } from "../storage/notes.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 import { startLine } from "./line.ts";
 
@@ -42,6 +42,9 @@ afterEach(async () => {
   await other.query("TRUNCATE notes, counters");
 });
 
+const storedIds = async () =>
+  (await other.query<{ id: string }>("SELECT id FROM notes ORDER BY id")).rows.map(({ id }) => id);
+
 describe("memory", () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
@@ -57,5 +60,28 @@ describe("memory", () => {
     for (let i = 0; i < 100; i++) await run();
     // The results have 10 MB.
     expect(heapMegabytes() - before).toBeLessThan(3);
+  });
+});
+
+describe("a failure of the network", () => {
+  it("makes storage unavailable, whatever its error is", async () => {
+    // The message's type and length come before its text.
+    line.state.replaces = ["C\0\0\0\rSELECT 1\0", "!\0\0\0\rSELECT 1\0"];
+    await expect(database.get("SELECT 1 AS one")).rejects.toThrow(StorageUnavailableError);
+    line.state.replaces = undefined;
+    expect(await database.get("SELECT 1 AS one")).toEqual({ one: 1 });
+  });
+
+  it("during COMMIT leaves it uncertain whether the change was made, whatever its error is", async () => {
+    line.state.replaces = ["C\0\0\0\x0bCOMMIT\0", "!\0\0\0\x0bCOMMIT\0"];
+    const write = database.write((tx) => insert(tx, "a"));
+    await expect(write).rejects.toMatchObject({ name: "StorageUnavailableError", uncertain: true });
+    expect(await storedIds()).toEqual(["a"]);
+  });
+
+  it("at the start says that the database cannot be reached, whatever its error is", async () => {
+    // Without its interface such an address is invalid.
+    const opening = openPostgres({ url: "postgres://user@[fe80::1]/none?sslmode=disable", migrations: [notes] });
+    await expect(opening).rejects.toMatchObject({ name: "StorageOpenError", code: "unreachable" });
   });
 });

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { Client, type ClientConfig, type CustomTypesConfig, types } from "pg";
 import { type SqlValue, StorageUnavailableError } from "../database.ts";
 import { assertParameters, translate } from "../statements.ts";
-import { asUnavailable, endsConnection } from "./errors.ts";
+import { asLost, asUnavailable, endsConnection } from "./errors.ts";
 
 /** Texts beyond these are sent whole each time: a list of varying length must not fill the server's memory. */
 const MOST_STATEMENTS = 500;
@@ -76,7 +76,7 @@ export class PostgresConnection {
     client.on("end", end);
   }
 
-  /** Rejects with StorageUnavailableError, or with the server's refusal. */
+  /** Rejects with StorageUnavailableError, whose cause is the error of the network or the server. */
   static async open(config: ClientConfig, now: () => number, onEnd = () => {}): Promise<PostgresConnection> {
     const client = new Client({ ...config, pipeline: true, keepAlive: true, types: VALUES });
     const connection = new PostgresConnection(client, now, onEnd);
@@ -86,7 +86,7 @@ export class PostgresConnection {
     } catch (error) {
       connection.#open = false;
       client.end().catch(() => {});
-      throw error;
+      throw asLost(error);
     }
   }
 
@@ -117,7 +117,7 @@ export class PostgresConnection {
       return { rows, changed: rowCount ?? 0, command };
     } catch (error) {
       if (endsConnection(error)) this.destroy();
-      throw asUnavailable(error);
+      throw this.isOpen ? asUnavailable(error) : asLost(error);
     } finally {
       this.#unanswered.shift();
     }

@@ -1,3 +1,4 @@
+import { DatabaseError } from "pg";
 import { StorageOpenError, StorageUnavailableError } from "../database.ts";
 
 /** SQLSTATEs of a unit that met another's changes, and counts as not run: serialization failure, deadlock. */
@@ -21,8 +22,7 @@ const UNAVAILABLE: readonly { prefix: string; reason: string }[] = [
 
 /** Of the server's codes, those that end the connection with the statement. */
 const ENDS_CONNECTION = /^(08|57P0[1-5]|25P03)/;
-const NETWORK =
-  /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ENOENT|EACCES|EMFILE|ERR_STREAM|ERR_TLS|ERR_SSL|CERT_|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED)/;
+const UNREACHABLE = "the database cannot be reached";
 
 export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
@@ -38,32 +38,39 @@ export function isTaken(error: unknown): boolean {
   return codeOf(error) === UNIQUE_VIOLATION;
 }
 
-/** Trouble with server, network or disk as StorageUnavailableError; any other error as it is. */
+/** An error of the server, the network or the disk as StorageUnavailableError; any other error as it is. */
 export function asUnavailable(error: unknown): unknown {
-  if (error instanceof StorageUnavailableError) return error;
   const reason = unavailability(error);
-  return reason === undefined
-    ? error
-    : new StorageUnavailableError(`Storage is unavailable: ${reason}.`, { cause: error });
+  return reason === undefined ? error : unavailable(reason, error);
+}
+
+/** Any error of a connection that is closed, as StorageUnavailableError. */
+export function asLost(error: unknown): StorageUnavailableError {
+  if (error instanceof StorageUnavailableError) return error;
+  return unavailable(unavailability(error) ?? UNREACHABLE, error);
 }
 
 /** True where the connection cannot be used any more after this. */
 export function endsConnection(error: unknown): boolean {
-  const code = codeOf(error);
-  return ENDS_CONNECTION.test(code) || NETWORK.test(code) || isConnectionMessage(error);
+  return ENDS_CONNECTION.test(codeOf(error)) || isNetworkError(error);
+}
+
+function unavailable(reason: string, cause: unknown): StorageUnavailableError {
+  return new StorageUnavailableError(`Storage is unavailable: ${reason}.`, { cause });
 }
 
 function unavailability(error: unknown): string | undefined {
   const code = codeOf(error);
-  const known = UNAVAILABLE.find(({ prefix }) => code.startsWith(prefix));
-  if (known !== undefined) return known.reason;
-  return NETWORK.test(code) || isConnectionMessage(error) ? "the database cannot be reached" : undefined;
+  return UNAVAILABLE.find(({ prefix }) => code.startsWith(prefix))?.reason;
+  if (isNetworkError(error)) return UNREACHABLE;
 }
 
-/** What the client library says without a code. */
-function isConnectionMessage(error: unknown): boolean {
+/** True for failed system calls, for responses that cannot be read, and for what the client library says of its socket. */
+function isNetworkError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error instanceof DatabaseError) return error.code === undefined;
   return (
-    error instanceof Error && /^(Connection terminated|Client |timeout expired|Query read timeout)/.test(error.message)
+    "syscall" in error || /^(Connection terminated|Client |timeout expired|Query read timeout)/.test(error.message)
   );
 }
 
@@ -92,10 +99,10 @@ export function asOpenError(error: unknown, name: string): unknown {
       "Name the authority that signed it (--database-ca FILE), or say sslmode=disable on a private network.";
     return refusal(`the server's certificate is not trusted (${code}). ${advice}`);
   }
-  if (error instanceof Error && error.message.includes("does not support SSL")) {
+  if (said.includes("does not support SSL")) {
     return refusal("the server speaks no TLS. On a private network add ?sslmode=disable to the URL.");
   }
-  const reason = unavailability(cause);
+  const reason = unavailability(cause) ?? (error instanceof StorageUnavailableError ? UNREACHABLE : undefined);
   if (reason === undefined) return error;
   const detail = said === "" ? "" : ` (${said})`;
   return refusal(`${reason}${detail}.`);

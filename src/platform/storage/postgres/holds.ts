@@ -1,6 +1,5 @@
 import type { Hold } from "../database.ts";
 import type { PostgresConnection } from "./connection.ts";
-import { asUnavailable } from "./errors.ts";
 
 /** A schema has names of its own. */
 const LOCK = "hashtextextended(current_schema() || ' hold ' || $1, 0)";
@@ -29,7 +28,7 @@ export class Holds {
       if (rows[0]?.["held"] === 1) return { release: () => this.#release(name, connection) };
     } catch (error) {
       await this.#forget(name);
-      throw asUnavailable(error);
+      throw error;
     }
     await this.#forget(name);
     return undefined;

@@ -21,6 +21,13 @@ export interface Answer {
   readonly command: string;
 }
 
+/** What the client library keeps of a connection. */
+interface ClientProtocol {
+  stream: Socket;
+  /** By name, the statements that were sent to be prepared and have not been confirmed or rejected. */
+  submittedNamedStatements: Record<string, string>;
+}
+
 /** How many parameters each text takes, and the name it is prepared under. */
 const prepared = new Map<string, { name: string | undefined; count: number }>();
 
@@ -112,8 +119,9 @@ export class PostgresConnection {
     this.#unanswered.push(this.#now());
     this.#gather();
     try {
-      const query = { ...(name === undefined ? {} : { name }), text: sql, values: parameters as SqlValue[] };
-      const { rows, rowCount, command } = await this.#client.query<Row>(query);
+      const query = { text: sql, values: parameters as SqlValue[] };
+      const isNamed = name !== undefined && !this.#isBeingPrepared(name);
+      const { rows, rowCount, command } = await this.#client.query<Row>(isNamed ? { ...query, name } : query);
       return { rows, changed: rowCount ?? 0, command };
     } catch (error) {
       if (endsConnection(error)) this.destroy();
@@ -144,6 +152,14 @@ export class PostgresConnection {
     this.#stream.destroy();
   }
 
+  /**
+   * True while the server has not confirmed the name. Preparing it may still fail, on a lock or a timeout, and every
+   * statement already sent by that name would fail with it.
+   */
+  #isBeingPrepared(name: string): boolean {
+    return this.#protocol.submittedNamedStatements[name] !== undefined;
+  }
+
   /** What is sent in one turn is sent at once: handing it to the system costs more than making it. */
   #gather(): void {
     if (this.#gathering) return;
@@ -157,7 +173,11 @@ export class PostgresConnection {
   }
 
   get #stream(): Socket {
-    return (this.#client as unknown as { connection: { stream: Socket } }).connection.stream;
+    return this.#protocol.stream;
+  }
+
+  get #protocol(): ClientProtocol {
+    return (this.#client as unknown as { connection: ClientProtocol }).connection;
   }
 
   /** Ends it once what was sent is answered, or where the server has gone silent. */

@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Database, StorageUnavailableError } from "../../src/platform/storage/database.ts";
+import { type Database, StorageUnavailableError, type Transaction } from "../../src/platform/storage/database.ts";
 import { openPostgres } from "../../src/platform/storage/postgres/open.ts";
 import { insert, notes } from "../storage/notes.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
@@ -60,6 +60,29 @@ describe("memory", () => {
     for (let i = 0; i < 100; i++) await run();
     // The results have 10 MB.
     expect(heapMegabytes() - before).toBeLessThan(3);
+  });
+});
+
+describe("BEGIN", () => {
+  it("that fails on a live connection leaves nothing of its unit behind", async () => {
+    line.state.replaces = ["BEGIN ISOLATION", "BEGIX ISOLATION"];
+    const write = database.write(async (tx) => {
+      await insert(tx, "a");
+      await insert(tx, "b");
+    });
+    await expect(write).rejects.toThrow(/BEGIX/);
+    expect(await storedIds()).toEqual([]);
+    line.state.replaces = undefined;
+    await database.write((tx) => insert(tx, "c"));
+    expect(await storedIds()).toEqual(["c"]);
+  });
+
+  it("keeps the order of the statements that wait for it", async () => {
+    const count = (tx: Transaction) => tx.get("SELECT CAST(COUNT(*) AS INTEGER) AS count FROM notes");
+    const write = database.write((tx) =>
+      Promise.all([count(tx), insert(tx, "a"), count(tx), insert(tx, "b"), count(tx)]),
+    );
+    expect(await write).toEqual([{ count: 0 }, 1, { count: 1 }, 1, { count: 2 }]);
   });
 });
 

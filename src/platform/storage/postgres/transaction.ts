@@ -5,30 +5,47 @@ import type { Answer, PostgresConnection } from "./connection.ts";
 export class Beginning {
   readonly #connection: PostgresConnection;
   readonly #sql: string;
-  #sent = false;
-  #failure: Promise<unknown> | undefined;
+  #begun: Promise<void> | undefined;
+  #failure: unknown;
+  #isAnswered = false;
+  /** How many statements wait for the answer. */
+  #waiting = 0;
 
   constructor(connection: PostgresConnection, sql: string) {
     this.#connection = connection;
     this.#sql = sql;
   }
 
-  send(): void {
-    if (this.#sent) return;
-    this.#sent = true;
-    this.#failure = this.#connection.execute(this.#sql).then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-  }
-
   get sent(): boolean {
-    return this.#sent;
+    return this.#begun !== undefined;
   }
 
   /** Resolves with the error where the transaction did not begin. */
   async failure(): Promise<unknown> {
+    await this.#begun;
     return this.#failure;
+  }
+
+  /**
+   * Sends a statement of the transaction. One that only reads follows BEGIN at once: it does no harm outside a
+   * transaction. Any other waits until the server has begun one, since it would be committed by itself where BEGIN
+   * fails; so does what is sent after it. Rejects with the error of BEGIN.
+   */
+  async send(isRead: boolean, statement: () => Promise<Answer>): Promise<Answer> {
+    this.#begun ??= this.#begin();
+    const isSafe = this.#isAnswered ? this.#failure === undefined : isRead;
+    if (!isSafe || this.#waiting > 0) {
+      this.#waiting += 1;
+      await this.#begun;
+      this.#waiting -= 1;
+      if (this.#failure !== undefined) throw this.#failure;
+    }
+    return statement();
+  }
+
+  async #begin(): Promise<void> {
+    await this.#connection.execute(this.#sql).catch((error: unknown) => (this.#failure = error));
+    this.#isAnswered = true;
   }
 }
 
@@ -104,10 +121,12 @@ export class PostgresTransaction implements Transaction {
   }
 
   async #execute(sql: string, parameters?: readonly SqlValue[]): Promise<Answer> {
-    if (this.#ended) throw new Error("This transaction has ended: a unit must await each of its statements.");
-    this.#beginning.send();
+    if (this.#ended) throw endedError();
     try {
-      const answer = await this.#connection.execute(sql, parameters);
+      const answer = await this.#beginning.send(READ.test(sql), () => {
+        if (this.#ended) throw endedError();
+        return this.#connection.execute(sql, parameters);
+      });
       if (answer.command !== "SELECT" && answer.changed > 0) this.#changed = true;
       return answer;
     } catch (error) {
@@ -116,6 +135,12 @@ export class PostgresTransaction implements Transaction {
     }
   }
 }
+
+function endedError(): Error {
+  return new Error("This transaction has ended: a unit must await each of its statements.");
+}
+
+const READ = /^\s*SELECT\b/i;
 
 /** Held until the transaction ends; a schema has claims of its own. */
 const CLAIM = `SELECT CAST(pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' ' || $1, 0)) AS INTEGER)

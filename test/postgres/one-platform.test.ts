@@ -72,6 +72,27 @@ describe("two processes on one PostgreSQL", () => {
     expect(statuses.filter((status) => status === 409)).toHaveLength(39);
   });
 
+  it("reject what conflicts in a storm of changed emails, and never fail", async () => {
+    const create = (_: unknown, i: number) =>
+      apis[i % 2]!("POST", "/v1/customers", { email: `storm-${i}@example.com` });
+    const customers = await Promise.all(Array.from({ length: 8 }, create));
+    const change = async (_: unknown, lane: number) => {
+      const statuses: number[] = [];
+      for (let i = 0; i < 10; i++) {
+        const { id } = customers[(lane + i) % 8]!.body as { id: string };
+        const email = `storm-${(lane * 7 + i * 5) % 12}@example.com`;
+        statuses.push((await apis[lane % 2]!("PATCH", `/v1/customers/${id}`, { email })).status);
+      }
+      return statuses;
+    };
+    const statuses = (await Promise.all(Array.from({ length: 40 }, change))).flat();
+    expect(statuses.filter((status) => ![200, 409, 503].includes(status))).toEqual([]);
+    expect(statuses).toContain(200);
+    const { data } = (await apis[0]!("GET", "/v1/customers?limit=100")).body as { data: { email: string }[] };
+    const emails = data.map(({ email }) => email).filter((email) => email.startsWith("storm-"));
+    expect([emails.length, new Set(emails).size]).toEqual([8, 8]);
+  });
+
   it("count the same, and stream each other's events", async () => {
     const stream = await fetch(`${nodes[1]!.baseUrl}/v1/events/stream?after=now`, {
       headers: { Authorization: `Bearer ${key}` },

@@ -8,6 +8,9 @@ import { insert, notes } from "../storage/notes.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 import { startLine } from "./line.ts";
 
+/** For tests that wait for a statement's time limit; readers and units wait twice as long for their turn. */
+const SHORT_MILLISECONDS = 500;
+
 let server: PostgresServer & { remove(): Promise<void> };
 let url: string;
 let line: Awaited<ReturnType<typeof startLine>>;
@@ -106,5 +109,80 @@ describe("a failure of the network", () => {
     // Without its interface such an address is invalid.
     const opening = openPostgres({ url: "postgres://user@[fe80::1]/none?sslmode=disable", migrations: [notes] });
     await expect(opening).rejects.toMatchObject({ name: "StorageOpenError", code: "unreachable" });
+  });
+});
+
+describe("a statement that cannot be prepared", () => {
+  it("fails alone: the same statement that was sent after it on the connection runs", async () => {
+    await database.close();
+    database = await open(SHORT_MILLISECONDS);
+    await other.query("BEGIN; LOCK TABLE notes IN ACCESS EXCLUSIVE MODE");
+    const reads = Array.from({ length: 10 }, () => database.all("SELECT id FROM notes"));
+    const first = reads[0]!;
+    await expect(first).rejects.toThrow("a statement took too long");
+    await other.query("ROLLBACK");
+    expect(await Promise.all(reads.slice(1))).toEqual(Array.from({ length: 9 }, () => []));
+  });
+});
+
+describe("a unit that conflicts with others", () => {
+  beforeEach(async () => {
+    await other.query("INSERT INTO counters (id, value) VALUES ('a', 0)");
+  });
+
+  /** Takes the key after the unit has seen that it is free. */
+  const lose = async (tx: Transaction) => {
+    await tx.all("SELECT id FROM notes");
+    await other.query("BEGIN; DELETE FROM notes; INSERT INTO notes (id) VALUES ('a'); COMMIT");
+    await insert(tx, "a");
+  };
+  /** Changes the row after the unit has read it. */
+  const loseRow = async (tx: Transaction) => {
+    await tx.all("SELECT value FROM counters");
+    await other.query("UPDATE counters SET value = value + 1");
+    await tx.run("UPDATE counters SET value = 0");
+  };
+
+  it.each([
+    ["unique key", lose],
+    ["row", loseRow],
+  ])("over a %s is run again until it succeeds", async (_, conflict) => {
+    let runs = 0;
+    const write = database.write(async (tx) => {
+      runs += 1;
+      if (runs < 20) await conflict(tx);
+    });
+    await write;
+    expect(runs).toBe(20);
+  });
+
+  it("is rejected as unavailable after 20 conflicts", async () => {
+    let runs = 0;
+    const write = database.write((tx) => ((runs += 1) % 2 === 0 ? lose(tx) : loseRow(tx)));
+    await expect(write).rejects.toThrow(StorageUnavailableError);
+    expect(runs).toBe(20);
+  });
+
+  it("waits for its turn with a time limit while another is run again", async () => {
+    await database.close();
+    database = await open(SHORT_MILLISECONDS);
+    let goOn = () => {};
+    const held = new Promise<void>((resolve) => (goOn = resolve));
+    let runs = 0;
+    const first = database.write(async (tx) => {
+      runs += 1;
+      if (runs === 1) await lose(tx);
+      else await held;
+    });
+    await expect.poll(() => runs).toBe(2);
+    let laterRuns = 0;
+    const later = database.write(async (tx) => {
+      laterRuns += 1;
+      await lose(tx);
+    });
+    await expect(later).rejects.toThrow(StorageUnavailableError);
+    expect(laterRuns).toBe(1);
+    goOn();
+    await first;
   });
 });

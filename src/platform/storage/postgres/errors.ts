@@ -1,9 +1,12 @@
 import { DatabaseError } from "pg";
 import { StorageOpenError, StorageUnavailableError } from "../database.ts";
 
-/** SQLSTATEs of a unit that met another's changes, and counts as not run: serialization failure, deadlock. */
-const LOST_TO_ANOTHER = new Set(["40001", "40P01"]);
 const UNIQUE_VIOLATION = "23505";
+/**
+ * SQLSTATEs of a unit that met another's changes: serialization failure, deadlock, and unique violation, since a unit
+ * looks whether a key is taken before it writes one.
+ */
+const CONFLICTS = new Set(["40001", "40P01", UNIQUE_VIOLATION]);
 
 /** SQLSTATE classes and codes that speak of the server, the connection or the disk, not of the statement. */
 const UNAVAILABLE: readonly { prefix: string; reason: string }[] = [
@@ -28,14 +31,15 @@ export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-/** True where the unit is to be run again because another process or unit was first. */
-export function isLostToAnother(error: unknown): boolean {
-  return LOST_TO_ANOTHER.has(codeOf(error));
+/** True where the unit did not run because of another's changes, and is to be run again on what is there now. */
+export function isConflict(error: unknown): boolean {
+  return CONFLICTS.has(codeOf(error));
 }
 
-/** A row with that key is there: perhaps since the unit looked. */
-export function isTaken(error: unknown): boolean {
-  return codeOf(error) === UNIQUE_VIOLATION;
+/** True where both are unique violations by the same key. */
+export function isSameViolation(first: unknown, second: unknown): boolean {
+  if (!(first instanceof DatabaseError && second instanceof DatabaseError)) return false;
+  return first.code === UNIQUE_VIOLATION && second.code === UNIQUE_VIOLATION && first.detail === second.detail;
 }
 
 /** An error of the server, the network or the disk as StorageUnavailableError; any other error as it is. */
@@ -60,9 +64,9 @@ function unavailable(reason: string, cause: unknown): StorageUnavailableError {
 }
 
 function unavailability(error: unknown): string | undefined {
+  if (isNetworkError(error)) return UNREACHABLE;
   const code = codeOf(error);
   return UNAVAILABLE.find(({ prefix }) => code.startsWith(prefix))?.reason;
-  if (isNetworkError(error)) return UNREACHABLE;
 }
 
 /** True for failed system calls, for responses that cannot be read, and for what the client library says of its socket. */

@@ -106,10 +106,11 @@ class PostgresStorage implements Database {
       });
     }
     this.#wakes = new Wakes(connect.openWaking, (topics) => this.#subscriptions.wake(topics), log);
-    this.#units = new Units(pool, (topics) => {
+    const committed = (topics: ReadonlySet<Topic>) => {
       this.#subscriptions.wake(topics);
       this.#wakes.tell(topics);
-    });
+    };
+    this.#units = new Units(pool, committed, { patience, log });
   }
 
   start(): Promise<void> {

@@ -1,7 +1,8 @@
 import { setImmediate } from "node:timers";
+import type { Log } from "../../ports.ts";
 import { StorageUnavailableError, type Topic, type Unit, type WriteOptions } from "../database.ts";
 import type { PostgresConnection } from "./connection.ts";
-import { isLostToAnother, isTaken } from "./errors.ts";
+import { isConflict, isSameViolation } from "./errors.ts";
 import type { ConnectionPool } from "./pool.ts";
 import { Beginning, PostgresTransaction, type SharedAnswers } from "./transaction.ts";
 
@@ -10,8 +11,8 @@ const BEGIN = {
   beside: "BEGIN ISOLATION LEVEL REPEATABLE READ",
   latest: "BEGIN ISOLATION LEVEL READ COMMITTED",
 };
-/** A unit loses to others this often before the database is said to be too busy: it waits its turn here after the first. */
-const MOST_LOSSES = 100;
+/** After so many conflicts, with changed rows or with keys just taken, there is too much traffic for a unit. */
+const MAX_CONFLICTS = 20;
 /** A unit is begun anew where its connection was lost before its commit was sent. */
 const MOST_CONNECTIONS_LOST = 3;
 /** Units that share a commit (the log has room for the events of so many), and such commits that are under way at once. */
@@ -30,17 +31,24 @@ type Ended = { transaction: PostgresTransaction } & ({ result: unknown } | { err
 export class Units {
   readonly #pool: ConnectionPool;
   readonly #committed: (topics: ReadonlySet<Topic>) => void;
+  readonly #log: Log | undefined;
   readonly #running = new Set<Promise<unknown>>();
-  /** Units that have lost once run one at a time: among themselves none loses again. */
-  #losers: Promise<unknown> = Promise.resolve();
+  readonly #retries: RetryQueue;
   #beside: Waiting[] = [];
   #shared = 0;
   #planned = false;
   #closed = false;
 
-  constructor(pool: ConnectionPool, committed: (topics: ReadonlySet<Topic>) => void) {
+  /** A unit that has conflicted waits `patience` milliseconds for its turn at most. */
+  constructor(
+    pool: ConnectionPool,
+    committed: (topics: ReadonlySet<Topic>) => void,
+    { patience, log }: { patience: number; log: Log | undefined },
+  ) {
     this.#pool = pool;
     this.#committed = committed;
+    this.#retries = new RetryQueue(patience);
+    this.#log = log;
   }
 
   write<Result>(unit: Unit<Result>, { isolation = "alone" }: WriteOptions): Promise<Result> {
@@ -65,23 +73,24 @@ export class Units {
     try {
       return await this.#run(unit, isolation);
     } catch (error) {
-      if (!isLostToAnother(error) && !isTaken(error)) throw error;
-      // A key that was taken may be seen now; one that still cannot be is the unit's own mistake.
-      const losses = isTaken(error) ? 1 : MOST_LOSSES;
-      const again = this.#losers.then(() => this.#runAgain(unit, isolation, losses));
-      this.#losers = again.catch(() => {});
-      return again;
+      if (!isConflict(error)) throw error;
+      return this.#retries.run(() => this.#retry(unit, isolation, error));
     }
   }
 
-  async #runAgain<Result>(unit: Unit<Result>, isolation: "alone" | "latest", most: number): Promise<Result> {
-    for (let losses = 1; ; losses++) {
+  async #retry<Result>(unit: Unit<Result>, isolation: "alone" | "latest", first: unknown): Promise<Result> {
+    let isSame = true;
+    for (let conflicts = 2; ; conflicts++) {
       try {
         return await this.#run(unit, isolation);
       } catch (error) {
-        if (!isLostToAnother(error)) throw error;
-        if (losses < most) continue;
-        throw new StorageUnavailableError("Storage is unavailable: too much changes at once.", { cause: error });
+        if (!isConflict(error)) throw error;
+        isSame &&= isSameViolation(first, error);
+        if (conflicts < MAX_CONFLICTS) continue;
+        // A key that was taken at each run was not taken by others meanwhile: the unit does not look for it.
+        if (isSame) throw error;
+        this.#log?.warn({ err: error }, `a write conflicted with others ${MAX_CONFLICTS} times and was given up`);
+        throw new StorageUnavailableError("Storage is unavailable: too many writes conflict.", { cause: error });
       }
     }
   }
@@ -106,7 +115,7 @@ export class Units {
       }
       if (!connection.isOpen && cause instanceof StorageUnavailableError && lost < MOST_CONNECTIONS_LOST) continue;
       // A unit's own error says more than the statement's behind it, but only the latter tells whether to run again.
-      if (isLostToAnother(cause) || isTaken(cause) || !("error" in ended)) throw cause;
+      if (isConflict(cause) || !("error" in ended)) throw cause;
       throw cause instanceof StorageUnavailableError ? cause : ended.error;
     }
   }
@@ -176,7 +185,7 @@ export class Units {
       }
       if (topics.size > 0) this.#committed(topics);
     } catch (error) {
-      if (isLostToAnother(error)) return false;
+      if (isConflict(error)) return false;
       for (const { reject } of batch) reject(error);
     } finally {
       this.#pool.give(connection);
@@ -212,4 +221,43 @@ async function rollBack(connection: PostgresConnection, beginning: Beginning): P
   if (!beginning.sent || !connection.isOpen) return;
   // Where even that fails, the connection must not be used any more; the server rolls back by itself.
   await connection.execute("ROLLBACK").catch(() => connection.destroy());
+}
+
+/** Runs units that have conflicted one at a time, in their order: among themselves none conflicts again. */
+class RetryQueue {
+  readonly #patience: number;
+  readonly #waiting: (() => void)[] = [];
+  #isBusy = false;
+
+  constructor(patience: number) {
+    this.#patience = patience;
+  }
+
+  /** Rejects with StorageUnavailableError where the turn does not come in time. */
+  async run<Result>(retry: () => Promise<Result>): Promise<Result> {
+    if (this.#isBusy) await this.#turn();
+    this.#isBusy = true;
+    try {
+      return await retry();
+    } finally {
+      this.#isBusy = false;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  #turn(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(start), 1);
+        reject(new StorageUnavailableError("Storage is unavailable: too many writes conflict."));
+      }, this.#patience).unref();
+      const start = () => {
+        clearTimeout(timer);
+        // Whoever comes before it runs would take its turn.
+        this.#isBusy = true;
+        resolve();
+      };
+      this.#waiting.push(start);
+    });
+  }
 }

@@ -7,6 +7,7 @@ import { apiOf, type Api } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 import { runCli } from "../support/run-cli.ts";
+import { volume } from "../support/volume.ts";
 import { PATIENT } from "./behind-balancer.ts";
 
 vi.setConfig(PATIENT);
@@ -78,7 +79,7 @@ describe("two processes on one PostgreSQL", () => {
     const customers = await Promise.all(Array.from({ length: 8 }, create));
     const change = async (_: unknown, lane: number) => {
       const statuses: number[] = [];
-      for (let i = 0; i < 10; i++) {
+      for (let i = 0; i < volume(100, 4); i++) {
         const { id } = customers[(lane + i) % 8]!.body as { id: string };
         const email = `storm-${(lane * 7 + i * 5) % 12}@example.com`;
         statuses.push((await apis[lane % 2]!("PATCH", `/v1/customers/${id}`, { email })).status);

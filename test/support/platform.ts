@@ -56,9 +56,14 @@ export function startPlatform(args: readonly string[] = []): Promise<RunningPlat
 }
 
 /** Starts one of several processes on a PostgreSQL database, on a free port unless the flags name one. */
-export function startNode(database: string, args: readonly string[] = [], masterKey = MASTER_KEY) {
+export function startNode(
+  database: string,
+  args: readonly string[] = [],
+  masterKey = MASTER_KEY,
+  env: Record<string, string> = {},
+) {
   const flags = ["--port", "0", ...(args.includes("--rate-limit") ? [] : UNLIMITED), ...args];
-  return launch(flags, { SERVICE_DATABASE: database, SERVICE_MASTER_KEY: masterKey });
+  return launch(flags, { ...env, SERVICE_DATABASE: database, SERVICE_MASTER_KEY: masterKey });
 }
 
 async function launch(flags: readonly string[], env: Record<string, string> = {}): Promise<RunningPlatform> {

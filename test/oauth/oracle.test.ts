@@ -20,6 +20,7 @@ const DIFFERENCES: Record<string, string> = {
     "it takes every repeated token for a theft, so that a client with two processes is signed out",
   "35: within the grace the direct parent gets another successor, and one token lives":
     "it has no grace: a client killed between rotation and writing its file is signed out",
+  "35: a successor that is replaced within the grace takes its access token along, and no other": "it has no grace",
   "41: a poll before the answer is pending, the one behind it too early": "it never says slow_down",
 };
 

@@ -1,6 +1,7 @@
 import type { Scope } from "../../contract/scopes.ts";
 import type { Parameters } from "../pages/parameters.ts";
 import type { Services } from "../services.ts";
+import { revokeAccessTokensSince } from "../storage/access-tokens.ts";
 import type { Transaction } from "../storage/database.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";
 import { revokeGrant } from "../storage/oauth-grants.ts";
@@ -19,8 +20,8 @@ const GRACE_MS = 30_000;
 
 /**
  * Rotates a refresh token (decisions 7). A token that was used before and comes again was copied, and ends its grant;
- * except within the grace, by the direct parent of a token that nobody has used yet: that one is replaced, and stays as
- * a tombstone whose use would end the grant.
+ * except within the grace, by the direct parent of a token that nobody has used yet: that one is replaced, its access
+ * token revoked, and it stays as a tombstone whose use would end the grant.
  *
  * Whoever finds the token unused and then loses to another request at the same moment is refused, and nothing is ended:
  * that is a client with two processes.
@@ -46,7 +47,11 @@ async function take(tx: Transaction, token: RefreshTokenOwner, now: number): Pro
   const { digest, grant_id, used_at, replaced_at } = token;
   if (used_at === null && replaced_at === null) return useRefreshToken(tx, digest, now);
   const inGrace = used_at !== null && now - used_at <= GRACE_MS;
-  if (inGrace && (await replaceSuccessor(tx, digest, now))) return true;
+  if (inGrace && (await replaceSuccessor(tx, digest, now))) {
+    // Only replaced successors have brought access tokens since this token was used.
+    await revokeAccessTokensSince(tx, { grantId: grant_id, since: used_at, at: now });
+    return true;
+  }
   await revokeGrant(tx, grant_id, now, "refresh token used twice");
   return false;
 }

@@ -56,6 +56,17 @@ export async function revokeAccessToken(tx: Transaction, id: string, at: number)
   await tx.run("UPDATE access_tokens SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL", [id, at]);
 }
 
+/** Revokes the grant's tokens that were issued at or after a time. */
+export async function revokeAccessTokensSince(
+  tx: Transaction,
+  { grantId, since, at }: { grantId: string; since: number; at: number },
+): Promise<void> {
+  await tx.run(
+    "UPDATE access_tokens SET revoked_at = $3 WHERE grant_id = $1 AND created >= $2 AND revoked_at IS NULL",
+    [grantId, since, at],
+  );
+}
+
 /** Those of many digests that belong to access tokens, with their grants. */
 export function findAccessTokensByDigests(queries: Queries, digests: readonly Uint8Array[]) {
   return inBatches(digests, (places, batch) =>

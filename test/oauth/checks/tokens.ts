@@ -168,6 +168,20 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
+    name: "35: a successor that is replaced within the grace takes its access token along, and no other",
+    async run(server) {
+      const first = await obtainTokens(server, "public");
+      server.advance(1000);
+      const { body: lost } = await refreshWith(server, "public", first.refresh_token);
+      const { body: lostToo } = await refreshWith(server, "public", first.refresh_token);
+      const { body: kept } = await refreshWith(server, "public", first.refresh_token);
+      expect(await server.works(lost.access_token)).toBe(false);
+      expect(await server.works(lostToo.access_token)).toBe(false);
+      expect(await server.works(kept.access_token)).toBe(true);
+      expect(await server.works(first.access_token)).toBe(true);
+    },
+  },
+  {
     name: "35: once the successor was used, its parent ends the family, however early",
     async run(server) {
       const first = await obtainTokens(server, "public");

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { systemClock } from "../../src/platform/system.ts";
 import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 
@@ -71,6 +72,16 @@ describe("the test clock", () => {
   it("exists in the sandbox only", async () => {
     expect((await platform.live("GET", "/v1/test_clock")).body.code).toBe("sandbox_only");
     expect((await platform.live("POST", "/v1/test_clock/advance", { seconds: 1 })).body.code).toBe("sandbox_only");
+  });
+
+  it("does not move to where timestamps end", async () => {
+    const ahead = Date.UTC(8999, 11, 30) - Date.now();
+    await platform.restart({ clock: { ...systemClock, now: () => Date.now() + ahead } });
+    const refused = await advance(3 * DAY);
+    expect(refused).toMatchObject({ status: 400, body: { errors: [{ pointer: "/seconds", code: "out_of_range" }] } });
+    expect((await advance(DAY)).body.now).toMatch(/^8999-12-31T/);
+    expect((await advance(2 * DAY)).status).toBe(400);
+    expect((await platform.api("GET", "/v1/test_clock")).body).toMatchObject({ offset_seconds: DAY });
   });
 
   it.each([0, -1, 1.5, "60", null, 32_000_000])("does not advance by %j", async (seconds) => {

@@ -1,6 +1,6 @@
 import type { TestClock } from "../../contract/schemas/test-clock.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
-import { ApiError } from "../domain/api-error.ts";
+import { ApiError, invalidFields } from "../domain/api-error.ts";
 import type { Services } from "../services.ts";
 import type { Transaction } from "../storage/database.ts";
 import { firstDue, hasLeased } from "../storage/delivery-queue.ts";
@@ -14,6 +14,8 @@ import type { DeliveryLimits } from "./lanes.ts";
 
 /** Renewed at every step, which lasts as long as an attempt; the first comes when every lease of others has ended. */
 const HOLD_MILLISECONDS = 2 * LEASE_MILLISECONDS;
+/** Timestamps end with the year 9999; what is scheduled or expires ahead of the clock must still have one. */
+const LATEST_TIME = Date.UTC(9000, 0, 1);
 const LOOK_AGAIN_MILLISECONDS = 10;
 const END_MOST = 250;
 
@@ -74,6 +76,7 @@ export class TestClockAdvancer {
     const after = before + seconds * 1000;
     let offset = before;
     try {
+      if (start + after > LATEST_TIME) throw tooFar();
       await this.untilNobodyElseAttempts(environment);
       const tally = await this.attemptUntil(environment, hold, start + before, start + after, (time) => {
         offset = Math.min(after, Math.max(offset, time - clock.now()));
@@ -191,6 +194,11 @@ export class TestClockAdvancer {
 function count(tally: Tally, finished: readonly Finished[]): void {
   tally.attempted += finished.length;
   for (const { outcome } of finished) tally[outcome.status === "succeeded" ? "succeeded" : "failed"] += 1;
+}
+
+function tooFar(): ApiError {
+  const detail = `must not move the clock past ${formatTimestamp(LATEST_TIME)}`;
+  return invalidFields([{ pointer: "/seconds", code: "out_of_range", detail }]);
 }
 
 function beingMoved(): ApiError {

@@ -92,10 +92,10 @@ describe("after 30 days", () => {
     expect([retry.status, retry.body.code]).toEqual([410, "event_expired"]);
   });
 
-  it("thousands of rows go in small transactions, while writes go on", async () => {
+  it("more rows than fit in one transaction go in several, while writes go on", async () => {
     await createEndpoint("/200");
-    for (let i = 0; i < 1300; i += 50) await Promise.all(Array.from({ length: 50 }, () => createEvent()));
-    await receiver.until(1300);
+    for (let i = 0; i < 600; i += 50) await Promise.all(Array.from({ length: 50 }, () => createEvent()));
+    await receiver.until(600);
     await expect.poll(() => count("deliveries?status=pending")).toBe(0);
     await advance(31 * DAY);
     const sweeping = sweep();

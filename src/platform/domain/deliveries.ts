@@ -3,7 +3,7 @@ import { formatTimestamp } from "../../contract/timestamps.ts";
 import { type AttemptRow, attemptsOf } from "../storage/attempts.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
 import { findDelivery, listDeliveries, requeueDelivery, type ShownDelivery } from "../storage/deliveries.ts";
-import { findEvent } from "../storage/events.ts";
+import { findEventToDeliver } from "../storage/events.ts";
 import type { PageRequest } from "../storage/page.ts";
 import { ApiError } from "./api-error.ts";
 import { assertId, missing } from "./missing.ts";
@@ -41,7 +41,7 @@ export async function retryDelivery(tx: Transaction, occasion: Occasion, id: str
     throw new ApiError("endpoint_deleted", `The endpoint ${row.endpoint_id} was deleted: nothing can be sent to it.`);
   }
   if (row.endpoint_status === "disabled") throw endpointDisabled(row.endpoint_id);
-  if ((await findEvent(tx, row.environment, row.event_id)) === undefined) throw eventExpired(row.event_id);
+  if ((await findEventToDeliver(tx, row.environment, row.event_id)) === undefined) throw eventExpired(row.event_id);
   await requeueDelivery(tx, row, occasion.now);
   tx.wake("deliveries");
   return toDelivery({ ...row, status: "pending", next_attempt: occasion.now }, occasion.tenant);

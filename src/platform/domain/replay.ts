@@ -3,7 +3,7 @@ import { timeOfId } from "../../contract/ids.ts";
 import type { EventReplay, Replay } from "../../contract/schemas/event.ts";
 import type { Transaction } from "../storage/database.ts";
 import { insertReplay } from "../storage/event-log.ts";
-import { findEvent } from "../storage/events.ts";
+import { findEventToDeliver } from "../storage/events.ts";
 import { findEndpoint } from "../storage/webhook-endpoints.ts";
 import { ApiError, invalidFields } from "./api-error.ts";
 import { deliverTo, deliverToAll } from "./events.ts";
@@ -25,7 +25,7 @@ export async function replayEvent(
   assertId("event", id);
   // The id tells its time, so that an event that was cleared away is known to have expired.
   if (timeOfId(id) < now - LIMITS.replaySeconds * 1000) throw eventExpired(id);
-  const event = (await findEvent(tx, tenant.environment, id)) ?? missing("event", id);
+  const event = (await findEventToDeliver(tx, tenant.environment, id)) ?? missing("event", id);
   const deliveries =
     endpoint === undefined
       ? await deliverToAll(tx, occasion, event)

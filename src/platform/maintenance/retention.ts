@@ -3,7 +3,7 @@ import { LIMITS } from "../../contract/limits.ts";
 import { REFRESH_SECONDS } from "../oauth/tokens.ts";
 import { Periodic } from "../periodic.ts";
 import type { Services } from "../services.ts";
-import type { Transaction } from "../storage/database.ts";
+import type { Transaction, WriteOptions } from "../storage/database.ts";
 import { deleteDeliveries, removableDeliveries } from "../storage/deliveries.ts";
 import { allEnvironments, markEventsRemoved } from "../storage/environments.ts";
 import { deleteReplays } from "../storage/event-log.ts";
@@ -20,20 +20,23 @@ const ROWS_MOST = 500;
 /** Each may hold a refresh token for every hour of 30 days. */
 const GRANTS_MOST = 20;
 
-/** Removes some rows; answers whether there may be more. */
-type Step = (tx: Transaction) => Promise<boolean>;
+/** Removes some rows; returns whether there may be more. */
+interface Step {
+  run(tx: Transaction): Promise<boolean>;
+  isolation?: WriteOptions["isolation"];
+}
 
-/** Removes what is older than it is kept (decisions 3, 5, 7, 9), a few rows at a time, by each environment's own clock. */
+/** Removes what is older than its retention period, a few rows at a time, by each environment's own clock. */
 export function createRetention(services: Services): Periodic {
   return new Periodic(services, EVERY_MILLISECONDS, (signal) => removeOldRows(services, signal));
 }
 
 /** Goes once through all that can have grown too old. */
 async function removeOldRows({ database, clock }: Services, signal: AbortSignal): Promise<void> {
-  const remove = async (claim: string, step: Step) => {
+  const remove = async (claim: string, { run, isolation = "alone" }: Step) => {
     // One process at a time clears; the others need not.
-    const unit: Step = async (tx) => (await tx.claim(claim)) && step(tx);
-    while (!signal.aborted && (await database.write(unit))) {
+    const unit = async (tx: Transaction) => (await tx.claim(claim)) && run(tx);
+    while (!signal.aborted && (await database.write(unit, { isolation }))) {
       await new Promise<void>((resolve) => {
         clock.after(PAUSE_MILLISECONDS, resolve);
       });
@@ -42,7 +45,7 @@ async function removeOldRows({ database, clock }: Services, signal: AbortSignal)
   for (const { id, clock_offset: offset } of await allEnvironments(database)) {
     for (const step of stepsOf(id, clock.now(), offset)) await remove(`upkeep ${id}`, step);
   }
-  await remove("upkeep", (tx) => removeGrants(tx, clock.now()));
+  await remove("upkeep", { run: (tx) => removeGrants(tx, clock.now()) });
 }
 
 /** Requests and listeners keep real time, which no test clock moves; all else lives by its environment's. */
@@ -54,23 +57,31 @@ function stepsOf(environment: number, realTime: number, offset: number): Step[] 
   const requestBound = lowestIdAt("request", realTime - LIMITS.requestLogSeconds * 1000);
   const keysBound = now - LIMITS.idempotencySeconds * 1000;
   const listenersBound = realTime - LIMITS.listenerSeconds * 1000;
+  const whole = (remove: (tx: Transaction) => Promise<number>): Step => ({
+    run: async (tx) => (await remove(tx)) === ROWS_MOST,
+  });
   return [
-    async (tx) => {
-      const found = await removableDeliveries(tx, environment, deliveryBound, kept, ROWS_MOST);
-      await deleteDeliveries(tx, firstRows(found));
-      return found.length > 0;
+    {
+      async run(tx) {
+        const found = await removableDeliveries(tx, environment, deliveryBound, kept, ROWS_MOST);
+        await deleteDeliveries(tx, firstRows(found));
+        return found.length > 0;
+      },
     },
-    async (tx) => {
-      const ids = await removableEvents(tx, environment, eventBound, ROWS_MOST);
-      await deleteEvents(tx, environment, ids);
-      const newest = ids.at(-1);
-      if (newest !== undefined) await markEventsRemoved(tx, environment, newest);
-      return ids.length === ROWS_MOST;
+    {
+      // What a retry or replay committed before the events were locked must be visible after that.
+      isolation: "latest",
+      async run(tx) {
+        const ids = await removableEvents(tx, environment, eventBound, ROWS_MOST);
+        const newest = (await deleteEvents(tx, environment, ids)).at(-1);
+        if (newest !== undefined) await markEventsRemoved(tx, environment, newest);
+        return ids.length === ROWS_MOST;
+      },
     },
-    async (tx) => (await deleteReplays(tx, environment, eventBound, ROWS_MOST)) === ROWS_MOST,
-    async (tx) => (await deleteIdempotencyKeys(tx, environment, keysBound, ROWS_MOST)) === ROWS_MOST,
-    async (tx) => (await deleteRequestLogs(tx, environment, requestBound, ROWS_MOST)) === ROWS_MOST,
-    async (tx) => (await deleteListeners(tx, environment, listenersBound, ROWS_MOST)) === ROWS_MOST,
+    whole((tx) => deleteReplays(tx, environment, eventBound, ROWS_MOST)),
+    whole((tx) => deleteIdempotencyKeys(tx, environment, keysBound, ROWS_MOST)),
+    whole((tx) => deleteRequestLogs(tx, environment, requestBound, ROWS_MOST)),
+    whole((tx) => deleteListeners(tx, environment, listenersBound, ROWS_MOST)),
   ];
 }
 

@@ -56,6 +56,9 @@ const ATTEMPT_ERRORS: Record<string, string> = {
   expired: "The 3 days of retries ended while the delivery could not be attempted",
   endpoint_deleted: "The endpoint was deleted while the delivery waited",
   endpoint_disabled: "The endpoint was disabled for what was left of the 3 days",
+  event_expired: "The event is older than 30 days and was deleted",
+  event_damaged: "The stored event does not match its checksum: the database file is damaged",
+  interrupted: "The platform stopped during the attempt, so its outcome is unknown. The next attempt follows at once",
 };
 
 process.stdout.write(

@@ -32,7 +32,7 @@ import { registerWeb } from "./web.ts";
 
 /** How long a stop waits for requests in flight. */
 const DRAIN_SECONDS = 10;
-const DELIVERY_LIMITS: DeliveryLimits = { perEndpoint: 20, perProcess: 256 };
+const DELIVERY_LIMITS: DeliveryLimits = { perEndpoint: 20, perProcess: 256, bodyBytes: 64 * 1024 * 1024 };
 
 /** All that runs in this process, made and not yet begun. */
 export interface Parts {
@@ -67,7 +67,7 @@ export async function assembleParts(
   const services = createServices(deployment, settings, { random, versions, guard, metrics, createLimiter });
   const usage = new KeyUsage(database, clock, settings.log);
   const authenticate = createAuthenticate({ ...services, now: clock.now, usage });
-  const engine = createDeliveryEngine(services, guard, settings.deliveryLimits ?? DELIVERY_LIMITS);
+  const engine = createDeliveryEngine(services, guard, { ...DELIVERY_LIMITS, ...settings.deliveryLimits });
   const health = { isStopping: false };
   const adminToken = Buffer.from(random.bytes(32)).toString("base64url");
   const servesApi = settings.role !== "worker";

@@ -24,7 +24,7 @@ export interface PlatformSettings extends DeploymentSettings {
   random?: Random;
   /** Lets deliveries reach private addresses, and sandbox endpoints be http: for work on one machine. */
   allowPrivateTargets?: boolean;
-  deliveryLimits?: DeliveryLimits;
+  deliveryLimits?: Partial<DeliveryLimits>;
   /** How often a credential may call; without it as often as it likes. */
   rateLimits?: RateLimits | undefined;
   /** Resolves the names of endpoints' hosts. */

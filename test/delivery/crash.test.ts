@@ -156,6 +156,26 @@ it("stopped while receivers hang, it still exits 0 once their attempts have had 
   await hanging.close();
 }, 60_000);
 
+it("killed during an attempt, it makes the next one at once; killed again, it waits as after a failure", async () => {
+  const hanging = await startScriptedReceiver(() => {});
+  await platform.api("POST", "/v1/webhook_endpoints", { url: hanging.url, events: ["*"] });
+  await createEvents(() => platform.api, 1);
+  for (let attempt = 1; attempt <= 2; attempt++) {
+    await hanging.until(attempt);
+    expect(hanging.received.at(-1)!.headers["service-delivery-attempt"]).toBe(String(attempt));
+    await platform.end("SIGKILL");
+    platform = await startChildPlatform({ database, keepLines: true });
+  }
+  const [{ id }] = (await platform.api("GET", "/v1/deliveries")).body.data;
+  const delivery = (await platform.api("GET", `/v1/deliveries/${id}`)).body;
+  const interrupted = { status_code: null, error: expect.stringMatching(/^interrupted: /) };
+  expect(delivery).toMatchObject({ status: "pending", attempt_count: 2, attempts: [interrupted, interrupted] });
+  expect(Date.parse(delivery.next_attempt) - Date.now()).toBeGreaterThan(30_000);
+  await expect.poll(() => platform.lines("delivery")).toMatchObject([{ delivery: id, attempt: 2, status: "pending" }]);
+  expect(hanging.received).toHaveLength(2);
+  await hanging.close();
+});
+
 it("with the disk full, it answers 503, lives on, and recovers", async () => {
   await platform.end("SIGTERM");
   // Without a listener the signal of the limit that stands in for a full disk would end the process.

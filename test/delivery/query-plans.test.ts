@@ -7,7 +7,7 @@ import type { Database, Transaction } from "../../src/platform/storage/database.
 import { listDeliveries, removableDeliveries } from "../../src/platform/storage/deliveries.ts";
 import * as queue from "../../src/platform/storage/delivery-queue.ts";
 import { deleteReplays, endOfLog, lastReplayBelow, placeInLog, readLog } from "../../src/platform/storage/event-log.ts";
-import { listEvents, removableEvents } from "../../src/platform/storage/events.ts";
+import { listEvents, readEventBodies, removableEvents } from "../../src/platform/storage/events.ts";
 import { deleteIdempotencyKeys } from "../../src/platform/storage/idempotency-keys.ts";
 import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
 import { deleteRequestLogs, listRequestLogs, type RequestLogFilters } from "../../src/platform/storage/request-logs.ts";
@@ -83,12 +83,17 @@ const logs = (filters: Partial<RequestLogFilters>) =>
 const statements: [string, () => Promise<unknown>][] = [
   ["finding the endpoints that deliveries wait for", () => queue.queueHeads(explained)],
   ["finding an endpoint's first delivery", () => queue.firstDue(explained, "we")],
-  ["claiming", () => queue.leaseDue(explained, { endpointId: "we", dueAt: 1, limit: 5 }, lease)],
-  ["ending what waited", () => queue.leaseEnded(explained, { environment: 1, id: "we" }, "dlv", 1, 5, lease)],
+  ["finding due deliveries", () => queue.findDue(explained, { endpointId: "we", dueAt: 1, limit: 5 })],
+  ["finding what waited too long", () => queue.findEnded(explained, { environment: 1, id: "we" }, "dlv", 1, 5)],
+  ["claiming", () => queue.setLease(explained, [{ id: "dlv" }], lease, 1)],
+  ["reading bodies", () => readEventBodies(explained, 1, ["evt"])],
+  ["marking begun attempts", () => queue.markBegun(explained, { id: "dlv", token: "t", at: 1 })],
   ["recording", () => queue.recordOutcomes(explained, [outcome])],
-  ["finding lapsed leases", () => queue.hasLapsedLease(explained, 1, "o")],
-  ["releasing lapsed leases", () => queue.releaseLapsed(explained, 1, "o", 5)],
-  ["releasing every lease", () => queue.releaseAll(explained)],
+  ["looking for lapsed leases", () => queue.hasLapsedLease(explained, 1, "o")],
+  ["finding lapsed leases with their deliveries", () => queue.findLapsed(explained, 1, "o", 5)],
+  ["finding every lease", () => queue.findAllLeased(explained)],
+  ["releasing leases", () => queue.releaseLeases(explained, [{ id: "dlv", token: "t" }])],
+  ["releasing tokens", () => queue.releaseTokens(explained, ["t"])],
   ["finding leases of an environment", () => queue.hasLeased(explained, 1)],
   ["counting the queue", () => queue.countPending(explained)],
   ["listing deliveries", () => list({})],

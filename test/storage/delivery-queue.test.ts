@@ -8,18 +8,23 @@ import type { Database } from "../../src/platform/storage/database.ts";
 import { findDelivery, insertDelivery, requeueDelivery } from "../../src/platform/storage/deliveries.ts";
 import {
   type AttemptOutcome,
-  giveBack,
+  findDue,
+  findLapsed,
   hasLapsedLease,
-  leaseDue,
+  markBegun,
   recordOutcomes,
-  releaseLapsed,
+  releaseLeases,
+  setLease,
 } from "../../src/platform/storage/delivery-queue.ts";
 import { insertEvent } from "../../src/platform/storage/events.ts";
+import { takeOver } from "../../src/platform/delivery/record.ts";
 import { openDatabase } from "../../src/platform/storage/open-database.ts";
+import { systemRandom } from "../../src/platform/system.ts";
 import { usePostgres } from "../support/postgres.ts";
 
 const ENDPOINT = "we_1";
 const DELIVERIES = ["dlv_1", "dlv_2", "dlv_3"];
+const INTERRUPTED = "interrupted: the platform stopped before the attempt ended";
 const LOG = { info: () => {}, warn: () => {}, error: () => {} };
 
 const PLACES = {
@@ -29,7 +34,7 @@ const PLACES = {
   },
   async PostgreSQL() {
     const server = await usePostgres();
-    return { url: await server.createDatabase(), remove: server.remove };
+    return { url: await server.createDatabase(), remove: () => server.remove() };
   },
 };
 
@@ -77,13 +82,18 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
     }),
   );
 
-  /** Leases what is due; answers the deliveries' ids. */
-  async function lease(token: string, until: number, limit = 10): Promise<string[]> {
-    const rows = await database.write((tx) =>
-      leaseDue(tx, { endpointId: ENDPOINT, dueAt: 10, limit }, { token, until }),
-    );
+  /** Leases what is due; returns the deliveries' ids. */
+  async function lease(token: string, until: number, limit = 10, begunAt: number | null = null): Promise<string[]> {
+    const rows = await database.write(async (tx) => {
+      const due = await findDue(tx, { endpointId: ENDPOINT, dueAt: 10, limit });
+      await setLease(tx, due, { token, until }, begunAt);
+      return due;
+    });
     return rows.map(({ id }) => id);
   }
+
+  const takeOverLapsed = (now: number, owner: string) =>
+    database.write(async (tx) => takeOver(tx, await findLapsed(tx, now, owner, 10), now, systemRandom));
 
   const record = (id: string, token: string, change: Partial<AttemptOutcome> = {}) =>
     database.write((tx) =>
@@ -112,7 +122,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
 
   it("an outcome counts only under the lease that its attempt was made with", async () => {
     await lease("a.1", 100, 1);
-    await database.write((tx) => releaseLapsed(tx, 101, "b", 10));
+    await takeOverLapsed(101, "b");
     expect(await lease("b.1", 200, 1)).toEqual(["dlv_1"]);
     await record("dlv_1", "a.1");
     expect(await attemptsOf(database, "dlv_1")).toEqual([]);
@@ -130,17 +140,45 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
     await lease("c.1", 300, 1);
     expect(await hasLapsedLease(database, 100, "a")).toBe(false);
     expect(await hasLapsedLease(database, 101, "a")).toBe(true);
-    await database.write((tx) => releaseLapsed(tx, 101, "a", 10));
+    await takeOverLapsed(101, "a");
     expect(await lease("a.2", 200)).toEqual(["dlv_2"]);
     expect(await hasLapsedLease(database, 101, "a")).toBe(false);
   });
 
   it("what was never begun is given back under its own token alone", async () => {
     await lease("a.1", 100, 1);
-    await database.write((tx) => giveBack(tx, [{ id: "dlv_1", token: "b.1" }]));
+    await database.write((tx) => releaseLeases(tx, [{ id: "dlv_1", token: "b.1" }]));
     expect(await lease("c.1", 100, 1)).toEqual(["dlv_2"]);
-    await database.write((tx) => giveBack(tx, [{ id: "dlv_1", token: "a.1" }]));
+    await database.write((tx) => releaseLeases(tx, [{ id: "dlv_1", token: "a.1" }]));
     expect(await lease("c.2", 100, 1)).toEqual(["dlv_1"]);
+  });
+
+  it("an attempt that its process did not end counts, and the next one is due at once", async () => {
+    await lease("a.1", 100, 1, 5);
+    await lease("a.2", 100, 1);
+    await lease("a.3", 100, 1);
+    await database.write((tx) => markBegun(tx, { id: "dlv_3", token: "a.3", at: 6 }));
+    await takeOverLapsed(101, "b");
+    expect(await attemptsOf(database, "dlv_1")).toMatchObject([{ number: 1, at: 5, error: INTERRUPTED }]);
+    expect(await attemptsOf(database, "dlv_2")).toEqual([]);
+    expect(await attemptsOf(database, "dlv_3")).toMatchObject([{ number: 1, at: 6, error: INTERRUPTED }]);
+    expect(await lease("b.1", 200)).toEqual(DELIVERIES);
+  });
+
+  it("a delivery whose attempts were interrupted twice in a row waits, unless a retry was requested", async () => {
+    const interrupt = async (token: string, begunAt: number) => {
+      await lease(token, 100, 10, begunAt);
+      await takeOverLapsed(1000, "b");
+    };
+    await interrupt("a.1", 5);
+    await lease("a.2", 100, 10, 6);
+    const retried = (await findDelivery(database, environment, "dlv_2"))!;
+    await database.write((tx) => requeueDelivery(tx, retried, 7));
+    await takeOverLapsed(1000, "b");
+    expect(await lease("b.1", 200)).toEqual(["dlv_2"]);
+    const { next_attempt: next } = (await findDelivery(database, environment, "dlv_1"))!;
+    expect(next! - 1000).toBeGreaterThanOrEqual(48_000);
+    expect(next! - 1000).toBeLessThanOrEqual(72_000);
   });
 
   it("a retry requested during an attempt stays requested, unless the attempt succeeds", async () => {

@@ -1,9 +1,10 @@
 import { lowestIdAt } from "../../contract/ids.ts";
 import type { Transaction } from "../storage/database.ts";
-import { type Lease, leaseDue, leaseEnded, type QueuedDelivery } from "../storage/delivery-queue.ts";
+import { findDue, findEnded, type Lease, type QueuedDelivery, setLease } from "../storage/delivery-queue.ts";
 import { findEnvironment } from "../storage/environments.ts";
 import { disabledWithWaiting, type DeliveryTarget, findTarget } from "../storage/webhook-endpoints.ts";
 import { abandon, type Finished, type Job } from "./courier.ts";
+import type { BodyClaim } from "./event-bodies.ts";
 import { isWithinRetries, retriesEndedBefore } from "./schedule.ts";
 import type { SecretOpener } from "./secret-opener.ts";
 
@@ -14,14 +15,17 @@ const ENDED = "expired: the 3 days of its retries have passed";
 const DELETED = "endpoint_deleted: the endpoint was deleted";
 const DAMAGED = "event_damaged: the stored event does not match its checksum";
 const DISABLED = "endpoint_disabled: the endpoint was disabled for all that was left of the 3 days of its retries";
+const EVENT_EXPIRED = "event_expired: the event is older than 30 days and was deleted";
 
 /** What claiming an endpoint's deliveries yields. */
 export interface Claim {
   jobs: Job[];
   /** Deliveries that end without an attempt. */
   abandoned: Finished[];
-  /** True where as many were found as were asked for: more may be due. */
+  /** True if more may be due. */
   full: boolean;
+  /** True if more is due whose bodies may not be held in memory yet. */
+  starved: boolean;
   /** When the last of them was due, in real time. */
   lastDue: number;
 }
@@ -29,51 +33,97 @@ export interface Claim {
 export interface Claimant {
   opener: SecretOpener;
   lease: Lease;
+  bodies: BodyClaim;
 }
 
-/** Claims an endpoint's due deliveries in real time. Nothing where the endpoint is disabled or its clock is held. */
+/** The two clocks when something is claimed. */
+interface ClaimTime {
+  /** Real time. */
+  now: number;
+  /** The monotonic clock. */
+  elapsed: number;
+}
+
+export interface ClaimLimits {
+  count: number;
+  /** How many attempts begin at once; the others wait for a slot. */
+  begin: number;
+  /** Bytes of the bodies that the endpoint's other claimed deliveries hold. */
+  heldBytes: number;
+}
+
+/** Claims an endpoint's due deliveries in real time. Nothing if the endpoint is disabled or its clock is held. */
 export async function claimDue(
   tx: Transaction,
   claimant: Claimant,
   endpoint: { environment: number; id: string },
-  realNow: number,
-  limit: number,
+  time: ClaimTime,
+  limits: ClaimLimits,
 ): Promise<Claim> {
   const target = await findTarget(tx, endpoint.environment, endpoint.id);
-  if (target === undefined) return abandonDeleted(tx, claimant, endpoint, realNow, limit);
-  if (target.status === "disabled" || target.clock_held_until > realNow) return NOTHING;
-  return claimAt(tx, claimant, target, realNow, realNow + target.clock_offset, limit);
+  if (target === undefined) return abandonDeleted(tx, claimant, endpoint, time.now, limits.count);
+  if (target.status === "disabled" || target.clock_held_until > time.now) return NOTHING;
+  return claimAt(tx, claimant, target, time, time.now + target.clock_offset, limits);
 }
 
-const NOTHING: Claim = { jobs: [], abandoned: [], full: false, lastDue: 0 };
+const NOTHING: Claim = { jobs: [], abandoned: [], full: false, starved: false, lastDue: 0 };
 
 /** Claims an endpoint's deliveries that are due at a time of its environment. */
 export async function claimAt(
   tx: Transaction,
-  { opener, lease }: Claimant,
+  { opener, lease, bodies }: Claimant,
   target: DeliveryTarget,
-  realNow: number,
+  { elapsed }: Pick<ClaimTime, "elapsed">,
   now: number,
-  limit: number,
+  limits: ClaimLimits,
 ): Promise<Claim> {
-  const rows = await leaseDue(tx, { endpointId: target.id, dueAt: now, limit }, lease);
-  if (rows.length === 0) return NOTHING;
-  const destination = {
-    endpointId: target.id,
-    url: new URL(target.url),
-    urlText: target.url,
-    secrets: opener.secretsOf(target, now),
+  const rows = await findDue(tx, { endpointId: target.id, dueAt: now, limit: limits.count });
+  const claim: Claim = { jobs: [], abandoned: [], full: rows.length === limits.count, starved: false, lastDue: 0 };
+  const admitted: QueuedDelivery[] = [];
+  const abandoned: QueuedDelivery[] = [];
+  const abandonFor = (delivery: QueuedDelivery, reason: string) => {
+    abandoned.push(delivery);
+    claim.abandoned.push(abandon(delivery, target.id, lease.token, now, reason));
   };
-  const lastDue = rows.at(-1)!.next_attempt - target.clock_offset;
-  const claim: Claim = { jobs: [], abandoned: [], full: rows.length === limit, lastDue };
+  let { heldBytes } = limits;
   for (const delivery of rows) {
-    if (delivery.isDamaged) claim.abandoned.push(abandon(delivery, target.id, lease.token, now, DAMAGED));
-    else if (hasEnded(delivery, now)) claim.abandoned.push(abandon(delivery, target.id, lease.token, now, ENDED));
-    else {
-      const { token } = lease;
-      claim.jobs.push({ delivery, token, destination, claimedAt: realNow, clockOffset: target.clock_offset });
+    if (delivery.body_bytes === null) abandonFor(delivery, EVENT_EXPIRED);
+    else if (hasEnded(delivery, now)) abandonFor(delivery, ENDED);
+    else if (bodies.admit(delivery, heldBytes)) {
+      admitted.push(delivery);
+      heldBytes += delivery.body_bytes;
+    } else {
+      Object.assign(claim, { full: true, starved: true });
+      break;
+    }
+    claim.lastDue = delivery.next_attempt - target.clock_offset;
+  }
+  if (admitted.length > 0) {
+    const { token } = lease;
+    const destination = {
+      endpointId: target.id,
+      url: new URL(target.url),
+      urlText: target.url,
+      secrets: opener.secretsOf(target, now),
+    };
+    const eventIds = admitted.map(({ event_id: id }) => id);
+    const read = await bodies.read(tx, target.environment, eventIds);
+    for (const [index, delivery] of admitted.entries()) {
+      const body = read.get(delivery.event_id);
+      if (body === undefined) abandonFor(delivery, read.has(delivery.event_id) ? DAMAGED : EVENT_EXPIRED);
+      else {
+        const isMarkedBegun = index < limits.begin;
+        const clockOffset = target.clock_offset;
+        claim.jobs.push({ delivery, body, token, destination, claimedAt: elapsed, isMarkedBegun, clockOffset });
+      }
     }
   }
+  const marked = (isMarked: boolean) =>
+    claim.jobs.filter(({ isMarkedBegun }) => isMarkedBegun === isMarked).map(({ delivery }) => delivery);
+  await Promise.all([
+    setLease(tx, marked(true), lease, now),
+    setLease(tx, [...marked(false), ...abandoned], lease, null),
+  ]);
   return claim;
 }
 
@@ -90,11 +140,11 @@ async function abandonDeleted(
   limit: number,
 ): Promise<Claim> {
   const { clock_offset: offset } = await findEnvironment(tx, endpoint.environment);
-  const request = { endpointId: endpoint.id, dueAt: Number.MAX_SAFE_INTEGER, limit };
-  const rows = await leaseDue(tx, request, lease);
+  const rows = await findDue(tx, { endpointId: endpoint.id, dueAt: Number.MAX_SAFE_INTEGER, limit });
+  await setLease(tx, rows, lease, null);
   const at = realNow + offset;
   const abandoned = rows.map((delivery) => abandon(delivery, endpoint.id, lease.token, at, DELETED));
-  return { jobs: [], abandoned, full: rows.length === limit, lastDue: realNow };
+  return { ...NOTHING, abandoned, full: rows.length === limit, lastDue: realNow };
 }
 
 /** Ends deliveries that waited for disabled endpoints until their retries were over; at most `limit` of them. */
@@ -111,7 +161,8 @@ export async function claimEnded(
   for (const endpoint of await disabledWithWaiting(tx, environment, madeBefore)) {
     const room = limit - finished.length;
     if (room === 0) break;
-    const rows = await leaseEnded(tx, endpoint, madeBefore, startedBefore, room, lease);
+    const rows = await findEnded(tx, endpoint, madeBefore, startedBefore, room);
+    await setLease(tx, rows, lease, null);
     finished.push(...rows.map((delivery) => abandon(delivery, endpoint.id, lease.token, now, DISABLED)));
   }
   return finished;

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { Agent } from "undici";
 import { DELIVERY_USER_AGENT, HEADERS } from "../../contract/headers.ts";
 import { sign } from "../../webhooks/sign.ts";
@@ -20,10 +21,14 @@ export interface Destination {
 /** A leased delivery, ready to be attempted. */
 export interface Job {
   delivery: QueuedDelivery;
+  /** The event's body. All deliveries of an event share the buffer. */
+  body: Buffer;
   token: string;
   destination: Destination;
-  /** In real time. */
+  /** On the monotonic clock. */
   claimedAt: number;
+  /** True once the database says that the attempt has begun. */
+  isMarkedBegun: boolean;
   /** The environment's time is real time and this. */
   clockOffset: number;
 }
@@ -40,6 +45,11 @@ export interface Finished {
 /** An idle connection is dropped this soon: sooner than most receivers drop theirs, which would fail the next attempt. */
 const KEEP_ALIVE_MILLISECONDS = 1000;
 const GONE = 410;
+/**
+ * A larger body is written in pieces of this size, as the receiver takes them: TLS copies whatever it is given, once for
+ * each connection, and keeps the copy if the receiver does not read.
+ */
+const PIECE_BYTES = 64 * 1024;
 
 /** Carries deliveries to their receivers: signs, posts, and judges what came back. */
 export class Courier {
@@ -65,19 +75,20 @@ export class Courier {
    * limit passes.
    */
   attempt(job: Job, at: number, ended: (finished: Finished) => void): void {
-    const { delivery, destination } = job;
-    const payload = Buffer.from(delivery.body);
+    const { delivery, destination, body: payload } = job;
     const timestamp = Math.floor(this.clock.now() / 1000);
     const headers = {
       "Content-Type": "application/json",
+      "Content-Length": String(payload.length),
       "User-Agent": DELIVERY_USER_AGENT,
       [HEADERS.signature]: sign({ payload, secrets: destination.secrets, timestamp }),
       [HEADERS.eventId]: delivery.event_id,
       [HEADERS.deliveryAttempt]: String(delivery.attempt_count + 1),
     };
     const { origin, pathname, search } = destination.url;
+    const body = payload.length > PIECE_BYTES ? Readable.from(piecesOf(payload)) : payload;
     this.agent.dispatch(
-      { origin, path: pathname + search, method: "POST", headers, body: payload },
+      { origin, path: pathname + search, method: "POST", headers, body },
       new Attempt(this.clock, (reply) => ended(judge(job, at, reply, this.random.fraction()))),
     );
   }
@@ -85,6 +96,12 @@ export class Courier {
   /** Cuts what is still open. */
   async close(): Promise<void> {
     await this.agent.destroy();
+  }
+}
+
+function* piecesOf(payload: Buffer): Iterable<Buffer> {
+  for (let start = 0; start < payload.length; start += PIECE_BYTES) {
+    yield payload.subarray(start, start + PIECE_BYTES);
   }
 }
 

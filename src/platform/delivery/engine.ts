@@ -1,5 +1,6 @@
 import type { Services } from "../services.ts";
 import { Courier } from "./courier.ts";
+import { EventBodies } from "./event-bodies.ts";
 import { DeliveryWorker } from "./worker.ts";
 import { SecretOpener } from "./secret-opener.ts";
 import type { DeliveryLimits } from "./lanes.ts";
@@ -18,9 +19,15 @@ export interface DeliveryEngine {
 
 export function createDeliveryEngine(services: Services, guard: TargetGuard, limits: DeliveryLimits): DeliveryEngine {
   const courier = new Courier(guard, services.clock, services.random);
-  const opener = new SecretOpener(services.vault);
-  const worker = new DeliveryWorker(services, courier, opener, limits);
-  const advancer = new TestClockAdvancer(services, courier, opener, limits);
+  const tools = {
+    courier,
+    opener: new SecretOpener(services.vault),
+    bodies: new EventBodies(limits.bodyBytes),
+    limits,
+    owner: Buffer.from(services.random.bytes(12)).toString("base64url"),
+  };
+  const worker = new DeliveryWorker(services, tools);
+  const advancer = new TestClockAdvancer(services, tools);
   const ender = createWaitingEnder(services);
   return {
     async start() {

@@ -1,9 +1,13 @@
 import type { Job } from "./courier.ts";
 
-/** How many attempts may be under way at once. */
+/** What may be in flight at once. */
 export interface DeliveryLimits {
+  /** Attempts. */
   perEndpoint: number;
+  /** Attempts. */
   perProcess: number;
+  /** Bytes of the bodies of all events with claimed deliveries; an event that is larger than that goes alone. */
+  bodyBytes: number;
 }
 
 /** What this process knows of one endpoint's queue. */
@@ -14,8 +18,12 @@ export interface Lane {
   ready: boolean;
   /** Since when the first of them has been due, as far as is known, in real time. */
   due: number;
-  /** Attempts under way. */
+  /** True if its next delivery waits until the body of another can be dropped from memory. */
+  starved: boolean;
+  /** Attempts in flight. */
   open: number;
+  /** Bytes of the bodies of its claimed deliveries. */
+  bytes: number;
   /** Attempts that have ended since the last claim: how fast the endpoint is. */
   ended: number;
   /** Claimed and not begun, the next one first. */
@@ -42,9 +50,10 @@ export class Lanes {
     for (const lane of this.lanes.values()) lane.ready = false;
     for (const { endpointId, environment, due: since } of due) {
       const lane = this.lanes.get(endpointId);
-      if (lane !== undefined) Object.assign(lane, { ready: true, due: since });
+      if (lane !== undefined) Object.assign(lane, { ready: true, starved: false, due: since });
       else {
-        this.lanes.set(endpointId, { endpointId, environment, ready: true, due: since, open: 0, ended: 0, ahead: [] });
+        const idle = { starved: false, open: 0, bytes: 0, ended: 0, ahead: [] };
+        this.lanes.set(endpointId, { endpointId, environment, ready: true, due: since, ...idle });
       }
     }
     for (const [id, { ready, open, ahead }] of this.lanes) {
@@ -61,6 +70,11 @@ export class Lanes {
     const lane = this.lanes.get(endpointId);
     if (lane === undefined) throw new Error(`Nothing was claimed for ${endpointId}.`);
     return lane;
+  }
+
+  /** To be called when the body of an event was dropped: there may be room for another. */
+  bodyDropped(): void {
+    for (const lane of this.lanes.values()) lane.starved = false;
   }
 
   /** Endpoints that are not being served come first; of these, and of the rest, whoever waits longest. */
@@ -85,6 +99,7 @@ export class Lanes {
 
   /** How many deliveries to claim for an endpoint: for its slots, and for those that will soon be free. */
   wantedBy(lane: Lane, free: number): number {
+    if (lane.starved) return 0;
     const wanted = this.slotsFor(lane, free) + Math.min(lane.ended, Math.floor(AHEAD_MOST / this.lanes.size));
     // What is there lasts for a while.
     return lane.ahead.length * 2 >= wanted ? 0 : wanted - lane.ahead.length;

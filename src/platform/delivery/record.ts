@@ -1,8 +1,12 @@
 import type { Activity } from "../activity.ts";
+import type { Random } from "../ports.ts";
 import type { Transaction } from "../storage/database.ts";
-import { recordOutcomes } from "../storage/delivery-queue.ts";
+import { type AbandonedLease, recordOutcomes, releaseLeases } from "../storage/delivery-queue.ts";
 import { disableEndpoint } from "../storage/webhook-endpoints.ts";
 import type { Finished } from "./courier.ts";
+import { nextAttemptAt } from "./schedule.ts";
+
+const INTERRUPTED = "interrupted: the platform stopped before the attempt ended";
 
 /** Records finished attempts; answers the endpoints that were disabled because they are gone. */
 export async function recordFinished(tx: Transaction, finished: readonly Finished[]): Promise<string[]> {
@@ -16,6 +20,52 @@ export async function recordFinished(tx: Transaction, finished: readonly Finishe
     if (await disableEndpoint(tx, delivery.environment, endpointId, goneUrl)) disabled.push(endpointId);
   }
   return disabled;
+}
+
+/** Releases what a dead process had claimed, and records the attempts that it had begun. */
+export async function takeOver(
+  tx: Transaction,
+  leases: readonly AbandonedLease[],
+  realNow: number,
+  random: Random,
+): Promise<Finished[]> {
+  const interrupted: Finished[] = [];
+  const unbegun: { id: string; token: string }[] = [];
+  for (const lease of leases) {
+    if (lease.begun_at === null) unbegun.push({ id: lease.id, token: lease.lease_token });
+    else interrupted.push(interrupt(lease, lease.begun_at, realNow + lease.clock_offset, random.fraction()));
+  }
+  await releaseLeases(tx, unbegun);
+  await recordFinished(tx, interrupted);
+  return interrupted;
+}
+
+/**
+ * An attempt whose process died. The receiver is not to blame, so the next one is due at once; but if the one before was
+ * interrupted too, the delivery itself may be what ends the process, and waits as after any failed attempt.
+ */
+function interrupt(lease: AbandonedLease, begunAt: number, now: number, fraction: number): Finished {
+  // A retry that was requested during the attempt made the delivery due after the attempt began.
+  const isOnlyOne = lease.last_error !== INTERRUPTED || lease.next_attempt > begunAt;
+  const failed = { attempts: lease.attempt_count + 1, firstAttempt: lease.first_attempt ?? begunAt, endedAt: now };
+  const next = isOnlyOne ? lease.next_attempt : nextAttemptAt(failed, fraction);
+  return {
+    delivery: lease,
+    endpointId: lease.endpoint_id,
+    outcome: {
+      id: lease.id,
+      token: lease.lease_token,
+      claimed_due: lease.next_attempt,
+      status: next === undefined ? "failed" : "pending",
+      next_attempt: next ?? null,
+      at: begunAt,
+      status_code: null,
+      error: INTERRUPTED,
+      duration_ms: 0,
+      response_excerpt: null,
+    },
+    goneUrl: undefined,
+  };
 }
 
 /** Tells of finished attempts once they are durable. */

@@ -3,14 +3,14 @@ import { formatTimestamp } from "../../contract/timestamps.ts";
 import { ApiError, invalidFields } from "../domain/api-error.ts";
 import type { Services } from "../services.ts";
 import type { Transaction } from "../storage/database.ts";
-import { firstDue, hasLeased } from "../storage/delivery-queue.ts";
+import { findLapsed, firstDue, hasLapsedLease, hasLeased } from "../storage/delivery-queue.ts";
 import { findEnvironment, holdClock, moveClock } from "../storage/environments.ts";
 import { enabledEndpoints, findTarget } from "../storage/webhook-endpoints.ts";
 import { claimAt, claimEnded, LEASE_MILLISECONDS } from "./claim.ts";
-import type { Courier, Finished, Job } from "./courier.ts";
-import { recordFinished, reportFinished } from "./record.ts";
-import type { SecretOpener } from "./secret-opener.ts";
-import type { DeliveryLimits } from "./lanes.ts";
+import type { Finished, Job } from "./courier.ts";
+import { BodyClaim } from "./event-bodies.ts";
+import { recordFinished, reportFinished, takeOver } from "./record.ts";
+import type { DeliveryTools } from "./worker.ts";
 
 /** Renewed at every step, which lasts as long as an attempt; the first comes when every lease of others has ended. */
 const HOLD_MILLISECONDS = 2 * LEASE_MILLISECONDS;
@@ -18,6 +18,9 @@ const HOLD_MILLISECONDS = 2 * LEASE_MILLISECONDS;
 const LATEST_TIME = Date.UTC(9000, 0, 1);
 const LOOK_AGAIN_MILLISECONDS = 10;
 const END_MOST = 250;
+const TAKE_OVER_MOST = 500;
+/** What is due and cannot be claimed for so long is left to the worker: somebody else holds it. */
+const EMPTY_MILLISECONDS = 1000;
 
 export type AdvanceResult = Required<TestClock>;
 
@@ -35,20 +38,14 @@ interface Tally {
 /** Moves a sandbox's time, and makes on the way every attempt that falls due, in order, each at its own time. */
 export class TestClockAdvancer {
   private readonly services: Services;
-  private readonly courier: Courier;
-  private readonly opener: SecretOpener;
-  private readonly limits: DeliveryLimits;
-  private readonly owner: string;
+  private readonly tools: DeliveryTools;
   private steps = 0;
   private stopping = false;
   private readonly running = new Set<Promise<unknown>>();
 
-  constructor(services: Services, courier: Courier, opener: SecretOpener, limits: DeliveryLimits) {
+  constructor(services: Services, tools: DeliveryTools) {
     this.services = services;
-    this.courier = courier;
-    this.opener = opener;
-    this.limits = limits;
-    this.owner = Buffer.from(services.random.bytes(12)).toString("base64url");
+    this.tools = tools;
   }
 
   /**
@@ -97,15 +94,32 @@ export class TestClockAdvancer {
     }
   }
 
-  /** Attempts that began before the clock was held belong to the time before. */
+  /** Attempts that began before the clock was held belong to the time before. Those of dead processes never end. */
   private async untilNobodyElseAttempts(environment: number): Promise<void> {
     const { database, clock } = this.services;
     while (await hasLeased(database, environment)) {
       this.assertGoing();
-      await new Promise<void>((resolve) => {
-        clock.after(LOOK_AGAIN_MILLISECONDS, resolve);
-      });
+      if (await hasLapsedLease(database, clock.now(), this.tools.owner)) await this.takeOverLapsed();
+      await this.pause();
     }
+  }
+
+  private async takeOverLapsed(): Promise<void> {
+    const { database, clock, random, report } = this.services;
+    const interrupted = await database.write(
+      async (tx) => {
+        const now = clock.now();
+        return takeOver(tx, await findLapsed(tx, now, this.tools.owner, TAKE_OVER_MOST), now, random);
+      },
+      { isolation: "latest" },
+    );
+    reportFinished(report, interrupted, []);
+  }
+
+  private pause(): Promise<void> {
+    return new Promise((resolve) => {
+      this.services.clock.after(LOOK_AGAIN_MILLISECONDS, resolve);
+    });
   }
 
   private assertGoing(): void {
@@ -123,8 +137,9 @@ export class TestClockAdvancer {
     const { database, clock, report } = this.services;
     const tally: Tally = { attempted: 0, succeeded: 0, failed: 0 };
     let finished: Finished[] = [];
+    let claimedAt = clock.elapsed();
     for (;;) {
-      const token = `${this.owner}.${(this.steps += 1)}`;
+      const token = `clock.${this.tools.owner}.${(this.steps += 1)}`;
       const step = await database.write(
         async (tx) => {
           const disabled = await recordFinished(tx, finished);
@@ -155,6 +170,10 @@ export class TestClockAdvancer {
       hold.until = step.heldUntil;
       this.assertGoing();
       if (step.jobs === undefined && step.ended.length < END_MOST) return tally;
+      const isEmpty = step.jobs?.length === 0 && step.ended.length === 0;
+      if (!isEmpty) claimedAt = clock.elapsed();
+      else if (clock.elapsed() - claimedAt >= EMPTY_MILLISECONDS) return tally;
+      else await this.pause();
       finished = await this.attemptAll(step.jobs ?? [], step.at);
     }
   }
@@ -170,15 +189,18 @@ export class TestClockAdvancer {
   }
 
   private async claim(tx: Transaction, environment: number, time: number, lease: { token: string; until: number }) {
-    const claimant = { opener: this.opener, lease };
+    const { opener, limits } = this.tools;
+    const claimant = { opener, lease, bodies: new BodyClaim(this.tools.bodies, true) };
+    const { clock } = this.services;
     const jobs: Job[] = [];
     const abandoned: Finished[] = [];
     for (const { id } of await enabledEndpoints(tx, environment)) {
-      const limit = Math.min(this.limits.perEndpoint, this.limits.perProcess - jobs.length);
-      if (limit === 0) break;
+      const count = Math.min(limits.perEndpoint, limits.perProcess - jobs.length);
+      if (count === 0) break;
       const target = await findTarget(tx, environment, id);
       if (target === undefined) continue;
-      const claim = await claimAt(tx, claimant, target, this.services.clock.now(), time, limit);
+      const claimLimits = { count, begin: count, heldBytes: 0 };
+      const claim = await claimAt(tx, claimant, target, { elapsed: clock.elapsed() }, time, claimLimits);
       jobs.push(...claim.jobs);
       abandoned.push(...claim.abandoned);
     }
@@ -186,7 +208,16 @@ export class TestClockAdvancer {
   }
 
   private attemptAll(jobs: readonly Job[], at: number): Promise<Finished[]> {
-    const attempt = (job: Job) => new Promise<Finished>((resolve) => this.courier.attempt(job, at, resolve));
+    const { courier, bodies } = this.tools;
+    const attempt = (job: Job) =>
+      new Promise<Finished>((resolve) => {
+        const { event_id: eventId } = job.delivery;
+        job.body = bodies.retain(eventId, job.body);
+        courier.attempt(job, at, (finished) => {
+          bodies.release(eventId);
+          resolve(finished);
+        });
+      });
     return Promise.all(jobs.map(attempt));
   }
 }

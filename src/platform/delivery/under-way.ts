@@ -1,27 +1,39 @@
+import { LIMITS } from "../../contract/limits.ts";
 import type { Clock } from "../ports.ts";
+import { LEASE_MILLISECONDS } from "./claim.ts";
 import type { Courier, Finished, Job } from "./courier.ts";
+import type { EventBodies } from "./event-bodies.ts";
 import type { Lane, Lanes } from "./lanes.ts";
 
-/** What was claimed is begun this soon or given back: by then its lease, its endpoint's URL and secrets may be old. */
+/** What waits for a slot begins this soon or is released: later its endpoint's URL and secrets may be outdated. */
 const AHEAD_MILLISECONDS = 1000;
+/** What was just claimed begins this soon or is released: an attempt that begins later may outlast its lease. */
+const FRESH_MILLISECONDS = LEASE_MILLISECONDS - LIMITS.deliverySeconds * 1000;
 
 /** The attempts of this process, from their claim until they are recorded. */
 export class UnderWay {
   private readonly courier: Courier;
   private readonly lanes: Lanes;
+  private readonly bodies: EventBodies;
   private readonly clock: Clock;
   private readonly most: number;
   private readonly ended: () => void;
   private finished: Finished[] = [];
-  private onWire = 0;
+  /** In flight, with the time at which each began, on its environment's clock. */
+  private readonly onWire = new Map<Job, number>();
   /** Begun and not yet recorded. */
   private unsettled = 0;
   private stopped = false;
 
   /** `ended` is called after each attempt; `most` may be unsettled at once. */
-  constructor(courier: Courier, lanes: Lanes, clock: Clock, most: number, ended: () => void) {
+  constructor(
+    { courier, lanes, bodies, clock }: { courier: Courier; lanes: Lanes; bodies: EventBodies; clock: Clock },
+    most: number,
+    ended: () => void,
+  ) {
     this.courier = courier;
     this.lanes = lanes;
+    this.bodies = bodies;
     this.clock = clock;
     this.most = most;
     this.ended = ended;
@@ -32,9 +44,9 @@ export class UnderWay {
     return this.most - this.unsettled + this.finished.length;
   }
 
-  /** True when no attempt is under way and none waits to be recorded. */
+  /** True when no attempt is in flight and none waits to be recorded. */
   get idle(): boolean {
-    return this.onWire === 0 && this.finished.length === 0;
+    return this.onWire.size === 0 && this.finished.length === 0;
   }
 
   get hasFinished(): boolean {
@@ -43,7 +55,7 @@ export class UnderWay {
 
   /** True when waiting for more attempts to end before recording would leave the wire empty. */
   get hungry(): boolean {
-    return this.onWire === 0 || this.finished.length * 2 >= this.most;
+    return this.onWire.size === 0 || this.finished.length * 2 >= this.most;
   }
 
   /** Begins what was claimed, as far as there are slots, and the rest as they become free. */
@@ -51,10 +63,12 @@ export class UnderWay {
     const lanes = new Set<Lane>();
     for (const job of jobs) {
       const lane = this.lanes.of(job.destination.endpointId);
+      job.body = this.bodies.retain(job.delivery.event_id, job.body);
+      lane.bytes += job.body.length;
       lane.ahead.push(job);
       lanes.add(lane);
     }
-    for (const lane of lanes) this.begin(lane);
+    for (const lane of lanes) this.begin(lane, FRESH_MILLISECONDS);
   }
 
   /** What has ended, to be recorded: then call `settle`, or `putBack` where that failed. */
@@ -68,7 +82,7 @@ export class UnderWay {
 
   settle(count: number): void {
     this.unsettled -= count;
-    for (const lane of this.lanes.all()) if (lane.ahead.length > 0) this.begin(lane);
+    for (const lane of this.lanes.all()) if (lane.ahead.length > 0) this.begin(lane, AHEAD_MILLISECONDS);
   }
 
   /** Begins nothing more. */
@@ -78,28 +92,50 @@ export class UnderWay {
 
   /** Takes back what has waited for a slot for too long, or all of it once stopped. */
   takeStale(): Job[] {
-    const now = this.clock.now();
     const stale: Job[] = [];
     for (const lane of this.lanes.all()) {
       const [first] = lane.ahead;
-      if (first === undefined) continue;
-      if (this.stopped || now - first.claimedAt >= AHEAD_MILLISECONDS) stale.push(...lane.ahead.splice(0));
+      if (first === undefined || !(this.stopped || this.ageOf(first) >= AHEAD_MILLISECONDS)) continue;
+      const jobs = lane.ahead.splice(0);
+      for (const job of jobs) this.drop(job, lane);
+      stale.push(...jobs);
     }
     return stale;
   }
 
-  private begin(lane: Lane): void {
+  /** Attempts in flight whose beginning the database does not know yet. */
+  unmarked(): { job: Job; at: number }[] {
+    const found: { job: Job; at: number }[] = [];
+    for (const [job, at] of this.onWire) if (!job.isMarkedBegun) found.push({ job, at });
+    return found;
+  }
+
+  private ageOf(job: Job): number {
+    return this.clock.elapsed() - job.claimedAt;
+  }
+
+  private drop(job: Job, lane: Lane): void {
+    lane.bytes -= job.body.length;
+    this.bodies.release(job.delivery.event_id);
+    this.lanes.bodyDropped();
+  }
+
+  private begin(lane: Lane, maxAge: number): void {
     while (!this.stopped && lane.ahead.length > 0 && this.lanes.slotsFor(lane, this.most - this.unsettled) > 0) {
+      // The next turn releases it.
+      if (this.ageOf(lane.ahead[0]!) >= maxAge) return;
       const job = lane.ahead.shift()!;
+      const at = this.clock.now() + job.clockOffset;
       lane.open += 1;
-      this.onWire += 1;
+      this.onWire.set(job, at);
       this.unsettled += 1;
-      this.courier.attempt(job, this.clock.now() + job.clockOffset, (finished) => {
+      this.courier.attempt(job, at, (finished) => {
         lane.open -= 1;
         lane.ended += 1;
-        this.onWire -= 1;
+        this.onWire.delete(job);
+        this.drop(job, lane);
         this.finished.push(finished);
-        this.begin(lane);
+        this.begin(lane, AHEAD_MILLISECONDS);
         this.ended();
       });
     }

@@ -1,18 +1,20 @@
 import type { Services } from "../services.ts";
 import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
 import {
-  giveBack,
+  findAllLeased,
+  findLapsed,
   hasLapsedLease,
+  markBegun,
   queueHeads,
-  releaseAll,
-  releaseLapsed,
+  releaseLeases,
   releaseTokens,
 } from "../storage/delivery-queue.ts";
 import { letGoOfClocks } from "../storage/environments.ts";
 import { claimDue, LEASE_MILLISECONDS } from "./claim.ts";
 import type { Courier, Finished, Job } from "./courier.ts";
+import { BodyClaim, type EventBodies } from "./event-bodies.ts";
 import { type DeliveryLimits, type Lane, Lanes } from "./lanes.ts";
-import { recordFinished, reportFinished } from "./record.ts";
+import { recordFinished, reportFinished, takeOver } from "./record.ts";
 import type { SecretOpener } from "./secret-opener.ts";
 import { UnderWay } from "./under-way.ts";
 
@@ -20,13 +22,23 @@ import { UnderWay } from "./under-way.ts";
 const POLL_MILLISECONDS = 250;
 /** Turns follow each other no sooner, so that work gathers to share a commit, unless nothing else would go on. */
 const TURN_MILLISECONDS = 5;
-const RELEASE_MOST = 500;
+const TAKE_OVER_MOST = 500;
 
 interface Claimed {
   jobs: Job[];
   abandoned: Finished[];
   /** What the lanes are to become once that is committed. */
-  lanes: (Pick<Lane, "ready" | "due" | "ended"> & { lane: Lane })[];
+  lanes: (Pick<Lane, "ready" | "starved" | "due" | "ended"> & { lane: Lane })[];
+}
+
+/** What the worker and the test clock share: who sends, and what this process may hold. */
+export interface DeliveryTools {
+  courier: Courier;
+  opener: SecretOpener;
+  bodies: EventBodies;
+  limits: DeliveryLimits;
+  /** Begins every lease token of the worker: it alone knows whether their attempts still run. */
+  owner: string;
 }
 
 /**
@@ -35,11 +47,9 @@ interface Claimed {
  */
 export class DeliveryWorker {
   private readonly services: Services;
-  private readonly opener: SecretOpener;
+  private readonly tools: DeliveryTools;
   private readonly lanes: Lanes;
   private readonly underWay: UnderWay;
-  /** Begins every lease token of this process. */
-  private readonly owner: string;
   private claims = 0;
   /** The queue may have changed. */
   private stale = true;
@@ -57,22 +67,25 @@ export class DeliveryWorker {
   private unsubscribe: () => void = () => {};
   private stopped: (() => void) | undefined;
 
-  constructor(services: Services, courier: Courier, opener: SecretOpener, limits: DeliveryLimits) {
+  constructor(services: Services, tools: DeliveryTools) {
     this.services = services;
-    this.opener = opener;
-    this.lanes = new Lanes(limits);
-    this.underWay = new UnderWay(courier, this.lanes, services.clock, limits.perProcess, () => this.plan());
-    this.owner = Buffer.from(services.random.bytes(12)).toString("base64url");
+    this.tools = tools;
+    this.lanes = new Lanes(tools.limits);
+    const { lanes } = this;
+    this.underWay = new UnderWay({ ...tools, lanes, clock: services.clock }, tools.limits.perProcess, () =>
+      this.plan(),
+    );
   }
 
   async start(): Promise<void> {
-    const { database } = this.services;
-    // An SQLite file is open in one process only: whoever held a lease is dead.
+    const { database, clock, random, report } = this.services;
+    // Only one process opens an SQLite file: whoever held a lease is dead.
     if (database.dialect === "sqlite") {
-      await database.write(async (tx) => {
-        await releaseAll(tx);
+      const interrupted = await database.write(async (tx) => {
         await letGoOfClocks(tx);
+        return takeOver(tx, await findAllLeased(tx), clock.now(), random);
       });
+      reportFinished(report, interrupted, []);
     }
     this.unsubscribe = database.onWake("deliveries", () => {
       this.stale = true;
@@ -93,7 +106,7 @@ export class DeliveryWorker {
     const leased = [...this.unbegun, ...this.underWay.takeStale()].map(toLease);
     if (leased.length === 0) return;
     await this.services.database
-      .write((tx) => giveBack(tx, leased))
+      .write((tx) => releaseLeases(tx, leased))
       .catch((error: unknown) => {
         // Others take them over once their leases have run out.
         if (!(error instanceof StorageUnavailableError)) throw error;
@@ -157,23 +170,28 @@ export class DeliveryWorker {
   }
 
   private async takeTurn(): Promise<void> {
-    const { database, report, clock } = this.services;
+    const { database, report, clock, random } = this.services;
     const { underWay } = this;
+    const { owner } = this.tools;
     if (this.stale && this.stopped === undefined) await this.look();
     this.unbegun.push(...underWay.takeStale());
     const { unbegun } = this;
-    if (!underWay.hasFinished && unbegun.length === 0 && !this.lapsed && !this.canClaim()) return;
+    const hasChanges = underWay.hasFinished || unbegun.length > 0 || underWay.unmarked().length > 0;
+    if (!hasChanges && !this.lapsed && !this.canClaim()) return;
     const { free } = underWay;
     const finished = underWay.take();
+    const begun = underWay.unmarked();
     const tried: string[] = [];
     const unit = async (tx: Transaction) => {
-      const token = `${this.owner}.${(this.claims += 1)}`;
+      const token = `${owner}.${(this.claims += 1)}`;
       tried.push(token);
       const disabled = await recordFinished(tx, finished);
       await releaseTokens(tx, this.doubtful);
-      await giveBack(tx, unbegun.map(toLease));
-      if (this.lapsed) await releaseLapsed(tx, clock.now(), this.owner, RELEASE_MOST);
-      return { disabled, ...(await this.claim(tx, token, free)) };
+      await releaseLeases(tx, unbegun.map(toLease));
+      await Promise.all(begun.map(({ job, at }) => markBegun(tx, { ...toLease(job), at })));
+      const lapsed = this.lapsed ? await findLapsed(tx, clock.now(), owner, TAKE_OVER_MOST) : [];
+      const interrupted = await takeOver(tx, lapsed, clock.now(), random);
+      return { disabled, interrupted, ...(await this.claim(tx, token, free)) };
     };
     const written = await database.write(unit, { isolation: "latest" }).catch((error: unknown) => {
       underWay.putBack(finished);
@@ -181,13 +199,14 @@ export class DeliveryWorker {
       if (error instanceof StorageUnavailableError && error.uncertain) this.doubtful.push(...tried);
       throw error;
     });
-    const { disabled, abandoned, jobs } = written;
+    const { disabled, interrupted, abandoned, jobs } = written;
     for (const { lane, ...change } of written.lanes) Object.assign(lane, change);
+    for (const { job } of begun) job.isMarkedBegun = true;
     this.doubtful = [];
     this.lapsed = false;
     this.unbegun = [];
     reportFinished(report, finished, disabled);
-    reportFinished(report, abandoned, []);
+    reportFinished(report, [...interrupted, ...abandoned], []);
     underWay.settle(finished.length);
     underWay.add(jobs);
   }
@@ -206,7 +225,7 @@ export class DeliveryWorker {
       else ready.push({ endpointId: head.endpoint_id, environment: head.environment, due });
     }
     this.lanes.update(ready);
-    this.lapsed = await hasLapsedLease(database, now, this.owner);
+    this.lapsed = await hasLapsedLease(database, now, this.tools.owner);
   }
 
   private async claim(tx: Transaction, token: string, free: number): Promise<Claimed> {
@@ -216,25 +235,30 @@ export class DeliveryWorker {
     const lanes: Claimed["lanes"] = [];
     if (this.stopped !== undefined) return { jobs, abandoned, lanes };
     const now = clock.now();
-    const claimant = { opener: this.opener, lease: { token, until: now + LEASE_MILLISECONDS } };
+    const time = { now, elapsed: clock.elapsed() };
+    const { opener } = this.tools;
+    const bodies = new BodyClaim(this.tools.bodies, false);
+    const claimant = { opener, bodies, lease: { token, until: now + LEASE_MILLISECONDS } };
     for (let rest = this.lanes.ready(); rest.length > 0;) {
       let room = Math.max(0, free - jobs.length);
       const group = rest.flatMap((lane) => {
-        const wanted = this.lanes.wantedBy(lane, room);
-        room = Math.max(0, room - wanted);
-        return wanted === 0 ? [] : [{ lane, wanted }];
+        const count = this.lanes.wantedBy(lane, room);
+        const begin = this.lanes.slotsFor(lane, room) - lane.ahead.length;
+        room = Math.max(0, room - count);
+        return count === 0 ? [] : [{ lane, limits: { count, begin, heldBytes: lane.bytes } }];
       });
       if (group.length === 0) break;
       // Asked for together; what some do not need is there for the rest.
       const claims = await Promise.all(
-        group.map(({ lane, wanted }) =>
-          claimDue(tx, claimant, { environment: lane.environment, id: lane.endpointId }, now, wanted),
+        group.map(({ lane, limits }) =>
+          claimDue(tx, claimant, { environment: lane.environment, id: lane.endpointId }, time, limits),
         ),
       );
       for (const [index, claim] of claims.entries()) {
         jobs.push(...claim.jobs);
         abandoned.push(...claim.abandoned);
-        lanes.push({ lane: group[index]!.lane, ready: claim.full, due: claim.lastDue, ended: 0 });
+        const { full: ready, starved, lastDue: due } = claim;
+        lanes.push({ lane: group[index]!.lane, ready, starved, due, ended: 0 });
       }
       rest = rest.filter((lane) => group.every((one) => one.lane !== lane));
     }

@@ -33,10 +33,10 @@ export function createRetention(services: Services): Periodic {
 
 /** Goes once through all that can have grown too old. */
 async function removeOldRows({ database, clock }: Services, signal: AbortSignal): Promise<void> {
-  const remove = async (claim: string, { run, isolation = "alone" }: Step) => {
+  const remove = async (claim: string, step: Step) => {
     // One process at a time clears; the others need not.
-    const unit = async (tx: Transaction) => (await tx.claim(claim)) && run(tx);
-    while (!signal.aborted && (await database.write(unit, { isolation }))) {
+    const unit = async (tx: Transaction) => (await tx.claim(claim)) && step.run(tx);
+    while (!signal.aborted && (await database.write(unit, { isolation: step.isolation ?? "alone" }))) {
       await new Promise<void>((resolve) => {
         clock.after(PAUSE_MILLISECONDS, resolve);
       });

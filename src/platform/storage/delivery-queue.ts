@@ -1,6 +1,5 @@
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
 import type { Queries, Transaction } from "./database.ts";
-import { isIntact, type StoredBody } from "./event-body.ts";
 
 /** The first delivery that waits for an endpoint. */
 export interface QueueHead {
@@ -14,7 +13,7 @@ export interface QueueHead {
   clock_held_until: number;
 }
 
-/** A delivery as whoever attempts it needs it, with the bytes to send. */
+/** A claimed delivery, without the event's body, which may be large. */
 export interface QueuedDelivery {
   id: string;
   environment: number;
@@ -23,9 +22,19 @@ export interface QueuedDelivery {
   attempt_count: number;
   first_attempt: number | null;
   next_attempt: number;
-  body: string;
-  /** True where the body is not the one that was written: it must not be sent. */
-  isDamaged: boolean;
+  /** Size of the event's body; null if the event was deleted. */
+  body_bytes: number | null;
+}
+
+/** A delivery under a lease whose holder is dead or stuck. */
+export interface AbandonedLease extends QueuedDelivery {
+  endpoint_id: string;
+  lease_token: string;
+  /** When its attempt began, in the environment's time; null if it did not begin. */
+  begun_at: number | null;
+  /** The error of the attempt before. */
+  last_error: string | null;
+  clock_offset: number;
 }
 
 /** The right to attempt deliveries and to record how that ended. */
@@ -59,6 +68,9 @@ export interface AttemptOutcome {
 }
 
 const WAITING = "status = 'pending' AND lease_until IS NULL";
+// octet_length reads no body.
+const QUEUED = `d.id, d.environment, d.event_id, d.event_type, d.attempt_count, d.first_attempt, d.next_attempt,
+  octet_length(e.body) AS body_bytes`;
 
 /** One row for each endpoint that deliveries wait for, each found by one step through the index. */
 export function queueHeads(queries: Queries): Promise<QueueHead[]> {
@@ -90,44 +102,34 @@ export async function firstDue(queries: Queries, endpointId: string): Promise<nu
   return row?.due ?? undefined;
 }
 
-/** Leases an endpoint's due deliveries to the caller. */
-export async function leaseDue(
-  tx: Transaction,
-  { endpointId, dueAt, limit }: QueueRequest,
-  lease: Lease,
-): Promise<QueuedDelivery[]> {
-  const rows = await tx.all<Omit<QueuedDelivery, "isDamaged"> & StoredBody>(
-    `SELECT d.id, d.environment, d.event_id, d.event_type, d.attempt_count, d.first_attempt, d.next_attempt, e.body,
-            e.body_checksum
-     FROM deliveries d JOIN events e ON e.environment = d.environment AND e.id = d.event_id
+/** Finds an endpoint's due deliveries that nobody else is claiming, to be leased in the same transaction. */
+export function findDue(tx: Transaction, { endpointId, dueAt, limit }: QueueRequest): Promise<QueuedDelivery[]> {
+  return tx.all(
+    `SELECT ${QUEUED}
+     FROM deliveries d LEFT JOIN events e ON e.environment = d.environment AND e.id = d.event_id
      WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.lease_until IS NULL AND d.next_attempt <= $2
      ORDER BY d.next_attempt LIMIT $3 ${locking(tx, "d")}`,
     [endpointId, dueAt, limit],
   );
-  if (rows.length > 0) await setLease(tx, rows, lease);
-  return rows.map((row) => ({ ...row, isDamaged: !isIntact(row) }));
 }
 
-/** Leases a disabled endpoint's deliveries whose retries would all have ended before a time of its environment. */
-export async function leaseEnded(
+/** Finds a disabled endpoint's deliveries whose 3 days of retries have passed, to be leased in the same transaction. */
+export function findEnded(
   tx: Transaction,
   endpoint: { environment: number; id: string },
   /** The lowest id of a delivery that was made at `startedBefore`. */
   madeBefore: string,
   startedBefore: number,
   limit: number,
-  lease: Lease,
 ): Promise<QueuedDelivery[]> {
-  const rows = await tx.all<Omit<QueuedDelivery, "isDamaged">>(
-    `SELECT id, environment, event_id, event_type, attempt_count, first_attempt, next_attempt, '' AS body
+  return tx.all(
+    `SELECT id, environment, event_id, event_type, attempt_count, first_attempt, next_attempt, 0 AS body_bytes
      FROM deliveries
      WHERE environment = $1 AND endpoint_id = $2 AND status = 'pending' AND id < $3 AND lease_until IS NULL
        AND (first_attempt IS NULL OR first_attempt < $4)
      ORDER BY id LIMIT $5 ${locking(tx, "deliveries")}`,
     [endpoint.environment, endpoint.id, madeBefore, startedBefore, limit],
   );
-  if (rows.length > 0) await setLease(tx, rows, lease);
-  return rows.map((row) => ({ ...row, isDamaged: false }));
 }
 
 /** Rows that another process is leasing at this moment are passed over: to lease them too would attempt them twice. */
@@ -135,15 +137,34 @@ function locking({ dialect }: Transaction, table: string): string {
   return dialect === "postgres" ? `FOR UPDATE OF ${table} SKIP LOCKED` : "";
 }
 
-async function setLease(tx: Transaction, rows: readonly { id: string }[], lease: Lease): Promise<void> {
-  const places = rows.map((_, index) => `$${index + 3}`).join(", ");
-  const ids = rows.map(({ id }) => id);
-  await tx.run(`UPDATE deliveries SET lease_until = $1, lease_token = $2 WHERE id IN (${places})`, [
+/** `begunAt`: when the attempts begin, in the environment's time; null if they begin later or never. */
+export async function setLease(
+  tx: Transaction,
+  rows: readonly { id: string }[],
+  lease: Lease,
+  begunAt: number | null,
+): Promise<void> {
+  if (rows.length === 0) return;
+  const places = rows.map((_, index) => `$${index + 4}`).join(", ");
+  await tx.run(`UPDATE deliveries SET lease_until = $1, lease_token = $2, begun_at = $3 WHERE id IN (${places})`, [
     lease.until,
     lease.token,
-    ...ids,
+    begunAt,
+    ...rows.map(({ id }) => id),
   ]);
 }
+
+/** Records that the attempt of a leased delivery has begun, so that it counts even if this process crashes. */
+export async function markBegun(tx: Transaction, begun: { id: string; token: string; at: number }): Promise<void> {
+  const sql = "UPDATE deliveries SET begun_at = $3 WHERE id = $1 AND lease_token = $2";
+  await tx.run(sql, [begun.id, begun.token, begun.at]);
+}
+
+const RELEASED = "lease_until = NULL, lease_token = NULL, begun_at = NULL";
+const ABANDONED = `SELECT ${QUEUED}, d.endpoint_id, d.lease_token, d.begun_at, v.clock_offset,
+    (SELECT a.error FROM attempts a WHERE a.delivery_id = d.id AND a.number = d.attempt_count) AS last_error
+  FROM deliveries d JOIN environments v ON v.id = d.environment
+  LEFT JOIN events e ON e.environment = d.environment AND e.id = d.event_id`;
 
 /** Statements of few lengths only: each length is one more to prepare. */
 const BATCHES = [64, 16, 4, 1];
@@ -182,7 +203,7 @@ function recordBatch(tx: Transaction, outcomes: readonly AttemptOutcome[]): Prom
          attempt_count = attempt_count + 1,
          first_attempt = CASE WHEN ${retried} AND o.column3 = 'failed' THEN NULL
                          ELSE COALESCE(first_attempt, CAST(o.column5 AS BIGINT)) END,
-         lease_until = NULL, lease_token = NULL
+         ${RELEASED}
      FROM (VALUES ${rowsOfPlaces(outcomes.length, 6)}) AS o
      WHERE deliveries.id = o.column1 AND deliveries.lease_token = o.column2`,
     outcomes.flatMap((o) => [o.id, o.token, o.status, o.next_attempt, o.at, o.claimed_due]),
@@ -196,44 +217,34 @@ function rowsOfPlaces(rows: number, columns: number): string {
   return Array.from({ length: rows }, (_, index) => row(index)).join(", ");
 }
 
-/** Gives back what was leased and not begun. */
-export async function giveBack(tx: Transaction, leased: readonly { id: string; token: string }[]): Promise<void> {
-  const sql = "UPDATE deliveries SET lease_until = NULL, lease_token = NULL WHERE id = $1 AND lease_token = $2";
+/** Releases leases whose attempts did not begin, or whose outcome will never be known. */
+export async function releaseLeases(tx: Transaction, leased: readonly { id: string; token: string }[]): Promise<void> {
+  const sql = `UPDATE deliveries SET ${RELEASED} WHERE id = $1 AND lease_token = $2`;
   await Promise.all(leased.map(({ id, token }) => tx.run(sql, [id, token])));
 }
 
-/** Ends the leases under some tokens, whatever they hold. */
+/** Releases the leases under some tokens, whatever they hold. */
 export async function releaseTokens(tx: Transaction, tokens: readonly string[]): Promise<void> {
   for (const token of tokens) {
-    await tx.run(
-      "UPDATE deliveries SET lease_until = NULL, lease_token = NULL WHERE lease_until IS NOT NULL AND lease_token = $1",
-      [token],
-    );
+    await tx.run(`UPDATE deliveries SET ${RELEASED} WHERE lease_until IS NOT NULL AND lease_token = $1`, [token]);
   }
 }
 
 const LAPSED = "lease_until IS NOT NULL AND lease_until < $1 AND substr(lease_token, 1, length($2)) <> $2";
 
-/** True where a lease has run out that another process took, one that is dead or stuck. Tokens begin with their owner. */
+/** True if another process holds a lease that has expired: it is dead or stuck. Tokens begin with their owner. */
 export async function hasLapsedLease(queries: Queries, now: number, owner: string): Promise<boolean> {
   return (await queries.get(`SELECT id FROM deliveries WHERE ${LAPSED} LIMIT 1`, [now, owner])) !== undefined;
 }
 
-/**
- * Puts deliveries whose leases ran out back into the queue, but none of the owner's own. What another process has taken
- * meanwhile is left alone: the condition is looked at once more when its turn has come.
- */
-export async function releaseLapsed(tx: Transaction, now: number, owner: string, limit: number): Promise<void> {
-  await tx.run(
-    `UPDATE deliveries SET lease_until = NULL, lease_token = NULL
-     WHERE id IN (SELECT id FROM deliveries WHERE ${LAPSED} LIMIT $3) AND ${LAPSED}`,
-    [now, owner, limit],
-  );
+/** Expired leases of other owners, except those that another process is taking over now. */
+export function findLapsed(tx: Transaction, now: number, owner: string, limit: number): Promise<AbandonedLease[]> {
+  return tx.all(`${ABANDONED} WHERE ${LAPSED} LIMIT $3 ${locking(tx, "d")}`, [now, owner, limit]);
 }
 
-/** Ends every lease: for a process that knows itself to be the only one, and has taken none yet. */
-export async function releaseAll(tx: Transaction): Promise<void> {
-  await tx.run("UPDATE deliveries SET lease_until = NULL, lease_token = NULL WHERE lease_until IS NOT NULL");
+/** Every lease: for a process that knows that it is the only one and has claimed nothing yet. */
+export function findAllLeased(tx: Transaction): Promise<AbandonedLease[]> {
+  return tx.all(`${ABANDONED} WHERE lease_until IS NOT NULL`);
 }
 
 /** True while someone holds a lease on one of the environment's deliveries. */

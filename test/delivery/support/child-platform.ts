@@ -54,13 +54,14 @@ export async function startChildPlatform({
   let complaints = "";
   child.stderr!.setEncoding("utf8").on("data", (text: string) => (complaints += text));
   const lines: Record<string, unknown>[] = [];
-  const reader = createInterface(child.stdout!);
   const ready = await new Promise<Record<string, string>>((resolve, reject) => {
-    reader.once("line", (line) => resolve(JSON.parse(line) as Record<string, string>));
+    let isReady = false;
+    createInterface(child.stdout!).on("line", (line) => {
+      if (!isReady) resolve(JSON.parse(line) as Record<string, string>);
+      else if (keepLines) lines.push(JSON.parse(line) as Record<string, unknown>);
+      isReady = true;
+    });
     child.once("exit", (code) => reject(new Error(`the platform ended with ${code}: ${complaints}`)));
-  });
-  reader.on("line", (line) => {
-    if (keepLines) lines.push(JSON.parse(line) as Record<string, unknown>);
   });
   const key = ready["sandbox_key"] ?? keys.get(database)!;
   keys.set(database, key);

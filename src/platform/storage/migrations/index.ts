@@ -6,6 +6,7 @@ import { manyProcesses } from "./005-many-processes.ts";
 import { dashboard } from "./006-dashboard.ts";
 import { listeners } from "./007-listeners.ts";
 import { eventChecksums } from "./008-event-checksums.ts";
+import { begunAttempts } from "./009-begun-attempts.ts";
 import type { Migration } from "./migration.ts";
 
 /** In the order in which they run. A released migration never changes. */
@@ -18,4 +19,5 @@ export const MIGRATIONS: readonly Migration[] = [
   dashboard,
   listeners,
   eventChecksums,
+  begunAttempts,
 ];

@@ -1,0 +1,118 @@
+import { Client } from "pg";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { lowestIdAt } from "../../src/contract/ids.ts";
+import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
+import { createMinuteClock, type MinuteClock } from "../delivery/support/minute-clock.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { type PostgresServer, usePostgres } from "../support/postgres.ts";
+
+const HOUR = 3600;
+const DAY_MS = 86_400_000;
+
+let server: PostgresServer & { remove(): Promise<void> };
+let url: string;
+let clock: MinuteClock;
+let platform: HostedPlatform;
+let receiver: ScriptedReceiver;
+/** A transaction of the test's own, to hold locks. */
+let holder: Client;
+
+beforeAll(async () => {
+  server = await usePostgres();
+  url = await server.createDatabase();
+  clock = createMinuteClock();
+  receiver = await startScriptedReceiver((_request, response) => response.writeHead(500).end());
+  platform = await hostPlatform({ database: url, masterKey: "5a".repeat(32), clock });
+  await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
+  holder = new Client({ connectionString: url });
+  await holder.connect();
+});
+afterEach(() => holder.query("ROLLBACK"));
+afterAll(async () => {
+  await holder.end();
+  await platform.close();
+  await receiver.close();
+  await server.remove();
+});
+
+const sql = (text: string, values: unknown[] = []) => server.query<Record<string, unknown>>(text, values, url);
+const advance = (seconds: number) => platform.api("POST", "/v1/test_clock/advance", { seconds });
+const deliveryOf = async (id: string) => (await platform.api("GET", `/v1/deliveries/${id}`)).body;
+
+/** Creates an event and returns the id of its delivery after the first attempt, which failed. */
+async function createAttempted(): Promise<{ event: string; delivery: string }> {
+  const made = await platform.api("POST", "/v1/events", { type: "order.completed", data: { id: "ord_1" } });
+  const event = made.body.id as string;
+  const list = async () => (await platform.api("GET", `/v1/deliveries?event=${event}`)).body.data;
+  await expect.poll(async () => (await list())[0].attempt_count).toBe(1);
+  return { event, delivery: (await list())[0].id };
+}
+
+it("a retry that races with retention never leaves a pending delivery without its event", async () => {
+  const made = [await createAttempted(), await createAttempted()];
+  const old = made.map((_, index) => lowestIdAt("event", Date.now() - 31 * DAY_MS + index));
+  for (const [index, { event, delivery }] of made.entries()) {
+    await sql("UPDATE events SET id = $2 WHERE id = $1", [event, old[index]]);
+    await sql("UPDATE deliveries SET event_id = $2, status = 'failed', next_attempt = NULL WHERE id = $1", [
+      delivery,
+      old[index],
+    ]);
+  }
+  // Whoever deletes the first event without looking waits for this.
+  await holder.query("BEGIN");
+  await holder.query("SELECT id FROM events WHERE id = $1 FOR UPDATE", [old[0]]);
+  const tasks = clock.waiting();
+  clock.passMinute();
+  const isStuck = async () => (await sql("SELECT 1 FROM pg_locks WHERE NOT granted")).length > 0;
+  const isDone = async () => clock.waiting() === tasks;
+  await expect.poll(async () => (await isStuck()) || (await isDone())).toBe(true);
+  const retry = await platform.api("POST", `/v1/deliveries/${made[1]!.delivery}/retry`);
+  await holder.query("COMMIT");
+  await expect.poll(isDone).toBe(true);
+
+  expect([retry.status, retry.body.code]).toEqual([410, "event_expired"]);
+  const orphans = await sql(
+    `SELECT d.id FROM deliveries d
+     WHERE d.status = 'pending' AND NOT EXISTS (SELECT 1 FROM events e WHERE e.id = d.event_id)`,
+  );
+  expect(orphans).toEqual([]);
+});
+
+it("a pending delivery whose event is gone fails, and an advance of the test clock passes it", async () => {
+  const { event, delivery } = await createAttempted();
+  await sql("DELETE FROM events WHERE id = $1", [event]);
+  expect(await advance(HOUR)).toMatchObject({ status: 200, body: { attempted: 0 } });
+  expect(await deliveryOf(delivery)).toMatchObject({
+    status: "failed",
+    attempts: [{ status_code: 500 }, { status_code: null, error: expect.stringMatching(/^event_expired: /) }],
+  });
+}, 15_000);
+
+it("an advance of the test clock ends though somebody else holds what is due", async () => {
+  const { delivery } = await createAttempted();
+  await holder.query("BEGIN");
+  await holder.query("SELECT id FROM deliveries WHERE id = $1 FOR UPDATE", [delivery]);
+  expect(await advance(60)).toMatchObject({ status: 200, body: { attempted: 0 } });
+  await holder.query("COMMIT");
+  // It stays due, and the worker attempts it.
+  await expect.poll(async () => (await deliveryOf(delivery)).attempt_count).toBe(2);
+  await sql("UPDATE deliveries SET status = 'failed', next_attempt = NULL WHERE id = $1", [delivery]);
+}, 15_000);
+
+it("an advance takes over what a dead process had claimed, and counts the attempt that it had begun", async () => {
+  const { delivery } = await createAttempted();
+  // No process delivers: nobody else will release the lease.
+  await platform.restart({ role: "api" });
+  await sql(
+    `UPDATE deliveries SET lease_until = 1, lease_token = 'dead.1', begun_at = next_attempt, next_attempt = next_attempt - 1
+     WHERE id = $1`,
+    [delivery],
+  );
+  expect(await advance(60)).toMatchObject({ status: 200, body: { attempted: 1 } });
+  const { attempts } = await deliveryOf(delivery);
+  expect(attempts).toMatchObject([
+    { status_code: 500 },
+    { status_code: null, error: expect.stringMatching(/^interrupted: /) },
+    { status_code: 500 },
+  ]);
+}, 15_000);

@@ -1,39 +1,18 @@
 import { describe, expect, it } from "vitest";
+import { compileCheck } from "../../src/platform/http/validate.ts";
+import { registerFormats } from "../../src/platform/http/formats.ts";
+import { operationsOf } from "../../src/platform/http/operations.ts";
 import { parseStrictJson } from "../../src/platform/http/strict-json.ts";
+import type { Services } from "../../src/platform/services.ts";
+import { DEEP, expectWithinBudget, pumped } from "../support/time-budget.ts";
 
-const MEBIBYTE = 1024 * 1024;
-
-/** Repeats a text up to 1 MiB. */
-const pumped = (text: string) => text.repeat(MEBIBYTE / text.length);
 const list = (length: number, item: (index: number) => string) => Array.from({ length }, (_, i) => item(i)).join();
-
-/** Returns the processor time of a call in milliseconds, of the shortest of some runs: other threads take part of it. */
-function processorTime(call: () => unknown, runs: number, enough: number): number {
-  let least = Number.POSITIVE_INFINITY;
-  for (let run = 0; run < runs && least > enough; run++) {
-    const before = process.cpuUsage();
-    call();
-    const { user, system } = process.cpuUsage(before);
-    least = Math.min(least, (user + system) / 1000);
-  }
-  return least;
-}
-
-const DEEP = `[${pumped(`${"[".repeat(31)}${"]".repeat(31)},`)}1]`;
-/**
- * What judging 1 MiB may cost: 100 ms, and on a slow or busy machine twice what JSON.parse alone takes for the shape
- * that it is slowest at. Time that grows with the square of the length takes seconds to minutes instead.
- */
-const BUDGET = Math.max(100, 2 * processorTime(() => JSON.parse(DEEP), 3, 0));
-
-/** Fails where no run of the call is within the budget. */
-const expectWithinBudget = (call: () => unknown) => expect(processorTime(call, 3, BUDGET)).toBeLessThan(BUDGET);
 
 describe("judges a JSON body of 1 MiB within the budget", () => {
   const digits = pumped("1");
   it.each([
     ["arrays without an end", pumped("[")],
-    ["nested arrays", `${"[".repeat(MEBIBYTE / 2)}${"]".repeat(MEBIBYTE / 2)}`],
+    ["nested arrays", `${"[".repeat(524_288)}${"]".repeat(524_288)}`],
     ["nested objects", pumped('{"a":')],
     ["arrays nested as deep as is allowed", DEEP],
     ["a long integer", digits],
@@ -60,7 +39,7 @@ describe("judges a JSON body of 1 MiB within the budget", () => {
     ["quotes", pumped('"')],
     ["colons", pumped('"":')],
     ["null bytes", pumped("\0")],
-    ["text outside of ASCII", `["${"é".repeat(MEBIBYTE / 2)}"]`],
+    ["text outside of ASCII", `["${"é".repeat(524_288)}"]`],
   ])("%s", (_shape, text) => {
     const body = Buffer.from(text);
     const judge = () => {
@@ -72,5 +51,41 @@ describe("judges a JSON body of 1 MiB within the budget", () => {
       }
     };
     expectWithinBudget(judge);
+  });
+});
+
+describe("judges 1 MiB in a field within the budget, and does not send it back", () => {
+  registerFormats();
+  // What is needed here of the operations are their schemas, which depend on no service.
+  const bodies = operationsOf({} as Services, () => Promise.reject(new Error("not called"))).flatMap(
+    ({ name, body }) => (body === undefined ? [] : [{ name, body }]),
+  );
+  const ideographs = Array.from({ length: 20_000 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join("");
+  const texts = {
+    "a host of other scripts": `https://${pumped(ideographs, 300_000)}.example/`,
+    "a host of many labels": `https://${pumped("ü.", 500_000)}example/`,
+    dots: pumped("."),
+    "half of an email address": pumped("a@"),
+    colons: pumped("1:"),
+    digits: `+${pumped("4")}`,
+    "line breaks": pumped("a\n"),
+  };
+
+  it.each(bodies)("$name", ({ body }) => {
+    const check = compileCheck(body);
+    const fields = Object.keys((body as unknown as { properties: object }).properties);
+    expect(fields).not.toEqual([]);
+    for (const text of Object.values(texts)) {
+      for (const field of fields) {
+        for (const value of [text, [text], { [text]: text }]) {
+          // Any object is the data of an event.
+          if (field === "data" && !Array.isArray(value) && typeof value === "object") continue;
+          let errors = [{ detail: "" }];
+          expectWithinBudget(() => (errors = check({ [field]: value })));
+          expect(errors.length, field).toBeGreaterThan(0);
+          expect(JSON.stringify(errors).length, field).toBeLessThan(2000);
+        }
+      }
+    }
   });
 });

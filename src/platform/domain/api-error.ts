@@ -27,6 +27,13 @@ export class ApiError extends Error {
   }
 }
 
+const MAX_ECHO_LENGTH = 200;
+
+/** Returns a caller's text as an error may repeat it: at most 200 characters. */
+export function shorten(text: string): string {
+  return text.length > MAX_ECHO_LENGTH ? `${text.slice(0, MAX_ECHO_LENGTH)}…` : text;
+}
+
 /** A request with invalid fields, each named. */
 export function invalidFields(errors: FieldError[]): ApiError {
   const first = errors[0]!;

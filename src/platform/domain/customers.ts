@@ -11,7 +11,7 @@ import {
 } from "../storage/customers.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
 import type { PageRequest } from "../storage/page.ts";
-import { ApiError } from "./api-error.ts";
+import { ApiError, shorten } from "./api-error.ts";
 import { emit } from "./events.ts";
 import { mergeMetadata, parseMetadata } from "./metadata.ts";
 import { assertId, missing } from "./missing.ts";
@@ -122,9 +122,13 @@ function changedFields(before: Customer, after: Customer): Record<string, unknow
 async function emailTaken(tx: Transaction, row: CustomerRow): Promise<ApiError> {
   const holder = await findCustomerByEmail(tx, row.environment, row.email_key);
   const errors = [{ pointer: "/email", code: "taken", detail: "another customer has this email" }];
-  return new ApiError("email_taken", `The email ${row.email} belongs to customer ${holder?.id ?? "(unknown)"}.`, {
-    members: { existing: holder?.id ?? null, errors },
-  });
+  return new ApiError(
+    "email_taken",
+    `The email ${shorten(row.email)} belongs to customer ${holder?.id ?? "(unknown)"}.`,
+    {
+      members: { existing: holder?.id ?? null, errors },
+    },
+  );
 }
 
 function emailKey(email: string): string {

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { LIMITS } from "../../contract/limits.ts";
 import type { FieldError } from "../../contract/errors.ts";
+import { shorten } from "./api-error.ts";
 
 /** What decides whether a URL can be an endpoint's. */
 export interface EndpointUrlRules {
@@ -46,7 +47,7 @@ export function checkEndpointUrl(text: string, rules: EndpointUrlRules): FieldEr
   if (refusal !== undefined) {
     return wrong(
       "blocked_target",
-      `must not be ${url.hostname} (${refusal}); a platform started with --allow-private-targets can deliver there`,
+      `must not be ${shorten(url.hostname)} (${refusal}); a platform started with --allow-private-targets can deliver there`,
     );
   }
   return undefined;

@@ -1,3 +1,6 @@
+import { LIMITS } from "../../contract/limits.ts";
+import { shorten } from "./api-error.ts";
+
 const LOOPBACK_HOSTS = new Set(["127.0.0.1", "[::1]", "localhost"]);
 /** Names, IPv4 and IPv6 addresses. URLs allow more characters in a host, `;` and `,` too, which end a directive of the CSP. */
 const HOST = /^(?:[a-z0-9.-]+|\[[0-9a-f:]+\])$/;
@@ -9,6 +12,8 @@ const LOOPBACK_ADDRESS = /^http:\/\/(127\.0\.0\.1|\[::1\])(?::\d{1,5})?(\/.*)$/;
  * wildcard; written as a browser would write it, since it is compared character by character.
  */
 export function problemOfRedirectUri(text: string): string | undefined {
+  // First: parsing a long host of other scripts takes time that grows with the square of its length.
+  if (text.length > LIMITS.endpointUrlLength) return `must have at most ${LIMITS.endpointUrlLength} characters`;
   if (!URL.canParse(text)) return "is not a URL";
   const url = new URL(text);
   const isLoopback = url.protocol === "http:" && LOOPBACK_HOSTS.has(url.hostname);
@@ -17,7 +22,7 @@ export function problemOfRedirectUri(text: string): string | undefined {
   if (text.includes("#")) return "must not have a fragment";
   if (text.includes("*")) return "must not hold a wildcard: name each address";
   if (!HOST.test(url.hostname)) return "must have a host of letters, digits, hyphens and dots";
-  if (url.href !== text) return `must be written as ${url.href}`;
+  if (url.href !== text) return `must be written as ${shorten(url.href)}`;
   return undefined;
 }
 

@@ -2,42 +2,56 @@ import type { TSchema } from "typebox";
 import type { FieldError } from "../../contract/errors.ts";
 import { nearest } from "../../contract/nearest.ts";
 
-/** As many mistakes of this kind are told; the caller has understood by then. */
-export const MOST_TOLD = 8;
-const MOST_NAME_CHARACTERS = 100;
+/** A response names at most so many errors of one kind. */
+export const MAX_ERRORS = 8;
+const MAX_NAME_LENGTH = 100;
 
+/** The keywords of JSON Schema that bound a value's size. */
 interface Shape {
+  type?: string;
+  anyOf?: Shape[];
   properties?: Record<string, Shape>;
-  patternProperties?: Record<string, unknown>;
+  patternProperties?: Record<string, Shape>;
   additionalProperties?: unknown;
   maxProperties?: number;
+  items?: Shape;
   maxItems?: number;
+  maxLength?: number;
 }
 
 /**
- * What stands in a value beyond the room that its schema has: unknown fields, and more items or keys than allowed.
- * Found before the schema library looks, since its list of errors ends after a few, which unknown fields could fill,
- * and since the time it takes for a long list grows with the square of its length.
+ * Returns what exceeds a schema: unknown fields, too many items or keys, and texts that are too long. Checked before the
+ * schema library looks at formats and duplicates, which would take long for such values; its list of errors also ends
+ * after a few, which unknown fields could fill.
  */
 export function excessOf(schema: TSchema, value: unknown): FieldError[] {
   return [...excessIn(schema, value, "")];
 }
 
-function* excessIn(shape: Shape, value: unknown, pointer: string): Generator<FieldError> {
+function* excessIn(given: Shape, value: unknown, pointer: string): Generator<FieldError> {
+  const shape = given.anyOf?.find(({ type }) => type !== "null") ?? given;
   if (Array.isArray(value)) {
-    const { maxItems = Number.POSITIVE_INFINITY } = shape;
-    if (value.length > maxItems) yield tooMany(pointer, `${maxItems} items`);
+    const { items, maxItems = Number.POSITIVE_INFINITY } = shape;
+    if (value.length > maxItems) return yield tooMany(pointer, `${maxItems} items`);
+    if (items === undefined) return;
+    for (const [index, item] of value.entries()) yield* excessIn(items, item, `${pointer}/${index}`);
+    return;
+  }
+  if (typeof value === "string") {
+    if (shape.maxLength !== undefined && isLonger(value, shape.maxLength)) yield tooLong(pointer, shape.maxLength);
     return;
   }
   if (typeof value !== "object" || value === null) return;
-  const { properties = {}, maxProperties = Number.POSITIVE_INFINITY } = shape;
+  const { properties = {}, patternProperties = {}, maxProperties = Number.POSITIVE_INFINITY } = shape;
   const names = Object.keys(value);
   if (names.length > maxProperties) return yield tooMany(pointer, `${maxProperties} keys`);
   if (shape.additionalProperties === false) yield* unknownFields(shape, names, pointer);
-  for (const [name, inner] of Object.entries(properties)) {
-    if (Object.hasOwn(value, name)) {
-      yield* excessIn(inner, (value as Record<string, unknown>)[name], `${pointer}/${escapePointer(name)}`);
-    }
+  const within = (name: string, inner: Shape) =>
+    excessIn(inner, (value as Record<string, unknown>)[name], placeOf(pointer, name));
+  for (const [name, inner] of Object.entries(properties)) if (Object.hasOwn(value, name)) yield* within(name, inner);
+  for (const inner of Object.values(patternProperties)) {
+    // Values of any kind may be many, and have no bounds to check.
+    if (Object.keys(inner).length > 0) for (const name of names) yield* within(name, inner);
   }
 }
 
@@ -51,13 +65,12 @@ function* unknownFields(
   for (const name of names) {
     if (Object.hasOwn(properties, name) || patterns.some((pattern) => pattern.test(name))) continue;
     yield unknownField(pointer, name, Object.keys(properties));
-    if (++told === MOST_TOLD) return;
+    if (++told === MAX_ERRORS) return;
   }
 }
 
 function unknownField(pointer: string, name: string, known: readonly string[]): FieldError {
-  const shown = name.length > MOST_NAME_CHARACTERS ? `${name.slice(0, MOST_NAME_CHARACTERS)}…` : name;
-  const place = `${pointer}/${escapePointer(shown)}`;
+  const place = placeOf(pointer, name);
   if (pointer === "/metadata") {
     return { pointer: place, code: "invalid_key", detail: "a metadata key has 1 to 40 characters" };
   }
@@ -66,8 +79,23 @@ function unknownField(pointer: string, name: string, known: readonly string[]): 
   return { pointer: place, code: "unknown_field", detail: `is not a field of this request; ${help}` };
 }
 
-function tooMany(pointer: string, most: string): FieldError {
-  return { pointer, code: "too_many", detail: `must have at most ${most}` };
+function placeOf(pointer: string, name: string): string {
+  const shown = name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
+  return `${pointer}/${escapePointer(shown)}`;
+}
+
+/** Counts as the schema library does: by code points, of which a text has at least half as many as code units. */
+function isLonger(text: string, maxLength: number): boolean {
+  if (text.length <= maxLength) return false;
+  return text.length > 2 * maxLength || Array.from(text).length > maxLength;
+}
+
+function tooLong(pointer: string, maxLength: number): FieldError {
+  return { pointer, code: "too_long", detail: `must have at most ${maxLength} characters` };
+}
+
+function tooMany(pointer: string, limit: string): FieldError {
+  return { pointer, code: "too_many", detail: `must have at most ${limit}` };
 }
 
 /** A name as a part of a JSON pointer (RFC 6901). */

@@ -2,6 +2,7 @@ import { parsePhoneNumberFromString } from "libphonenumber-js/min";
 import { Format } from "typebox/format";
 import { EVENT_TYPES, isEventType, SUBSCRIPTION_WILDCARDS, typesOfSubscription } from "../../contract/event-types.ts";
 import { ID_PREFIXES, type IdKind, isId } from "../../contract/ids.ts";
+import { LIMITS } from "../../contract/limits.ts";
 import { parseTimestamp } from "../../contract/timestamps.ts";
 import { parseRange } from "../domain/addresses.ts";
 import { problemOfRedirectUri } from "../domain/redirect-uris.ts";
@@ -72,9 +73,14 @@ for (const kind of Object.keys(ID_PREFIXES) as IdKind[]) {
   };
 }
 
-/** Makes the formats known to the validators; called once, before any schema is compiled. */
+/** No format has longer values. */
+const MAX_LENGTH = LIMITS.endpointUrlLength;
+
+/** Registers the formats with the validators; called once, before any schema is compiled. */
 export function registerFormats(): void {
-  for (const [name, { accepts }] of Object.entries(FORMATS)) Format.Set(name, accepts);
+  for (const [name, { accepts }] of Object.entries(FORMATS)) {
+    Format.Set(name, (value) => value.length <= MAX_LENGTH && accepts(value));
+  }
 }
 
 /** What a value of the format looks like, for error messages. */

@@ -1,6 +1,6 @@
 import type { TSchema } from "typebox";
 import type { FieldError } from "../../contract/errors.ts";
-import { ApiError, invalidFields } from "../domain/api-error.ts";
+import { ApiError, invalidFields, shorten } from "../domain/api-error.ts";
 import { type Check, compileCheck } from "./validate.ts";
 
 /** Reads and checks a URL's query. Throws ApiError. */
@@ -52,7 +52,7 @@ function decode(text: string): string {
 }
 
 function queryError(name: string, code: string, detail: string): FieldError {
-  return { pointer: `?${name}`, code, detail };
+  return { pointer: `?${shorten(name)}`, code, detail };
 }
 
 /** A query has no JSON pointers: its fields are written `?name`. */

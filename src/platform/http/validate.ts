@@ -5,7 +5,7 @@ import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS } from "../../contract/event-types.
 import type { FieldError } from "../../contract/errors.ts";
 import { nearest } from "../../contract/nearest.ts";
 import { problemOfRedirectUri } from "../domain/redirect-uris.ts";
-import { escapePointer, excessOf, MOST_TOLD } from "./excess.ts";
+import { escapePointer, excessOf, MAX_ERRORS } from "./excess.ts";
 import { expectedOfFormat } from "./formats.ts";
 
 /** Checks a value; answers what is wrong with it, field by field: an empty list where nothing is. */
@@ -16,7 +16,8 @@ export function compileCheck(schema: TSchema): Check {
   const validator = Compile(schema);
   return (value) => {
     const excess = excessOf(schema, value);
-    if (excess.length >= MOST_TOLD || excess.some(({ code }) => code === "too_many")) return excess;
+    const exceedsLimit = excess.some(({ code }) => code === "too_many" || code === "too_long");
+    if (exceedsLimit || excess.length >= MAX_ERRORS) return excess;
     if (excess.length === 0 && validator.Check(value)) return [];
     const errors = validator.Errors(value);
     const seen = new Set<string>();

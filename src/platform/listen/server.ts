@@ -11,9 +11,10 @@ import {
   type PlatformFrame,
 } from "../../contract/listen.ts";
 import { nearest } from "../../contract/nearest.ts";
-import { ApiError, invalidFields } from "../domain/api-error.ts";
+import { ApiError, invalidFields, shorten } from "../domain/api-error.ts";
 import type { Authenticate } from "../http/authenticate.ts";
 import type { Caller } from "../http/caller.ts";
+import { MAX_ERRORS } from "../http/excess.ts";
 import { compileQuery } from "../http/query.ts";
 import type { Services } from "../services.ts";
 import { AckRecorder } from "./acks.ts";
@@ -146,10 +147,14 @@ function readSubscriptions(events: string | undefined): string[] {
   const unknown = subscriptions.filter((subscription) => typesOfSubscription(subscription).length === 0);
   if (unknown.length === 0) return subscriptions;
   throw invalidFields(
-    unknown.map((name) => {
+    unknown.slice(0, MAX_ERRORS).map((name) => {
       const guesses = nearest(name, EVENT_TYPES);
       const help = guesses.length === 0 ? "" : `; did you mean ${guesses.join(", ")}?`;
-      return { pointer: "?events", code: "invalid_format", detail: `${JSON.stringify(name)} is no event type${help}` };
+      return {
+        pointer: "?events",
+        code: "invalid_format",
+        detail: `${JSON.stringify(shorten(name))} is no event type${help}`,
+      };
     }),
   );
 }

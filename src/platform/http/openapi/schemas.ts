@@ -24,7 +24,7 @@ export class Schemas {
   private inline(schema: Json): Json {
     const placed: Json = {};
     for (const [keyword, value] of Object.entries(schema)) Object.assign(placed, this.keyword(keyword, value));
-    return joinNull(joinPattern(placed));
+    return joinNull(joinPattern(openObject(placed)));
   }
 
   private keyword(keyword: string, value: unknown): Json {
@@ -44,6 +44,12 @@ export class Schemas {
         return { [keyword]: value };
     }
   }
+}
+
+/** Says of an object without declared fields that it may have any: generators of code take it for an empty one otherwise. */
+function openObject(schema: Json): Json {
+  const isOpen = schema["type"] === "object" && !("properties" in schema) && !("patternProperties" in schema);
+  return isOpen ? { ...schema, additionalProperties: {} } : schema;
 }
 
 /** One pattern for all keys is written the usual way, which tools understand better. */

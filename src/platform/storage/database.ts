@@ -101,6 +101,7 @@ export class StorageOpenError extends Error {
   override name = "StorageOpenError";
   readonly code:
     | "locked"
+    | "log_mismatch"
     | "hard_linked"
     | "newer_schema"
     | "not_a_database"

@@ -21,8 +21,8 @@ interface Waiting {
 export interface GroupCommitOptions {
   /** How long a batch waits for another program's write lock. */
   lockMilliseconds: number;
-  /** Throws StorageUnavailableError where a commit would not last. */
-  verify(): void;
+  /** Called in each transaction before its commit. Throws StorageUnavailableError where the commit would not last. */
+  prepare(): void;
   /** Hears which topics a commit woke, after its units were told. */
   committed(topics: ReadonlySet<Topic>): void;
   log: Log | undefined;
@@ -106,7 +106,7 @@ export class GroupCommit {
           for (const topic of transaction.topics) topics.add(topic);
         }
       }
-      this.#options.verify();
+      this.#options.prepare();
       this.#connection.run("COMMIT");
       this.#succeeded();
     } catch (error) {

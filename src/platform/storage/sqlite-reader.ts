@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { assertLogBelongs } from "./commit-stamps.ts";
 import { Connection } from "./connection.ts";
 import { type DatabaseReader, StorageOpenError, type SqlValue } from "./database.ts";
 import { asOpenError } from "./sqlite-errors.ts";
@@ -6,12 +7,13 @@ import { loadSqlite } from "./sqlite-runtime.ts";
 
 /**
  * Opens a database file to read it as it is, whether a platform serves it meanwhile or not; makes and changes nothing.
- * Throws StorageOpenError: "missing", or "not_a_database" where it is no platform's.
+ * Throws StorageOpenError: "missing", "log_mismatch", or "not_a_database" where it is no platform's.
  */
 export async function openSqliteReader(file: string): Promise<DatabaseReader> {
   if (!existsSync(file)) throw new StorageOpenError("missing", `${file} is not there.`);
   const sqlite = await loadSqlite();
   try {
+    assertLogBelongs(file);
     const connection = new Connection(sqlite, file, { readOnly: true });
     connection.exec("PRAGMA busy_timeout = 5000; PRAGMA trusted_schema = OFF");
     if (connection.get("SELECT name FROM sqlite_schema WHERE name = 'schema_migrations'") === undefined) {

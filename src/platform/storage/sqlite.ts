@@ -1,4 +1,5 @@
 import type { Log } from "../ports.ts";
+import { assertLogBelongs, CommitStamps } from "./commit-stamps.ts";
 import { Connection, outwaitLock } from "./connection.ts";
 import { closeToOthers, locateFile, makeFile, refuseNetworkFileSystem, watchFiles } from "./database-file.ts";
 import { type Database, type Hold, type SqlValue, StorageUnavailableError, type Topic, type Unit } from "./database.ts";
@@ -62,6 +63,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
 }
 
 function openLocked(sqlite: SqliteRuntime, file: string, lock: FileLock, options: SqliteOptions): Database {
+  assertLogBelongs(file);
   makeFile(file);
   const writer = new Connection(sqlite, file);
   try {
@@ -108,11 +110,13 @@ class SqliteStorage implements Database {
     this.#lockMilliseconds = lockMilliseconds;
     this.#subscriptions = new Subscriptions(log);
     const verifyFiles = watchFiles(file);
+    const stamps = new CommitStamps(held.writer);
     this.#commits = new GroupCommit(held.writer, {
       lockMilliseconds,
-      verify() {
+      prepare() {
         held.lock.verify();
         verifyFiles();
+        stamps.stamp();
       },
       committed: (topics) => this.#subscriptions.wake(topics),
       log,

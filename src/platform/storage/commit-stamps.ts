@@ -1,0 +1,146 @@
+import { randomInt } from "node:crypto";
+import { closeSync, openSync, readSync } from "node:fs";
+import type { Connection } from "./connection.ts";
+import { StorageOpenError } from "./database.ts";
+
+/** SQLite's file format: the header of the file, of its log, and of each page in the log. */
+const FILE_HEADER_BYTES = 100;
+const MAGIC = "SQLite format 3\0";
+const SCHEMA_COOKIE_AT = 40;
+const USER_VERSION_AT = 60;
+const APPLICATION_ID_AT = 68;
+const LOG_HEADER_BYTES = 32;
+const FRAME_HEADER_BYTES = 24;
+const LOG_MAGICS = [0x377f0682, 0x377f0683];
+
+/** A server that uses the file may move changes from the log to the file between the two being read. */
+const ATTEMPTS = 5;
+
+/**
+ * Numbers the commits of one connection, in the header of the database file: `user_version` holds the number of the last
+ * commit, `application_id` that of the commit before. Each process begins at a random number.
+ *
+ * SQLite replays a log (`-wal`) over whatever file it finds beside it, and so destroys a backup that was copied over the
+ * file of a killed process. The numbers tell which files belong to a log: those that hold the number of one of its
+ * commits, or of the commit before its first.
+ */
+export class CommitStamps {
+  readonly #connection: Connection;
+  #next = randomStamp();
+  #changes = 0;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** Numbers the transaction that is about to be committed, unless it changed nothing. */
+  stamp(): void {
+    const changes = Number(this.#connection.get("SELECT total_changes() AS changes")?.["changes"]);
+    if (changes === this.#changes) return;
+    this.#changes = changes;
+    writeStamps(this.#connection, Number(this.#connection.get("PRAGMA user_version")?.["user_version"]), this.#next);
+    this.#next = (this.#next + 1) | 0;
+  }
+}
+
+/** Makes a copy of a database file a database of its own, which belongs to no log of the original. */
+export function stampCopy(connection: Connection): void {
+  writeStamps(connection, randomStamp(), randomStamp());
+}
+
+function writeStamps(connection: Connection, previous: number, last: number): void {
+  connection.exec(`PRAGMA application_id = ${previous}; PRAGMA user_version = ${last}`);
+}
+
+function randomStamp(): number {
+  return randomInt(2 ** 32) | 0;
+}
+
+/**
+ * Throws StorageOpenError "log_mismatch" where SQLite would replay a log over a file that the log was not made for. To be
+ * called before SQLite opens the file: it changes both at once.
+ */
+export function assertLogBelongs(file: string): void {
+  const log = `${file}-wal`;
+  for (let attempt = 1; ; attempt++) {
+    const header = readFileHeader(file);
+    const logged = readLog(log);
+    if (logged.frames === 0 || (header !== undefined && belongs(header, logged))) return;
+    if (attempt < ATTEMPTS) continue;
+    const problem =
+      header === undefined
+        ? `${file} is missing or not an SQLite database, but ${log} has changes of the database that was there.`
+        : `${file} does not belong to ${log}: it was replaced after a process that used it was killed.`;
+    throw new StorageOpenError(
+      "log_mismatch",
+      `${problem} Opening them together would destroy data, so both were left as they are. ` +
+        `To restore a backup, run: service db restore BACKUP --database ${file}. ` +
+        "To go on with the previous database, put its file back.",
+    );
+  }
+}
+
+function belongs(header: Buffer, { stamps, schemaCookie }: LogContents): boolean {
+  // Another program's log has no numbers. VACUUM INTO keeps the number and increments the cookie.
+  if (stamps.size === 0) return true;
+  return stamps.has(header.readInt32BE(USER_VERSION_AT)) && header.readUInt32BE(SCHEMA_COOKIE_AT) <= schemaCookie;
+}
+
+/** Undefined where there is no such file, or no database in it. */
+function readFileHeader(file: string): Buffer | undefined {
+  const header = withFile(file, (read) => read(0, FILE_HEADER_BYTES));
+  if (header?.toString("latin1", 0, MAGIC.length) !== MAGIC || header.length < FILE_HEADER_BYTES) return undefined;
+  return header;
+}
+
+interface LogContents {
+  /** The numbers of its commits, and of the commit before. */
+  stamps: ReadonlySet<number>;
+  /** The last one: it counts the changes of the schema. */
+  schemaCookie: number;
+  /** How many pages SQLite would take from it. */
+  frames: number;
+}
+
+function readLog(file: string): LogContents {
+  const stamps = new Set<number>();
+  let schemaCookie = 0;
+  let frames = 0;
+  withFile(file, (read) => {
+    const header = read(0, LOG_HEADER_BYTES);
+    if (header.length < LOG_HEADER_BYTES || !LOG_MAGICS.includes(header.readUInt32BE(0))) return;
+    const frameBytes = FRAME_HEADER_BYTES + header.readUInt32BE(8);
+    for (let at = LOG_HEADER_BYTES; ; at += frameBytes) {
+      const frame = read(at, FRAME_HEADER_BYTES);
+      // What follows the first page with another salt is left over from before the log was last begun anew.
+      if (frame.length < FRAME_HEADER_BYTES || frame.compare(header, 16, 24, 8, 16) !== 0) return;
+      frames += 1;
+      if (frame.readUInt32BE(0) !== 1) continue;
+      const page = read(at + FRAME_HEADER_BYTES, FILE_HEADER_BYTES);
+      if (page.length < FILE_HEADER_BYTES) return;
+      if (stamps.size === 0) stamps.add(page.readInt32BE(APPLICATION_ID_AT));
+      stamps.add(page.readInt32BE(USER_VERSION_AT));
+      schemaCookie = page.readUInt32BE(SCHEMA_COOKIE_AT);
+    }
+  });
+  return { stamps, schemaCookie, frames };
+}
+
+/** Undefined where there is no such file. */
+function withFile<Result>(file: string, use: (read: (at: number, length: number) => Buffer) => Result) {
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, "r");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    return use((at, length) => {
+      const buffer = Buffer.alloc(length);
+      return buffer.subarray(0, readSync(descriptor, buffer, 0, length, at));
+    });
+  } finally {
+    closeSync(descriptor);
+  }
+}

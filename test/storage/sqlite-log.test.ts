@@ -1,0 +1,135 @@
+import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { openSqliteReader } from "../../src/platform/storage/sqlite-reader.ts";
+import { loadSqlite } from "../../src/platform/storage/sqlite-runtime.ts";
+import { openSqlite } from "../../src/platform/storage/sqlite.ts";
+import { buildChildren, startChild } from "./child-process.ts";
+import { insert, notes } from "./notes.ts";
+import { temporaryFolder } from "./place.ts";
+import { describeRefusal } from "./refusal.ts";
+
+const programs = temporaryFolder();
+let folder: ReturnType<typeof temporaryFolder>;
+let file: string;
+let log: string;
+let copy: string;
+
+beforeAll(() => buildChildren(programs.path));
+afterAll(() => programs.remove());
+
+beforeEach(() => {
+  folder = temporaryFolder();
+  file = join(folder.path, "data.db");
+  log = `${file}-wal`;
+  copy = join(folder.path, "copy.db");
+});
+
+afterEach(() => folder.remove());
+
+const open = () => openSqlite({ file, migrations: [notes] });
+const refusal = () => describeRefusal(open());
+
+/** Opens the file and closes it again, with one note more. */
+async function writeAndClose(id: string): Promise<void> {
+  const database = await open();
+  await database.write((transaction) => insert(transaction, id));
+  await database.close();
+}
+
+/** Starts a process that writes notes, so many at least; resolves with how to kill it, and the notes that it acknowledged. */
+async function startWriter(prefix: string, count: number) {
+  const child = startChild(programs.path, "write", [file, prefix]);
+  await child.line(count);
+  return {
+    acknowledged: child.lines,
+    /** Until it has acknowledged so many more. */
+    more: (further: number) => child.line(child.lines.length + further),
+    async kill() {
+      child.process.kill("SIGKILL");
+      expect(await child.ended).toMatchObject({ signal: "SIGKILL", stderr: "" });
+      expect(statSync(log).size).toBeGreaterThan(0);
+    },
+  };
+}
+
+async function ids(): Promise<string[]> {
+  const database = await open();
+  const rows = await database.all<{ id: string }>("SELECT id FROM notes ORDER BY seq");
+  await database.close();
+  return rows.map(({ id }) => id);
+}
+
+/** Runs a statement on the file as another program would, while it is in use or not. */
+async function run(sql: string): Promise<void> {
+  const { DatabaseSync } = await loadSqlite();
+  const database = new DatabaseSync(file);
+  database.exec(`PRAGMA busy_timeout = 5000; ${sql}`);
+  database.close();
+}
+
+/** Expects that the file cannot be opened or read, and that neither it nor the log is changed by trying. */
+async function expectMismatch(): Promise<void> {
+  const files = () => [file, log].map((path) => readFileSync(path));
+  const before = files();
+  const mismatch = { code: "log_mismatch", message: expect.stringContaining("service db restore") };
+  expect(await refusal()).toEqual(mismatch);
+  expect(await describeRefusal(openSqliteReader(file))).toEqual(mismatch);
+  expect(files().map((bytes, i) => bytes.equals(before[i]!))).toEqual([true, true]);
+}
+
+describe("the log that a killed process left", () => {
+  it("is replayed over its own file, also in another folder", async () => {
+    const writer = await startWriter("w", 300);
+    await writer.kill();
+    const moved = join(folder.path, "moved");
+    mkdirSync(moved);
+    for (const path of [file, log]) copyFileSync(path, join(moved, path.slice(folder.path.length)));
+    file = join(moved, "data.db");
+    expect(await ids()).toEqual(expect.arrayContaining(writer.acknowledged));
+  });
+
+  it("is not replayed over a copy of the file that was made before", async () => {
+    await writeAndClose("kept");
+    copyFileSync(file, copy);
+    await writeAndClose("lost");
+    const writer = await startWriter("w", 20);
+    await writer.kill();
+    copyFileSync(copy, file);
+    await expectMismatch();
+  });
+
+  it("is not replayed over a copy that VACUUM INTO made while the process ran", async () => {
+    const writer = await startWriter("w", 50);
+    await run(`VACUUM INTO '${copy}'`);
+    await writer.more(50);
+    await writer.kill();
+    copyFileSync(copy, file);
+    await expectMismatch();
+  });
+
+  it("is not replayed over a copy of the pages that was made before the log was begun anew", async () => {
+    const writer = await startWriter("w", 50);
+    await run("PRAGMA wal_checkpoint(TRUNCATE)");
+    copyFileSync(file, copy);
+    const salt = () => readFileSync(log).toString("hex", 16, 24);
+    await expect.poll(salt).not.toBe("");
+    const before = salt();
+    await expect.poll(salt).not.toBe(before);
+    await writer.kill();
+    copyFileSync(copy, file);
+    await expectMismatch();
+  });
+
+  it("is kept where its file is missing or empty", async () => {
+    const writer = await startWriter("w", 50);
+    await writer.kill();
+    copyFileSync(file, copy);
+    writeFileSync(file, "");
+    await expectMismatch();
+    rmSync(file);
+    expect(await refusal()).toMatchObject({ code: "log_mismatch", message: expect.stringContaining("is missing") });
+    copyFileSync(copy, file);
+    expect(await ids()).toEqual(expect.arrayContaining(writer.acknowledged));
+  });
+});

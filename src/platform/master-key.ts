@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { chmodSync, closeSync, fsyncSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { makeFolder } from "../files/make-folder.ts";
+import { flushFolder } from "./storage/database-file.ts";
 import type { Database, Queries } from "./storage/database.ts";
 import { findSetting, insertSetting } from "./storage/settings.ts";
 import type { Vault } from "./vault.ts";
@@ -41,17 +42,6 @@ export function loadMasterKeyFile(file: string): Buffer {
     return parseMasterKey(readFileSync(file, "utf8"));
   } catch (error) {
     throw new MasterKeyError(`The master key file ${file} cannot be used: ${(error as Error).message}`);
-  }
-}
-
-/** Puts a new file's name on the disk; Windows does so by itself, and opens no folder. */
-function flushFolder(folder: string): void {
-  if (process.platform === "win32") return;
-  const descriptor = openSync(folder, "r");
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }
 

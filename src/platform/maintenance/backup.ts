@@ -1,57 +1,80 @@
 import { spawn } from "node:child_process";
-import { closeSync, existsSync, openSync, rmSync, statSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { assertLogBelongs, stampCopy } from "../storage/commit-stamps.ts";
+import { Connection } from "../storage/connection.ts";
+import { flushFile, flushFolder } from "../storage/database-file.ts";
 import { isPostgresUrl } from "../storage/database-url.ts";
 import type { ConnectionSettings } from "../storage/postgres/settings.ts";
 import { loadSqlite } from "../storage/sqlite-runtime.ts";
 
-/** The backup could not be made, and why. */
+/** The backup could not be created, and why. */
 export class BackupError extends Error {
   override name = "BackupError";
 }
 
 /**
  * Writes a consistent copy of a database, whether it is served meanwhile or not: of an SQLite file another SQLite file,
- * of PostgreSQL an archive for pg_restore. The file is its owner's alone, and gone again where that fails. Throws
- * BackupError, and StorageOpenError where PostgreSQL cannot be reached.
+ * of PostgreSQL an archive for pg_restore. The file can be read by its owner alone. It gets its name once it is complete
+ * and durable, so that a file of that name is a whole backup. Throws BackupError, and StorageOpenError where the database
+ * cannot be read.
  */
 export async function backUp(
   { database, authorities }: { database: string; authorities?: string | undefined },
   file: string,
   env: NodeJS.ProcessEnv,
 ): Promise<{ bytes: number }> {
-  const archive = createFile(file);
+  if (existsSync(file)) throw alreadyExists(file);
+  const partial = `${file}.partial-${randomBytes(4).toString("hex")}`;
+  const archive = createFile(partial, file);
   try {
     if (isPostgresUrl(database)) await dump({ url: database, authorities }, archive, env);
-    else await copyFile(database, file);
+    else await copyFile(database, partial);
+    flushFile(partial);
+    giveName(partial, file);
+    flushFolder(dirname(file));
     return { bytes: statSync(file).size };
-  } catch (error) {
-    rmSync(file, { force: true });
-    throw error;
   } finally {
     closeSync(archive);
+    rmSync(partial, { force: true });
   }
 }
 
-function createFile(file: string): number {
+function alreadyExists(file: string): BackupError {
+  return new BackupError(`${file} already exists. Name another file, or delete that one.`);
+}
+
+function createFile(partial: string, file: string): number {
   try {
-    return openSync(file, "wx", 0o600);
+    return openSync(partial, "wx", 0o600);
   } catch (cause) {
-    const isThere = (cause as NodeJS.ErrnoException).code === "EEXIST";
-    const problem = isThere
-      ? "is there already. Name another file, or remove that one."
-      : `cannot be written: ${(cause as Error).message}`;
-    throw new BackupError(`${file} ${problem}`, { cause });
+    throw new BackupError(`${file} cannot be written: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** Never replaces a file that appeared meanwhile, where the file system has links. */
+function giveName(partial: string, file: string): void {
+  try {
+    linkSync(partial, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST" || existsSync(file)) throw alreadyExists(file);
+    renameSync(partial, file);
   }
 }
 
 async function copyFile(database: string, file: string): Promise<void> {
-  if (!existsSync(database)) throw new BackupError(`${database} is not there.`);
-  const { DatabaseSync } = await loadSqlite();
-  const source = new DatabaseSync(database, { readOnly: true });
+  if (!existsSync(database)) throw new BackupError(`${database} does not exist.`);
+  const sqlite = await loadSqlite();
+  assertLogBelongs(database);
+  const source = new Connection(sqlite, database, { readOnly: true });
   try {
     source.exec("PRAGMA busy_timeout = 5000");
-    // It takes a file that is there as long as that is empty.
+    // It takes an existing file as long as that is empty.
     source.exec(`VACUUM INTO '${file.replaceAll("'", "''")}'`);
+    const copy = new Connection(sqlite, file);
+    stampCopy(copy);
+    copy.close();
   } catch (cause) {
     throw new BackupError(`${database} cannot be backed up: ${(cause as Error).message}`, { cause });
   } finally {
@@ -59,7 +82,7 @@ async function copyFile(database: string, file: string): Promise<void> {
   }
 }
 
-/** A schema of the platform's own is saved alone: others in the database are other programs'. */
+/** Saves the platform's schema alone where it has one of its own: others in the database belong to other programs. */
 async function dump(settings: ConnectionSettings, archive: number, env: NodeJS.ProcessEnv): Promise<void> {
   const [{ schemaNameOf }, { readUrlForPrograms }] = await Promise.all([
     import("../storage/postgres/schema-name.ts"),
@@ -77,11 +100,11 @@ async function dump(settings: ConnectionSettings, archive: number, env: NodeJS.P
   child.stderr!.setEncoding("utf8").on("data", (text: string) => (complaint += text));
   return new Promise((resolve, reject) => {
     child.once("error", (cause) => {
-      reject(new BackupError("pg_dump is not there: install PostgreSQL's client programs.", { cause }));
+      reject(new BackupError("pg_dump was not found: install PostgreSQL's client programs.", { cause }));
     });
     child.once("close", (code) => {
       if (code === 0) resolve();
-      else reject(new BackupError(`pg_dump ended with ${code}: ${complaint.trim()}`));
+      else reject(new BackupError(`pg_dump exited with ${code}: ${complaint.trim()}`));
     });
   });
 }

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, openSync, realpathSync, statSync, statfsSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, fsyncSync, openSync, realpathSync, statSync, statfsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { makeFolder } from "../../files/make-folder.ts";
 import { StorageOpenError, StorageUnavailableError } from "./database.ts";
@@ -54,6 +54,21 @@ export function makeFile(file: string): void {
     closeSync(openSync(file, "wx", OWNER_ONLY));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+/** Makes the names of files in a folder durable. Windows does so by itself, and opens no folder. */
+export function flushFolder(folder: string): void {
+  if (process.platform !== "win32") flushFile(folder);
+}
+
+/** Makes a file's content durable. */
+export function flushFile(file: string): void {
+  const descriptor = openSync(file, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }
 

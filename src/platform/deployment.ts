@@ -4,8 +4,9 @@ import { DatabaseClock } from "./database-clock.ts";
 import { createFirstAccount, type FirstAccount } from "./domain/first-account.ts";
 import type { Versions } from "./domain/versions.ts";
 import { assertMasterKey, hasMasterKey, loadMasterKeyFile, MasterKeyError, parseMasterKey } from "./master-key.ts";
+import { hasUnfinishedCopy } from "./maintenance/copy.ts";
 import type { Clock, Random } from "./ports.ts";
-import type { Database } from "./storage/database.ts";
+import { type Database, StorageOpenError } from "./storage/database.ts";
 import { alignLog } from "./storage/event-log.ts";
 import { isPostgresUrl } from "./storage/database-url.ts";
 import { type DatabaseSettings, openDatabase } from "./storage/open-database.ts";
@@ -37,6 +38,10 @@ export async function openDeployment(
 ): Promise<Deployment> {
   const database = await openDatabase(settings);
   try {
+    if (await hasUnfinishedCopy(database)) {
+      const advice = "Run the same `service db copy` again: it continues where it stopped.";
+      throw new StorageOpenError("incomplete", `Only a part of another database was copied into this one. ${advice}`);
+    }
     const vault = createVault(await masterKeyOf(settings, database), random);
     await assertMasterKey(database, vault);
     const shared = database.dialect === "postgres" ? new DatabaseClock(machine, database, settings.log) : undefined;

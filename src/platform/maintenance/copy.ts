@@ -55,7 +55,7 @@ export async function copyDatabase(
 /** Makes the record of how far the copy has come, or finds the one of an earlier run. */
 async function begin(target: Database, tables: readonly TableShape[]): Promise<void> {
   await target.write(async (tx) => {
-    if (await isUnderWay(tx)) return;
+    if (await hasUnfinishedCopy(tx)) return;
     for (const { name } of tables) {
       if ((await tx.get(`SELECT 1 AS one FROM ${name} LIMIT 1`)) === undefined) continue;
       throw new CopyError(`The target is not empty: ${name} holds rows. Copy into a database of its own.`);
@@ -64,11 +64,14 @@ async function begin(target: Database, tables: readonly TableShape[]): Promise<v
   });
 }
 
-async function isUnderWay(tx: Transaction): Promise<boolean> {
-  const table = await tx.get(
-    "SELECT 1 AS one FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'copy_progress'",
-  );
-  return table !== undefined;
+const COPY_PROGRESS: Record<Queries["dialect"], string> = {
+  sqlite: "SELECT 1 AS one FROM sqlite_schema WHERE name = 'copy_progress'",
+  postgres: "SELECT 1 AS one FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'copy_progress'",
+};
+
+/** Returns true while some rows are in the database and others are not. */
+export async function hasUnfinishedCopy(database: Queries): Promise<boolean> {
+  return (await database.get(COPY_PROGRESS[database.dialect])) !== undefined;
 }
 
 async function copyTable(

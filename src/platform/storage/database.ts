@@ -100,6 +100,7 @@ export class StorageUnavailableError extends Error {
 export class StorageOpenError extends Error {
   override name = "StorageOpenError";
   readonly code:
+    | "incomplete"
     | "locked"
     | "log_mismatch"
     | "hard_linked"

@@ -9,7 +9,7 @@ import { listenTo } from "../delivery/support/listen-socket.ts";
 import { apiOf } from "../support/api.ts";
 import { startNode, startPlatformOn } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
-import { BIN, cliEnv, runCli } from "../support/run-cli.ts";
+import { BIN, cliEnv, runCli, spawnCli } from "../support/run-cli.ts";
 
 const CUSTOMERS = 1_200;
 
@@ -61,11 +61,11 @@ describe("db backup", () => {
 
   it("overwrites nothing, and says what it lacks", async () => {
     const again = await runCli(["db", "backup", `${file}.backup`, "--database", file]);
-    expect([again.exitCode, again.stderr]).toEqual([1, expect.stringContaining("is there already")]);
+    expect([again.exitCode, again.stderr]).toEqual([1, expect.stringContaining("already exists")]);
     const database = await server.createDatabase();
     const target = `${file}.dump`;
     const dumped = await runCli(["db", "backup", target], { env: { SERVICE_DATABASE: database, PATH: "/nowhere" } });
-    expect([dumped.exitCode, dumped.stderr]).toEqual([1, expect.stringContaining("pg_dump is not there")]);
+    expect([dumped.exitCode, dumped.stderr]).toEqual([1, expect.stringContaining("pg_dump was not found")]);
     expect(existsSync(target)).toBe(false);
     const nowhere = join(target, "x", "backup");
     const unwritable = await runCli(["db", "backup", nowhere, "--database", file]);
@@ -95,9 +95,23 @@ describe("db backup", () => {
     const env = { SERVICE_DATABASE: await server.createDatabase(), PATH: pgDumpThat("echo half; echo no >&2; exit 3") };
     for (let run = 0; run < 2; run++) {
       const { exitCode, stderr } = await runCli(["db", "backup", `${file}.half`], { env });
-      expect([exitCode, stderr]).toEqual([1, expect.stringContaining("pg_dump ended with 3: no")]);
+      expect([exitCode, stderr]).toEqual([1, expect.stringContaining("pg_dump exited with 3: no")]);
       expect(existsSync(`${file}.half`)).toBe(false);
     }
+  });
+});
+
+describe("db backup that is killed", () => {
+  it("leaves no file under the backup's name, and can be run again", async () => {
+    const database = await server.createDatabase();
+    const target = `${file}.killed`;
+    const cut = await spawnCli(["db", "backup", target], {
+      env: { SERVICE_DATABASE: database, PATH: pgDumpThat("echo half; kill -9 $PPID") },
+    });
+    expect([cut.exitCode, existsSync(target)]).toEqual([null, false]);
+    const env = { SERVICE_DATABASE: database, PATH: pgDumpThat("echo whole") };
+    expect((await runCli(["db", "backup", target], { env })).exitCode).toBe(0);
+    expect(readFileSync(target, "utf8")).toBe("whole\n");
   });
 });
 
@@ -173,6 +187,8 @@ describe("db copy", () => {
       await server.query("SELECT name FROM copy_progress WHERE name IN ('customers', 'events')", [], database),
     ).toEqual([{ name: "customers" }]);
 
+    const half = await runCli(["serve", "--port", "0", "--database", database]);
+    expect([half.exitCode, half.stderr]).toEqual([1, expect.stringContaining("Only a part of another database")]);
     const copied = await runCli(["db", "copy", file, database, "--json"]);
     expect(copied.exitCode, copied.stderr).toBe(0);
     const { tables } = JSON.parse(copied.stdout) as { tables: { name: string; rows: number; checksum: string }[] };

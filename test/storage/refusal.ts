@@ -1,8 +1,10 @@
-import { type Database, StorageOpenError } from "../../src/platform/storage/database.ts";
+import { type DatabaseReader, StorageOpenError } from "../../src/platform/storage/database.ts";
 
 /** Why a database was not opened, as plain data; one that was opened is closed. */
-export async function describeRefusal(opening: Promise<Database>): Promise<{ code: string; message: string }> {
-  let database: Database;
+export async function describeRefusal(
+  opening: Promise<Pick<DatabaseReader, "close">>,
+): Promise<{ code: string; message: string }> {
+  let database: Pick<DatabaseReader, "close">;
   try {
     database = await opening;
   } catch (error) {

@@ -1,17 +1,20 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { BackupError, backUp } from "../../../platform/maintenance/backup.ts";
+import { checkDatabase } from "../../../platform/maintenance/check.ts";
 import { copyDatabase, CopyError } from "../../../platform/maintenance/copy.ts";
+import { restore, RestoreError } from "../../../platform/maintenance/restore.ts";
 import { type DatabaseStatus, statusOf } from "../../../platform/maintenance/status.ts";
 import { type DatabaseReader, StorageOpenError, StorageUnavailableError } from "../../../platform/storage/database.ts";
 import { describeDatabase, isPostgresUrl } from "../../../platform/storage/database-url.ts";
 import { type DatabaseSettings, openDatabase, openReader } from "../../../platform/storage/open-database.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
+import { printable } from "../../terminal/printable.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 import { deploymentSettings } from "../serve/deployment-settings.ts";
 import { namedDatabase } from "../serve/named-database.ts";
-import type { DbOptions } from "./index.ts";
+import type { CheckOptions, DbOptions, RestoreOptions } from "./index.ts";
 
 const STATUS: ResourceView<DatabaseStatus> = {
   noun: "database",
@@ -66,6 +69,71 @@ export async function runBackup(file: string, options: DbOptions, context: Conte
     return await context.output.document({ database: describeDatabase(name), file: path, bytes });
   context.output.line(path);
   context.output.note(`${bytes} bytes. The master key is not in it: keep that too, elsewhere.`);
+}
+
+/** Replaces a database with a backup. Throws UsageError where it would replace one and nobody has agreed. */
+export async function runRestore(file: string, options: RestoreOptions, context: Context): Promise<void> {
+  const { output, cwd, env } = context;
+  const database = namedDatabase(options, context);
+  if (isPostgresUrl(database)) {
+    throw new UsageError("db restore replaces an SQLite file; a PostgreSQL backup is restored by pg_restore", {
+      hint:
+        "Create an empty database, restore into it, and start the platform on it:\n" +
+        `pg_restore --single-transaction --no-owner --no-privileges --dbname=postgres://USER@HOST/NEW_DATABASE ${file}`,
+    });
+  }
+  if (existsSync(database) && options.yes !== true) await confirmReplacing(database, context);
+  const stamp = new Date(context.now()).toISOString().replaceAll(/[-:]|\.\d+/g, "");
+  const { rows, previous } = await restore(resolve(cwd, file), database, stamp).catch((error: unknown) => {
+    if (!(error instanceof RestoreError)) throw asUserError(error);
+    throw new UserError(error.message, { code: "restore_failed", cause: error });
+  });
+  if (output.json) {
+    return await output.document({ database, restored_from: resolve(cwd, file), previous: previous ?? null, rows });
+  }
+  output.success(`Restored ${database}`);
+  for (const [table, count] of Object.entries(rows)) output.line(`${table}\t${count}`);
+  if (previous !== undefined)
+    output.note(`The previous database is now ${previous}. Delete it when you do not need it.`);
+  if (!env["SERVICE_MASTER_KEY"] && !existsSync(`${database}.key`))
+    output.note(`It needs the master key of its backup, in ${database}.key.`);
+}
+
+async function confirmReplacing(database: string, context: Context): Promise<void> {
+  const consequence = `${database} will be replaced`;
+  if (!context.interactive) {
+    throw new UsageError(`${consequence}, and nobody can be asked: --yes is required`, {
+      code: "confirmation_required",
+    });
+  }
+  const changed = statSync(database).mtime.toISOString();
+  context.output.warn(`${consequence}. It was last changed at ${changed}, and stays beside it under another name.`);
+  const typed = await context.prompts.text({ message: "Type restore to continue:", flag: "--yes" });
+  if (typed.trim() !== "restore") throw new UserError("Nothing was restored", { code: "not_confirmed" });
+}
+
+/** A count of all events takes longer than a request may. */
+const CHECK_SECONDS = 3600;
+
+/** Looks for damage; exit 1 where there is any. */
+export async function runCheck(options: CheckOptions, context: Context): Promise<void> {
+  const { output } = context;
+  const name = namedDatabase(options, context);
+  const database = await open(openReader, name, { databaseTimeout: CHECK_SECONDS, ...options }, context);
+  const { problems, rows } = await checkDatabase(database, options.quick).finally(() => database.close());
+  const intact = problems.length === 0;
+  if (output.json) await output.document({ database: describeDatabase(name), intact, problems, rows });
+  else {
+    for (const [table, count] of Object.entries(rows)) output.line(`${table}\t${count ?? "unreadable"}`);
+    for (const problem of problems) output.line(printable(problem));
+    if (intact) output.success(`${describeDatabase(name)} is intact`);
+  }
+  if (!intact) {
+    throw new UserError(`${describeDatabase(name)} is damaged: ${problems.length} problems`, {
+      hint: "Restore a backup: service db restore FILE",
+      code: "damaged",
+    });
+  }
 }
 
 export async function runCopy(from: string, to: string, options: DbOptions, context: Context): Promise<void> {

@@ -1,0 +1,124 @@
+import { chmodSync, existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import { copyFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { assertLogBelongs, stampCopy } from "../storage/commit-stamps.ts";
+import { Connection } from "../storage/connection.ts";
+import { flushFile, flushFolder, locateFile, refuseNetworkFileSystem } from "../storage/database-file.ts";
+import { StorageOpenError } from "../storage/database.ts";
+import { FileLock } from "../storage/file-lock.ts";
+import { type AppliedMigration, pendingMigrations } from "../storage/migrate.ts";
+import { MIGRATIONS } from "../storage/migrations/index.ts";
+import { asOpenError } from "../storage/sqlite-errors.ts";
+import { openSqliteReader } from "../storage/sqlite-reader.ts";
+import { loadSqlite, type SqliteRuntime } from "../storage/sqlite-runtime.ts";
+import { checkDatabase, type CheckReport } from "./check.ts";
+
+/** The backup cannot take the place of the database, and why. */
+export class RestoreError extends Error {
+  override name = "RestoreError";
+}
+
+export interface Restored {
+  rows: CheckReport["rows"];
+  /** Where the database is now that was there before. */
+  previous: string | undefined;
+}
+
+/**
+ * Puts a backup in the place of an SQLite database that no process uses. The backup is copied and checked first; the
+ * database that it replaces stays beside it under another name, with its log. Killed at any point, either database is
+ * there, and the platform starts on no mixture of the two. Throws RestoreError and StorageOpenError.
+ */
+export async function restore(backup: string, database: string, stamp: string): Promise<Restored> {
+  const sqlite = await loadSqlite();
+  assertWhole(backup, database);
+  const file = locateFile(database);
+  refuseNetworkFileSystem(file);
+  const lock = takeLock(sqlite, file);
+  // Nobody else restores: the lock is held.
+  const copy = `${file}.restoring`;
+  try {
+    removeWithLogs(copy);
+    await copyFile(backup, copy);
+    chmodSync(copy, 0o600);
+    const rows = await prepare(sqlite, copy, backup);
+    const previous = existsSync(file) ? `${file}.replaced-${stamp}` : undefined;
+    if (previous !== undefined) addName(file, previous);
+    renameSync(copy, file);
+    if (existsSync(`${file}-wal`)) {
+      if (previous === undefined) rmSync(`${file}-wal`);
+      else renameSync(`${file}-wal`, `${previous}-wal`);
+    }
+    for (const suffix of ["-shm", "-journal"]) rmSync(file + suffix, { force: true });
+    flushFolder(dirname(file));
+    return { rows, previous };
+  } catch (error) {
+    const named = asOpenError(error, backup);
+    if (!(named instanceof StorageOpenError)) throw named;
+    throw new StorageOpenError(named.code, named.message.replaceAll(copy, backup), { cause: error });
+  } finally {
+    removeWithLogs(copy);
+    lock.release();
+  }
+}
+
+/** The file stays under its own name until another replaces it, where the file system has links. */
+function addName(file: string, name: string): void {
+  try {
+    linkSync(file, name);
+  } catch {
+    renameSync(file, name);
+  }
+}
+
+function takeLock(sqlite: SqliteRuntime, file: string): FileLock {
+  try {
+    return new FileLock(sqlite, file, process.pid);
+  } catch (error) {
+    throw asOpenError(error, file);
+  }
+}
+
+/** Throws RestoreError where a copy of the file alone would not be a whole database. */
+function assertWhole(backup: string, database: string): void {
+  if (!existsSync(backup)) throw new RestoreError(`${backup} does not exist.`);
+  if (!statSync(backup).isFile()) throw new RestoreError(`${backup} is not a file.`);
+  if (existsSync(database) && realpathSync(backup) === realpathSync(database)) {
+    throw new RestoreError(`${backup} is the database itself. Name its backup.`);
+  }
+  if ((statSync(`${backup}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
+  assertLogBelongs(backup);
+  throw new RestoreError(
+    `${backup} is in use, or was when its process was killed: ${backup}-wal has changes that are not in it. ` +
+      `Create a backup of it (service db backup FILE --database ${backup}) and restore that.`,
+  );
+}
+
+/** Checks the copy, and makes it a database of its own, on the disk. Throws RestoreError, and StorageOpenError. */
+async function prepare(sqlite: SqliteRuntime, copy: string, backup: string): Promise<CheckReport["rows"]> {
+  const writer = new Connection(sqlite, copy);
+  try {
+    // What is written goes into the file itself, not into a log.
+    writer.exec("PRAGMA journal_mode = DELETE");
+    stampCopy(writer);
+  } finally {
+    writer.close();
+  }
+  const reader = await openSqliteReader(copy);
+  try {
+    pendingMigrations(MIGRATIONS, await reader.all<AppliedMigration>("SELECT number, version FROM schema_migrations"));
+    const { problems, rows } = await checkDatabase(reader);
+    if (problems.length > 0) {
+      const more = problems.length > 1 ? ` (and ${problems.length - 1} more problems)` : "";
+      throw new RestoreError(`${backup} is damaged: ${problems[0]}${more} Nothing was changed.`);
+    }
+    flushFile(copy);
+    return rows;
+  } finally {
+    await reader.close();
+  }
+}
+
+function removeWithLogs(file: string): void {
+  for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(file + suffix, { force: true });
+}

@@ -11,7 +11,7 @@ const USER_VERSION_AT = 60;
 const APPLICATION_ID_AT = 68;
 const LOG_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
-const LOG_MAGICS = [0x377f0682, 0x377f0683];
+const LOG_MAGICS = new Set([0x377f0682, 0x377f0683]);
 
 /** A server that uses the file may move changes from the log to the file between the two being read. */
 const ATTEMPTS = 5;
@@ -108,7 +108,7 @@ function readLog(file: string): LogContents {
   let frames = 0;
   withFile(file, (read) => {
     const header = read(0, LOG_HEADER_BYTES);
-    if (header.length < LOG_HEADER_BYTES || !LOG_MAGICS.includes(header.readUInt32BE(0))) return;
+    if (header.length < LOG_HEADER_BYTES || !LOG_MAGICS.has(header.readUInt32BE(0))) return;
     const frameBytes = FRAME_HEADER_BYTES + header.readUInt32BE(8);
     for (let at = LOG_HEADER_BYTES; ; at += frameBytes) {
       const frame = read(at, FRAME_HEADER_BYTES);

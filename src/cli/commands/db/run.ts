@@ -120,7 +120,8 @@ export async function runCheck(options: CheckOptions, context: Context): Promise
   const { output } = context;
   const name = namedDatabase(options, context);
   const database = await open(openReader, name, { databaseTimeout: CHECK_SECONDS, ...options }, context);
-  const { problems, rows } = await checkDatabase(database, options.quick).finally(() => database.close());
+  const { problems, rows } = await checkDatabase(database, options.quick);
+  await database.close();
   const intact = problems.length === 0;
   if (output.json) await output.document({ database: describeDatabase(name), intact, problems, rows });
   else {

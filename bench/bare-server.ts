@@ -39,6 +39,7 @@ const nothing: Transaction = {
   run: async () => 1,
   wake: () => {},
   claim: async () => true,
+  lock: async () => {},
 };
 const database: Database = {
   ...nothing,

@@ -52,6 +52,7 @@ const explained: Transaction = {
   },
   wake: () => {},
   claim: async () => true,
+  lock: async () => {},
 };
 
 const lease = { token: "t", until: 1 };

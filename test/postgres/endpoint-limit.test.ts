@@ -1,11 +1,15 @@
+import { Client } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { LIMITS } from "../../src/contract/limits.ts";
+import { freePort } from "../support/free-port.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 
 const AT_ONCE = 12;
 const ROUNDS = 5;
+/** No statement gives up a lock that a test holds. */
+const PATIENT = ["--database-timeout", "60"];
 
 let server: PostgresServer & { remove(): Promise<void> };
 let database: string;
@@ -15,8 +19,8 @@ let apis: Api[];
 beforeAll(async () => {
   server = await usePostgres();
   database = await server.createDatabase();
-  const first = await startNode(database);
-  nodes = [first, await startNode(database)];
+  const first = await startNode(database, PATIENT);
+  nodes = [first, await startNode(database, PATIENT)];
   apis = nodes.map((node) => apiOf(node.baseUrl, first.sandboxKey));
 });
 afterAll(async () => {
@@ -26,6 +30,30 @@ afterAll(async () => {
 
 const create = (index: number) =>
   apis[index % apis.length]!("POST", "/v1/webhook_endpoints", { url: "https://example.com/", events: ["*"] });
+
+it("an endpoint is created while deliveries of its environment are being claimed", async () => {
+  const url = `http://127.0.0.1:${await freePort()}/`;
+  const endpoint = await apis[0]!("POST", "/v1/webhook_endpoints", { url, events: ["*"] });
+  expect(endpoint.status).toBe(201);
+  expect((await apis[0]!("POST", "/v1/orders", { amount: 1, currency: "EUR" })).status).toBe(201);
+  const attempted = async () => (await apis[0]!("GET", "/v1/deliveries")).body.data[0].attempt_count as number;
+  await expect.poll(attempted).toBe(1);
+  await server.query("UPDATE webhook_endpoints SET status = 'disabled'", [], database);
+  await server.query("UPDATE deliveries SET next_attempt = 0", [], database);
+
+  const other = new Client({ connectionString: database });
+  await other.connect();
+  // A claim can find what is due, and cannot lease it.
+  await other.query("BEGIN; LOCK TABLE deliveries IN SHARE MODE");
+  await server.query("UPDATE webhook_endpoints SET status = 'enabled'", [], database);
+  const claims = `SELECT pid FROM pg_stat_activity
+    WHERE wait_event_type = 'Lock' AND query LIKE 'UPDATE deliveries%' AND datname = current_database()`;
+  await expect.poll(() => server.query(claims, [], database)).not.toHaveLength(0);
+  const created = await create(0);
+  await other.end();
+  expect(created.status).toBe(201);
+  expect(await server.query("DELETE FROM webhook_endpoints RETURNING id", [], database)).toHaveLength(2);
+});
 
 it("of many requests for an environment's last endpoint one gets it, whichever process is asked", async () => {
   expect((await create(0)).status).toBe(201);

@@ -125,6 +125,43 @@ describe("a statement that cannot be prepared", () => {
   });
 });
 
+describe("a lock", () => {
+  /** Runs a unit that holds the lock until it is told to go on. */
+  const hold = (mode: "shared" | "exclusive", order: string[], name: string) => {
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    const done = database.write(async (tx) => {
+      await tx.lock("a name", mode);
+      order.push(name);
+      await ended;
+    });
+    return { done, end };
+  };
+  const waiting = async () =>
+    (
+      await other.query(
+        "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+      )
+    ).rows.length;
+
+  it("is given in the order in which it was asked for, shared or exclusive", async () => {
+    await database.close();
+    database = await openPostgres({ url, migrations: [notes], connections: 8 });
+    const order: string[] = [];
+    const holders = [hold("shared", order, "shared"), hold("shared", order, "shared")];
+    await expect.poll(() => order).toEqual(["shared", "shared"]);
+    holders.push(hold("exclusive", order, "exclusive"));
+    await expect.poll(waiting).toBe(1);
+    holders.push(hold("shared", order, "later"));
+    await expect.poll(waiting).toBe(2);
+    for (const { done, end } of holders) {
+      end();
+      await done;
+    }
+    expect(order).toEqual(["shared", "shared", "exclusive", "later"]);
+  });
+});
+
 describe("a unit that conflicts with others", () => {
   beforeEach(async () => {
     await other.query("INSERT INTO counters (id, value) VALUES ('a', 0)");

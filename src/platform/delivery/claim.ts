@@ -1,7 +1,7 @@
 import { lowestIdAt } from "../../contract/ids.ts";
 import type { Transaction } from "../storage/database.ts";
 import { findDue, findEnded, type Lease, type QueuedDelivery, setLease } from "../storage/delivery-queue.ts";
-import { findEnvironment } from "../storage/environments.ts";
+import { findEnvironment, shareClock } from "../storage/environments.ts";
 import { disabledWithWaiting, type DeliveryTarget, findTarget } from "../storage/webhook-endpoints.ts";
 import { abandon, type Finished, type Job } from "./courier.ts";
 import type { BodyClaim } from "./event-bodies.ts";
@@ -60,7 +60,9 @@ export async function claimDue(
   time: ClaimTime,
   limits: ClaimLimits,
 ): Promise<Claim> {
-  const target = await findTarget(tx, endpoint.environment, endpoint.id);
+  const { environment, id } = endpoint;
+  // Sent together: the target is read once nobody else can hold the clock.
+  const [, target] = await Promise.all([shareClock(tx, environment), findTarget(tx, environment, id)]);
   if (target === undefined) return abandonDeleted(tx, claimant, endpoint, time.now, limits.count);
   if (target.status === "disabled" || target.clock_held_until > time.now) return NOTHING;
   return claimAt(tx, claimant, target, time, time.now + target.clock_offset, limits);

@@ -35,6 +35,11 @@ export interface Transaction extends Queries {
    * process that are written beside each other all get it.
    */
   claim(name: string): Promise<boolean>;
+  /**
+   * Waits for a lock on a name, and holds it until the transaction ends. Any number of transactions hold it shared, or one
+   * holds it exclusively. Who asks is served in turn, so that a steady stream of shared holders cannot keep others out.
+   */
+  lock(name: string, mode: "shared" | "exclusive"): Promise<void>;
 }
 
 /** How a unit stands to others that run at the same time, in this process or another. */

@@ -33,8 +33,17 @@ export function allEnvironments(queries: Queries): Promise<EnvironmentRow[]> {
   return queries.all(`SELECT ${COLUMNS} FROM environments ORDER BY id`);
 }
 
+/**
+ * Keeps the environment's clock from being held by others until the transaction ends. An advisory lock, since locks on the
+ * row would keep everybody out who updates it for as long as transactions that overlap hold them.
+ */
+export function shareClock(tx: Transaction, id: number): Promise<void> {
+  return tx.lock(`clock ${id}`, "shared");
+}
+
 /** Keeps everyone else from attempting the environment's deliveries; false where its clock is held already. */
 export async function holdClock(tx: Transaction, id: number, until: number, now: number): Promise<boolean> {
+  await tx.lock(`clock ${id}`, "exclusive");
   const held = await tx.run("UPDATE environments SET clock_held_until = $2 WHERE id = $1 AND clock_held_until <= $3", [
     id,
     until,

@@ -39,6 +39,9 @@ export class UnitTransaction implements Transaction {
     return true;
   }
 
+  /** Units run one at a time here. */
+  async lock(): Promise<void> {}
+
   /** From now on its statements are refused: they would run inside another unit, or outside any transaction. */
   end(): void {
     this.#ended = true;

@@ -109,13 +109,12 @@ export interface DeliveryTarget {
   clock_held_until: number;
 }
 
-/** Inside a transaction nobody takes hold of the environment's clock until that has ended. */
 export function findTarget(queries: Queries, environment: number, id: string) {
   return queries.get<DeliveryTarget>(
     `SELECT w.environment, w.id, w.url, w.status, w.secret, w.previous_secret, w.previous_until, v.clock_offset,
             v.clock_held_until
      FROM webhook_endpoints w JOIN environments v ON v.id = w.environment
-     WHERE w.environment = $1 AND w.id = $2 ${queries.dialect === "postgres" ? "FOR SHARE OF v" : ""}`,
+     WHERE w.environment = $1 AND w.id = $2`,
     [environment, id],
   );
 }

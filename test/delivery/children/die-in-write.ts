@@ -32,6 +32,7 @@ function counted(tx: Transaction): Transaction {
     run: (sql, parameters) => (step(), tx.run(sql, parameters)),
     wake: (topic) => tx.wake(topic),
     claim: (name) => tx.claim(name),
+    lock: (name, mode) => tx.lock(name, mode),
   };
 }
 

@@ -101,6 +101,10 @@ export class PostgresTransaction implements Transaction {
     return rows[0]?.["claimed"] === 1;
   }
 
+  async lock(name: string, mode: "shared" | "exclusive"): Promise<void> {
+    await this.#execute(LOCK[mode], [name]);
+  }
+
   /** From now on its statements are refused: they would run inside another unit, or outside any transaction. */
   end(): void {
     this.#ended = true;
@@ -142,6 +146,10 @@ function endedError(): Error {
 
 const READ = /^\s*SELECT\b/i;
 
-/** Held until the transaction ends; a schema has claims of its own. */
-const CLAIM = `SELECT CAST(pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' ' || $1, 0)) AS INTEGER)
-                 AS claimed`;
+/** The number of a name. Each schema has its own names, and locks have other names than claims. */
+const numberOf = (kind: string) => `hashtextextended(current_schema() || ' ${kind}' || $1, 0)`;
+const CLAIM = `SELECT CAST(pg_try_advisory_xact_lock(${numberOf("")}) AS INTEGER) AS claimed`;
+const LOCK = {
+  shared: `SELECT pg_advisory_xact_lock_shared(${numberOf("lock ")})`,
+  exclusive: `SELECT pg_advisory_xact_lock(${numberOf("lock ")})`,
+};

@@ -9,6 +9,7 @@ export class Periodic {
   private readonly task: (signal: AbortSignal) => Promise<void>;
   private readonly stopping = new AbortController();
   private running: Promise<void> = Promise.resolve();
+  private isFailing = false;
   private cancelTimer: () => void = () => {};
 
   /** The task ends early once its signal is aborted. */
@@ -39,9 +40,12 @@ export class Periodic {
   private async run(): Promise<void> {
     try {
       await this.task(this.stopping.signal);
+      this.isFailing = false;
     } catch (error) {
-      // A database that takes no writes has said so itself.
       if (!(error instanceof StorageUnavailableError)) this.log.error({ err: error }, "a periodic task failed");
+      // Of several failures in a row, the first is logged.
+      else if (!this.isFailing) this.log.warn({ err: error }, "a periodic task failed and will be tried again");
+      this.isFailing = true;
     }
     if (!this.stopping.signal.aborted) this.start();
   }

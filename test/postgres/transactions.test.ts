@@ -2,8 +2,10 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { Periodic } from "../../src/platform/periodic.ts";
 import { type Database, StorageUnavailableError, type Transaction } from "../../src/platform/storage/database.ts";
 import { openPostgres } from "../../src/platform/storage/postgres/open.ts";
+import { createMinuteClock } from "../delivery/support/minute-clock.ts";
 import { insert, notes } from "../storage/notes.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 import { startLine } from "./line.ts";
@@ -159,6 +161,34 @@ describe("a lock", () => {
       await done;
     }
     expect(order).toEqual(["shared", "shared", "exclusive", "later"]);
+  });
+});
+
+describe("a periodic task", () => {
+  it("logs that it failed, once until it succeeds again", async () => {
+    await database.close();
+    database = await open(SHORT_MILLISECONDS);
+    const clock = createMinuteClock();
+    const logged: string[] = [];
+    const log = { info: () => {}, warn: (_: object, message: string) => logged.push(message), error: () => {} };
+    const periodic = new Periodic({ clock, log }, 60_000, async () => {
+      await database.write((tx) => insert(tx, `${logged.length}`));
+    });
+    periodic.start();
+    const pass = async () => {
+      clock.passMinute();
+      await expect.poll(() => clock.waiting()).toBe(1);
+    };
+    for (let round = 0; round < 2; round++) {
+      await other.query("BEGIN; LOCK TABLE notes IN SHARE MODE");
+      await pass();
+      await pass();
+      await other.query("ROLLBACK");
+      await pass();
+    }
+    await periodic.stop();
+    expect(logged).toEqual(Array.from({ length: 2 }, () => "a periodic task failed and will be tried again"));
+    expect(await storedIds()).toEqual(["1", "2"]);
   });
 });
 

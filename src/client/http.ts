@@ -13,7 +13,7 @@ export interface ClientOptions {
   /** An API key, or where access tokens come from; sent to the base URL's origin only. */
   credential: string | CredentialSource | undefined;
   userAgent: string;
-  /** Seconds that one attempt may take, from the connect to the last byte. */
+  /** Seconds that a request may take in total, from the first connect to the last byte, retries included. */
   timeLimit?: number;
   /** Aborts whatever is under way, with its reason. */
   signal: AbortSignal;
@@ -50,7 +50,7 @@ export interface ApiRequest {
   idempotencyKey?: string | undefined;
   /** True where a reply of any shape will do, as for a call that a person wrote. */
   anyShape?: boolean;
-  /** Seconds for one attempt of a request that takes the platform longer than others. */
+  /** Seconds for a request that takes the platform longer than others. */
   timeLimit?: number;
 }
 
@@ -79,7 +79,12 @@ export function createClient(options: ClientOptions): Client {
   const transport = createTransport(options.proxies);
   const timeLimit = options.timeLimit ?? TIME_LIMIT_SECONDS;
 
-  async function attempt(request: ApiRequest, url: URL, headers: Record<string, string>): Promise<RawReply> {
+  async function attempt(
+    request: ApiRequest,
+    url: URL,
+    headers: Record<string, string>,
+    secondsLeft: number,
+  ): Promise<RawReply> {
     const { onAttempt } = options;
     // The clock for durations takes a millisecond to load, which only traces are worth.
     const started = onAttempt === undefined ? 0 : performance.now();
@@ -92,7 +97,7 @@ export function createClient(options: ClientOptions): Client {
         url,
         headers,
         body,
-        timeLimit: request.timeLimit ?? timeLimit,
+        timeLimit: secondsLeft,
         signal: options.signal,
       });
       tell(`${reply.status} ${requestIdOf(reply)}`);
@@ -109,11 +114,13 @@ export function createClient(options: ClientOptions): Client {
     const source = typeof options.credential === "object" ? options.credential : undefined;
     let credential = typeof options.credential === "string" ? options.credential : await source?.current();
     let renewed = false;
+    const deadline = Date.now() + (request.timeLimit ?? timeLimit) * 1000;
     for (let attempts = 1; ; attempts++) {
       options.signal.throwIfAborted();
       let failure: ApiError | NetworkError;
       try {
-        const reply = await attempt(request, url, { ...headers, ...bearer(credential) });
+        const secondsLeft = Math.max(1, deadline - Date.now()) / 1000;
+        const reply = await attempt(request, url, { ...headers, ...bearer(credential) }, secondsLeft);
         const body = bodyOf(reply, url);
         if (reply.status < 300) {
           assertShape(request, body, url);
@@ -132,7 +139,7 @@ export function createClient(options: ClientOptions): Client {
         continue;
       }
       const milliseconds = attempts < MOST_ATTEMPTS ? retryDelay(failure, attempts, options.random) : undefined;
-      if (milliseconds === undefined) throw failure;
+      if (milliseconds === undefined || Date.now() + milliseconds >= deadline) throw failure;
       options.onRetry?.({ reason: failure.message, milliseconds });
       await waitFor(milliseconds);
     }

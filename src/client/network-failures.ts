@@ -42,7 +42,7 @@ export function networkErrorOf(error: unknown, url: URL, timeLimit?: number): Ne
   }
   if (isTlsFailure(cause)) return tlsError(cause, at);
   if (code === TIME_LIMIT_CODE || code === "ETIMEDOUT") {
-    const time = timeLimit === undefined ? "in time" : `within ${timeLimit} s`;
+    const time = timeLimit === undefined ? "in time" : `within ${timeLimit < 1 ? timeLimit : Math.ceil(timeLimit)} s`;
     return new NetworkError(
       "timed_out",
       `${at} did not answer ${time}`,

@@ -109,7 +109,7 @@ describe("an interruption", () => {
 
   it("ends the wait between attempts", async () => {
     const controller = new AbortController();
-    const server = await startServer(problem(429, "rate_limited", { "retry-after": "50" }));
+    const server = await startServer(problem(429, "rate_limited", { "retry-after": "25" }));
     const client = clientOf(server.url, {
       signal: controller.signal,
       onRetry: () => setImmediate(() => controller.abort(new Error("enough"))),

@@ -33,11 +33,11 @@ describe("waiting", () => {
   it("28: says why it tries again", async () => {
     const { url } = await startServer((_request, response) =>
       response
-        .writeHead(503, { "content-type": "application/problem+json", "retry-after": "50" })
+        .writeHead(503, { "content-type": "application/problem+json", "retry-after": "25" })
         .end('{"detail":"Closed for the night.","code":"unavailable","request_id":"req_1"}'),
     );
     const session = inTerminal(["customers", "list", "--base-url", url]);
-    await session.waitFor(/Closed for the night\.; trying again in 5\d\.\d s/);
+    await session.waitFor(/Closed for the night\.; trying again in 2\d\.\d s/);
     session.type(CTRL_C);
     expect(await session.ended).toBe(130);
   });

@@ -9,13 +9,17 @@ export interface Page<Item> {
   next_cursor: string | null;
 }
 
-/** Walks a list, newest first, page by page, until it ends or `most` items were given. */
+/** Walks a list, newest first, page by page, until it ends or `max` items were yielded. Then `onCut` is called if there are more. */
 export async function* listItems<Item>(
   client: Client,
   path: string,
-  { query = {}, most = Infinity }: { query?: Readonly<Record<string, QueryValue>>; most?: number } = {},
+  {
+    query = {},
+    max = Infinity,
+    onCut,
+  }: { query?: Readonly<Record<string, QueryValue>>; max?: number; onCut?: (() => void) | undefined } = {},
 ): AsyncGenerator<Item, void, undefined> {
-  let left = most;
+  let left = max;
   let cursor: string | undefined;
   while (left > 0) {
     const limit = Math.min(left, LIMITS.pageMost);
@@ -25,4 +29,5 @@ export async function* listItems<Item>(
     if (!body.has_more || body.next_cursor === null) return;
     cursor = body.next_cursor;
   }
+  onCut?.();
 }

@@ -26,7 +26,7 @@ describe("listItems", () => {
 
   it("asks for no more than is wanted", async () => {
     const server = await startServer(page(Array(100).fill(0), "c1"), page(Array(20).fill(0), "c2"));
-    expect(await collect(listItems<number>(clientOf(server.url), "/v1/orders", { most: 120 }))).toHaveLength(120);
+    expect(await collect(listItems<number>(clientOf(server.url), "/v1/orders", { max: 120 }))).toHaveLength(120);
     expect(server.seen.map(({ url }) => url)).toEqual(["/v1/orders?limit=100", "/v1/orders?limit=20&cursor=c1"]);
   });
 

@@ -179,6 +179,11 @@ export class Output {
     if (this.#options.stderr.isTTY && !this.quiet && !this.json) this.#options.stderr.write(`${text}\n`);
   }
 
+  /** Something that a person and a log should know, though nothing is wrong; not with `--quiet`. */
+  notice(text: string): void {
+    if (!this.quiet) this.#options.stderr.write(`${this.json ? compactJson({ notice: text }) : text}\n`);
+  }
+
   /** A note that something was done; names the thing. */
   success(text: string): void {
     this.note(`${this.noteStyles.good("✓")} ${text}`);

@@ -33,11 +33,19 @@ export function registerList<Item extends object>(
         filters.map((filter) => [filter.name().replaceAll("-", "_"), flags[filter.attributeName()]]),
       );
       const client = await context.client();
-      const items = listItems<Item>(client, resource.path, { query, most: flags.all ? Infinity : flags.limit });
-      if (review === undefined) return await context.output.list(items, resource.view);
+      let isCut = false;
+      const items = listItems<Item>(client, resource.path, {
+        query,
+        max: flags.all ? Infinity : flags.limit,
+        onCut: () => (isCut = true),
+      });
       const listed: Item[] = [];
       await context.output.list(keeping(items, listed), resource.view);
-      review(listed);
+      // Whoever names a limit knows of it.
+      if (isCut && list.getOptionValueSource("limit") === "default") {
+        context.output.notice(`Showing the newest ${flags.limit}. For more, pass --limit <count> or --all.`);
+      }
+      review?.(listed);
     });
   addExamples(addFields(list, resource.view), examples);
 }

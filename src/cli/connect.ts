@@ -2,7 +2,7 @@ import { parseBaseUrl } from "../client/base-url.ts";
 import { type Client, type ClientOptions, createClient, type CredentialSource } from "../client/http.ts";
 import type { ProxySettings } from "../client/proxy-settings.ts";
 import type { Context } from "./context.ts";
-import { showRequest } from "./dry-run.ts";
+import { showRequests } from "./dry-run.ts";
 import { EXIT_CODES, SilentExit, UserError } from "./errors.ts";
 import type { Output } from "./terminal/output.ts";
 
@@ -42,7 +42,7 @@ function dryRunClient(client: Client, output: Output): Client {
     async request(call) {
       if (call.method === "GET") return await client.request(call);
       // Work that goes on side by side shows its first request only.
-      shown ??= showRequest(output, client.baseUrl, call);
+      shown ??= showRequests(output, client.baseUrl, [call]);
       await shown;
       throw new SilentExit(EXIT_CODES.ok);
     },

@@ -28,26 +28,31 @@ export function refuseDryRun(command: Command): void {
   });
 }
 
-/** Prints a request that is not sent: method, URL, body. No credential is part of it. */
-export async function showRequest(
-  output: Output,
-  baseUrl: URL,
-  { method, path, query, body }: ApiRequest,
-): Promise<void> {
-  const { href: url } = urlOf(baseUrl, path, query);
-  const shown = typeof body === "string" ? parsed(body) : body;
+/** Prints requests that are not sent: method, URL, body. No credential is part of them. Several are one list in JSON. */
+export async function showRequests(output: Output, baseUrl: URL, requests: readonly ApiRequest[]): Promise<void> {
+  const shown = requests.map(({ method, path, query, body }) => ({
+    method,
+    // Braces stand for what an earlier response would tell, such as {id}.
+    url: urlOf(baseUrl, path, query).href.replaceAll("%7B", "{").replaceAll("%7D", "}"),
+    body: body === undefined ? undefined : masked(body),
+  }));
   if (output.json) {
-    const text = JSON.stringify({ dry_run: true, method, url, body: shown ?? null }, mask);
-    return await output.document(JSON.parse(text));
+    const documents = shown.map(({ body = null, ...request }) => ({ dry_run: true, ...request, body }));
+    return await output.document(documents.length === 1 ? documents[0] : documents);
   }
-  const masked: unknown = shown === undefined ? undefined : JSON.parse(JSON.stringify(shown, mask));
-  if (output.terminal) {
-    output.line(`${output.styles.strong(method)} ${url}`);
-    if (masked !== undefined) output.line(prettyJson(masked, output.styles));
-  } else {
-    output.line([method, url, ...(masked === undefined ? [] : [compactJson(masked)])].join("\t"));
+  for (const { method, url, body } of shown) {
+    if (output.terminal) {
+      output.line(`${output.styles.strong(method)} ${url}`);
+      if (body !== undefined) output.line(prettyJson(body, output.styles));
+    } else {
+      output.line([method, url, ...(body === undefined ? [] : [compactJson(body)])].join("\t"));
+    }
   }
   output.note("Nothing was sent.");
+}
+
+function masked(body: unknown): unknown {
+  return JSON.parse(JSON.stringify(typeof body === "string" ? parsed(body) : body, mask));
 }
 
 function parsed(body: string): unknown {

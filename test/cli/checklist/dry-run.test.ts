@@ -57,10 +57,11 @@ describe("--dry-run", () => {
     expect(platform.seen).toEqual([]);
   });
 
-  it("25: --dry-run shows the first call of several", async () => {
+  it("shows all calls of a trigger with --dry-run", async () => {
     const sandbox = { ...env, SERVICE_API_KEY: "sk_sandbox_x" };
     const { stdout } = await runCli(["trigger", "order.completed", "-n", "--count", "20"], { env: sandbox });
-    expect(stdout).toBe(`POST\t${platform.url}/v1/orders\t{"amount":1999,"currency":"EUR"}\n`);
+    const create = `POST\t${platform.url}/v1/orders\t{"amount":1999,"currency":"EUR"}\n`;
+    expect(stdout).toBe(`${create}POST\t${platform.url}/v1/orders/{id}/complete\t{}\n`);
     expect(platform.seen).toEqual([]);
   });
 

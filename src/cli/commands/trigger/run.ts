@@ -2,6 +2,7 @@ import type { Client } from "../../../client/http.ts";
 import type { EventType } from "../../../contract/event-types.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
 import type { Context } from "../../context.ts";
+import { showRequests } from "../../dry-run.ts";
 import { UsageError, UserError } from "../../errors.ts";
 import type { Pair } from "../../arguments/pairs.ts";
 import { formatDuration } from "../../terminal/time.ts";
@@ -42,7 +43,7 @@ export async function runTrigger(type: EventType | undefined, flags: TriggerFlag
   };
   try {
     const events = await work(client);
-    if (flags.wait) await reportDeliveries(events, client, flags.timeout, context);
+    if (flags.wait && !context.globals.dryRun) await reportDeliveries(events, client, flags.timeout, context);
   } catch (error) {
     await cleanUp().catch((failure: unknown) => context.output.warn((failure as Error).message));
     throw error;
@@ -65,10 +66,22 @@ async function prepare(
   }
   const data = flags.data === undefined ? undefined : await readObject(flags.data, context);
   const steps = planSteps(type, flags.override, data);
+  if (context.globals.dryRun) return (client) => showSteps(steps, client, context);
   return async (client) =>
     flags.count === 1
       ? [await triggerOnce(type, steps, cleanup, client, context)]
       : await triggerMany(type, steps, flags, cleanup, client, context);
+}
+
+/** Prints all calls of one event. */
+async function showSteps(steps: readonly Step[], client: Client, context: Context): Promise<TriggeredEvent[]> {
+  const requests = steps.map(({ method, path, body }) => ({
+    method,
+    path: path("{id}"),
+    ...(body === undefined ? {} : { body: body(uniqueName(context)) }),
+  }));
+  await showRequests(context.output, client.baseUrl, requests);
+  return [];
 }
 
 async function triggerOnce(

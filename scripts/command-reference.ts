@@ -52,14 +52,14 @@ function describe(command: Command, level: number): string {
 
 function flagTable(options: readonly Option[]): string {
   if (options.length === 0) return "";
-  const rows = options.map(({ flags, description, argChoices, defaultValue, envVar }) => {
+  const rows = options.map(({ flags, description, argChoices, defaultValue, defaultValueDescription, envVar }) => {
     const notes = [
       argChoices === undefined ? "" : `one of ${argChoices.join(", ")}`,
-      isTelling(defaultValue) ? `default ${String(defaultValue)}` : "",
+      isTelling(defaultValue) ? `default ${defaultValueDescription ?? JSON.stringify(defaultValue)}` : "",
       envVar === undefined ? "" : `environment ${envVar}`,
     ].filter((note) => note !== "");
     const text = notes.length === 0 ? description : `${description} (${notes.join("; ")})`;
-    return `| \`${cell(flags)}\` | ${cell(text).replaceAll("<", "&lt;")} |`;
+    return `| \`${cell(flags)}\` | ${cell(text).replaceAll("<", "&lt;").replaceAll("*", "\\*")} |`;
   });
   return ["| Flag | Does |", "| --- | --- |", ...rows].join("\n");
 }

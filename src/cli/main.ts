@@ -4,7 +4,7 @@ void main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<void> {
   // Scripts ask for the version often, and it needs none of the rest.
-  const isVersion = args.length === 1 && (args[0] === "--version" || args[0] === "-V");
+  const isVersion = args.length === 1 && (args[0] === "--version" || args[0] === "-v" || args[0] === "-V");
   process.exitCode = isVersion ? await printVersion() : await (await import("./run.ts")).run(args);
 }
 

@@ -69,7 +69,7 @@ async function declare(
 ): Promise<void> {
   program
     .description("Customers, orders, payments and signed webhooks from your terminal.")
-    .version(context.version, "-V, --version", "Print the version")
+    .version(context.version, "-v, --version", "Print the version")
     .helpOption("-h, --help", "Show help")
     .helpCommand(false)
     .configureHelp({ formatHelp: (command, helper) => formatHelp(command, helper, context.output.styles) });

@@ -18,7 +18,17 @@ const { service } = on;
 
 describe("values", () => {
   it("of metadata may be empty and hold =", async () => {
-    const args = ["customers", "create", "--email", "a@example.com", "--metadata", "a=", "b=c=d", "--json"];
+    const args = [
+      "customers",
+      "create",
+      "--email",
+      "a@example.com",
+      "--metadata",
+      "a=",
+      "--metadata",
+      "b=c=d",
+      "--json",
+    ];
     expect(JSON.parse((await service(args)).stdout).metadata).toEqual({ a: "", b: "c=d" });
   });
 

@@ -35,8 +35,11 @@ describe("flags", () => {
     [["customers", "list", "--profile", ""], "is its variable set?"],
     [["serve", "--database", ""], "is its variable set?"],
     [["serve", "--ephemeral", "--database", "platform.db"], "contradict"],
-    [["trigger", "order.created", "--override", "amount=1", "amount=2"], '--override names "amount" twice'],
-    [["listen", "--since", "evt_1"], "the id of an event"],
+    [
+      ["trigger", "order.created", "--override", "amount=1", "--override", "amount=2"],
+      '--override names "amount" twice',
+    ],
+    [["listen", "--since", "evt_1"], "an event ID"],
     [["listen", "--forward-to", "localhost:3000,localhost:3001"], "--route"],
     [["customers", "list", "--base-url", "http://127.0.0.1:4010/v1"], "Leave /v1 out: http://127.0.0.1:4010"],
   ])("%j is wrong usage", async (args, words) => {

@@ -50,6 +50,7 @@ describe("service apps", () => {
       "Monthly",
       "--redirect-uri",
       "https://a.example.com/cb",
+      "--redirect-uri",
       "https://b.example.com/cb",
     );
     const { stdout } = await service("apps", "list");

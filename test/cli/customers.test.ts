@@ -22,6 +22,7 @@ describe("service customers create", () => {
       "+442071838750",
       "--metadata",
       "plan=pro",
+      "--metadata",
       "a=b=c",
     ];
     expect(await json("customers", "create", ...args)).toEqual({
@@ -87,8 +88,8 @@ describe("service customers create", () => {
 
   it("passes an empty metadata value on, and every character of it", async () => {
     const metadata = { empty: "", text: 'Zoë 🎉 "quoted"\n' };
-    const pairs = Object.entries(metadata).map(([key, value]) => `${key}=${value}`);
-    expect(await json("customers", "create", "--email", newEmail(), "--metadata", ...pairs)).toMatchObject({
+    const pairs = Object.entries(metadata).flatMap(([key, value]) => ["--metadata", `${key}=${value}`]);
+    expect(await json("customers", "create", "--email", newEmail(), ...pairs)).toMatchObject({
       metadata,
     });
   });
@@ -102,7 +103,7 @@ describe("service customers get, update, delete", () => {
 
   it("changes what is named, and nothing else", async () => {
     const { id, email } = await newCustomer();
-    await json("customers", "update", id, "--name", "Ada", "--metadata", "plan=pro", "trial=yes");
+    await json("customers", "update", id, "--name", "Ada", "--metadata", "plan=pro", "--metadata", "trial=yes");
     expect(await json("customers", "update", id, "--name", "", "--metadata", "trial=")).toMatchObject({
       id,
       email,

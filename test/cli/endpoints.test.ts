@@ -200,7 +200,7 @@ describe("service endpoints ping and rotate-secret", () => {
 
   it.each([
     [["--overlap", "8d"], "at most 7 days"],
-    [["--overlap", "soon"], "It is a duration"],
+    [["--overlap", "soon"], "Must be a duration"],
     [["-q"], "would be lost"],
   ])("refuses %j before anything is replaced", async (args, reason) => {
     const endpoint = await newEndpoint();

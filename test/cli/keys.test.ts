@@ -28,7 +28,16 @@ const statusWith = async (key: unknown) => (await apiOf(platform.baseUrl, String
 describe("service keys create", () => {
   it("makes a key with the scopes, addresses and end that were asked for, and shows it", async () => {
     const before = Date.now();
-    const flags = ["--scope", "customers:read", "orders:read", "--ip-allow", "127.0.0.0/8", "--expires-in", "90d"];
+    const flags = [
+      "--scope",
+      "customers:read",
+      "--scope",
+      "orders:read",
+      "--ip-allow",
+      "127.0.0.0/8",
+      "--expires-in",
+      "90d",
+    ];
     const created = await json("keys", "create", "--name", "reports", ...flags);
     expect(created).toMatchObject({
       object: "api_key",
@@ -44,13 +53,13 @@ describe("service keys create", () => {
   });
 
   it("makes a full one without --scope, and a live one with --live", async () => {
-    const { args, env } = live(["keys", "create", "--json"]);
+    const { args, env } = live(["keys", "create", "--full-access", "--json"]);
     const { stdout } = await runCli(args, { env });
     expect(JSON.parse(stdout)).toMatchObject({ livemode: true, key: expect.stringMatching(/^sk_live_/) });
   });
 
   it("says on a terminal that the key is shown once; no later command shows it", async () => {
-    const terminal = runInTerminal(["keys", "create", "--name", "once"], { env: platform.env });
+    const terminal = runInTerminal(["keys", "create", "--full-access", "--name", "once"], { env: platform.env });
     expect(await terminal.ended).toBe(0);
     const [key] = /sk_sandbox_\w{49}/.exec(terminal.text())!;
     expect(terminal.text()).toContain("The secret key is shown this once: store it now.");
@@ -66,8 +75,8 @@ describe("service keys create", () => {
 
   it.each([
     [["--scope", "customer:read"], "Did you mean customers:read?"],
-    [["--expires-in", "soon"], "It is a duration such as 30s, 10m, 2h or 3d."],
-    [["--ip-allow", "10.0.0.0/33"], "ip_allowlist"],
+    [["--expires-in", "soon"], "Must be a duration such as 30s, 10m, 2h, 3d or 1w."],
+    [["--full-access", "--ip-allow", "10.0.0.0/33"], "ip_allowlist"],
     [["--quiet"], "--json --jq .key"],
   ])("refuses %j in words", async (flags, words) => {
     const { exitCode, stdout, stderr } = await service("keys", "create", ...flags);
@@ -98,7 +107,7 @@ describe("service keys revoke and roll", () => {
   });
 
   it("ask in live mode, and need --yes where nobody can be asked", async () => {
-    const created = live(["keys", "create", "--json"]);
+    const created = live(["keys", "create", "--full-access", "--json"]);
     const { id } = JSON.parse((await runCli(created.args, created)).stdout) as { id: string };
     const { args, env } = live(["keys", "revoke", id]);
     expect(await runCli(args, { env })).toMatchObject({

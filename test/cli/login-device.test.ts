@@ -58,10 +58,7 @@ describe("service login --device", () => {
 
   it("asks for the scopes that --scope names, and no others", async () => {
     const dir = makeConfigDir();
-    const login = await startLogin(
-      ["--device", "--scope", "customers:read", "read_orders"],
-      loginEnv(on.platform, dir),
-    );
+    const login = await startLogin(["--device", "--scope", "customers:read,read_orders"], loginEnv(on.platform, dir));
     await decideDevice(on.person, login.announcement, "approve");
     const { stdout } = await login.ended;
     expect(JSON.parse(stdout).scopes).toEqual(["customers:read", "orders:read"]);
@@ -105,7 +102,7 @@ describe("service login --device", () => {
       env: { ...loginEnv(on.platform, makeConfigDir()), ...surroundings },
     });
     expect(stderr).toContain(`Signing in by a code, ${reason}; --browser uses one on this machine.\n`);
-    expect(stderr).toContain(`  ${on.platform.baseUrl}/oauth/device\n`);
+    expect(stderr).toContain(`In a browser on this machine, open\n  ${on.platform.baseUrl}/oauth/device?user_code=`);
   });
 
   it("and a flag of the browser's way exclude each other", async () => {

@@ -8,7 +8,7 @@ import { nodeWebhook } from "../../src/webhooks/index.ts";
 import { startApplication } from "../receiver-check/support/application.ts";
 import { apiOf } from "../support/api.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
-import { BIN, cliEnv, runCli } from "../support/run-cli.ts";
+import { BIN, cliEnv, runCli, spawnCli } from "../support/run-cli.ts";
 
 const SECRET = `whsec_${"m".repeat(43)}`;
 
@@ -254,7 +254,7 @@ describe("service mcp", () => {
       { id: 2, method: "tools/call", params: { name: "create_customer", arguments: { email: "last@example.com" } } },
     ];
     const input = messages.map((message) => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).join("");
-    const { exitCode, stdout } = await runCli(["mcp"], { env: platform.env, input });
+    const { exitCode, stdout } = await spawnCli(["mcp"], { env: platform.env, input });
     expect(exitCode).toBe(0);
     const responses = stdout
       .trimEnd()

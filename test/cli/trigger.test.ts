@@ -47,6 +47,7 @@ describe("service trigger", () => {
       "payment.failed",
       "--override",
       "amount=7",
+      "--override",
       "metadata.plan=pro",
       "--override",
       "failure_code=insufficient_funds",

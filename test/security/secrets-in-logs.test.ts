@@ -79,7 +79,7 @@ async function work(ready: ReadyLine): Promise<void> {
   said += signedIn.stdout + signedIn.stderr;
   const { access_token, refresh_token } = tokensIn(dir);
 
-  const key = await service(["keys", "create", "--name", "one"]);
+  const key = await service(["keys", "create", "--full-access", "--name", "one"]);
   const rolled = await service(["keys", "roll", String(key["id"])]);
   const endpoint = await service(["endpoints", "create", "--url", "http://127.0.0.1:9/", "--events", "*"]);
   const rotated = await service(["endpoints", "rotate-secret", String(endpoint["id"])]);

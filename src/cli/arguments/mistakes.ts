@@ -1,13 +1,14 @@
 import { type Command, InvalidArgumentError, type Option } from "commander";
 import { nearest } from "../../contract/nearest.ts";
+import { isRepeatable } from "./repeated.ts";
 
 /**
- * Refuses a second value for a flag that takes one: the first would be lost without a word. Flags that collect say so by
- * being variadic, or by a default that is a list.
+ * Refuses a second value for a flag that takes one: the first would be lost without a word. Flags that
+ * collect values are repeatable.
  */
 export function refuseRepeatedOptions(command: Command): void {
   for (const option of command.options) {
-    if (option.variadic || option.isBoolean() || option.negate || Array.isArray(option.defaultValue)) continue;
+    if (isRepeatable(option) || option.isBoolean() || option.negate) continue;
     let given = 0;
     command.on(`option:${option.name()}`, () => {
       if (++given > 1) command.error(`error: option '${option.flags}' was given ${given} times; it takes one value`);
@@ -19,7 +20,7 @@ export function refuseRepeatedOptions(command: Command): void {
 /** Refuses a flag that stands where another's value is missing: `--email --name Ada`. No value is called like a flag. */
 export function refuseSwallowedFlags(command: Command): void {
   for (const option of command.options) {
-    if (!option.required || option.variadic) continue;
+    if (!option.required) continue;
     command.on(`option:${option.name()}`, (value: string) => {
       if (!optionsOf(command).some(({ long }) => long === value)) return;
       command.error(`error: option '${option.flags}' argument missing, since ${value} is a flag`);

@@ -1,11 +1,11 @@
 import { InvalidArgumentError, Option } from "commander";
 import { UsageError } from "../errors.ts";
+import { repeatable } from "./repeated.ts";
 
-/** `key=value` pairs; the flag may be repeated, or take several in a row. */
+/** A flag that takes a `key=value` pair and may be repeated. */
 export function pairsOption(flags: string, description: string): Option {
-  return new Option(flags, description)
-    .argParser((text: string, previous: Pair[]) => [...previous, parsePair(text)])
-    .default([]);
+  const parse = (text: string, previous: Pair[] = []) => [...previous, parsePair(text)];
+  return repeatable(new Option(flags, `${description} (repeatable)`), parse).default([]);
 }
 
 export type Pair = readonly [key: string, value: string];

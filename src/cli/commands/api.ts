@@ -1,4 +1,4 @@
-import { Argument, type Command, InvalidArgumentError, Option } from "commander";
+import { Argument, type Command, Option } from "commander";
 import type { ApiRequest, Client, Method } from "../../client/http.ts";
 import type { Page } from "../../client/pages.ts";
 import type { Context } from "../context.ts";
@@ -8,6 +8,7 @@ import { addExamples } from "../help-layout.ts";
 import { objectOfPairs, type Pair, pairsOption } from "../arguments/pairs.ts";
 import { assign } from "../arguments/assignments.ts";
 import { confirmDestruction } from "./resource/confirm-destruction.ts";
+import { assertFields } from "../terminal/view.ts";
 import { parseIdempotencyKey } from "./resource/idempotency-key.ts";
 
 const METHODS: readonly Method[] = ["GET", "POST", "PATCH", "PUT", "DELETE"];
@@ -20,26 +21,31 @@ interface Flags {
   yes?: true;
 }
 
-/** `service api <METHOD> <path>`. */
+/** `service api [METHOD] <path>`. */
 export function register(program: Command, context: Context): void {
   const api = program
     .command("api")
-    .description("Call any path of the API with the profile's credential, and print the answer.")
-    .addArgument(new Argument("<method>", METHODS.join(", ")).argParser(parseMethod))
-    .addArgument(new Argument("<path>", "Path below the base URL, such as /v1/customers").argParser(parsePath))
+    .description("Send an authenticated API request and print the response.")
+    .usage("[options] [method] <path>")
+    .addArgument(new Argument("<method>", `${METHODS.join(", ")} (default: GET, or POST with a body)`))
+    .addArgument(new Argument("[path]", "Path below the base URL, such as /v1/customers"))
     .addOption(
       pairsOption(
         "-f, --field <key=value>",
-        "Member of the body, or of the query for GET; a value that is JSON counts as JSON (repeatable)",
+        "Member of the body, or of the query for GET; a value that is JSON counts as JSON",
       ),
     )
     .addOption(new Option("--input <file>", "Send this file as the body; - is standard input").conflicts("field"))
     .option("--paginate", "Follow the cursors and print the whole list")
     .option("--idempotency-key <key>", "Make repeating a POST safe: one key, one effect", parseIdempotencyKey)
     .option("--yes", "Do not ask before a DELETE in live mode")
-    .action((method: Method, path: string, flags: Flags) => runApi(method, path, flags, context));
+    .action((first: string, second: string | undefined, flags: Flags) => {
+      const hasBody = flags.input !== undefined || flags.field.length > 0;
+      const method = second === undefined ? (hasBody ? "POST" : "GET") : parseMethod(first);
+      return runApi(method, parsePath(second ?? first), flags, context);
+    });
   addExamples(addDryRun(api), [
-    "service api GET /v1/customers -f limit=5",
+    "service api /v1/customers",
     "service api POST /v1/orders -f amount=1999 -f currency=EUR -f metadata.source=api",
     "service api POST /v1/customers --input customer.json",
     "service api GET /v1/events --paginate --json --jq '.data | length'",
@@ -56,6 +62,7 @@ async function runApi(method: Method, path: string, flags: Flags, context: Conte
   const request = await requestOf(method, path, flags, context);
   const client = await context.client();
   const body = flags.paginate ? await wholeList(client, request) : (await client.request(request)).body;
+  assertDocumentFields(body, context.globals.fields);
   await context.output.document(body);
 }
 
@@ -69,6 +76,12 @@ async function requestOf(method: Method, path: string, flags: Flags, context: Co
   if (method === "GET" || method === "DELETE") return { method, path, query, anyShape: true };
   const body = flags.field.reduce<Record<string, unknown>>((whole, [key, value]) => assign(whole, key, value), {});
   return { method, path, body, idempotencyKey, anyShape: true };
+}
+
+/** A call of any path has no list of its fields but the response itself. */
+function assertDocumentFields(body: unknown, fields: readonly string[] = []): void {
+  if (typeof body !== "object" || body === null) return;
+  assertFields({ noun: "response", fields: Object.keys(body) }, fields);
 }
 
 /** All pages as one list document. */
@@ -87,14 +100,17 @@ async function wholeList(client: Client, request: ApiRequest): Promise<unknown> 
 
 function parseMethod(text: string): Method {
   const method = METHODS.find((candidate) => candidate === text.toUpperCase());
-  if (method === undefined) throw new InvalidArgumentError(`It is one of ${METHODS.join(", ")}.`);
+  if (method === undefined)
+    throw new UsageError(`${text} is not a method`, { hint: `Must be one of ${METHODS.join(", ")}.` });
   return method;
 }
 
 /** A whole URL is refused: the credential belongs to the profile's platform. */
 function parsePath(text: string): string {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text) || text.startsWith("//")) {
-    throw new InvalidArgumentError("It is a path such as /v1/customers; --base-url names the platform.");
+    throw new UsageError(`${text} is not a path`, {
+      hint: "Pass a path such as /v1/customers; --base-url names the platform.",
+    });
   }
   return text.startsWith("/") ? text : `/${text}`;
 }

@@ -44,7 +44,9 @@ export function assertFields({ noun, fields }: FieldNames, wanted: readonly stri
   const unknown = wanted.find((field) => !fields.includes(field.split(".")[0]!));
   if (unknown === undefined) return;
   const article = /^[aeiou]/.test(noun) ? "An" : "A";
-  throw new UsageError(`${article} ${noun} has no field "${unknown}"`, { hint: `Fields: ${fields.join(", ")}` });
+  throw new UsageError(`${noun === "response" ? "The" : article} ${noun} has no field "${unknown}"`, {
+    hint: `Fields: ${fields.join(", ")}`,
+  });
 }
 
 /** The columns that `--fields` asks for: each value as it stands in the JSON. */

@@ -147,7 +147,7 @@ describe("5: an unknown command or flag suggests", () => {
 });
 
 describe("the version", () => {
-  it.each([[["--version"]], [["-V"]], [["--json", "--version"]]])("3: service %j prints the version", async (args) => {
+  it.each([[["--version"]], [["-v"]], [["--json", "--version"]]])("3: service %j prints the version", async (args) => {
     expect(await runCli(args)).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: "" });
   });
 

@@ -201,7 +201,9 @@ describe("a secret", () => {
   });
 
   it("27: is shown once, when it is made", async () => {
-    const created = JSON.parse((await service("keys", "create", "--name", "once", "--json")).stdout) as {
+    const created = JSON.parse(
+      (await service("keys", "create", "--full-access", "--name", "once", "--json")).stdout,
+    ) as {
       id: string;
       key: string;
     };

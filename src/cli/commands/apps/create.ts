@@ -1,4 +1,5 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import { collect, repeatable } from "../../arguments/repeated.ts";
 import type { OAuthApp, OAuthAppCreate } from "../../../contract/schemas/oauth-app.ts";
 import type { Context } from "../../context.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
@@ -18,9 +19,14 @@ export function registerCreate(apps: Command, context: Context): void {
     .command("create")
     .description("Register an OAuth app; its client secret is shown once")
     .requiredOption("--name <text>", "What users see when it asks for access")
-    .requiredOption(
-      "--redirect-uri <uris...>",
-      "Where users come back to; compared exactly, but for the port of 127.0.0.1",
+    .addOption(
+      repeatable(
+        new Option(
+          "--redirect-uri <uri>",
+          "Redirect URI, compared exactly except for the port of 127.0.0.1 (repeatable)",
+        ),
+        collect,
+      ).makeOptionMandatory(),
     )
     .option("--public", "It cannot keep a secret, as on phones and in browsers: PKCE alone protects it");
   addIdempotencyKey(create).action((flags: Flags) => runCreate(flags, context));

@@ -1,4 +1,5 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import { collect, repeatable } from "../../arguments/repeated.ts";
 import { apiPath } from "../../../client/path.ts";
 import type { OAuthApp, OAuthAppUpdate } from "../../../contract/schemas/oauth-app.ts";
 import type { Context } from "../../context.ts";
@@ -19,11 +20,13 @@ export function registerUpdate(apps: Command, context: Context): void {
     .description("Change an OAuth app; what is not named stays as it is")
     .argument("<id>", "Id of the app", objectId)
     .option("--name <text>", "New name")
-    .option("--redirect-uri <uris...>", "All of its addresses from now on")
+    .addOption(
+      repeatable(new Option("--redirect-uri <uri>", "New redirect URI, in place of all others (repeatable)"), collect),
+    )
     .action((id: string, flags: Flags) => runUpdate(id, flags, context));
   addExamples(addDryRun(addFields(update, APPS.view)), [
     `service apps update ${APPS.exampleId} --name 'Monthly reports'`,
-    `service apps update ${APPS.exampleId} --redirect-uri https://a.example.com/cb https://b.example.com/cb`,
+    `service apps update ${APPS.exampleId} --redirect-uri https://a.example.com/cb --redirect-uri https://b.example.com/cb`,
   ]);
 }
 

@@ -8,6 +8,7 @@ import { formatSpan } from "../../terminal/time.ts";
 import { addIdempotencyKey } from "../resource/idempotency-key.ts";
 import { CLOCK, CLOCK_PATH, showClock } from "./view.ts";
 
+const FAILURES = "  service deliveries list --status pending\n  service deliveries list --status failed";
 const MOST_SECONDS = LIMITS.replaySeconds * 12;
 /** The platform answers once all has been attempted, and a silent receiver takes 10 s each time. */
 export const ADVANCE_LIMIT_SECONDS = 15 * 60;
@@ -31,7 +32,8 @@ export function registerAdvance(clock: Command, context: Context): void {
     const { body } = await advancing;
     output.success(`Moved the sandbox's time by ${formatSpan(seconds)}; ${attemptsInWords(body)}`);
     await showClock(body, context);
-    if ((body.failed ?? 0) > 0) output.note("\nSee which:\n  service deliveries list --status failed");
+    if ((body.failed ?? 0) > 0)
+      output.note(`\nSee which deliveries wait for a retry, and which have failed:\n${FAILURES}`);
   });
   addExamples(addFields(advance, CLOCK), ["service clock advance 30s", "service clock advance 3d"]);
 }

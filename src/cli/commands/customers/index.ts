@@ -24,7 +24,7 @@ export function register(program: Command, context: Context): void {
     ],
     examples: [
       "service customers create --email ada@example.com --name 'Ada Lovelace'",
-      "service customers create --email ada@example.com --metadata plan=pro source=import",
+      "service customers create --email ada@example.com --metadata plan=pro --metadata source=import",
       "id=$(service customers create --email ada@example.com --quiet)",
     ],
   });

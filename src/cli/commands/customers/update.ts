@@ -24,7 +24,7 @@ export function registerUpdate(customers: Command, context: Context): void {
     .option("--email <address>", "New email address")
     .option("--name <text>", "New name; empty removes it")
     .option("--phone <number>", "New phone number in E.164; empty removes it")
-    .addOption(pairsOption("--metadata <key=value...>", "Pairs to set; key= removes one"))
+    .addOption(pairsOption("--metadata <key=value>", "Metadata pair to set; key= removes one"))
     .action((id: string, flags: Flags) => runUpdate(id, flags, context));
   addExamples(addDryRun(addFields(update, CUSTOMERS.view)), [
     `service customers update ${CUSTOMERS.exampleId} --name 'Ada King'`,

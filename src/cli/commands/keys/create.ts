@@ -1,8 +1,10 @@
 import { type Command, Option } from "commander";
+import { collectList, repeatable } from "../../arguments/repeated.ts";
 import type { ApiKey, ApiKeyCreate } from "../../../contract/schemas/api-key.ts";
 import type { Scope } from "../../../contract/scopes.ts";
 import { formatTimestamp } from "../../../contract/timestamps.ts";
 import type { Context } from "../../context.ts";
+import { UsageError } from "../../errors.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
 import { duration } from "../../arguments/times.ts";
 import { scopeNames } from "../../arguments/scopes.ts";
@@ -16,6 +18,7 @@ interface Flags {
   ipAllow?: string[];
   /** Seconds. */
   expiresIn?: number;
+  fullAccess?: true;
   idempotencyKey?: string;
 }
 
@@ -24,25 +27,38 @@ const TEN_YEARS = 3653 * 86_400;
 export function registerCreate(keys: Command, context: Context): void {
   const create = keys
     .command("create")
-    .description("Create an API key; it is shown once. With --scope it is a restricted one, the recommended kind")
-    .option("--name <text>", "What it is for")
+    .description("Create an API key; it is shown once. Restrict it to what it is for with --scope")
+    .option("--name <text>", "Name, such as the service that uses it")
     .addOption(
-      new Option("--scope <scopes...>", "What it may do, such as customers:read (default: all that you may)").argParser(
+      repeatable(
+        new Option("--scope <scopes>", "Scopes, separated by commas: customers:read (repeatable)"),
         scopeNames,
       ),
     )
-    .option("--ip-allow <ranges...>", "Only from these addresses, in CIDR form: 203.0.113.0/24")
-    .option("--expires-in <duration>", "End it after this long, such as 90d", duration(60, TEN_YEARS));
+    .addOption(new Option("--full-access", "Create a full key, with all scopes of your credential").conflicts("scope"))
+    .addOption(
+      repeatable(
+        new Option("--ip-allow <ranges>", "Allowed addresses in CIDR form, separated by commas (repeatable)"),
+        collectList,
+      ),
+    )
+    .option("--expires-in <duration>", "Expire after this long, such as 90d", duration(60, TEN_YEARS));
   addIdempotencyKey(create).action((flags: Flags) => runCreate(flags, context));
   addExamples(addFields(create, KEYS.view), [
-    "service keys create --name reports --scope customers:read orders:read --expires-in 90d",
+    "service keys create --name reports --scope customers:read,orders:read --expires-in 90d",
     "service keys create --name worker --scope customers:write --ip-allow 203.0.113.0/24",
     "service keys create --name ci --scope listen:read --json --jq .key > key.txt",
   ]);
 }
 
-async function runCreate({ name, scope, ipAllow, expiresIn, idempotencyKey }: Flags, context: Context): Promise<void> {
+async function runCreate(flags: Flags, context: Context): Promise<void> {
+  const { name, scope, ipAllow, expiresIn, fullAccess, idempotencyKey } = flags;
   refuseQuiet(context, NEW_KEY);
+  if (scope === undefined && !fullAccess) {
+    throw new UsageError("Choose what the key may do", {
+      hint: "Pass --scope customers:read,orders:read, or --full-access for a key with all scopes.",
+    });
+  }
   const body: ApiKeyCreate = {
     ...(name === undefined ? {} : { name }),
     ...(scope === undefined ? {} : { scopes: scope }),

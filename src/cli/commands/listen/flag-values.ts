@@ -6,9 +6,9 @@ import { isId } from "../../../contract/ids.ts";
 /** What the platform is asked for: an event id, `now` or `-<seconds>`; `last` is for the caller to look up. */
 export function parseSince(text: string): string {
   if (text === "now" || text === "last" || isId("event", text)) return text;
-  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const [, count, unit] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
   if (count !== undefined && unit !== undefined) return `-${Number(count) * SECONDS_PER_UNIT[unit]!}`;
-  throw new InvalidArgumentError("It is now, last, an age such as 30s, 10m, 2h or 3d, or the id of an event.");
+  throw new InvalidArgumentError("Must be now, last, an age such as 30s, 10m, 2h or 3d, or an event ID.");
 }
 
 const TIMEOUT_UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
@@ -47,9 +47,4 @@ export function parseEnvTarget(text: string): EnvTarget {
   if (file !== undefined && name !== undefined) return { file, name };
   if (text === "") throw new InvalidArgumentError("It is a file such as .env, or .env:WEBHOOK_SECRET.");
   return { file: text, name: SECRET_VARIABLE };
-}
-
-/** For flags that may be repeated. */
-export function collect(value: string, previous: string[]): string[] {
-  return [...previous, value];
 }

@@ -5,15 +5,8 @@ import { parseSubscriptions } from "../../arguments/event-types.ts";
 import { addExamples } from "../../help-layout.ts";
 import { duration } from "../../arguments/times.ts";
 import { wholeNumber } from "../../arguments/numbers.ts";
-import {
-  collect,
-  type EnvTarget,
-  parseEnvTarget,
-  parseFile,
-  parseSince,
-  parseSpeed,
-  parseTimeout,
-} from "./flag-values.ts";
+import { collect, repeatable } from "../../arguments/repeated.ts";
+import { type EnvTarget, parseEnvTarget, parseFile, parseSince, parseSpeed, parseTimeout } from "./flag-values.ts";
 import type { ForwardingFlags } from "./forwarding-options.ts";
 
 export interface ListenFlags extends ForwardingFlags {
@@ -91,13 +84,18 @@ export function register(program: Command, context: Context, behind: readonly st
 function addForwardingFlags(command: Command): Command {
   return command
     .option("-f, --forward-to <target>", "Where to send events: localhost:3000/webhooks; without it they are printed")
-    .option(
-      "--route <events=target>",
-      "Send these elsewhere: 'order.*=localhost:3000/orders' (repeatable)",
-      collect,
-      [],
+    .addOption(
+      repeatable(
+        new Option("--route <events=target>", "Send these elsewhere: 'order.*=localhost:3000/orders' (repeatable)"),
+        collect,
+      ).default([]),
     )
-    .option("-H, --header <header>", "Send this header too: 'Name: value' (repeatable)", collect, [])
+    .addOption(
+      repeatable(
+        new Option("-H, --header <header>", "Send this header too: 'Name: value' (repeatable)"),
+        collect,
+      ).default([]),
+    )
     .option("--secret <secret>", "Sign with this secret instead of the session's own")
     .option("--concurrency <number>", "The most forwards at once", wholeNumber(1, 256), 16)
     .option("--ordered", "One event of an object at a time, in their order", false)

@@ -26,7 +26,7 @@ export function linesOf(report: Report, surroundings: LineSurroundings): string[
     case "forwarded":
       return forwardedLines(report, surroundings);
     case "lost":
-      return notice(styles.warn("! lost"), `${report.reason.message}; trying again`, surroundings);
+      return notice(styles.warn("! lost"), `${report.reason.message.replace(/\.$/, "")}; trying again`, surroundings);
     case "retrying": {
       const { reason, failures, retryInMs } = report;
       const text = `${reason.message}; attempt ${failures}, the next in ${formatDuration(retryInMs)}`;

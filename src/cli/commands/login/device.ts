@@ -1,3 +1,4 @@
+import { isLoopback } from "../../../client/base-url.ts";
 import type { Wish } from "../../../client/oauth/authorization.ts";
 import type { AuthorizationServer } from "../../../client/oauth/authorization-server.ts";
 import {
@@ -41,11 +42,11 @@ function show(context: Context, device: DeviceAuthorization, why: string | undef
     },
     lines: [
       ...(why === undefined ? [] : [styles.dim(`Signing in by a code, ${why}; --browser uses one on this machine.`)]),
-      "On any device, open",
-      `  ${styles.accent(verificationUri)}`,
-      "and type",
+      `In a browser ${isLoopback(new URL(verificationUri).hostname) ? "on this machine" : "on any device"}, open`,
+      `  ${styles.accent(verificationUriComplete ?? verificationUri)}`,
+      verificationUriComplete === undefined ? "and enter the code" : "and compare the code",
       `  ${styles.strong(userCode)}`,
-      styles.dim(`The code ends in ${formatSpan(expiresIn)}.`),
+      styles.dim(`The code expires in ${formatSpan(expiresIn)}.`),
     ],
   });
 }

@@ -1,4 +1,5 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import { repeatable } from "../../arguments/repeated.ts";
 import type { Scope } from "../../../contract/scopes.ts";
 import type { Context } from "../../context.ts";
 import { addExamples } from "../../help-layout.ts";
@@ -29,7 +30,12 @@ export function register(program: Command, context: Context): void {
     .option("--browser", "Use a browser on this machine, even where there seems to be none")
     .option("--no-browser", "Print the URL and wait; open nothing")
     .option("--auth-url <url>", "Address of the OAuth server (default: the base URL)")
-    .option("--scope <scopes...>", "Ask for these scopes only, such as customers:read", scopeNames)
+    .addOption(
+      repeatable(
+        new Option("--scope <scopes>", "Request only these scopes, separated by commas: customers:read (repeatable)"),
+        scopeNames,
+      ),
+    )
     .option(
       "--timeout <duration>",
       "Give up after this long (default: 5m, with --device until the code ends)",
@@ -49,7 +55,7 @@ export function register(program: Command, context: Context): void {
     "service login",
     "service login --live --profile shop --base-url https://api.example.com",
     "service login --device                        # over SSH",
-    "service login --scope customers:read orders:read",
+    "service login --scope customers:read,orders:read",
     "service login --api-key-stdin < key.txt       # without a browser at all",
   ]);
 }

@@ -24,7 +24,9 @@ export function register(program: Command, context: Context): void {
       new Option("--amount <number>", "Amount in the currency's minor unit: 1999 is 19.99 EUR")
         .argParser(wholeNumber(0))
         .makeOptionMandatory(),
-      new Option("--currency <code>", "Currency by ISO 4217, such as EUR").makeOptionMandatory(),
+      new Option("--currency <code>", "Currency code (ISO 4217), such as EUR")
+        .argParser((text) => text.toUpperCase())
+        .makeOptionMandatory(),
       new Option("--order <id>", "Id of the order that it pays").argParser(objectId),
     ],
     examples: ["service payments create --amount 1999 --currency EUR --order ord_4Vf8aTqz0bKm2sNw9XyRcd"],

@@ -14,7 +14,7 @@ export function registerCreate<Item extends { id: string }>(
 ): void {
   const create = group.command("create").description(`Create ${withArticle(view.noun)}`);
   for (const option of options) create.addOption(option);
-  create.addOption(pairsOption("--metadata <key=value...>", "Pairs of your own, at most 50"));
+  create.addOption(pairsOption("--metadata <key=value>", "Metadata pair, at most 50"));
   addIdempotencyKey(create).action(
     async ({ metadata, idempotencyKey, ...members }: { metadata: Pair[]; idempotencyKey?: string }) => {
       const body = metadata.length === 0 ? members : { ...members, metadata: objectOfPairs(metadata, "--metadata") };

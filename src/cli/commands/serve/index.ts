@@ -4,6 +4,7 @@ import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { addExamples } from "../../help-layout.ts";
 import { notEmpty } from "../../arguments/mistakes.ts";
+import { collectList, repeatable } from "../../arguments/repeated.ts";
 import { addPostgresOptions, parseSeconds, type PostgresOptions } from "./postgres-options.ts";
 
 export interface ServeOptions extends PostgresOptions {
@@ -42,7 +43,15 @@ export function register(program: Command, context: Context): void {
         .default("all"),
     )
     .option("--public-url <url>", "Where clients reach the API, if a proxy or balancer stands before it")
-    .option("--trust-proxy <cidr...>", "Proxies whose X-Forwarded-For is trusted; never a range that holds clients", [])
+    .addOption(
+      repeatable(
+        new Option(
+          "--trust-proxy <cidr>",
+          "Proxies whose X-Forwarded-For is trusted, separated by commas; never a range of clients (repeatable)",
+        ),
+        collectList,
+      ).default([]),
+    )
     .option("--drain-delay <seconds>", "Time between the end of readiness and the stop", parseSeconds, 0)
     .option("--allow-private-targets", "Let webhooks reach private addresses, and sandbox endpoints be http", false)
     .option("--ephemeral", "Use a temporary database that is gone at exit", false)

@@ -83,13 +83,11 @@ function publicUrlOf({ publicUrl }: ServeOptions): string | undefined {
 }
 
 function trustedProxiesOf({ trustProxy }: ServeOptions): AddressRange[] {
-  return trustProxy
-    .flatMap((list) => list.split(","))
-    .map((text) => {
-      const range = parseRange(text) ?? parseRange(`${text}/${text.includes(":") ? 128 : 32}`);
-      if (range !== undefined) return range;
-      throw new UsageError(`--trust-proxy ${text} is not an address or range`, { hint: "For example 10.0.0.5" });
-    });
+  return trustProxy.map((text) => {
+    const range = parseRange(text) ?? parseRange(`${text}/${text.includes(":") ? 128 : 32}`);
+    if (range !== undefined) return range;
+    throw new UsageError(`--trust-proxy ${text} is not an address or range`, { hint: "For example 10.0.0.5" });
+  });
 }
 
 function rateLimitsOf({ rateLimit, rateBurst }: ServeOptions): PlatformSettings["rateLimits"] {

@@ -35,7 +35,7 @@ export function register(program: Command, context: Context): void {
     .command("trigger")
     .description("Make an event happen through the API calls that an application would make, in the sandbox.")
     .argument("[type]", "Event type, such as order.completed; --list shows them all")
-    .addOption(pairsOption("--override <path=value...>", "Set a field of the object: amount=500, metadata.plan=pro"))
+    .addOption(pairsOption("--override <path=value>", "Set a field of the object: amount=500, metadata.plan=pro"))
     .addOption(new Option("--data <file>", "The whole data.object as JSON; - is standard input"))
     .addOption(new Option("--count <number>", "Make it happen this often").argParser(wholeNumber(1)).default(1))
     .addOption(new Option("--rate <rate>", "At most so many: 50/s, 600/m").argParser(parseRate))
@@ -59,7 +59,7 @@ export function register(program: Command, context: Context): void {
     .action((type: string | undefined, flags: TriggerFlags & { list?: true }) => dispatch(type, flags, context));
   addExamples(addDryRun(trigger), [
     "service trigger order.completed",
-    "service trigger order.completed --override amount=5000 currency=USD",
+    "service trigger order.completed --override amount=5000 --override currency=USD",
     "service trigger payment.failed --override failure_code=insufficient_funds",
     "service trigger customer.created --count 1000 --rate 50/s",
     "service trigger order.completed --data order.json",

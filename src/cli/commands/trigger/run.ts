@@ -75,10 +75,10 @@ async function prepare(
 
 /** Prints all calls of one event. */
 async function showSteps(steps: readonly Step[], client: Client, context: Context): Promise<TriggeredEvent[]> {
-  const requests = steps.map(({ method, path, body }) => ({
-    method,
-    path: path("{id}"),
-    ...(body === undefined ? {} : { body: body(uniqueName(context)) }),
+  const requests = steps.map((step) => ({
+    method: step.method,
+    path: step.path("{id}"),
+    ...(step.body === undefined ? {} : { body: step.body(uniqueName(context)) }),
   }));
   await showRequests(context.output, client.baseUrl, requests);
   return [];

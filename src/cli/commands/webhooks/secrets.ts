@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { collect, repeatable } from "../../arguments/repeated.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 
@@ -15,9 +16,10 @@ export interface SecretFlags {
 export function addSecretOptions(command: Command): Command {
   return command
     .addOption(
-      new Option("--secret <secret>", `Signing secret; twice during a rotation (or ${SECRET_VARIABLE})`)
-        .argParser((text: string, previous: string[]) => [...previous, text])
-        .default([]),
+      repeatable(
+        new Option("--secret <secret>", `Signing secret; twice during a rotation (or ${SECRET_VARIABLE})`),
+        collect,
+      ).default([]),
     )
     .addOption(new Option("--secret-file <file>", "Read the secrets from a file, one a line; - is standard input"));
 }

@@ -47,7 +47,7 @@ const ATTEMPT_ERRORS: Record<string, string> = {
   timeout: "No complete reply within 10 seconds: answer first, work later",
   connection_refused: "Nothing accepts connections at that address and port",
   connection_closed: "The receiver, or something before it, closed the connection in the middle",
-  dns: "The host name leads nowhere",
+  dns: "The host name does not exist, or its name servers did not answer within 5 seconds",
   tls: "The certificate is expired, for another host, or from an unknown authority",
   unreachable: "No way leads to the address",
   invalid_reply: "What came back is not HTTP",

@@ -6,7 +6,8 @@ import type { LookupFunction } from "node:net";
  */
 export const CONNECT_ATTEMPT_MS = 2500;
 
-const LOOPBACK = [
+/** The addresses of `localhost`. */
+export const LOOPBACK = [
   { address: "127.0.0.1", family: 4 },
   { address: "::1", family: 6 },
 ];

@@ -1,6 +1,7 @@
 import { lookup as systemLookup } from "node:dns";
 import type { FastifyInstance } from "fastify";
 import { adminRoutes } from "./admin/routes.ts";
+import { createLookup } from "./delivery/dns.ts";
 import { createDeliveryEngine, type DeliveryEngine } from "./delivery/engine.ts";
 import type { DeliveryLimits } from "./delivery/lanes.ts";
 import { createTargetGuard, type TargetGuard } from "./delivery/target-guard.ts";
@@ -59,9 +60,11 @@ export async function assembleParts(
   const leakKeys = settings.leakKeys === undefined ? undefined : new SigningKeys(settings.leakKeys, clock.now);
   const limiters = database.dialect === "postgres" ? sharedLimiters(database, settings.log) : undefined;
   const metrics = await createMetrics({ database, clock });
+  const allowPrivate = settings.allowPrivateTargets ?? false;
   const guard = createTargetGuard({
-    allowPrivate: settings.allowPrivateTargets ?? false,
-    lookup: settings.lookup ?? systemLookup,
+    allowPrivate,
+    // Names that only the system knows (mDNS, this machine's own) are private.
+    lookup: settings.lookup ?? createLookup({ system: allowPrivate ? systemLookup : undefined }),
   });
   const createLimiter = limiters?.create ?? localLimiters(clock.now);
   const services = createServices(deployment, settings, { random, versions, guard, metrics, createLimiter });

@@ -1,3 +1,4 @@
+import { DnsError } from "./dns.ts";
 import { BlockedTargetError } from "./target-guard.ts";
 
 const MOST_CHARACTERS = 300;
@@ -36,6 +37,7 @@ const WORDS: Record<string, string> = {
   unreachable: "the address cannot be reached",
   invalid_reply: "the reply is not HTTP",
 };
+if (error instanceof DnsError) return `dns: ${error.message}`;
 
 /** Why an attempt got no complete reply: a stable code, a colon, and words. */
 export function describeAttemptError(error: Error): string {

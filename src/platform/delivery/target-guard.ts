@@ -1,6 +1,7 @@
 import { BlockList, isIP, type LookupFunction } from "node:net";
 import { buildConnector } from "undici";
 import { CONNECT_ATTEMPT_MS } from "../../network/connect-options.ts";
+import type { Address } from "./dns.ts";
 
 /** What deliveries may reach, in one place (decisions 5). */
 export interface TargetGuard {
@@ -119,9 +120,8 @@ function judgedLookup(lookup: LookupFunction): LookupFunction {
 }
 
 type Answer = Parameters<LookupFunction>[2];
-type Address = { address: string; family: number };
 
-/** One look-up at a time for a name: one that hangs must not take every thread that others' look-ups need. */
+/** One look-up at a time for a name: many deliveries of an endpoint connect at once. */
 function sharedLookup(lookup: LookupFunction): LookupFunction {
   const waiting = new Map<string, { callback: Answer; all: boolean }[]>();
   return (hostname, options, callback) => {

@@ -1,0 +1,198 @@
+import { Resolver } from "node:dns/promises";
+import { closeSync, openSync, readFileSync, statSync } from "node:fs";
+import { isIP, type LookupFunction } from "node:net";
+import { devNull, hostname as ownName } from "node:os";
+import { callbackify } from "node:util";
+import { isLocalhost, LOOPBACK } from "../../network/connect-options.ts";
+
+export interface Address {
+  address: string;
+  family: number;
+}
+
+export interface DnsSettings {
+  /** Name servers, such as `127.0.0.1:5353`; those of the system unless given. */
+  servers?: readonly string[];
+  hostsFile?: string;
+  resolvConf?: string;
+  /** How long one look-up may take, in milliseconds. */
+  limitMs?: number;
+  /**
+   * Asked for names that neither the hosts file nor DNS knows, such as those of mDNS: `dns.lookup`. It takes one of the
+   * process's four threads for as long as it lasts, so it is asked for one name at a time.
+   */
+  system?: LookupFunction | undefined;
+}
+
+const HOSTS_FILE = process.platform === "win32" ? "C:\\Windows\\System32\\drivers\\etc\\hosts" : "/etc/hosts";
+const RESOLV_CONF = "/etc/resolv.conf";
+const LIMIT_MS = 5000;
+/** A query is repeated after this long, then after twice as long. */
+const QUERY_MS = 1500;
+const QUERIES = 3;
+/** What name servers say of a name that has no address. */
+const NO_ADDRESS: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA"]);
+
+/** Why no address was found: there is none, the name servers did not say, or they did not answer in time. */
+type DnsFailure = "ENOTFOUND" | "EAI_AGAIN" | "ETIMEOUT";
+
+/** The message says why, in words. */
+export class DnsError extends Error {
+  override name = "DnsError";
+  readonly code: DnsFailure;
+
+  constructor(code: DnsFailure, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/**
+ * Returns a look-up like `dns.lookup`, for names of the hosts file and of DNS, with the search domains of resolv.conf.
+ * `dns.lookup` takes a thread for as long as a name server is silent, of the four that file access and password hashing
+ * need too: a few names that nobody answers for would stop the whole process.
+ */
+export function createLookup({
+  servers,
+  hostsFile = HOSTS_FILE,
+  resolvConf = RESOLV_CONF,
+  limitMs = LIMIT_MS,
+  system,
+}: DnsSettings = {}): LookupFunction {
+  const hosts = cachedFile(hostsFile, parseHosts);
+  const search = cachedFile(resolvConf, parseSearch);
+  let systemQueue: Promise<unknown> = Promise.resolve();
+
+  async function resolve(hostname: string): Promise<Address[]> {
+    const name = hostname.toLowerCase().replace(/\.$/, "");
+    if (isLocalhost(name)) return LOOPBACK;
+    const known = hosts().get(name);
+    if (known !== undefined) return known;
+    try {
+      return await query(candidatesOf(hostname, search()), { servers, limitMs });
+    } catch (error) {
+      assertDescriptors();
+      if (system === undefined || (error instanceof DnsError && error.code === "ETIMEOUT")) throw error;
+      const found = systemQueue.then(() => askSystem(system, hostname));
+      systemQueue = found.catch(() => {});
+      return await found;
+    }
+  }
+
+  const resolveAll = callbackify(resolve);
+  return (hostname, options, callback) => {
+    resolveAll(hostname, (error: NodeJS.ErrnoException | null, addresses) => {
+      if (error !== null) callback(error, []);
+      else if (options.all === true) callback(null, addresses);
+      else callback(null, addresses[0]!.address, addresses[0]!.family);
+    });
+  };
+}
+
+/** Resolves with the addresses of the first name that has some, IPv4 first. Rejects with DnsError. */
+async function query(
+  names: readonly string[],
+  { servers, limitMs }: { servers: readonly string[] | undefined; limitMs: number },
+): Promise<Address[]> {
+  // A resolver of its own for each look-up: it reads the system's name servers anew and can be canceled alone.
+  const resolver = new Resolver({ timeout: QUERY_MS, tries: QUERIES });
+  if (servers !== undefined) resolver.setServers(servers);
+  let isOver = false;
+  const limit = setTimeout(() => {
+    isOver = true;
+    resolver.cancel();
+  }, limitMs);
+  let unclear: string | undefined;
+  try {
+    for (const name of names) {
+      const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+      const addresses = answers.flatMap((answer, i) =>
+        answer.status === "fulfilled" ? answer.value.map((address) => ({ address, family: i === 0 ? 4 : 6 })) : [],
+      );
+      if (addresses.length > 0) return addresses;
+      if (isOver) throw new DnsError("ETIMEOUT", `the name servers did not answer within ${limitMs / 1000} s`);
+      for (const answer of answers) {
+        const code = answer.status === "rejected" ? String((answer.reason as NodeJS.ErrnoException).code) : "ENODATA";
+        if (!NO_ADDRESS.has(code)) unclear ??= code;
+      }
+    }
+  } finally {
+    clearTimeout(limit);
+  }
+  if (unclear !== undefined) throw new DnsError("EAI_AGAIN", `the name servers failed (${unclear})`);
+  throw new DnsError("ENOTFOUND", "the host name does not exist or has no address");
+}
+
+function askSystem(system: LookupFunction, hostname: string): Promise<Address[]> {
+  return new Promise((resolve, reject) => {
+    system(hostname, { all: true }, (error, addresses) => {
+      if (error === null) resolve(addresses as Address[]);
+      else reject(error);
+    });
+  });
+}
+
+interface Search {
+  domains: readonly string[];
+  /** A name with at least so many dots is tried as it is first. */
+  ndots: number;
+}
+
+/** The names to ask for, in their order, as the system's own resolver does (resolv.conf(5)). */
+function candidatesOf(hostname: string, { domains, ndots }: Search): string[] {
+  if (hostname.endsWith(".")) return [hostname];
+  const searched = domains.map((domain) => `${hostname}.${domain}`);
+  return hostname.split(".").length - 1 >= ndots ? [hostname, ...searched] : [...searched, hostname];
+}
+
+function parseSearch(text: string): Search {
+  const [, ownDomain] = /^[^.]+\.(.+)$/.exec(ownName()) ?? [];
+  const search = { domains: ownDomain === undefined ? [] : [ownDomain], ndots: 1 };
+  for (const line of text.split(/\r?\n/)) {
+    const [keyword, ...values] = line
+      .replace(/[#;].*$/, "")
+      .trim()
+      .split(/\s+/);
+    // The last of several counts.
+    if (keyword === "search" || keyword === "domain") search.domains = values.filter((domain) => domain !== ".");
+    if (keyword !== "options") continue;
+    for (const value of values) {
+      const [, ndots] = /^ndots:(\d+)$/.exec(value) ?? [];
+      if (ndots !== undefined) search.ndots = Math.min(Number(ndots), 15);
+    }
+  }
+  return search;
+}
+
+function parseHosts(text: string): ReadonlyMap<string, Address[]> {
+  const hosts = new Map<string, Address[]>();
+  for (const line of text.split(/\r?\n/)) {
+    const [address = "", ...names] = line.replace(/#.*$/, "").trim().split(/\s+/);
+    const family = isIP(address.split("%", 1)[0]!);
+    if (family === 0) continue;
+    for (const name of names.map((written) => written.toLowerCase())) {
+      hosts.set(name, [...(hosts.get(name) ?? []), { address, family }]);
+    }
+  }
+  return hosts;
+}
+
+/** Reads a small file again whenever it has changed. A file that does not exist is empty. */
+function cachedFile<Content>(path: string, parse: (text: string) => Content): () => Content {
+  let version = "";
+  let content = parse("");
+  return () => {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    const found = stats === undefined ? "" : `${stats.mtimeMs} ${stats.size} ${stats.ino}`;
+    if (found !== version) {
+      content = parse(stats === undefined ? "" : readFileSync(path, "utf8"));
+      version = found;
+    }
+    return content;
+  };
+}
+
+/** Throws EMFILE or ENFILE where no file can be opened: then no query could be sent, which says nothing about a name. */
+function assertDescriptors(): void {
+  closeSync(openSync(devNull, "r"));
+}

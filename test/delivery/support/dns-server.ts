@@ -1,0 +1,70 @@
+import { createSocket, type RemoteInfo } from "node:dgram";
+import { once } from "node:events";
+import { isIPv4 } from "node:net";
+
+/** What a name server says of a name: its addresses, an error, or nothing at all. */
+export type DnsAnswer = readonly string[] | "NXDOMAIN" | "SERVFAIL" | "silence";
+
+export interface DnsServer {
+  /** `127.0.0.1:53053` */
+  address: string;
+  /** Each question, such as `A hooks.test`. */
+  asked: string[];
+  close(): void;
+}
+
+const TYPES: Readonly<Record<number, string>> = { 1: "A", 28: "AAAA" };
+const RCODES = { NXDOMAIN: 3, SERVFAIL: 2 } as const;
+
+/** A name server over UDP on this machine that answers as the test says, `A` and `AAAA` alone. */
+export async function startDnsServer(
+  answer: (name: string, type: string) => DnsAnswer | Promise<DnsAnswer>,
+): Promise<DnsServer> {
+  const socket = createSocket("udp4");
+  const asked: string[] = [];
+  const respond = async (query: Buffer, { address, port }: RemoteInfo): Promise<void> => {
+    const { name, type, end } = questionIn(query);
+    asked.push(`${TYPES[type]} ${name}`);
+    const says = await answer(name, TYPES[type] ?? "");
+    if (says !== "silence") socket.send(replyTo(query.subarray(0, end), type, says), port, address);
+  };
+  socket.on("message", (query, sender) => void respond(query, sender));
+  socket.bind(0, "127.0.0.1");
+  await once(socket, "listening");
+  return { address: `127.0.0.1:${socket.address().port}`, asked, close: () => void socket.close() };
+}
+
+/** Reads the one question of a query (RFC 1035 4.1). */
+function questionIn(query: Buffer): { name: string; type: number; end: number } {
+  const labels: string[] = [];
+  let at = 12;
+  for (let length = query[at]!; length > 0; length = query[at]!) {
+    labels.push(query.toString("latin1", at + 1, at + 1 + length));
+    at += 1 + length;
+  }
+  return { name: labels.join(".").toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
+}
+
+function replyTo(question: Buffer, type: number, says: Exclude<DnsAnswer, "silence">): Buffer {
+  const rcode = typeof says === "string" ? RCODES[says] : 0;
+  const fitting = typeof says === "string" ? [] : says.filter((address) => isIPv4(address) === (type === 1));
+  const head = Buffer.from(question);
+  // A response, recursion available; one question, these answers, nothing else.
+  head.writeUInt16BE(0x8180 | rcode, 2);
+  for (const [at, count] of [1, fitting.length, 0, 0].entries()) head.writeUInt16BE(count, 4 + 2 * at);
+  return Buffer.concat([head, ...fitting.map((address) => record(type, bytesOf(address)))]);
+}
+
+/** A resource record of the question's name, valid for a minute. */
+function record(type: number, data: Buffer): Buffer {
+  const fields = Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 60, 0, data.length]);
+  return Buffer.concat([fields, data]);
+}
+
+function bytesOf(address: string): Buffer {
+  if (isIPv4(address)) return Buffer.from(address.split(".").map(Number));
+  const [before = [], after = []] = address.split("::").map((half) => half.split(":").filter((group) => group !== ""));
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => "0");
+  const groups = address.includes("::") ? [...before, ...zeros, ...after] : before;
+  return Buffer.from(groups.map((group) => group.padStart(4, "0")).join(""), "hex");
+}

@@ -111,6 +111,31 @@ const noExitHook = {
   },
 };
 
+/**
+ * undici drops the connection when an endpoint sends 100 Continue unasked, though a client must be able to parse interim
+ * responses that it does not expect (RFC 9110 15.2), and fails an assertion for a status below 100. Node's own `assert` then
+ * parses the whole bundle to quote the failed expression: seconds in which the platform does nothing else.
+ */
+const endpointResponses = {
+  name: "endpoint responses",
+  setup({ onResolve, onLoad }) {
+    onLoad({ filter: /undici\/lib\/dispatcher\/client-h1\.js$/ }, ({ path }) => {
+      const [before, after, ...more] = readFileSync(path, "utf8").split("if (statusCode === 100) {");
+      if (after === undefined || more.length > 0)
+        throw new Error(`${path} has changed: does it take 100 Continue now?`);
+      return { contents: `${before}if (statusCode < 100) {${after}` };
+    });
+    onResolve({ filter: /^node:assert$/ }, ({ importer }) =>
+      importer.includes("/undici/") ? { path: "assert", namespace: "quick" } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: "quick" }, () => ({
+      contents: `module.exports = (value, message = "assertion failed") => {
+        if (!value) throw Object.assign(new Error(message), { code: "ERR_ASSERTION" });
+      };`,
+    }));
+  },
+};
+
 /** A command's module is required: Node would start its loader of ES modules for an import, which takes longer. */
 const requireCommands = {
   name: "require commands",
@@ -166,7 +191,7 @@ const builds = await Promise.all([
     splitting: true,
     chunkNames: "[name]-[hash]",
     external: native,
-    plugins: [takeFromCore("../cli/"), noExitHook],
+    plugins: [takeFromCore("../cli/"), noExitHook, endpointResponses],
     // Bundled CommonJS dependencies call require() for Node's own modules, which an ES module lacks.
     banner: { js: `import{createRequire as $cr}from"node:module";const require=$cr(import.meta.url);` },
   }),

@@ -23,7 +23,7 @@ export class KeyUsage {
 
   /** The key was used at that time on its environment's clock. */
   note(key: { id: string; last_used: number | null }, now: number): void {
-    if (key.last_used !== null && now - key.last_used < COARSENESS_MS) return;
+    if (key.last_used !== null && Math.abs(now - key.last_used) < COARSENESS_MS) return;
     if (this.pending.has(key.id)) return;
     this.pending.set(key.id, now);
     this.cancel ??= this.clock.after(COLLECT_MS, () => this.flush());

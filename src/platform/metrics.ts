@@ -60,13 +60,14 @@ export async function createMetrics({ database, clock }: Pick<Services, "databas
   const outcomes = { succeeded: "succeeded", pending: "retrying", failed: "failed" } as const;
   let counted = { at: -Infinity, pending: 0, oldestDue: 0 };
   const countQueue = async () => {
+    const elapsed = clock.elapsed();
+    if (elapsed - counted.at < COUNT_MILLISECONDS) return counted;
     const now = clock.now();
-    if (now - counted.at < COUNT_MILLISECONDS) return counted;
     const heads = await queueHeads(database);
     const due = heads
       .filter(({ endpoint_status: status }) => status === "enabled")
       .map((head) => (now + head.clock_offset - head.due) / 1000);
-    counted = { at: now, pending: await countPending(database), oldestDue: Math.max(0, ...due) };
+    counted = { at: elapsed, pending: await countPending(database), oldestDue: Math.max(0, ...due) };
     return counted;
   };
 

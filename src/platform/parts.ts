@@ -57,7 +57,7 @@ export async function assembleParts(
   { random, versions }: { random: Random; versions: Versions },
 ): Promise<Parts> {
   const { database, clock } = deployment;
-  const leakKeys = settings.leakKeys === undefined ? undefined : new SigningKeys(settings.leakKeys, clock.now);
+  const leakKeys = settings.leakKeys === undefined ? undefined : new SigningKeys(settings.leakKeys, clock.elapsed);
   const limiters = database.dialect === "postgres" ? sharedLimiters(database, settings.log) : undefined;
   const metrics = await createMetrics({ database, clock });
   const allowPrivate = settings.allowPrivateTargets ?? false;
@@ -66,7 +66,7 @@ export async function assembleParts(
     // Names that only the system knows (mDNS, this machine's own) are private.
     lookup: settings.lookup ?? createLookup({ system: allowPrivate ? systemLookup : undefined }),
   });
-  const createLimiter = limiters?.create ?? localLimiters(clock.now);
+  const createLimiter = limiters?.create ?? localLimiters(clock.elapsed);
   const services = createServices(deployment, settings, { random, versions, guard, metrics, createLimiter });
   const usage = new KeyUsage(database, clock, settings.log);
   const authenticate = createAuthenticate({ ...services, now: clock.now, usage });

@@ -1,6 +1,8 @@
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { lowestIdAt } from "../../src/contract/ids.ts";
+import { openDatabase } from "../../src/platform/storage/open-database.ts";
+import { takeTokens } from "../../src/platform/storage/rate-buckets.ts";
 import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
 import { createMinuteClock, type MinuteClock } from "../delivery/support/minute-clock.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
@@ -116,3 +118,16 @@ it("an advance takes over what a dead process had claimed, and counts the attemp
     { status_code: 500 },
   ]);
 }, 15_000);
+
+it("a rate limit refills as usual after the database's clock was set back by a day", async () => {
+  const log = { info: () => {}, warn: () => {}, error: () => {} };
+  const database = await openDatabase({ database: url, version: "test", log, connections: 2 });
+  const bucket = { name: "a credential", burst: 3, refillMs: 20 };
+  const take = async (count: number) => (await database.write((tx) => takeTokens(tx, bucket, count))).granted;
+  expect(await take(3)).toBe(3);
+  // As it is left by a clock that was a day ahead.
+  await sql("UPDATE rate_buckets SET tokens = 0, at = at + 86400000");
+  expect(await take(1)).toBe(0);
+  await expect.poll(() => take(1)).toBe(1);
+  await database.close();
+});

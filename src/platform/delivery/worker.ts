@@ -61,7 +61,7 @@ export class DeliveryWorker {
   /** When the next delivery is due that was not yet so, in real time. */
   private nextDue = Infinity;
   private turning = false;
-  private lastTurn = 0;
+  private lastTurn = -Infinity;
   private cancelTimer: (() => void) | undefined;
   private timerIsShort = false;
   private unsubscribe: () => void = () => {};
@@ -118,9 +118,8 @@ export class DeliveryWorker {
     if (this.turning) return;
     if (this.stopped !== undefined && this.underWay.idle) return this.stopped();
     if (!this.underWay.hasFinished && !this.canClaim()) return this.setTimer(this.idleMilliseconds(), false);
-    const wait = this.lastTurn + TURN_MILLISECONDS - this.services.clock.now();
-    // A clock that was set back must not hold everything up.
-    if (wait <= 0 || wait > TURN_MILLISECONDS || this.underWay.hungry) return this.turn();
+    const wait = this.lastTurn + TURN_MILLISECONDS - this.services.clock.elapsed();
+    if (wait <= 0 || this.underWay.hungry) return this.turn();
     this.setTimer(wait, true);
   }
 
@@ -147,7 +146,7 @@ export class DeliveryWorker {
 
   private turn(): void {
     this.turning = true;
-    this.lastTurn = this.services.clock.now();
+    this.lastTurn = this.services.clock.elapsed();
     this.cancelTimer?.();
     this.cancelTimer = undefined;
     this.takeTurn().then(

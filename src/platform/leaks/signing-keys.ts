@@ -20,12 +20,12 @@ export class SigningKeys {
   private loading: Promise<ReadonlyMap<string, KeyObject>> | undefined;
 
   /** `source` is an https URL (http to this machine) or a file. Throws SigningKeysError for any other URL. */
-  constructor(source: string, now: () => number) {
+  constructor(source: string, elapsed: () => number) {
     if (/^[a-z][a-z0-9+.-]*:\/\//i.test(source) && !isFetchable(source)) {
       throw new SigningKeysError(`Leak report keys cannot be read from ${source}: give an https URL or a file.`);
     }
     this.source = source;
-    this.limiter = new LocalLimiter(now, LOOKS);
+    this.limiter = new LocalLimiter(elapsed, LOOKS);
   }
 
   /** The key, looked up at its source once where it is not known yet; undefined where it is not there either. */

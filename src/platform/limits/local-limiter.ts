@@ -11,13 +11,14 @@ interface Bucket {
 
 /** A token bucket a name, in this process alone. */
 export class LocalLimiter {
-  private readonly now: () => number;
+  private readonly elapsed: () => number;
   private readonly burst: number;
   private readonly refillMs: number;
   private readonly buckets = new Map<string, Bucket>();
 
-  constructor(now: () => number, limits: Limits) {
-    this.now = now;
+  /** `elapsed` is a monotonic clock: on the wall clock a bucket would not refill for a day once that is set back by one. */
+  constructor(elapsed: () => number, limits: Limits) {
+    this.elapsed = elapsed;
     this.burst = limits.burst;
     this.refillMs = limits.refillSeconds * 1000;
   }
@@ -43,12 +44,12 @@ export class LocalLimiter {
   private attemptsOf(name: string): number {
     const bucket = this.buckets.get(name);
     if (bucket === undefined) return this.burst;
-    return Math.min(this.burst, bucket.attempts + Math.max(0, this.now() - bucket.at) / this.refillMs);
+    return Math.min(this.burst, bucket.attempts + (this.elapsed() - bucket.at) / this.refillMs);
   }
 
   private keep(name: string, attempts: number): void {
     if (this.buckets.size >= NAMES_KEPT && !this.buckets.has(name)) this.forget();
-    this.buckets.set(name, { attempts, at: this.now() });
+    this.buckets.set(name, { attempts, at: this.elapsed() });
   }
 
   private forget(): void {
@@ -60,9 +61,9 @@ export class LocalLimiter {
 }
 
 /** Limiters of a process that is alone on its database. */
-export function localLimiters(now: () => number): CreateLimiter {
+export function localLimiters(elapsed: () => number): CreateLimiter {
   return (_purpose, limits) => {
-    const limiter = new LocalLimiter(now, limits);
+    const limiter = new LocalLimiter(elapsed, limits);
     return {
       async take(name) {
         const wait = limiter.take(name);

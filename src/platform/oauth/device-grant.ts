@@ -97,7 +97,9 @@ export async function pollDevice(services: Services, client: ClientRow, form: Pa
 }
 
 async function notePending({ database }: Services, row: DeviceCodeRow, now: number): Promise<OAuthError> {
-  const early = row.polled_at !== null && now - row.polled_at < row.interval_ms - SLACK_MS;
+  const since = row.polled_at === null ? Infinity : now - row.polled_at;
+  // A poll in the future was made before the clock was set back.
+  const early = since >= 0 && since < row.interval_ms - SLACK_MS;
   await database.write((tx) => notePoll(tx, row.digest, now, early ? PENALTY_MS : 0));
   if (!early) return new OAuthError("authorization_pending", "The user has not answered yet.");
   return new OAuthError("slow_down", `Wait ${(row.interval_ms + PENALTY_MS) / 1000} seconds between polls.`);

@@ -86,9 +86,13 @@ export async function revokeApiKey(tx: Transaction, id: string, at: number, reas
   return revoked === 1;
 }
 
-/** Never moves the time back. */
+/** Moves the time back only from where a clock that was wrong had put it. */
 export async function touchApiKey(tx: Transaction, id: string, at: number): Promise<void> {
-  await tx.run("UPDATE api_keys SET last_used = $2 WHERE id = $1 AND (last_used IS NULL OR last_used < $2)", [id, at]);
+  await tx.run(
+    `UPDATE api_keys SET last_used = $2
+     WHERE id = $1 AND (last_used IS NULL OR last_used < $2 OR last_used > $2 + 3600000)`,
+    [id, at],
+  );
 }
 
 /** Those of many digests that belong to keys. */

@@ -7,7 +7,7 @@ export interface Bucket {
   refillMs: number;
 }
 
-/** In milliseconds: all processes go by the database's clock. */
+/** In milliseconds: all processes go by the database's clock. If that is set back, buckets refill from then on. */
 const NOW = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS DOUBLE PRECISION)";
 const FILLED = `LEAST(CAST($2 AS DOUBLE PRECISION),
                       b.tokens + GREATEST(0, ${NOW} - b.at) / CAST($3 AS DOUBLE PRECISION))`;
@@ -18,7 +18,7 @@ export async function takeTokens(tx: Transaction, { name, burst, refillMs }: Buc
   const row = await tx.get<{ granted: number; tokens: number }>(
     `INSERT INTO rate_buckets AS b (name, tokens, at, granted)
      VALUES ($1, CAST($2 AS DOUBLE PRECISION) - LEAST($2, $4), ${NOW}, LEAST($2, $4))
-     ON CONFLICT (name) DO UPDATE SET tokens = ${FILLED} - ${GRANTED}, granted = ${GRANTED}, at = GREATEST(b.at, ${NOW})
+     ON CONFLICT (name) DO UPDATE SET tokens = ${FILLED} - ${GRANTED}, granted = ${GRANTED}, at = ${NOW}
      RETURNING granted, tokens`,
     [name, burst, refillMs, wanted],
   );
@@ -27,13 +27,15 @@ export async function takeTokens(tx: Transaction, { name, burst, refillMs }: Buc
 
 /** Gives back tokens that were not used. */
 export async function returnTokens(tx: Transaction, { name, burst, refillMs }: Bucket, count: number): Promise<void> {
-  await tx.run(
-    `UPDATE rate_buckets AS b SET tokens = LEAST($2, ${FILLED} + $4), at = GREATEST(b.at, ${NOW}) WHERE name = $1`,
-    [name, burst, refillMs, count],
-  );
+  await tx.run(`UPDATE rate_buckets AS b SET tokens = LEAST($2, ${FILLED} + $4), at = ${NOW} WHERE name = $1`, [
+    name,
+    burst,
+    refillMs,
+    count,
+  ]);
 }
 
-/** Removes buckets that nobody has taken from for a day: all of them are full again. */
+/** Removes buckets that nobody has taken from for a day, or only before the clock was set back: all are full again. */
 export function deleteIdleBuckets(tx: Transaction): Promise<number> {
-  return tx.run(`DELETE FROM rate_buckets WHERE at < ${NOW} - 86400000`);
+  return tx.run(`DELETE FROM rate_buckets WHERE ABS(at - ${NOW}) > 86400000`);
 }

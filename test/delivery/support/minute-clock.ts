@@ -4,14 +4,17 @@ import { systemClock } from "../../../src/platform/system.ts";
 /** The machine's clock, but what waits for a minute or longer waits until the test lets it pass. */
 export interface MinuteClock extends Clock {
   passMinute(): void;
+  /** Sets the wall clock, by so much from the right time. */
+  set(milliseconds: number): void;
   /** How many wait. */
   waiting(): number;
 }
 
 export function createMinuteClock(): MinuteClock {
   let waiting: (() => void)[] = [];
+  let error = 0;
   return {
-    now: systemClock.now,
+    now: () => systemClock.now() + error,
     elapsed: systemClock.elapsed,
     after(milliseconds, callback) {
       if (milliseconds < 60_000) return systemClock.after(milliseconds, callback);
@@ -19,6 +22,9 @@ export function createMinuteClock(): MinuteClock {
       return () => {
         waiting = waiting.filter((other) => other !== callback);
       };
+    },
+    set(milliseconds) {
+      error = milliseconds;
     },
     passMinute() {
       for (const callback of waiting.splice(0)) callback();

@@ -34,7 +34,7 @@ export async function startEmbedded(
   let ahead = 0;
   const clock: Clock = {
     now: () => Date.now() + ahead,
-    elapsed: systemClock.elapsed,
+    elapsed: () => systemClock.elapsed() + ahead,
     after: (delay, callback) => systemClock.after(delay, callback),
   };
   const logged: string[] = [];

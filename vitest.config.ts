@@ -8,7 +8,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     // A condition that is waited for may take long on a busy machine; the default is one second.
     expect: { poll: { timeout: 20_000 } },
-    globalSetup: ["test/support/temporary-root.ts"],
+    globalSetup: ["test/support/temporary-root.ts", "test/support/worker-postgres.ts"],
     pool: "forks",
     maxWorkers: 2,
     reporters: ["default", new ClosingLine()],

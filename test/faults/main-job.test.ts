@@ -1,5 +1,4 @@
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import { freePort } from "../support/free-port.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -126,13 +125,3 @@ it("finishes and exits 0 on SIGTERM while requests are in flight", async () => {
   expect(await exit).toBe(0);
   for (const reply of settled) if (reply.status === "fulfilled") expect(reply.value.status).toBe(201);
 });
-
-/** A port that was free a moment ago: the platform must come back at the same address. */
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}

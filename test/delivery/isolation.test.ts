@@ -48,7 +48,7 @@ async function latencies(platform: HostedPlatform, receiver: ScriptedReceiver, c
       const arrived = receiver.received.filter(({ event }) => made.has(event)).length;
       if (arrived < count) throw new Error(`${arrived} of ${count}`);
     },
-    { timeout: 20_000, interval: 5 },
+    { timeout: 60_000, interval: 5 },
   );
   return receiver.received.filter(({ event }) => made.has(event)).map(({ event, at }) => at - made.get(event)!);
 }
@@ -272,7 +272,7 @@ describe("a target that is out of bounds", () => {
         async () =>
           (await deliveries()).filter((delivery: { attempt_count: number }) => delivery.attempt_count === 1).length,
         {
-          timeout: 20_000,
+          timeout: 60_000,
         },
       )
       .toBe(hosts.length);

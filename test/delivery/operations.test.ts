@@ -51,7 +51,7 @@ describe("metrics", () => {
         expect(scraped.body).toContain("service_deliveries_pending 1");
         return scraped;
       },
-      { timeout: 10_000, interval: 100 },
+      { timeout: 60_000, interval: 100 },
     );
     expect(reply.status).toBe(200);
     expect(reply.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);

@@ -34,7 +34,7 @@ it("spells out every file that it speaks of", () => {
 });
 
 // Several processes at once take their time on a busy machine.
-describe.concurrent("the receiver of the page", { timeout: 120_000 }, () => {
+describe.concurrent("the receiver of the page", () => {
   it.each([
     ["node-http.js", []],
     ["express.js", []],

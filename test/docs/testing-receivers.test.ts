@@ -76,7 +76,7 @@ describe("the YAML of the page", () => {
   });
 });
 
-it("the workflow's steps pass, one after the other", { timeout: 120_000 }, async () => {
+it("the workflow's steps pass, one after the other", async () => {
   const application = new Map([...filesOf("receiving-webhooks.md"), ["orders.test.js", files.get("orders.test.js")!]]);
   application.set("package.json", blocksOf(PAGE).find(({ language }) => language === "json")!.text);
   const folder = await makeApplicationFolder(application);

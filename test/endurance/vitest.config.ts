@@ -15,7 +15,7 @@ export default defineConfig({
     include: ["test/endurance/**/*.endurance.ts", ...scaled],
     env: { VOLUME: "full" },
     testTimeout: 30 * 60_000,
-    hookTimeout: 60_000,
+    hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
     globalSetup: ["test/support/temporary-root.ts", "test/support/worker-postgres.ts"],
     pool: "forks",

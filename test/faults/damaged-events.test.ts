@@ -10,7 +10,7 @@ import { type RunningPlatform, startPlatformOn } from "../support/platform.ts";
 /** Three events, each with a pending delivery; the stored body of the second is overwritten while nothing runs. */
 const folder = mkdtempSync(join(tmpdir(), "service-damage-"));
 const file = join(folder, "platform.db");
-const WAIT = { timeout: 20_000, interval: 20 };
+const WAIT = { timeout: 60_000, interval: 20 };
 const MARKER = "the-text-that-is-overwritten";
 
 let receiver: ScriptedReceiver;

@@ -1,14 +1,17 @@
-import { freePort } from "../support/free-port.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { apiOf } from "../support/api.ts";
+import { freePort } from "../support/free-port.ts";
 import { type RunningListener, startListener } from "../support/listener.ts";
 import { type RunningPlatform, startPlatform, startPlatformOn } from "../support/platform.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { volume } from "../support/volume.ts";
 
-const EVENTS = 2000;
+const EVENTS = volume(2000);
+/** After how many events a process is killed. */
+const KILLS = [0.1, 0.3, 0.5, 0.7, 0.9].map((part) => part * EVENTS);
 const AT_ONCE = 16;
 
 let folder: string;
@@ -61,7 +64,7 @@ function expectAllReceived(acknowledged: Set<string>): void {
   expect(receiver.refusals).toEqual([]);
 }
 
-it("loses nothing that was acknowledged when the platform is killed five times", { timeout: 120_000 }, async () => {
+it("loses nothing that was acknowledged when the platform is killed five times", async () => {
   const database = join(folder, "platform.db");
   const port = await freePort();
   let platform: RunningPlatform = await startPlatformOn(database, port);
@@ -71,7 +74,7 @@ it("loses nothing that was acknowledged when the platform is killed five times",
   cleanups.push(() => listener.interrupt());
   secret = listener.secret;
 
-  const kills = [200, 600, 1000, 1400, 1800];
+  const kills = [...KILLS];
   let restarting = Promise.resolve();
   const acknowledged = await createAll(baseUrl, sandboxKey, (count) => {
     if (count < (kills[0] ?? Infinity)) return;
@@ -88,7 +91,7 @@ it("loses nothing that was acknowledged when the platform is killed five times",
   expect(listener.records.filter(({ event }) => event === "restored").length).toBeGreaterThan(0);
 });
 
-it("loses nothing when listen is killed five times and starts again", { timeout: 120_000 }, async () => {
+it("loses nothing when listen is killed five times and starts again", async () => {
   const platform = await startPlatform();
   cleanups.push(() => platform.stop());
   const flags = ["--forward-to", receiver.url, "--since", "10m"];
@@ -96,7 +99,7 @@ it("loses nothing when listen is killed five times and starts again", { timeout:
   cleanups.push(() => listener.interrupt());
   secret = listener.secret;
 
-  const kills = [200, 600, 1000, 1400, 1800];
+  const kills = [...KILLS];
   let restarting = Promise.resolve();
   const acknowledged = await createAll(platform.baseUrl, platform.sandboxKey, (count) => {
     if (count < (kills[0] ?? Infinity)) return;

@@ -24,7 +24,7 @@ async function pass(days: number): Promise<void> {
   ahead += days * DAY;
   const tasks = clock.waiting();
   clock.passMinute();
-  await expect.poll(() => clock.waiting(), { timeout: 20_000 }).toBe(tasks);
+  await expect.poll(() => clock.waiting()).toBe(tasks);
 }
 
 it("what a user allowed is forgotten with its tokens once it can be refreshed no more, and not before", async () => {

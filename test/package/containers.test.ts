@@ -83,7 +83,7 @@ describe("deploy/haproxy.cfg", () => {
         const get = (localAddress: string, headers: Record<string, string>) =>
           statusOf({ port, path: "/v1/me", headers, localAddress });
         const checks = async () => (await statistics(join(folder, "stats"))).match(/L7OK/g);
-        await vi.waitFor(async () => expect(await checks()).toHaveLength(2), { timeout: 10_000 });
+        await vi.waitFor(async () => expect(await checks()).toHaveLength(2), { timeout: 60_000 });
         const api = apiOf(platform.baseUrl, platform.sandboxKey);
         const keyFor = async (range: string) => (await api("POST", "/v1/api_keys", { ip_allowlist: [range] })).body.key;
         const asClient = { Authorization: `Bearer ${await keyFor("127.0.0.2/32")}` };

@@ -8,4 +8,4 @@ const script = fileURLToPath(new URL("../../scripts/try-install.js", import.meta
 it("the packed package, installed without scripts in an empty folder, does the main job", async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [script, "--ignore-scripts"]);
   expect(stdout).toContain("installed, served, delivered, verified");
-}, 120_000);
+});

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { apiOf } from "../support/api.ts";
 import { KeepAlive } from "../support/keep-alive.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { volume } from "../support/volume.ts";
 import { type Json, type Operation, readDocument } from "./fuzz/document.ts";
 import { Judge } from "./fuzz/judge.ts";
 import { signInOwner } from "./fuzz/person.ts";
@@ -13,9 +14,13 @@ import { type Cursor, makeRequest, type Request, toBytes } from "./fuzz/requests
 import { Seeded } from "./fuzz/seeded.ts";
 import { ValidValues } from "./fuzz/valid-values.ts";
 
-/** `FUZZ_SEED` repeats a run's choices, `FUZZ_REQUESTS` makes it longer. */
+/**
+ * `FUZZ_SEED` repeats a run's choices, `FUZZ_REQUESTS` makes it longer. A run goes on until each operation has succeeded
+ * and been refused.
+ */
+const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? volume(20_000));
+const MAX_REQUESTS = REQUESTS + 20_000;
 const SEED = Number(process.env["FUZZ_SEED"] ?? Date.now() % 2 ** 31);
-const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? 20_000);
 const CONNECTIONS = 16;
 /** A stream without an end, and reports that a partner signs: each has tests of its own. */
 const ELSEWHERE = ["streamEvents", "reportLeakedKeys"];
@@ -43,84 +48,82 @@ interface Seen {
   refused: number;
 }
 
-it(
-  `answers ${REQUESTS} generated requests as its document says, and none with a 5xx (seed ${SEED})`,
-  { timeout: 600_000 },
-  async () => {
-    const root = (await (await fetch(`${platform.baseUrl}/openapi.json`)).json()) as Json;
-    const document = readDocument(root, ELSEWHERE);
-    const judge = new Judge(document);
-    const seeded = new Seeded(SEED);
-    const person = await signInOwner(platform);
-    const own = [
-      await apiOf(platform.baseUrl, platform.sandboxKey)("GET", "/v1/me"),
-      await apiOf(platform.baseUrl, undefined)("GET", "/v1/me", undefined, Object.fromEntries(person.headers)),
-    ];
-    const pool = new Pool(own.map(({ body }) => body.credential.id as string));
-    const { port } = receiver.address() as AddressInfo;
-    const values = new ValidValues(document, pool, seeded, `http://127.0.0.1:${port}`);
-    const cursors: Cursor[] = [];
-    const tools = {
-      document,
-      values,
-      seeded,
-      cursors,
-      credential: platform.sandboxKey,
-      personHeaders: person.headers,
-      host: new URL(platform.baseUrl).host,
-      otherCredential: platform.liveKey,
-      breaks: (operation: Operation, body: unknown) => judge.breaks(operation, body),
-    };
-    const statuses = new Map<number, number>();
-    const seen = new Map<string, Seen>(document.operations.map(({ id }) => [id, { succeeded: 0, refused: 0 }]));
-    const faults: string[] = [];
-    const told = new Set<string>();
-    let sent = 0;
+it(`answers ${REQUESTS} generated requests as its document says, and none with a 5xx (seed ${SEED})`, async () => {
+  const root = (await (await fetch(`${platform.baseUrl}/openapi.json`)).json()) as Json;
+  const document = readDocument(root, ELSEWHERE);
+  const judge = new Judge(document);
+  const seeded = new Seeded(SEED);
+  const person = await signInOwner(platform);
+  const own = [
+    await apiOf(platform.baseUrl, platform.sandboxKey)("GET", "/v1/me"),
+    await apiOf(platform.baseUrl, undefined)("GET", "/v1/me", undefined, Object.fromEntries(person.headers)),
+  ];
+  const pool = new Pool(own.map(({ body }) => body.credential.id as string));
+  const { port } = receiver.address() as AddressInfo;
+  const values = new ValidValues(document, pool, seeded, `http://127.0.0.1:${port}`);
+  const cursors: Cursor[] = [];
+  const tools = {
+    document,
+    values,
+    seeded,
+    cursors,
+    credential: platform.sandboxKey,
+    personHeaders: person.headers,
+    host: new URL(platform.baseUrl).host,
+    otherCredential: platform.liveKey,
+    breaks: (operation: Operation, body: unknown) => judge.breaks(operation, body),
+  };
+  const statuses = new Map<number, number>();
+  const seen = new Map<string, Seen>(document.operations.map(({ id }) => [id, { succeeded: 0, refused: 0 }]));
+  const faults: string[] = [];
+  const told = new Set<string>();
+  let sent = 0;
 
-    const exchange = async (connection: KeepAlive) => {
-      const request = makeRequest(document.operations[sent++ % document.operations.length]!, tools);
-      const reply = await connection.send(toBytes(request));
-      statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1);
-      const found = judge.faultsOf(request, reply);
-      if (found.length > 0) {
-        // One mistake of the platform shows in many replies: it is told once.
-        if (told.has(found.join())) return;
-        told.add(found.join());
-        faults.push(
-          `${request.kind}: ${toBytes(request).toString().slice(0, 1500)}\n→ ${reply.status} ${reply.body.slice(0, 800)}\n${found.join("\n")}`,
-        );
-        return;
-      }
-      const count = seen.get(request.operation.id)!;
-      if (reply.status >= 400) count.refused++;
-      else {
-        count.succeeded++;
-        keep(request, JSON.parse(reply.body) as Json);
-      }
-    };
-    const keep = (request: Request, body: Json) => {
-      pool.harvest(body);
-      if (typeof body["next_cursor"] !== "string") return;
-      const query = [...new URL(request.target, platform.baseUrl).searchParams].filter(([name]) => name !== "cursor");
-      cursors.push({ operation: request.operation, query, cursor: body["next_cursor"] });
-      if (cursors.length > CURSORS_KEPT) cursors.shift();
-    };
-    const connections = Array.from({ length: CONNECTIONS }, () => new KeepAlive(platform.baseUrl));
-    await Promise.all(
-      connections.map(async (connection) => {
-        while (sent < REQUESTS && faults.length < 10) await exchange(connection);
-        connection.close();
-      }),
-    );
-
-    process.stdout.write(`${summary(statuses, seen)}\n`);
-    expect(faults.join("\n\n")).toBe("");
-    for (const [id, { succeeded, refused }] of seen) {
-      expect(succeeded, `${id} was never seen to succeed`).toBeGreaterThan(0);
-      expect(refused, `${id} was never seen to refuse`).toBeGreaterThan(0);
+  const exchange = async (connection: KeepAlive) => {
+    const request = makeRequest(document.operations[sent++ % document.operations.length]!, tools);
+    const reply = await connection.send(toBytes(request));
+    statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1);
+    const found = judge.faultsOf(request, reply);
+    if (found.length > 0) {
+      // One mistake of the platform shows in many replies: it is told once.
+      if (told.has(found.join())) return;
+      told.add(found.join());
+      faults.push(
+        `${request.kind}: ${toBytes(request).toString().slice(0, 1500)}\n→ ${reply.status} ${reply.body.slice(0, 800)}\n${found.join("\n")}`,
+      );
+      return;
     }
-  },
-);
+    const count = seen.get(request.operation.id)!;
+    if (reply.status >= 400) count.refused++;
+    else {
+      count.succeeded++;
+      keep(request, JSON.parse(reply.body) as Json);
+    }
+  };
+  const areAllSeen = () => [...seen.values()].every(({ succeeded, refused }) => succeeded > 0 && refused > 0);
+  const keep = (request: Request, body: Json) => {
+    pool.harvest(body);
+    if (typeof body["next_cursor"] !== "string") return;
+    const query = [...new URL(request.target, platform.baseUrl).searchParams].filter(([name]) => name !== "cursor");
+    cursors.push({ operation: request.operation, query, cursor: body["next_cursor"] });
+    if (cursors.length > CURSORS_KEPT) cursors.shift();
+  };
+  const connections = Array.from({ length: CONNECTIONS }, () => new KeepAlive(platform.baseUrl));
+  await Promise.all(
+    connections.map(async (connection) => {
+      while (faults.length < 10 && (sent < REQUESTS || (sent < MAX_REQUESTS && !areAllSeen())))
+        await exchange(connection);
+      connection.close();
+    }),
+  );
+
+  process.stdout.write(`${summary(statuses, seen)}\n`);
+  expect(faults.join("\n\n")).toBe("");
+  for (const [id, { succeeded, refused }] of seen) {
+    expect(succeeded, `${id} was never seen to succeed`).toBeGreaterThan(0);
+    expect(refused, `${id} was never seen to refuse`).toBeGreaterThan(0);
+  }
+});
 
 function summary(statuses: Map<number, number>, seen: Map<string, Seen>): string {
   const byStatus = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);

@@ -45,10 +45,10 @@ it("a listener that takes nothing is kept a few events at most, and gets all of 
     if (id !== undefined) seen.push(id);
     if (seen.length === 1) socket.pause();
   });
-  await expect.poll(keptBytes, { timeout: 20_000 }).toBeGreaterThan(EVENT_BYTES);
+  await expect.poll(keptBytes).toBeGreaterThan(EVENT_BYTES);
   expect(keptBytes()).toBeLessThan(KEPT_BYTES_MOST);
   socket.resume();
-  await expect.poll(() => seen.length, { timeout: 20_000 }).toBe(EVENTS);
+  await expect.poll(() => seen.length).toBe(EVENTS);
   expect(seen).toEqual(ids);
   socket.terminate();
 });
@@ -56,13 +56,13 @@ it("a listener that takes nothing is kept a few events at most, and gets all of 
 it("a stream that takes nothing is kept a few events at most, and gets all of them once it does", async () => {
   const request = get(`${platform.baseUrl}${EVENT_STREAM_PATH}?after=-3600`, { ...authorized, agent: false });
   const [reply] = (await once(request, "response")) as [IncomingMessage];
-  await expect.poll(keptBytes, { timeout: 20_000 }).toBeGreaterThan(EVENT_BYTES);
+  await expect.poll(keptBytes).toBeGreaterThan(EVENT_BYTES);
   expect(keptBytes()).toBeLessThan(KEPT_BYTES_MOST);
   let text = "";
   const seen = () => [...text.matchAll(/^id: (\S+)$/gm)].map(([, id]) => id);
   // Without the events' own text.
   reply.setEncoding("utf8").on("data", (part: string) => (text += part.replaceAll(/a{100,}/g, "")));
-  await expect.poll(() => seen().length, { timeout: 20_000 }).toBe(EVENTS);
+  await expect.poll(() => seen().length).toBe(EVENTS);
   expect(seen()).toEqual(ids);
   request.on("error", () => {});
   request.destroy();

@@ -30,7 +30,7 @@ export async function startBehindBalancer(count: number): Promise<BehindBalancer
   const nodes: RunningPlatform[] = [];
   const balancer = await startBalancer(() => nodes.map(({ listenUrl }) => listenUrl));
   const start = () => startNode(database, ["--public-url", balancer.url]);
-  const allReady = () => vi.waitFor(() => expect(balancer.ready()).toBe(count), { timeout: 30_000 });
+  const allReady = () => vi.waitFor(() => expect(balancer.ready()).toBe(count), { timeout: 60_000 });
   for (let started = 0; started < count; started++) nodes.push(await start());
   await allReady();
   const { sandboxKey, ready } = nodes[0]!;

@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { Browser } from "../oauth/support/browser.ts";
-import { type BehindBalancer, browserAt, PATIENT, startBehindBalancer } from "./behind-balancer.ts";
+import { type BehindBalancer, browserAt, startBehindBalancer } from "./behind-balancer.ts";
 
 const PASSWORD = "correct horse battery";
-
-vi.setConfig(PATIENT);
 
 // These tests use up limits that the processes remember, so nothing else runs on their platform.
 let platform: BehindBalancer;

@@ -105,10 +105,10 @@ it.each([
   let said = "";
   child.stdout.on("data", (bytes: Buffer) => (printed += bytes.toString()));
   child.stderr.on("data", (bytes: Buffer) => (said += bytes.toString()));
-  await expect.poll(() => said, { timeout: 20_000 }).toMatch(words);
+  await expect.poll(() => said).toMatch(words);
   expect(printed).toBe("");
   await other.end();
-  await expect.poll(() => printed, { timeout: 20_000 }).toContain("ready");
+  await expect.poll(() => printed).toContain("ready");
   child.kill("SIGTERM");
   expect(await ended).toEqual([0, null]);
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Client } from "pg";
 import { ACCOUNT } from "../../src/platform/sign-in/home.ts";
 import { listenTo } from "../delivery/support/listen-socket.ts";
@@ -8,9 +8,6 @@ import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 import { runCli } from "../support/run-cli.ts";
 import { volume } from "../support/volume.ts";
-import { PATIENT } from "./behind-balancer.ts";
-
-vi.setConfig(PATIENT);
 
 let server: PostgresServer & { remove(): Promise<void> };
 let database: string;

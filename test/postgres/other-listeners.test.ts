@@ -36,7 +36,7 @@ it("a listener is told how many others there are, at whichever process; who has 
   expect(othersOf(fourth)).toBe(3);
 
   await Promise.all([third.close(), fourth.close()]);
-  await expect.poll(sessions, { timeout: 20_000 }).toBe("2");
+  await expect.poll(sessions).toBe("2");
   const again = await listen(0);
   expect(othersOf(again)).toBe(2);
   await again.close();
@@ -44,7 +44,7 @@ it("a listener is told how many others there are, at whichever process; who has 
   await nodes[1].kill();
   // Three times it would have said by now that it lives.
   await server.query("UPDATE listener_counts SET told_at = told_at - 46000 WHERE sessions = 1", [], database);
-  await expect.poll(sessions, { timeout: 20_000 }).toBe("1");
+  await expect.poll(sessions).toBe("1");
   const alone = await listen(0);
   expect(othersOf(alone)).toBe(1);
   await alone.close();

@@ -67,7 +67,7 @@ it("who moves the clock and stands still for too long moves it no further once a
   await receiver.until(attempts + 1);
   retried!.writeHead(500).end();
   const tried = async () => (await apis[0]!("GET", "/v1/deliveries?limit=1")).body.data[0].attempt_count as number;
-  await expect.poll(tried, { timeout: 20_000 }).toBe(1);
+  await expect.poll(tried).toBe(1);
 
   const slow = apis[0]!("POST", "/v1/test_clock/advance", { seconds: 100 * SECONDS });
   await receiver.until(attempts + 2);
@@ -76,7 +76,7 @@ it("who moves the clock and stands still for too long moves it no further once a
   const other = apis[1]!("POST", "/v1/test_clock/advance", { seconds: SECONDS });
   const isHeld = async () =>
     (await server.query("SELECT id FROM environments WHERE clock_held_until > 0", [], database)).length > 0;
-  await expect.poll(isHeld, { timeout: 20_000 }).toBe(true);
+  await expect.poll(isHeld).toBe(true);
   retried!.end();
   expect((await slow).body).toMatchObject({ status: 409, code: "test_clock_advancing" });
   expect((await other).status).toBe(200);

@@ -37,7 +37,7 @@ async function reportOf(args: readonly string[], env: Record<string, string> = K
 const statusOf = ({ checks }: ReceiverReport, id: string): string => checks.find((check) => check.id === id)!.status;
 
 // Several processes at once take their time on a busy machine.
-describe.concurrent("service webhooks check", { timeout: 120_000 }, () => {
+describe.concurrent("service webhooks check", () => {
   it("says so where the probe does not count, or counts nothing", async () => {
     const { webhooks } = await start();
     const broken = await reportOf([webhooks, "--probe", webhooks]);

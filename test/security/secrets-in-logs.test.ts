@@ -44,7 +44,7 @@ beforeAll(async () => {
     child.kill("SIGTERM");
     await once(child, "close");
   }
-}, 120_000);
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function noteCommandLines(): void {

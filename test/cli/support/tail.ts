@@ -38,7 +38,7 @@ export function startTail(args: readonly string[], env: Readonly<Record<string, 
             await provoke();
             return lines.length;
           },
-          { timeout: 20_000, interval: 200 },
+          { timeout: 60_000, interval: 200 },
         )
         .not.toBe(0),
     async end(signal) {

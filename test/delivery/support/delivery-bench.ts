@@ -69,7 +69,7 @@ export async function startDeliveryBench(): Promise<DeliveryBench> {
           if (delivery.attempt_count < attempts) throw new Error("not yet");
           return delivery;
         },
-        { timeout: 15_000, interval: 10 },
+        { timeout: 60_000, interval: 10 },
       ),
     async close() {
       await platform.close();

@@ -43,7 +43,7 @@ export async function listenTo(baseUrl: string, key: string, query = "", device 
         () => {
           if (events.length < count) throw new Error(`${events.length} of ${count} events came`);
         },
-        { timeout: 10_000, interval: 5 },
+        { timeout: 60_000, interval: 5 },
       ),
     ack: (seq) => socket.send(JSON.stringify({ frame: "ack", seq, status_code: 200, duration_ms: 1 })),
     close: () =>

@@ -64,7 +64,7 @@ export async function startScriptedReceiver(
           const found = path === undefined ? received.length : at(path).length;
           if (found < count) throw new Error(`${found} of ${count} requests came`);
         },
-        { timeout: 20_000, interval: 5 },
+        { timeout: 60_000, interval: 5 },
       ),
     close: () =>
       new Promise((resolve) => {

@@ -57,7 +57,7 @@ function script(environment) {
 SELECT k.id, k.digest, k.scopes, e.clock_offset, a.id, a.name FROM api_keys k JOIN environments e ON e.id = k.environment
   JOIN accounts a ON a.id = e.account_id WHERE k.digest = '\\x00';
 BEGIN ISOLATION LEVEL REPEATABLE READ;
-SELECT id, name, clock_offset, clock_held_until, events_removed_to FROM environments WHERE id = ${environment};
+SELECT id, name, clock_offset, clock_held_until, events_removed_to, log_removed_seq, log_removed_replay FROM environments WHERE id = ${environment};
 INSERT INTO customers (environment, id, email, email_key, name, phone, metadata, created) VALUES (${environment},
   'cus_p' || (:r)::text, 'p' || (:r)::text, 'p' || (:r)::text, 'Ada Lovelace', NULL, 'plan', 1) ON CONFLICT DO NOTHING;
 INSERT INTO events (environment, id, type, object_id, created, body) VALUES (${environment}, 'evt_p' || (:r)::text,

@@ -1,7 +1,7 @@
 import type { Environment } from "./environments.ts";
 import { HEADERS } from "./headers.ts";
 
-/** The WebSocket of `service listen`: `GET {base_url}/v1/listen` with this subprotocol (decisions 10). */
+/** The WebSocket of `service listen`: `GET {base_url}/v1/listen` with this subprotocol. */
 export const LISTEN_PATH = "/v1/listen";
 
 /** Where events come as server-sent events, in either environment, without acknowledgements. */
@@ -45,7 +45,11 @@ export interface EventFrame {
   body: string;
 }
 
-/** The events after `from` and up to `to` were removed. Where both are the same, the stored event is damaged. */
+/**
+ * Events after `from` and before `to` may be missing: retention removed them, or a failover of the database lost them.
+ * Comes at any time in a session, before the event `to`; where none follows yet, `to` is the lowest ID of that moment.
+ * Where both are the same, the stored event is damaged.
+ */
 export interface GapFrame {
   frame: "gap";
   from: string;

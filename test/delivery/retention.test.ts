@@ -252,6 +252,39 @@ describe("a listener that asks for what was removed", () => {
     expect(await gapOf(`?after=${younger}`)).toBeUndefined();
   });
 
+  it("is told of the gap while it is connected, where its window was full", async () => {
+    const socket = await listenTo(platform.baseUrl, platform.sandboxKey, "?window=1");
+    const sent = await createEvent();
+    await socket.until(1);
+    for (let i = 0; i < 2; i++) await createEvent();
+    await advance(31 * DAY);
+    await sweep();
+    expect(await count("events")).toBe(0);
+    const kept = await createEvent();
+    socket.ack(1);
+    await socket.until(2);
+    expect(socket.frames.slice(1).map(({ frame, ...rest }) => ({ frame, ...rest }))).toMatchObject([
+      { frame: "event", id: sent },
+      { frame: "gap", from: sent, to: kept },
+      { frame: "event", id: kept },
+    ]);
+    await socket.close();
+  });
+
+  it("is told of no gap while it is connected, where it was sent all that it subscribes to", async () => {
+    const all = await listenTo(platform.baseUrl, platform.sandboxKey);
+    const orders = await listenTo(platform.baseUrl, platform.sandboxKey, "?events=order.*");
+    for (let i = 0; i < 2; i++) await createEvent();
+    await all.until(2);
+    await advance(31 * DAY);
+    await sweep();
+    expect(await count("events")).toBe(0);
+    await platform.api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+    await Promise.all([all.until(3), orders.until(1)]);
+    expect([...all.frames, ...orders.frames].filter(({ frame }) => frame === "gap")).toEqual([]);
+    await Promise.all([all.close(), orders.close()]);
+  });
+
   it("is told of a gap for an id that was never here", async () => {
     await createEvent();
     expect(await gapOf("?after=evt_0000000000000000000001")).toMatchObject({

@@ -1,8 +1,10 @@
 import { once } from "node:events";
 import { renameSync } from "node:fs";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { connect } from "node:net";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
-import { LISTEN_PATH, LISTEN_SUBPROTOCOL } from "../../src/contract/listen.ts";
+import { EVENT_STREAM_PATH, LISTEN_PATH, LISTEN_SUBPROTOCOL } from "../../src/contract/listen.ts";
+import { followStream } from "../delivery/support/event-stream.ts";
 import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
 import { type ListenSocket, listenTo } from "../delivery/support/listen-socket.ts";
 
@@ -95,3 +97,27 @@ it(
   },
   STOPS_IN,
 );
+
+it("an event stream that is requested while the platform stops does not hold up the stop", async () => {
+  const { host, hostname, port } = new URL(platform.baseUrl);
+  const stream = await followStream(platform.baseUrl, platform.sandboxKey);
+  // A request whose body is still on its way keeps its connection open until it is answered.
+  const socket = connect(Number(port), hostname);
+  let text = "";
+  socket.setEncoding("utf8").on("data", (part: string) => (text += part));
+  const closed = once(socket, "close");
+  const head = (line: string, ...headers: string[]) =>
+    [line, `Host: ${host}`, `Authorization: Bearer ${platform.sandboxKey}`, ...headers, "", ""].join("\r\n");
+  const body = JSON.stringify({ amount: 1, currency: "EUR" });
+  const headers = ["Content-Type: application/json", `Content-Length: ${body.length}`, "Expect: 100-continue"];
+  socket.write(head("POST /v1/orders HTTP/1.1", ...headers));
+  await vi.waitFor(() => expect(text).toBe("HTTP/1.1 100 Continue\r\n\r\n"));
+  const began = performance.now();
+  const stopped = platform.stop();
+  await stream.ended;
+  socket.write(body + head(`GET ${EVENT_STREAM_PATH} HTTP/1.1`));
+  await Promise.all([stopped, closed]);
+  expect(text.match(/^HTTP\/1.1 \d+/gm)).toEqual(["HTTP/1.1 100", "HTTP/1.1 201"]);
+  // A stop cuts what is still open after 10 seconds.
+  expect(performance.now() - began).toBeLessThan(9_000);
+});

@@ -100,7 +100,7 @@ describe("two processes on one PostgreSQL", () => {
     let text = "";
     while (!text.includes(made.body.id)) text += (await reader.read()).value ?? "";
     await reader.cancel();
-    expect(text).toMatch(/^id: evt_\w+\nevent: event\ndata: \{"id":"evt_/m);
+    expect(text).toMatch(/^id: evt_\w+\ndata: \{"id":"evt_/m);
     const figures = await Promise.all(apis.map((api) => api("GET", "/v1/statistics")));
     const counts = figures.map(({ body }) => sum(body.minutes.map(({ events }: { events: number }) => events)));
     expect(counts[0]).toBeGreaterThan(1);
@@ -197,9 +197,7 @@ describe("two processes on one PostgreSQL", () => {
        SELECT environment, 'evt_0000000000000000000000', type, object_id, created, body
        FROM events ORDER BY seq DESC LIMIT 1`,
     );
-    const made = await apis[0]!("POST", "/v1/orders", { amount: 1, currency: "EUR" });
-    const resumed = await apis[0]!("GET", `/v1/events?related=${made.body.id}`);
-    const { id } = resumed.body.data[0];
+    const { id } = (await apis[0]!("POST", "/v1/events", { type: "order.created", data: { id: "ord_x" } })).body;
     // Nothing behind the late one is sent, and whoever begins behind what it can already see is not led past it.
     const begunMeanwhile = await listenTo(nodes[0]!.baseUrl, key, `?after=${id}`);
     expect(listener.events).toEqual([]);

@@ -2,9 +2,10 @@ import { type EventType, matchesSubscriptions, typesOfSubscription } from "../..
 import { kindOfId } from "../../contract/ids.ts";
 import type { EventListQuery } from "../../contract/schemas/event.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
+import type { Clock } from "../ports.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
 import { insertDelivery } from "../storage/deliveries.ts";
-import { type EventRow, findEvent, insertEvent, listEvents } from "../storage/events.ts";
+import { type EventPage, type EventRow, findEvent, insertEvent, listEvents } from "../storage/events.ts";
 import type { PageRequest } from "../storage/page.ts";
 import { enabledEndpoints, type SubscribedEndpoint } from "../storage/webhook-endpoints.ts";
 import { assertId, missing } from "./missing.ts";
@@ -113,9 +114,27 @@ export async function getEvent(queries: Queries, tenant: Tenant, id: string): Pr
   return (await findEvent(queries, tenant.environment, id)) ?? missing("event", id);
 }
 
-export function pageOfEvents(queries: Queries, page: PageRequest, filters: EventListQuery): Promise<EventRow[]> {
+/** How long a page waits for transactions in flight, in steps: the caller's own event may be listed after theirs only. */
+const WAITS_MS = [2, 4, 8, 16, 32, 64];
+
+export async function pageOfEvents(
+  queries: Queries,
+  clock: Clock,
+  page: PageRequest,
+  filters: EventListQuery,
+): Promise<EventPage["rows"]> {
   const types = filters.type === undefined || filters.type === "*" ? undefined : typesOfSubscription(filters.type);
-  return listEvents(queries, page, { types, objectId: filters.related });
+  const read = () => listEvents(queries, page, { types, objectId: filters.related });
+  const first = await read();
+  let last = first;
+  for (const wait of page.position === undefined ? WAITS_MS : []) {
+    if (last.horizon > first.heldBack) break;
+    await new Promise<void>((resolve) => {
+      clock.after(wait, resolve);
+    });
+    last = await read();
+  }
+  return last.rows;
 }
 
 /** Makes an event by hand (sandbox): `data` is the envelope's data, or the resource itself. */

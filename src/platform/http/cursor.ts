@@ -11,29 +11,29 @@ export interface CursorScope {
 
 const TAG_BYTES = 16;
 
-/** The place behind a row, signed. */
-export function encodeCursor(vault: Vault, scope: CursorScope, lastId: string): string {
-  return Buffer.concat([vault.tag(signedText(scope, lastId)), Buffer.from(lastId)]).toString("base64url");
+/** The position of the last row seen, signed. */
+export function encodeCursor(vault: Vault, scope: CursorScope, position: string): string {
+  return Buffer.concat([vault.tag(signedText(scope, position)), Buffer.from(position)]).toString("base64url");
 }
 
-/** The id that a cursor stands behind. Throws ApiError `invalid_cursor` where it was edited or made for another list. */
+/** Returns the position that a cursor holds. Throws ApiError `invalid_cursor` where it was edited or made for another list. */
 export function decodeCursor(vault: Vault, scope: CursorScope, cursor: string): string {
   const bytes = Buffer.from(cursor, "base64url");
-  const lastId = bytes.subarray(TAG_BYTES).toString("utf8");
+  const position = bytes.subarray(TAG_BYTES).toString("utf8");
   const tag = bytes.subarray(0, TAG_BYTES);
   // Characters that the decoder passes over are edits, too.
   const whole = tag.length === TAG_BYTES && bytes.toString("base64url") === cursor;
-  if (!whole || !timingSafeEqual(tag, vault.tag(signedText(scope, lastId)))) {
+  if (!whole || !timingSafeEqual(tag, vault.tag(signedText(scope, position)))) {
     throw new ApiError(
       "invalid_cursor",
       "The cursor was not made for this list with these filters: start again without it.",
     );
   }
-  return lastId;
+  return position;
 }
 
-function signedText({ list, environment, filters }: CursorScope, lastId: string): string {
+function signedText({ list, environment, filters }: CursorScope, position: string): string {
   const canonical = Object.entries(filters).filter(([, value]) => value !== undefined);
   canonical.sort(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify(["cursor", list, environment, canonical, lastId]);
+  return JSON.stringify(["cursor", list, environment, canonical, position]);
 }

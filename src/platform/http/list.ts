@@ -18,38 +18,45 @@ interface ListQuery {
 /** Reads a page of rows, one more than asked for where another page follows. */
 type ReadRows<Item> = (page: PageRequest) => Promise<Item[]>;
 
+/** An item as it is shown: its JSON, and its position in the list, which is its ID in most lists. */
+interface Rendered {
+  position: string;
+  json: string;
+}
+
 /**
- * Answers a list (decisions 3): newest first, by keyset on the id. Times are searched by the id too, since ids hold
- * their time. `render` gives an item's id and JSON.
+ * Returns a page of a list, newest first, by keyset on the position. Times are searched by the ID, since IDs hold their
+ * time.
  */
 export async function answerList<Item, Query extends ListQuery>(
   vault: Vault,
   kind: IdKind,
   call: Call<unknown, Query>,
   readRows: ReadRows<Item>,
-  render: (item: Item) => { id: string; json: string },
+  render: (item: Item) => Rendered,
 ): Promise<RawJson> {
   const { limit = LIMITS.pageDefault, cursor, ...filters } = call.query;
   const environment = call.caller.tenant.environment;
   const scope = { list: kind, environment, filters };
-  const before = cursor === undefined ? upperBound(kind, filters.created_before) : decodeCursor(vault, scope, cursor);
+  const position = cursor === undefined ? undefined : decodeCursor(vault, scope, cursor);
+  const before = upperBound(kind, filters.created_before);
   const from = lowerBound(kind, filters.created_after);
-  if (from !== undefined && before !== undefined && from > before && cursor === undefined) {
+  if (from !== undefined && before !== undefined && from > before) {
     throw invalidFields([
       { pointer: "?created_after", code: "out_of_range", detail: "must lie before created_before" },
     ]);
   }
-  const rows = await readRows({ environment, before, from, limit });
+  const rows = await readRows({ environment, position, before, from, limit });
   const items = rows.slice(0, limit).map(render);
   const hasMore = rows.length > limit;
-  const next = hasMore ? JSON.stringify(encodeCursor(vault, scope, items.at(-1)!.id)) : "null";
+  const next = hasMore ? JSON.stringify(encodeCursor(vault, scope, items.at(-1)!.position)) : "null";
   const data = items.map(({ json }) => json).join(",");
   return new RawJson(`{"object":"list","data":[${data}],"has_more":${hasMore},"next_cursor":${next}}`);
 }
 
 /** How most resources are rendered. */
-export function asJson(item: { id: string }): { id: string; json: string } {
-  return { id: item.id, json: JSON.stringify(item) };
+export function asJson(item: { id: string }): Rendered {
+  return { position: item.id, json: JSON.stringify(item) };
 }
 
 function lowerBound(kind: IdKind, createdAfter: string | undefined): string | undefined {

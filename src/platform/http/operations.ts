@@ -22,7 +22,7 @@ export function operationsOf(services: Services, advanceClock: AdvanceClock): Op
     ...customerOperations(services.vault),
     ...orderOperations(services.vault),
     ...paymentOperations(services.vault),
-    ...eventOperations(services.vault),
+    ...eventOperations(services),
     ...webhookEndpointOperations(services),
     ...deliveryOperations(services.vault),
     ...testClockOperations(services, advanceClock),

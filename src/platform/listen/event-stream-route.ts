@@ -1,9 +1,12 @@
+import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
 import { typesOfSubscription } from "../../contract/event-types.ts";
 import { HEADERS } from "../../contract/headers.ts";
+import { isId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { EVENT_STREAM_PATH } from "../../contract/listen.ts";
+import { ApiError } from "../domain/api-error.ts";
 import { assertScope, type Authenticate } from "../http/authenticate.ts";
 import type { Caller } from "../http/caller.ts";
 import { compileQuery } from "../http/query.ts";
@@ -12,12 +15,16 @@ import type { Services } from "../services.ts";
 import { CredentialWatch } from "./credential-watch.ts";
 import { EventStream } from "./event-stream.ts";
 import { OpenConnections } from "./open-connections.ts";
-import { findPosition } from "./position.ts";
+import { stopping } from "./open-sessions.ts";
+import { findStart } from "./position.ts";
+
+/** Where a client of server-sent events goes on, as the HTML standard has it. */
+export const LAST_EVENT_ID = "Last-Event-ID";
 
 export const EventStreamQuery = Type.Object(
   {
     after: Type.Optional(
-      Type.String({ description: "Where to begin: behind an event's id, `now` (the default), or `-600`, seconds ago" }),
+      Type.String({ description: "Where to begin: after an event's ID, `now` (the default), or `-600`, seconds ago" }),
     ),
     type: Type.Optional(
       Type.String({ format: "subscription", description: "A type, or a wildcard such as `order.*`" }),
@@ -28,13 +35,14 @@ export const EventStreamQuery = Type.Object(
 
 /**
  * `GET /v1/events/stream`: events as they are committed, as server-sent events, in either environment. `id` is what
- * `after` takes (an event id, `now` or `-<seconds>`), `data` the event's JSON; a replay comes again under its own id.
+ * `after` and `Last-Event-ID` take, `data` the event's JSON; a replay comes again under its own ID.
  */
 export function registerEventStream(app: FastifyInstance, services: Services, authenticate: Authenticate): void {
   const streams = new Map<EventStream, Caller>();
   const watch = new CredentialWatch(services, streams);
   const connections = new OpenConnections("event streams", LIMITS.eventStreamsPerEnvironment);
   const readQuery = compileQuery(EventStreamQuery);
+  let isClosing = false;
   app.get(EVENT_STREAM_PATH, async (request, reply) => {
     const { database, time, versions } = services;
     // A stream is no request with a reply: it is not logged.
@@ -47,13 +55,19 @@ export function registerEventStream(app: FastifyInstance, services: Services, au
     connections.take(environment, reply.raw);
     const { after, type = "*" } = readQuery(request.url) as { after?: string; type?: string };
     const { now } = await time.read(database, caller.tenant);
-    const position = await findPosition(database, environment, after, now);
+    const start = await findStart(database, environment, lastEventId(request.headers) ?? after, now);
+    // Asked last: a stream that begins after the others were ended would hold up the stop.
+    if (isClosing) throw stopping();
     reply.hijack();
     // Whoever has gone meanwhile is not told so again.
     if (reply.raw.destroyed) return;
     const headers = { ...reply.getHeaders(), "Content-Type": "text/event-stream; charset=utf-8" };
     reply.raw.writeHead(200, headers as Record<string, string>);
-    const stream = new EventStream(services, reply.raw, { environment, types: typesOfSubscription(type), position });
+    const stream = new EventStream(services, reply.raw, {
+      tenant: caller.tenant,
+      types: typesOfSubscription(type),
+      start,
+    });
     streams.set(stream, caller);
     watch.start();
     reply.raw.once("close", () => {
@@ -63,8 +77,17 @@ export function registerEventStream(app: FastifyInstance, services: Services, au
     stream.start();
   });
   app.addHook("preClose", (done) => {
+    isClosing = true;
     watch.stop();
     for (const stream of streams.keys()) stream.end();
     done();
   });
+}
+
+/** What a client that reconnects has last received; it says more than where its first connection began. */
+function lastEventId(headers: IncomingHttpHeaders): string | undefined {
+  const id = headers[LAST_EVENT_ID.toLowerCase()];
+  if (id === undefined || id === "") return undefined;
+  if (typeof id === "string" && isId("event", id)) return id;
+  throw new ApiError("invalid_header", `${LAST_EVENT_ID} must be an event ID (evt_…) that this stream has sent.`);
 }

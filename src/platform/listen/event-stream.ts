@@ -1,64 +1,50 @@
 import type { ServerResponse } from "node:http";
 import type { EventType } from "../../contract/event-types.ts";
+import type { Tenant } from "../domain/occasion.ts";
 import type { Services } from "../services.ts";
-import { DamagedEventError } from "../storage/event-body.ts";
-import { readLog } from "../storage/event-log.ts";
+import type { LoggedEvent } from "../storage/event-log.ts";
 import type { Watched } from "./credential-watch.ts";
-import type { Position } from "./position.ts";
-import { ReadLoop } from "./read-loop.ts";
-import { BUFFERED_BYTES_MOST, ReadSize } from "./read-size.ts";
+import { type LogClient, LogReader, MAX_BUFFERED_BYTES } from "./log-reader.ts";
+import { cursorOf, type Start } from "./position.ts";
 
 /** How often a quiet stream says that it lives. */
 const BEAT_MILLISECONDS = 1000;
-/** How long a reader should wait before it comes again. */
+/** How long a client should wait before it reconnects. */
 const RETRY_MILLISECONDS = 1000;
 
-export interface StreamSettings {
-  environment: number;
-  types: readonly EventType[];
-  position: Position;
-}
-
-/** One reader. The log is the only source, read on behind the stream's position when events are committed. */
-export class EventStream implements Watched {
+/**
+ * One client of server-sent events. Events and replays are messages of the default type; `ready` and `gap` have names, so
+ * that whoever listens to messages gets nothing but events. The ID of `ready` and of every event is what to go on from.
+ */
+export class EventStream implements LogClient, Watched {
   private readonly services: Services;
   private readonly response: ServerResponse;
-  private readonly settings: StreamSettings;
-  private readonly loop: ReadLoop;
-  private readonly size = new ReadSize();
-  private place: Position["place"];
-  private unsubscribe: (() => void) | undefined;
+  private readonly cursor: string;
+  private readonly reader: LogReader;
   private cancelBeat: (() => void) | undefined;
-  private stopped = false;
 
-  constructor(services: Services, response: ServerResponse, settings: StreamSettings) {
+  constructor(
+    services: Services,
+    response: ServerResponse,
+    { tenant, types, start }: { tenant: Tenant; types: readonly EventType[]; start: Start },
+  ) {
     this.services = services;
     this.response = response;
-    this.settings = settings;
-    this.place = settings.position.place;
-    this.loop = new ReadLoop({
-      clock: services.clock,
-      read: () => this.read(),
-      failed: (error) => {
-        services.log.error({ err: error }, "a stream of events could not be served");
-        this.end();
-      },
-    });
+    this.cursor = cursorOf(start.position);
+    this.reader = new LogReader(services, tenant, types, start, this);
   }
 
   start(): void {
-    const ready = JSON.stringify({ cursor: this.settings.position.cursor });
-    this.response.write(`retry: ${RETRY_MILLISECONDS}\nevent: ready\ndata: ${ready}\n\n`);
-    this.unsubscribe = this.services.database.onWake("events", () => this.loop.ask());
-    this.response.on("drain", () => this.loop.ask());
+    const { cursor } = this;
+    this.response.write(`retry: ${RETRY_MILLISECONDS}\n`);
+    this.write({ name: "ready", id: cursor, data: JSON.stringify({ cursor }) });
+    this.response.on("drain", () => this.reader.ask());
     this.beat();
-    this.loop.ask();
+    this.reader.start();
   }
 
   stop(): void {
-    this.stopped = true;
-    this.loop.stop();
-    this.unsubscribe?.();
+    this.reader.stop();
     this.cancelBeat?.();
   }
 
@@ -67,9 +53,37 @@ export class EventStream implements Watched {
     this.response.end();
   }
 
-  /** The reply to its next request says why. */
+  /** The response to its next request says why. */
   refuse(): void {
     this.end();
+  }
+
+  room(): number {
+    return this.response.writableNeedDrain ? 0 : Infinity;
+  }
+
+  send(events: readonly LoggedEvent[]): number {
+    let sent = 0;
+    for (const { id, body, replayId } of events) {
+      if (this.response.writableLength > MAX_BUFFERED_BYTES) break;
+      this.write({ id: replayId ?? id, data: body });
+      sent += 1;
+    }
+    return sent;
+  }
+
+  gap(from: string, to: string): void {
+    this.write({ name: "gap", data: JSON.stringify({ from, to }) });
+  }
+
+  failed(error: unknown): void {
+    this.services.log.error({ err: error }, "a stream of events could not be served");
+    this.end();
+  }
+
+  private write({ name, id, data }: { name?: string; id?: string; data: string }): void {
+    const fields = [...(id === undefined ? [] : [`id: ${id}`]), ...(name === undefined ? [] : [`event: ${name}`])];
+    this.response.write(`${[...fields, `data: ${data}`].join("\n")}\n\n`);
   }
 
   private beat(): void {
@@ -77,27 +91,5 @@ export class EventStream implements Watched {
       this.response.write(": still here\n\n");
       this.beat();
     });
-  }
-
-  /** Reads nothing while the reader is slow; `drain` goes on. */
-  private async read(): Promise<"end" | "more" | "held back"> {
-    if (this.response.writableNeedDrain) return "end";
-    const { environment, types } = this.settings;
-    const limit = this.size.events;
-    const { events, heldBack } = await readLog(this.services.database, environment, this.place, types, limit);
-    this.size.learn(events);
-    if (this.stopped) return "end";
-    for (const { place, id, body, isDamaged, replayId } of events) {
-      if (this.response.writableLength > BUFFERED_BYTES_MOST) return "end";
-      this.place = place;
-      if (isDamaged) {
-        this.services.log.error({ err: new DamagedEventError(id) }, "an event could not be sent to a stream");
-        continue;
-      }
-      const name = replayId === undefined ? "event" : "replay";
-      this.response.write(`id: ${replayId ?? id}\nevent: ${name}\ndata: ${body}\n\n`);
-    }
-    if (events.length === limit) return "more";
-    return heldBack ? "held back" : "end";
   }
 }

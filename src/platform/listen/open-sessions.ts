@@ -1,3 +1,4 @@
+import { ApiError } from "../domain/api-error.ts";
 import type { Caller } from "../http/caller.ts";
 import type { AckRecorder } from "./acks.ts";
 import type { ListenSession } from "./session.ts";
@@ -7,6 +8,13 @@ const CLOSE_MILLISECONDS = 5_000;
 const GOODBYE = { code: "shutting_down", message: "The platform is stopping; reconnect to go on." };
 /** WebSocket's code for a service that restarts. */
 const SERVICE_RESTART = 1012;
+
+/** What a client is told that comes while the platform stops. */
+export function stopping(): ApiError {
+  return new ApiError("unavailable", "The platform is stopping: reconnect to go on.", {
+    headers: { "Retry-After": "1" },
+  });
+}
 
 /** The sessions of this process, each from its first frame until its last outcome is recorded. */
 export class OpenSessions {

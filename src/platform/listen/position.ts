@@ -1,57 +1,75 @@
 import { isId, lowestIdAt, timeOfId } from "../../contract/ids.ts";
 import { invalidFields } from "../domain/api-error.ts";
 import type { Queries } from "../storage/database.ts";
+import { StorageUnavailableError } from "../storage/database.ts";
 import { findEnvironment } from "../storage/environments.ts";
-import { endOfLog, lastReplayBelow, type LogPlace, oldestInLogFrom, placeInLog } from "../storage/event-log.ts";
+import {
+  endOfLog,
+  findInLog,
+  ID_DISORDER_MS,
+  type LogNumbers,
+  type LogPosition,
+  positionBefore,
+} from "../storage/event-log.ts";
 
 /** Where a session starts in its environment's log. */
-export interface Position {
-  /** What lies behind this place is sent. */
-  place: LogPlace;
-  /** An id that names the place again, given as `after`. */
-  cursor: string;
-  /** Set where events that the client asked for are gone. */
-  gap: { from: string; to: string } | undefined;
+export interface Start {
+  /** What comes after this position is sent. */
+  position: LogPosition;
+  /** The ID after which events are missing that the client asked for. */
+  gapAfter: string | undefined;
+  /** What retention had removed when this was found: `gapAfter` accounts for it. */
+  removed: LogNumbers;
+}
+
+/** An ID that names the position again, given as `after`. */
+export function cursorOf({ id }: LogPosition): string {
+  return id ?? lowestIdAt("event", 0);
 }
 
 /**
- * Reads `after`: an id from the log, `now`, or `-<seconds>`. A place in time is written as the lowest id of that time,
- * so that a cursor is always an id, even in an empty log. Throws ApiError.
+ * Reads `after`: an ID from the log, `now`, or `-<seconds>`. A time may also be given as the lowest ID of that time.
+ * Throws ApiError.
  */
-export async function findPosition(
+export async function findStart(
   queries: Queries,
   environment: number,
   after: string | undefined,
   now: number,
-): Promise<Position> {
-  if (after === undefined || after === "now") return atEnd(queries, environment);
-  if (/^-(0|[1-9]\d{0,8})$/.test(after)) {
-    return behindId(queries, environment, lowestIdAt("event", now + Number(after) * 1000));
+): Promise<Start> {
+  const {
+    events_removed_to: removedTo,
+    log_removed_seq: seq,
+    log_removed_replay: replay,
+  } = await findEnvironment(queries, environment);
+  const removed = { seq, replay };
+  if (after === undefined || after === "now") {
+    return { position: await endOfLog(queries, environment), gapAfter: undefined, removed };
   }
-  if (isId("event", after)) return behindId(queries, environment, after);
-  const detail = "must be an event id (evt_…), now, or a number of seconds ago such as -600";
-  throw invalidFields([{ pointer: "?after", code: "invalid_format", detail }]);
+  const isAge = /^-(0|[1-9]\d{0,8})$/.test(after);
+  const id = isAge ? lowestIdAt("event", now + Number(after) * 1000) : after;
+  if (!isId("event", id)) {
+    const detail = "must be an event id (evt_…), now, or a number of seconds ago such as -600";
+    throw invalidFields([{ pointer: "?after", code: "invalid_format", detail }]);
+  }
+  const time = timeOfId(id);
+  if (id === lowestIdAt("event", time)) {
+    const gapAfter = removedTo !== null && id <= removedTo ? id : undefined;
+    return { position: await positionBefore(queries, environment, id), gapAfter, removed };
+  }
+  const position = await findInLog(queries, environment, id);
+  // What was removed after it is told when the log is read.
+  if (position !== undefined) return { position, gapAfter: undefined, removed: { seq: 0, replay: 0 } };
+  if (removedTo === null || id > removedTo) await assertNoStandby(queries);
+  // Events that were committed after this one may have begun earlier; an environment's clock may have been set back.
+  const bound = lowestIdAt("event", Math.min(time, now) - ID_DISORDER_MS[queries.dialect]);
+  const gapAfter = id === removedTo ? undefined : id;
+  return { position: await positionBefore(queries, environment, bound), gapAfter, removed };
 }
 
-async function atEnd(queries: Queries, environment: number): Promise<Position> {
-  const { seq, replay, id } = await endOfLog(queries, environment);
-  return { place: { seq, replay }, cursor: id ?? lowestIdAt("event", 0), gap: undefined };
-}
-
-async function behindId(queries: Queries, environment: number, id: string): Promise<Position> {
-  const place = await placeInLog(queries, environment, id);
-  if (place !== undefined) return { place, cursor: id, gap: undefined };
-  const next = await oldestInLogFrom(queries, environment, id);
-  const seq = next === undefined ? (await endOfLog(queries, environment)).seq : next.seq - 1;
-  const replay = await lastReplayBelow(queries, environment, id);
-  const lost = await isLost(queries, environment, id);
-  return { place: { seq, replay }, cursor: id, gap: lost ? { from: id, to: next?.id ?? id } : undefined };
-}
-
-/** True where events behind an id that the log does not know were removed, or were never here. */
-async function isLost(queries: Queries, environment: number, id: string): Promise<boolean> {
-  const { events_removed_to: removedTo } = await findEnvironment(queries, environment);
-  const isTime = id === lowestIdAt("event", timeOfId(id));
-  if (isTime) return removedTo !== null && id <= removedTo;
-  return removedTo === null || id !== removedTo;
+/** A standby may lack an event only for the moment. */
+async function assertNoStandby(queries: Queries): Promise<void> {
+  if (queries.dialect === "sqlite") return;
+  const row = await queries.get<{ standby: number }>("SELECT CAST(pg_is_in_recovery() AS INTEGER) AS standby");
+  if (row?.standby === 1) throw new StorageUnavailableError("Storage is unavailable: the database is a standby.");
 }

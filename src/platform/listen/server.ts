@@ -11,7 +11,7 @@ import {
   type PlatformFrame,
 } from "../../contract/listen.ts";
 import { nearest } from "../../contract/nearest.ts";
-import { ApiError, invalidFields, shorten } from "../domain/api-error.ts";
+import { invalidFields, shorten } from "../domain/api-error.ts";
 import type { Authenticate } from "../http/authenticate.ts";
 import type { Caller } from "../http/caller.ts";
 import { MAX_ERRORS } from "../http/excess.ts";
@@ -22,8 +22,8 @@ import { admit, type Attempt, recordAttempt, refuse } from "./attempt.ts";
 import { CredentialWatch } from "./credential-watch.ts";
 import { openListener } from "./listener.ts";
 import { OpenConnections } from "./open-connections.ts";
-import { OpenSessions } from "./open-sessions.ts";
-import { findPosition, type Position } from "./position.ts";
+import { OpenSessions, stopping } from "./open-sessions.ts";
+import { cursorOf, findStart, type Start } from "./position.ts";
 import { Presence } from "./presence.ts";
 import { ListenSession } from "./session.ts";
 
@@ -49,13 +49,13 @@ interface Granted {
   caller: Caller;
   subscriptions: string[];
   window: number;
-  position: Position;
+  start: Start;
   listener: { id: string; secret: string };
   /** How many other sessions listen to the environment. */
   others: number;
 }
 
-/** The platform's side of `service listen` (decisions 10), on the API's own port. */
+/** The platform's side of `service listen`, on the API's own port. */
 export function createListenServer(server: Server, services: Services, authenticate: Authenticate): ListenServer {
   const sockets = new WebSocketServer({
     noServer: true,
@@ -78,37 +78,36 @@ export function createListenServer(server: Server, services: Services, authentic
     const query = readQuery(request.url ?? "") as Omit<ListenQuery, "window"> & { window?: number };
     const subscriptions = readSubscriptions(query.events);
     const { now } = await services.time.read(services.database, caller.tenant);
-    const position = await findPosition(services.database, environment, query.after, now);
+    const start = await findStart(services.database, environment, query.after, now);
     const listener = await openListener(services, caller, deviceOf(request));
     const others = await presence.enter({ id: listener.id, environment }, stream);
-    return { caller, subscriptions, window: query.window ?? LIMITS.listenWindowDefault, position, listener, others };
+    return { caller, subscriptions, window: query.window ?? LIMITS.listenWindowDefault, start, listener, others };
   };
 
   const open = (attempt: Attempt, granted: Granted, socket: WebSocket, stream: Duplex) => {
-    const { caller, subscriptions, window, position, listener, others } = granted;
-    const { environment } = caller.tenant;
+    const { caller, subscriptions, window, start, listener, others } = granted;
+    const { tenant } = caller;
     recordAttempt(services, attempt, 101);
-    const recorder = new AckRecorder(services, { id: listener.id, environment });
+    const recorder = new AckRecorder(services, { id: listener.id, environment: tenant.environment });
     const types = EVENT_TYPES.filter((type) => matchesSubscriptions(subscriptions, type));
-    const settings = { environment, types, window, position: position.place };
+    const settings = { tenant, types, window, start };
     const session = new ListenSession(services, socket, stream, settings, recorder);
     sessions.add(session, caller, recorder);
     watch.start();
-    const activity = { event: "listener" as const, listener: listener.id, environment: caller.tenant.name };
+    const activity = { event: "listener" as const, listener: listener.id, environment: tenant.name };
     services.report({ ...activity, state: "connected" });
     socket.once("close", () => services.report({ ...activity, state: "disconnected" }));
     const ready: PlatformFrame = {
       frame: "ready",
       session: listener.id,
       secret: listener.secret,
-      cursor: position.cursor,
-      account: caller.tenant.account.id,
-      environment: caller.tenant.name,
+      cursor: cursorOf(start.position),
+      account: tenant.account.id,
+      environment: tenant.name,
       subscriptions,
       others,
     };
-    const gap: PlatformFrame[] = position.gap === undefined ? [] : [{ frame: "gap", ...position.gap }];
-    session.start([ready, ...gap]);
+    session.start(ready);
   };
 
   const accept = async (attempt: Attempt, stream: Duplex, head: Buffer) => {
@@ -133,12 +132,6 @@ export function createListenServer(server: Server, services: Services, authentic
       await presence.close();
     },
   };
-}
-
-function stopping(): ApiError {
-  return new ApiError("unavailable", "The platform is stopping: reconnect to go on.", {
-    headers: { "Retry-After": "1" },
-  });
 }
 
 function readSubscriptions(events: string | undefined): string[] {

@@ -5,12 +5,12 @@ import { Periodic } from "../periodic.ts";
 import type { Services } from "../services.ts";
 import type { Transaction, WriteOptions } from "../storage/database.ts";
 import { deleteDeliveries, removableDeliveries } from "../storage/deliveries.ts";
-import { allEnvironments, markEventsRemoved } from "../storage/environments.ts";
-import { deleteReplays } from "../storage/event-log.ts";
+import { allEnvironments, markRemoved } from "../storage/environments.ts";
 import { deleteEvents, removableEvents } from "../storage/events.ts";
 import { deleteIdempotencyKeys } from "../storage/idempotency-keys.ts";
 import { deleteListeners } from "../storage/listeners.ts";
 import { deleteEndedGrants } from "../storage/oauth-grants.ts";
+import { deleteReplays, deleteReplaysOf } from "../storage/replays.ts";
 import { deleteRequestLogs } from "../storage/request-logs.ts";
 
 const EVERY_MILLISECONDS = 60_000;
@@ -71,18 +71,30 @@ function stepsOf(environment: number, realTime: number, offset: number): Step[] 
     {
       // What a retry or replay committed before the events were locked must be visible after that.
       isolation: "latest",
-      async run(tx) {
-        const ids = await removableEvents(tx, environment, eventBound, ROWS_MOST);
-        const newest = (await deleteEvents(tx, environment, ids)).at(-1);
-        if (newest !== undefined) await markEventsRemoved(tx, environment, newest);
-        return ids.length === ROWS_MOST;
-      },
+      run: (tx) => removeEvents(tx, environment, eventBound),
     },
-    whole((tx) => deleteReplays(tx, environment, eventBound, ROWS_MOST)),
+    whole(async (tx) => {
+      const replays = await deleteReplays(tx, environment, eventBound, ROWS_MOST);
+      if (replays.length > 0) await markRemoved(tx, environment, { replays });
+      return replays.length;
+    }),
     whole((tx) => deleteIdempotencyKeys(tx, environment, keysBound, ROWS_MOST)),
     whole((tx) => deleteRequestLogs(tx, environment, requestBound, ROWS_MOST)),
     whole((tx) => deleteListeners(tx, environment, listenersBound, ROWS_MOST)),
   ];
+}
+
+/** Removes events with their replays, which would have nothing to send. */
+async function removeEvents(tx: Transaction, environment: number, bound: string): Promise<boolean> {
+  const events = await removableEvents(tx, environment, bound, ROWS_MOST);
+  const numbers = new Map(events.map(({ id, seq }) => [id, seq]));
+  const removed = await deleteEvents(tx, environment, [...numbers.keys()]);
+  const [first, last] = [removed[0], removed.at(-1)];
+  if (first !== undefined && last !== undefined) {
+    const replays = await deleteReplaysOf(tx, environment, { first, last });
+    await markRemoved(tx, environment, { newestEvent: last, seqs: removed.map((id) => numbers.get(id)!), replays });
+  }
+  return events.length === ROWS_MOST;
 }
 
 /** A grant whose last refresh token has expired gives nothing any more, and goes with its tokens. */

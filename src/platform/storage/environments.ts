@@ -11,9 +11,12 @@ export interface EnvironmentRow {
   clock_held_until: number;
   /** The newest event that retention removed. */
   events_removed_to: string | null;
+  /** The highest numbers in the log, of an event and of a replay, that retention removed. */
+  log_removed_seq: number;
+  log_removed_replay: number;
 }
 
-const COLUMNS = "id, name, clock_offset, clock_held_until, events_removed_to";
+const COLUMNS = "id, name, clock_offset, clock_held_until, events_removed_to, log_removed_seq, log_removed_replay";
 
 export async function findEnvironment(queries: Queries, id: number): Promise<EnvironmentRow> {
   const [row] = await queries.allShared<EnvironmentRow>(`SELECT ${COLUMNS} FROM environments WHERE id = $1`, [id]);
@@ -74,11 +77,22 @@ export async function letGoOfClocks(tx: Transaction): Promise<void> {
   await tx.run("UPDATE environments SET clock_held_until = 0 WHERE clock_held_until <> 0");
 }
 
-/** Never moves the mark back: an event that was kept for a pending delivery goes after younger ones. */
-export async function markEventsRemoved(tx: Transaction, id: number, newestRemoved: string): Promise<void> {
+/** What retention removed at once: the newest event, and the highest numbers in the log. */
+export interface Removed {
+  newestEvent?: string;
+  seqs?: readonly number[];
+  replays?: readonly number[];
+}
+
+/** Never moves a mark back: an event that was kept for a pending delivery is removed after younger ones. */
+export async function markRemoved(tx: Transaction, id: number, removed: Removed): Promise<void> {
+  const { newestEvent = null, seqs = [], replays = [] } = removed;
   await tx.run(
-    `UPDATE environments SET events_removed_to = $2
-     WHERE id = $1 AND (events_removed_to IS NULL OR events_removed_to < $2)`,
-    [id, newestRemoved],
+    `UPDATE environments SET
+       events_removed_to = CASE WHEN events_removed_to > $2 THEN events_removed_to ELSE COALESCE($2, events_removed_to) END,
+       log_removed_seq = CASE WHEN log_removed_seq > $3 THEN log_removed_seq ELSE $3 END,
+       log_removed_replay = CASE WHEN log_removed_replay > $4 THEN log_removed_replay ELSE $4 END
+     WHERE id = $1`,
+    [id, newestEvent, Math.max(0, ...seqs), Math.max(0, ...replays)],
   );
 }

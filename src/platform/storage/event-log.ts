@@ -1,84 +1,279 @@
 import type { EventType } from "../../contract/event-types.ts";
-import type { Database, Queries, Transaction } from "./database.ts";
+import { lowestIdAt, timeOfId } from "../../contract/ids.ts";
+import type { Database, Queries, SqlValue, Transaction } from "./database.ts";
 import { isIntact, type StoredBody } from "./event-body.ts";
 
 /**
- * A place in the log that listeners read: every event of an environment in the order in which they became visible, and
- * between them the replays of earlier ones. `seq` numbers the events, `replay` the replays; both only grow.
+ * A position in the log that listeners read: every event of an environment in the order of commits, and between them the
+ * replays of earlier ones. `seq` numbers the events, `replay` the replays; both only grow.
  */
-export interface LogPlace {
+export interface LogPosition extends LogNumbers {
+  /** The event or replay at this position; undefined before the first one. */
+  id: string | undefined;
+}
+
+/** Of an event and of a replay; 0 where there is none. */
+export interface LogNumbers {
   seq: number;
   replay: number;
 }
 
-/** An event in the log, with the place behind it. */
+/** An event in the log, with its position. */
 export interface LoggedEvent {
-  place: LogPlace;
+  position: LogPosition;
   id: string;
   type: EventType;
   body: string;
   /** True where the body is not the one that was written: it must not be sent. */
   isDamaged: boolean;
-  /** What names the place of a replay; an event's place is named by its own id. */
+  /** What names the position of a replay; an event's position is named by its own ID. */
   replayId: string | undefined;
 }
-
-interface EventInLog extends StoredBody {
-  seq: number;
-  id: string;
-  type: EventType;
-}
-
-type ReplayInLog = Omit<EventInLog, "seq"> & { number: number; replay_id: string; after_seq: number };
 
 /** What can be read of the log now. */
 export interface LogPart {
   events: LoggedEvent[];
   /** True where more is there that may not be read yet. */
   heldBack: boolean;
+  /** False where the log does not hold the position any more: this database lacks commits that an earlier one had. */
+  isKnown: boolean;
+  /** The last event and the last replay that may be read, of whatever type. */
+  end: LogPosition;
+  /** The highest numbers that retention has removed. */
+  removed: LogNumbers;
 }
 
-/** The log behind a place, oldest first, of the given types. */
-export async function readLog(
-  queries: Queries,
-  environment: number,
-  behind: LogPlace,
-  types: readonly EventType[],
-  limit: number,
-): Promise<LogPart> {
-  const { horizon, held } = await horizonOf(queries, environment);
-  const places = types.map((_, i) => `$${i + 5}`).join(", ");
-  // Asked in one go: of an SQLite file both then see the same state, and below PostgreSQL's horizon nothing changes.
-  const [events, replays] = await Promise.all([
-    queries.all<EventInLog>(
-      `SELECT seq, id, type, body, body_checksum FROM events
-       WHERE environment = $1 AND seq > $2 AND seq < $3 AND type IN (${places}) ORDER BY seq LIMIT $4`,
-      [environment, behind.seq, horizon, limit, ...types],
-    ),
-    queries.all<ReplayInLog>(
-      `SELECT r.number, r.id AS replay_id, r.after_seq, e.id, e.type, e.body, e.body_checksum
-       FROM replays r JOIN events e ON e.environment = r.environment AND e.id = r.event_id
-       WHERE r.environment = $1 AND r.number > $2 AND r.number < $3 AND r.event_type IN (${places})
-       ORDER BY r.number LIMIT $4`,
-      [environment, behind.replay, horizon, limit, ...types],
-    ),
-  ]);
-  return { events: merge(events, replays, behind).slice(0, limit), heldBack: held === 1 };
+interface ReadRow extends StoredBody {
+  is_known: number;
+  held: number;
+  removed_seq: number;
+  removed_replay: number;
+  last_seq: number | null;
+  last_id: string | null;
+  last_replay: number | null;
+  last_replay_id: string | null;
+  last_after_seq: number | null;
+  after_seq: number | null;
+  number: number;
+  id: string;
+  type: EventType;
+  replay_id: string | null;
 }
 
 /**
- * Where several processes write, an event may become visible behind one with a higher number. What lies at or above the
- * horizon is left for later, until every transaction has ended that could still write below it.
+ * Where several processes write, an event may become visible after one with a higher number. What is at or above the
+ * horizon is left for later, until every transaction that could still write below it has ended.
  */
-async function horizonOf(queries: Queries, environment: number): Promise<{ horizon: number; held: number }> {
-  if (queries.dialect === "sqlite") return { horizon: Number.MAX_SAFE_INTEGER, held: 0 };
-  const row = await queries.get<{ horizon: number; held: number }>(
-    `SELECT horizon, CAST(EXISTS (SELECT 1 FROM events WHERE environment = $1 AND seq >= horizon)
-                          OR EXISTS (SELECT 1 FROM replays WHERE environment = $1 AND number >= horizon) AS INTEGER) AS held
-     FROM (SELECT log_horizon() AS horizon) AS now`,
-    [environment],
+export const HORIZON = { sqlite: String(Number.MAX_SAFE_INTEGER), postgres: "log_horizon()" };
+
+/**
+ * PostgreSQL numbers the log by transaction IDs. After a failover to a standby that lacks the last commits, these IDs are
+ * given again: only a position whose event is there under the same number is one of this log. An event that retention
+ * has removed was there.
+ */
+const IS_KNOWN = {
+  sqlite: "1",
+  postgres: `CAST(log.horizon > GREATEST($2, $3) AND (
+       CAST($4 AS TEXT) IS NULL
+       OR GREATEST(environments.log_removed_seq, environments.log_removed_replay) >= GREATEST($2, $3)
+       OR EXISTS (SELECT 1 FROM events WHERE environment = $1 AND id = $4 AND seq = $2)
+       OR EXISTS (SELECT 1 FROM replays WHERE environment = $1 AND id = $4 AND number = $3)) AS INTEGER)`,
+};
+
+const LAST_EVENT = (before: string) =>
+  `SELECT seq, id FROM events WHERE environment = $1 AND seq < ${before} ORDER BY seq DESC LIMIT 1`;
+const LAST_REPLAY = (before: string) =>
+  `SELECT number, id, after_seq FROM replays WHERE environment = $1 AND number < ${before} ORDER BY number DESC LIMIT 1`;
+
+/** The log after a position, oldest first, of the given types: one statement, since two could meet different servers. */
+export async function readLog(
+  queries: Queries,
+  environment: number,
+  after: LogPosition,
+  types: readonly EventType[],
+  limit: number,
+): Promise<LogPart> {
+  const { dialect } = queries;
+  const wanted = types.map((_, i) => `$${i + 6}`).join(", ");
+  const horizon = "(SELECT horizon FROM log)";
+  const parameters: SqlValue[] = [environment, after.seq, after.replay, after.id ?? null, limit, ...types];
+  const rows = await queries.all<ReadRow>(
+    `WITH log AS (SELECT ${HORIZON[dialect]} AS horizon),
+     new_events AS (
+       SELECT seq AS after_seq, 0 AS number, id, type, body, body_checksum, NULL AS replay_id FROM events
+       WHERE environment = $1 AND seq > $2 AND seq < ${horizon} AND type IN (${wanted}) ORDER BY seq LIMIT $5),
+     new_replays AS (
+       SELECT r.after_seq, r.number, e.id, e.type, e.body, e.body_checksum, r.id AS replay_id
+       FROM replays r JOIN events e ON e.environment = r.environment AND e.id = r.event_id
+       WHERE r.environment = $1 AND r.number > $3 AND r.number < ${horizon} AND r.event_type IN (${wanted})
+       ORDER BY r.number LIMIT $5),
+     state AS (
+       SELECT ${IS_KNOWN[dialect]} AS is_known,
+              CAST(EXISTS (SELECT 1 FROM events WHERE environment = $1 AND seq >= log.horizon)
+                   OR EXISTS (SELECT 1 FROM replays WHERE environment = $1 AND number >= log.horizon) AS INTEGER) AS held,
+              environments.log_removed_seq AS removed_seq, environments.log_removed_replay AS removed_replay,
+              last_event.seq AS last_seq, last_event.id AS last_id,
+              last_replay.number AS last_replay, last_replay.id AS last_replay_id, last_replay.after_seq AS last_after_seq
+       FROM log JOIN environments ON environments.id = $1
+       LEFT JOIN (${LAST_EVENT(horizon)}) AS last_event ON 1 = 1
+       LEFT JOIN (${LAST_REPLAY(horizon)}) AS last_replay ON 1 = 1)
+     SELECT state.*, entries.* FROM state LEFT JOIN (
+       SELECT * FROM new_events UNION ALL SELECT * FROM new_replays ORDER BY after_seq, number LIMIT $5) AS entries ON 1 = 1`,
+    parameters,
   );
-  return row!;
+  const state = rows[0]!;
+  return {
+    events: toEvents(rows, after),
+    heldBack: state.held === 1,
+    isKnown: state.is_known === 1,
+    end: toPosition(
+      state.last_seq === null ? undefined : { seq: state.last_seq, id: state.last_id! },
+      state.last_replay === null
+        ? undefined
+        : { number: state.last_replay, id: state.last_replay_id!, after_seq: state.last_after_seq! },
+    ),
+    removed: { seq: state.removed_seq, replay: state.removed_replay },
+  };
+}
+
+function toEvents(rows: readonly ReadRow[], after: LogPosition): LoggedEvent[] {
+  const events: LoggedEvent[] = [];
+  let { seq, replay } = after;
+  // Without an event, the state is alone in its row.
+  const entries = rows.filter((row) => row.after_seq !== null).sort(byPosition);
+  for (const entry of entries) {
+    const { after_seq: afterSeq, number, id, type, body, replay_id: replayId } = entry;
+    if (replayId === null) seq = afterSeq!;
+    else replay = number;
+    const isDamaged = !isIntact(entry);
+    const position = { seq, replay, id: replayId ?? id };
+    events.push({ position, id, type, body, isDamaged, replayId: replayId ?? undefined });
+  }
+  return events;
+}
+
+function byPosition(a: ReadRow, b: ReadRow): number {
+  return a.after_seq! - b.after_seq! || a.number - b.number;
+}
+
+/** The position at whichever comes later. */
+function toPosition(
+  event: { seq: number; id: string } | undefined,
+  replay: { number: number; id: string; after_seq: number } | undefined,
+): LogPosition {
+  const seq = event?.seq ?? 0;
+  const isReplayLast = replay !== undefined && replay.after_seq >= seq;
+  return { seq, replay: replay?.number ?? 0, id: isReplayLast ? replay.id : event?.id };
+}
+
+/** Where the log ends. */
+export async function endOfLog(queries: Queries, environment: number): Promise<LogPosition> {
+  const horizon = await horizonOf(queries);
+  return lastBefore(queries, environment, { seq: horizon, replay: horizon });
+}
+
+/** The position of an event, or of a replay, by its ID. */
+export async function findInLog(queries: Queries, environment: number, id: string): Promise<LogPosition | undefined> {
+  const horizon = await horizonOf(queries);
+  const position = await exactPosition(queries, environment, id);
+  if (position === undefined || Math.max(position.seq, position.replay) < horizon) return position;
+  // Others may still come before an event that is not readable yet: then it is sent again, after them.
+  return lastBefore(queries, environment, { seq: horizon, replay: horizon });
+}
+
+async function exactPosition(queries: Queries, environment: number, id: string): Promise<LogPosition | undefined> {
+  const event = await queries.get<{ seq: number }>("SELECT seq FROM events WHERE environment = $1 AND id = $2", [
+    environment,
+    id,
+  ]);
+  if (event !== undefined) {
+    const replay = await queries.get<{ number: number }>(
+      "SELECT number FROM replays WHERE environment = $1 AND after_seq < $2 ORDER BY number DESC LIMIT 1",
+      [environment, event.seq],
+    );
+    return { seq: event.seq, replay: replay?.number ?? 0, id };
+  }
+  const replay = await queries.get<{ number: number; after_seq: number }>(
+    "SELECT number, after_seq FROM replays WHERE environment = $1 AND id = $2",
+    [environment, id],
+  );
+  return replay && { seq: replay.after_seq, replay: replay.number, id };
+}
+
+/**
+ * How far the order of IDs may differ from the order of commits, in milliseconds: an ID holds the time at which its
+ * transaction began. An SQLite file has one writer, whose IDs and numbers grow together.
+ */
+export const ID_DISORDER_MS = { sqlite: 0, postgres: 60_000 };
+/** Bounds what is read to find the lowest number among them, however many there are in that time. */
+const MAX_DISORDERED = 1_000_000;
+/** Above every ID. */
+const HIGHEST_ID = "~";
+
+/** The highest ID that an event may have whose number is below that of the first event at or above a bound. */
+export async function lastDisorderedId(queries: Queries, environment: number, idBound: string, table = "events") {
+  const first = await queries.get<{ id: string }>(
+    `SELECT id FROM ${table} WHERE environment = $1 AND id >= $2 ORDER BY id LIMIT 1`,
+    [environment, idBound],
+  );
+  if (first === undefined) return HIGHEST_ID;
+  if (queries.dialect === "sqlite") return first.id;
+  return lowestIdAt("event", timeOfId(first.id) + ID_DISORDER_MS[queries.dialect]);
+}
+
+/** The lowest ID that an event may have whose number is above that of the last event below a bound. */
+export async function firstDisorderedId(queries: Queries, environment: number, idBound: string) {
+  const last = await queries.get<{ id: string }>(
+    "SELECT id FROM events WHERE environment = $1 AND id < $2 ORDER BY id DESC LIMIT 1",
+    [environment, idBound],
+  );
+  if (last === undefined) return "";
+  if (queries.dialect === "sqlite") return last.id;
+  return lowestIdAt("event", timeOfId(last.id) - ID_DISORDER_MS[queries.dialect]);
+}
+
+/** The lowest or highest number of the events in a range of IDs. Read by that range, whatever else the planner may think. */
+export function extremeSeq(extreme: "MIN" | "MAX", ids: string): string {
+  return `SELECT ${extreme}(seq) FROM (
+    SELECT seq FROM events WHERE environment = $1 AND ${ids} ORDER BY id LIMIT ${MAX_DISORDERED}) AS disordered`;
+}
+
+/**
+ * The last position before every event and replay whose ID is at or above a bound. The event with the lowest ID need not
+ * be the one with the lowest number.
+ */
+export async function positionBefore(queries: Queries, environment: number, idBound: string): Promise<LogPosition> {
+  const { dialect } = queries;
+  const first = await queries.get<{ horizon: number; seq: number | null; replay: number | null }>(
+    `SELECT ${HORIZON[dialect]} AS horizon, (${extremeSeq("MIN", "id >= $2 AND id <= $3")}) AS seq,
+            (SELECT MIN(number) FROM (
+               SELECT number FROM replays WHERE environment = $1 AND id >= $2 AND id <= $4
+               ORDER BY id LIMIT ${MAX_DISORDERED}) AS disordered) AS replay`,
+    [
+      environment,
+      idBound,
+      await lastDisorderedId(queries, environment, idBound),
+      await lastDisorderedId(queries, environment, idBound, "replays"),
+    ],
+  );
+  const { horizon, seq, replay } = first!;
+  const before = { seq: seq ?? horizon, replay: replay ?? horizon };
+  // PostgreSQL numbers both in one order, and what was not visible here is at the horizon or above it.
+  const common = Math.min(before.seq, before.replay, horizon);
+  return lastBefore(queries, environment, dialect === "sqlite" ? before : { seq: common, replay: common });
+}
+
+async function lastBefore(queries: Queries, environment: number, { seq, replay }: LogNumbers): Promise<LogPosition> {
+  const [lastEvent, lastReplay] = await Promise.all([
+    queries.get<{ seq: number; id: string }>(LAST_EVENT("$2"), [environment, seq]),
+    queries.get<{ number: number; id: string; after_seq: number }>(LAST_REPLAY("$2"), [environment, replay]),
+  ]);
+  return toPosition(lastEvent, lastReplay);
+}
+
+async function horizonOf(queries: Queries): Promise<number> {
+  const row = await queries.get<{ horizon: number }>(`SELECT ${HORIZON[queries.dialect]} AS horizon`);
+  return row!.horizon;
 }
 
 /** A text that changes whenever there may be more to read (PostgreSQL alone). */
@@ -90,140 +285,25 @@ export async function stateOfLog(queries: Queries): Promise<string> {
   return `${row?.seq} ${row?.replay} ${row?.horizon}`;
 }
 
-function merge(events: readonly EventInLog[], replays: readonly ReplayInLog[], behind: LogPlace): LoggedEvent[] {
-  const merged: LoggedEvent[] = [];
-  const place = { ...behind };
-  let next = 0;
-  const addReplaysBefore = (seq: number) => {
-    for (let replay = replays[next]; replay !== undefined && replay.after_seq < seq; replay = replays[next]) {
-      place.replay = replay.number;
-      const { id, type, body, replay_id: replayId } = replay;
-      merged.push({ place: { ...place }, id, type, body, isDamaged: !isIntact(replay), replayId });
-      next += 1;
-    }
-  };
-  for (const event of events) {
-    const { seq, id, type, body } = event;
-    addReplaysBefore(seq);
-    place.seq = seq;
-    merged.push({ place: { ...place }, id, type, body, isDamaged: !isIntact(event), replayId: undefined });
-  }
-  addReplaysBefore(Infinity);
-  return merged;
-}
-
-/** Where the log ends, and the id that names that place; no id where the log is empty. */
-export async function endOfLog(queries: Queries, environment: number): Promise<LogPlace & { id: string | undefined }> {
-  const { horizon } = await horizonOf(queries, environment);
-  const [event, replay] = await Promise.all([
-    queries.get<{ seq: number; id: string }>(
-      "SELECT seq, id FROM events WHERE environment = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1",
-      [environment, horizon],
-    ),
-    queries.get<{ number: number; id: string; after_seq: number }>(
-      `SELECT number, id, after_seq FROM replays WHERE environment = $1 AND number < $2
-       ORDER BY number DESC LIMIT 1`,
-      [environment, horizon],
-    ),
-  ]);
-  const seq = event?.seq ?? 0;
-  const isReplayLast = replay !== undefined && replay.after_seq >= seq;
-  return { seq, replay: replay?.number ?? 0, id: isReplayLast ? replay.id : event?.id };
-}
-
-/** The place of an event, or of a replay, by its id. */
-export async function placeInLog(queries: Queries, environment: number, id: string): Promise<LogPlace | undefined> {
-  const place = await exactPlace(queries, environment, id);
-  if (place === undefined) return undefined;
-  // Others may still come before an event that is not readable yet: then it is sent again, behind them.
-  const last = (await horizonOf(queries, environment)).horizon - 1;
-  return { seq: Math.min(place.seq, last), replay: Math.min(place.replay, last) };
-}
-
-async function exactPlace(queries: Queries, environment: number, id: string): Promise<LogPlace | undefined> {
-  const event = await queries.get<{ seq: number }>("SELECT seq FROM events WHERE environment = $1 AND id = $2", [
-    environment,
-    id,
-  ]);
-  if (event !== undefined) return { seq: event.seq, replay: await lastReplayBefore(queries, environment, event.seq) };
-  const replay = await queries.get<{ number: number; after_seq: number }>(
-    "SELECT number, after_seq FROM replays WHERE environment = $1 AND id = $2",
-    [environment, id],
-  );
-  return replay && { seq: replay.after_seq, replay: replay.number };
-}
-
-async function lastReplayBefore(queries: Queries, environment: number, seq: number): Promise<number> {
-  const row = await queries.get<{ number: number }>(
-    `SELECT number FROM replays WHERE environment = $1 AND after_seq < $2
-     ORDER BY number DESC LIMIT 1`,
-    [environment, seq],
-  );
-  return row?.number ?? 0;
-}
-
-/** The oldest kept event whose id is at or above a bound. */
-export function oldestInLogFrom(queries: Queries, environment: number, idBound: string) {
-  return queries.get<{ seq: number; id: string }>(
-    "SELECT seq, id FROM events WHERE environment = $1 AND id >= $2 ORDER BY id LIMIT 1",
-    [environment, idBound],
-  );
-}
-
-/** The number of the last replay whose id is below a bound; 0 where there is none. */
-export async function lastReplayBelow(queries: Queries, environment: number, idBound: string): Promise<number> {
-  const row = await queries.get<{ number: number }>(
-    "SELECT number FROM replays WHERE environment = $1 AND id < $2 ORDER BY id DESC LIMIT 1",
-    [environment, idBound],
-  );
-  return row?.number ?? 0;
-}
-
 /**
- * Events and replays that a unit may write. PostgreSQL numbers those of a transaction with ten bits, and up to 64 units
- * share one: more of them could meet a number that is taken. No operation writes more than one.
+ * Events and replays that a unit of work may write. PostgreSQL numbers those of a transaction with ten bits, and up to 64
+ * units share one: more of them could get a number that is taken. No operation writes more than one.
  */
-const PLACES_A_UNIT = 15;
-const placesTaken = new WeakMap<Transaction, number>();
+const MAX_POSITIONS_PER_UNIT = 15;
+const positionsTaken = new WeakMap<Transaction, number>();
 
-/** Throws where a unit writes more events than a transaction has room for: write them in several units. */
-export function takePlace(tx: Transaction): void {
+/** Throws where a unit of work writes more events than a transaction has room for: write them in several units. */
+export function takePosition(tx: Transaction): void {
   if (tx.dialect === "sqlite") return;
-  const places = (placesTaken.get(tx) ?? 0) + 1;
-  if (places > PLACES_A_UNIT) throw new Error(`A unit may write ${PLACES_A_UNIT} events, not more: use several units.`);
-  placesTaken.set(tx, places);
-}
-
-/** What stands before a replay: in an SQLite file the last event, in PostgreSQL whatever has a lower number than it. */
-const END: Record<Queries["dialect"], string> = {
-  sqlite: "SELECT NULL AS number, COALESCE(MAX(seq), 0) AS after_seq FROM events WHERE environment = $1",
-  postgres: "SELECT place AS number, place AS after_seq FROM (SELECT log_position() AS place) AS log",
-};
-
-/** Adds a replay at the end of the log. */
-export async function insertReplay(
-  tx: Transaction,
-  replay: { environment: number; id: string; eventId: string; eventType: EventType },
-): Promise<void> {
-  takePlace(tx);
-  await tx.run(
-    `INSERT INTO replays (number, environment, id, event_id, event_type, after_seq)
-     SELECT number, $1, $2, $3, $4, after_seq FROM (${END[tx.dialect]}) AS log_end`,
-    [replay.environment, replay.id, replay.eventId, replay.eventType],
-  );
-}
-
-/** Removes replays older than an id; answers how many. */
-export function deleteReplays(tx: Transaction, environment: number, idBound: string, limit: number): Promise<number> {
-  return tx.run(
-    `DELETE FROM replays WHERE number IN (
-       SELECT number FROM replays WHERE environment = $1 AND id < $2 ORDER BY id LIMIT $3)`,
-    [environment, idBound, limit],
-  );
+  const taken = (positionsTaken.get(tx) ?? 0) + 1;
+  if (taken > MAX_POSITIONS_PER_UNIT) {
+    throw new Error(`A unit may write ${MAX_POSITIONS_PER_UNIT} events, not more: use several units.`);
+  }
+  positionsTaken.set(tx, taken);
 }
 
 /**
- * Where a database was copied to a server that counts its transactions from anew, lets the log's numbers go on behind
+ * Where a database was copied to a server that counts its transactions from anew, lets the log's numbers go on after
  * those that are there already.
  */
 export async function alignLog(database: Database): Promise<void> {
@@ -232,7 +312,7 @@ export async function alignLog(database: Database): Promise<void> {
   await database.write((tx) =>
     tx.run(
       `UPDATE log_base SET base = ${last} / 1024 + 1 - CAST(CAST(pg_current_xact_id() AS TEXT) AS BIGINT)
-       WHERE ${last} / 1024 > base + CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS TEXT) AS BIGINT)`,
+       WHERE ${last} / 1024 >= base + CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS TEXT) AS BIGINT)`,
     ),
   );
 }

@@ -1,8 +1,8 @@
 import type { EventType } from "../../contract/event-types.ts";
-import type { Queries, Transaction } from "./database.ts";
+import type { Queries, SqlValue, Transaction } from "./database.ts";
 import { checksumOf, DamagedEventError, isIntact, type StoredBody } from "./event-body.ts";
-import { takePlace } from "./event-log.ts";
-import { type PageRequest, readMergedPage, readPage } from "./page.ts";
+import { extremeSeq, firstDisorderedId, HORIZON, lastDisorderedId, takePosition } from "./event-log.ts";
+import type { PageRequest } from "./page.ts";
 
 export interface EventRow {
   environment: number;
@@ -17,7 +17,7 @@ export interface EventRow {
 const COLUMNS = "environment, id, type, object_id, created, body, body_checksum";
 
 export async function insertEvent(tx: Transaction, row: EventRow): Promise<void> {
-  takePlace(tx);
+  takePosition(tx);
   await tx.run(`INSERT INTO events (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)`, [
     row.environment,
     row.id,
@@ -81,40 +81,87 @@ export async function readEventBodies(
   return bodies;
 }
 
+/** A page of the log, newest first. */
+export interface EventPage {
+  rows: (EventRow & { seq: number })[];
+  /** Of the events that match, the number of the newest one that is held back; 0 where there is none. */
+  heldBack: number;
+  horizon: number;
+}
+
 /**
- * Newest first. `types` undefined means every type; several are merged from one index range each. Throws
- * DamagedEventError: a page without the event would hide that one is lost.
+ * Lists events in the order of the log up to its horizon, so that none comes later below one that was listed. The page's
+ * position is the number of the last one seen. `types` undefined means every type; several are merged from one index
+ * range each. Throws DamagedEventError: a page without the event would hide that one is lost.
  */
 export async function listEvents(
   queries: Queries,
   page: PageRequest,
   filters: { types: readonly EventType[] | undefined; objectId: string | undefined },
-): Promise<EventRow[]> {
-  const byObject = { object_id: filters.objectId };
-  const alternatives = filters.types?.map((type) => ({ type }));
-  const rows = await (alternatives === undefined
-    ? readPage<EventRow & StoredBody>(queries, "events", COLUMNS, page, byObject)
-    : readMergedPage<EventRow & StoredBody>(queries, "events", COLUMNS, page, byObject, alternatives));
+): Promise<EventPage> {
+  const { environment, position, before, from, limit } = page;
+  const parameters: SqlValue[] = [environment];
+  const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
+  const matching = ["environment = $1"];
+  if (filters.objectId !== undefined) matching.push(`object_id = ${parameter(filters.objectId)}`);
+  const range = ["seq < (SELECT horizon FROM log)"];
+  if (position !== undefined) range.push(`seq < ${parameter(Number(position))}`);
+  const bounds: string[] = [];
+  if (from !== undefined) {
+    const last = parameter(await lastDisorderedId(queries, environment, from));
+    const bound = parameter(from);
+    range.push(`id >= ${bound}`, "seq >= (SELECT lowest FROM log)");
+    bounds.push(`(${extremeSeq("MIN", `id >= ${bound} AND id <= ${last}`)}) AS lowest`);
+  }
+  if (before !== undefined) {
+    const first = parameter(await firstDisorderedId(queries, environment, before));
+    const bound = parameter(before);
+    range.push(`id < ${bound}`, "seq <= (SELECT highest FROM log)");
+    bounds.push(`(${extremeSeq("MAX", `id >= ${first} AND id < ${bound}`)}) AS highest`);
+  }
+  const types = filters.types?.map((type) => `type = ${parameter(type)}`);
+  const rowLimit = parameter(limit + 1);
+  const index = filters.objectId !== undefined ? "object" : types === undefined ? "seq" : "type";
+  // Between two bounds SQLite takes the index of all events for as good as that of the matching ones.
+  const indexed = queries.dialect === "sqlite" ? `events INDEXED BY events_by_${index}` : "events";
+  const ranges = (types ?? [undefined]).map((type) => {
+    const conditions = [...matching, ...(type === undefined ? [] : [type]), ...range].join(" AND ");
+    const page = `SELECT seq, ${COLUMNS} FROM ${indexed} WHERE ${conditions} ORDER BY seq DESC LIMIT ${rowLimit}`;
+    return `SELECT * FROM (${page}) AS one`;
+  });
+  const anyType = types === undefined ? [] : [`(${types.join(" OR ")})`];
+  const held = [...matching, ...anyType, "seq >= (SELECT horizon FROM log)"].join(" AND ");
+  type Row = EventRow & StoredBody & { seq: number | null; horizon: number; held_back: number | null };
+  const found = await queries.all<Row>(
+    `WITH log AS (SELECT ${[`${HORIZON[queries.dialect]} AS horizon`, ...bounds].join(", ")}),
+     state AS (SELECT horizon, (SELECT MAX(seq) FROM events WHERE ${held}) AS held_back FROM log)
+     SELECT state.*, page.* FROM state LEFT JOIN (
+       ${ranges.join(" UNION ALL ")} ORDER BY seq DESC LIMIT ${rowLimit}) AS page ON 1 = 1
+     ORDER BY seq DESC`,
+    parameters,
+  );
+  const { horizon, held_back: heldBack } = found[0]!;
+  // Without an event on the page, the state is alone in its row.
+  const rows = found.filter((row): row is Row & { seq: number } => row.seq !== null);
   // The row after the page is not shown.
-  for (const row of rows.slice(0, page.limit)) assertIntact(row);
-  return rows;
+  for (const row of rows.slice(0, limit)) assertIntact(row);
+  return { rows, heldBack: heldBack ?? 0, horizon };
 }
 
 const NOT_PENDING = `NOT EXISTS (
   SELECT 1 FROM deliveries d WHERE d.environment = e.environment AND d.event_id = e.id AND d.status = 'pending')`;
 
 /**
- * The ids of events older than a bound that no pending delivery still needs, oldest first. On PostgreSQL they are locked,
+ * Events with an ID below a bound that no pending delivery still needs, oldest first. On PostgreSQL they are locked,
  * without those that are being kept.
  */
 export async function removableEvents(tx: Transaction, environment: number, idBound: string, limit: number) {
   const lock = tx.dialect === "postgres" ? "FOR UPDATE OF e SKIP LOCKED" : "";
-  const rows = await tx.all<{ id: string }>(
-    `SELECT e.id FROM events e WHERE e.environment = $1 AND e.id < $2 AND ${NOT_PENDING}
+  return tx.all<{ id: string; seq: number }>(
+    `SELECT e.id, e.seq FROM events e WHERE e.environment = $1 AND e.id < $2 AND ${NOT_PENDING}
      ORDER BY e.id LIMIT $3 ${lock}`,
     [environment, idBound, limit],
   );
-  return rows.map(({ id }) => id);
 }
 
 /**

@@ -1,8 +1,10 @@
 import type { Queries, SqlValue } from "./database.ts";
 
-/** Which part of a list to read: newest first, behind the id of the last row seen. */
+/** Which part of a list to read, newest first. */
 export interface PageRequest {
   environment: number;
+  /** Rows after this one in the list: the ID of the last row seen, unless the list has an order of its own. */
+  position?: string | undefined;
   /** Rows with an id below this one. */
   before?: string | undefined;
   /** Rows with an id at or above this one. */
@@ -49,7 +51,9 @@ function pageStatement(table: string, columns: string, page: PageRequest, filter
   for (const [column, value] of Object.entries(filters)) {
     if (value !== undefined) conditions.push(`${column} = ${place(value)}`);
   }
-  if (page.before !== undefined) conditions.push(`id < ${place(page.before)}`);
+  // A position is below the bound that the first page began with.
+  const before = page.position ?? page.before;
+  if (before !== undefined) conditions.push(`id < ${place(before)}`);
   if (page.from !== undefined) conditions.push(`id >= ${place(page.from)}`);
   const where = conditions.join(" AND ");
   const sql = `SELECT ${columns} FROM ${table} WHERE ${where} ORDER BY id DESC LIMIT ${place(page.limit + 1)}`;

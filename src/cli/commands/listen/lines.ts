@@ -1,3 +1,4 @@
+import { isId, lowestIdAt, timeOfId } from "../../../contract/ids.ts";
 import type { ForwardedReport, Report } from "../../../relay/report.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { Styles } from "../../terminal/styles.ts";
@@ -38,12 +39,7 @@ export function linesOf(report: Report, surroundings: LineSurroundings): string[
       return notice(styles.good("✓ back"), text, surroundings);
     }
     case "gap": {
-      const { from, to } = report;
-      const text =
-        from === to
-          ? `event ${to} is damaged in the platform's database and was not sent`
-          : `events after ${from} are no longer retained; continuing at ${to}`;
-      return notice(styles.bad("! gap "), text, surroundings);
+      return notice(styles.bad("! gap "), gapText(report), surroundings);
     }
     case "duplicate":
       return [`${styles.dim(clockTime(now))} ${styles.dim(`= ${report.type} came again and was dropped`)}`];
@@ -52,6 +48,13 @@ export function linesOf(report: Report, surroundings: LineSurroundings): string[
     case "summary":
       return summaryLines(report, styles, surroundings.layout);
   }
+}
+
+/** What a gap means for whoever listens. */
+export function gapText({ from, to }: Extract<Report, { event: "gap" }>): string {
+  if (from === to) return `event ${to} is damaged in the platform's database and was not sent`;
+  const next = isId("event", to) && to === lowestIdAt("event", timeOfId(to)) ? "new events" : to;
+  return `events after ${from} may be missing: the platform no longer has them; continuing with ${next}`;
 }
 
 function readyLines(ready: Extract<Report, { event: "ready" }>, surroundings: LineSurroundings): string[] {

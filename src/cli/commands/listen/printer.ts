@@ -3,7 +3,7 @@ import type { Context } from "../../context.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import { toJsonLine } from "./json-line.ts";
 import { type Fold, layoutFor } from "./layout.ts";
-import { linesOf } from "./lines.ts";
+import { gapText, linesOf } from "./lines.ts";
 import type { Setup } from "./receivers.ts";
 
 /** Where lines go. */
@@ -41,7 +41,13 @@ function rendererOf(
 ): (report: Report) => string[] {
   const { output } = context;
   if (output.json) return (report) => [toJsonLine(report, context.now(), setup)];
-  if (output.quiet) return (report) => (report.event === "received" ? [report.id] : []);
+  if (output.quiet) {
+    return (report) => {
+      // The list of IDs has a hole that nothing else would show.
+      if (report.event === "gap") output.warn(gapText(report));
+      return report.event === "received" ? [report.id] : [];
+    };
+  }
   const { styles } = sink;
   const withoutRepetition = dropRepeatedHints();
   let layout = layoutFor(sink.width(), fold);

@@ -3,12 +3,12 @@ import { Event, EventCreate, EventList, EventListQuery, EventReplay, Replay } fr
 import { emitByHand, getEvent, isRelatable, pageOfEvents } from "../../domain/events.ts";
 import { invalidFields } from "../../domain/api-error.ts";
 import { replayEvent } from "../../domain/replay.ts";
-import type { Vault } from "../../vault.ts";
+import type { Services } from "../../services.ts";
 import { answerList } from "../list.ts";
 import { type Operation, RawJson, readOperation, writeOperation } from "../operation.ts";
 
-/** Events are answered as the bytes that were delivered: nothing is parsed and written again. */
-export function eventOperations(vault: Vault): Operation[] {
+/** Events are returned as the bytes that were delivered: nothing is parsed and serialized again. */
+export function eventOperations({ vault, clock }: Pick<Services, "vault" | "clock">): Operation[] {
   return [
     readOperation({
       name: "listEvents",
@@ -28,8 +28,8 @@ export function eventOperations(vault: Vault): Operation[] {
           vault,
           "event",
           call,
-          (page) => pageOfEvents(queries, page, call.query),
-          ({ id, body }) => ({ id, json: body }),
+          (page) => pageOfEvents(queries, clock, page, call.query),
+          ({ seq, body }) => ({ position: String(seq), json: body }),
         );
       },
     }),

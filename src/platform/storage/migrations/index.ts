@@ -7,6 +7,7 @@ import { dashboard } from "./006-dashboard.ts";
 import { listeners } from "./007-listeners.ts";
 import { eventChecksums } from "./008-event-checksums.ts";
 import { begunAttempts } from "./009-begun-attempts.ts";
+import { eventLog } from "./010-event-log.ts";
 import type { Migration } from "./migration.ts";
 
 /** In the order in which they run. A released migration never changes. */
@@ -20,4 +21,5 @@ export const MIGRATIONS: readonly Migration[] = [
   listeners,
   eventChecksums,
   begunAttempts,
+  eventLog,
 ];

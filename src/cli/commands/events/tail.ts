@@ -37,6 +37,7 @@ async function runTail(subscriptions: readonly string[], context: Context): Prom
     path: EVENTS.path,
     query: { type: subscriptions.length === 1 ? subscriptions[0] : undefined },
     timed: true,
+    inCommitOrder: true,
     ready: `Events that match ${subscriptions.join(", ")} come here; Ctrl-C ends`,
     waiting: "Waiting for events",
     wanted: (event) => matchesSubscriptions(subscriptions, event.type),

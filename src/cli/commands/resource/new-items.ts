@@ -12,6 +12,8 @@ const LONGEST_WAIT_MILLISECONDS = 30_000;
 const OVERLAP_MILLISECONDS = 5000;
 /** Every so many looks go back further, where there is work that takes long. */
 const LOOKS_PER_LONG_ONE = 20;
+/** Of IDs in the order of commits. */
+const MAX_ID_DISORDER_MILLISECONDS = 60_000;
 
 export interface NewItemsOptions<Item> {
   /** `/v1/events` */
@@ -20,6 +22,8 @@ export interface NewItemsOptions<Item> {
   query: Readonly<Record<string, QueryValue>>;
   /** True where the list takes `created_after`. */
   timed: boolean;
+  /** True where the list is in the order of commits: what is new comes before all that was seen. */
+  inCommitOrder?: boolean;
   /** How long before others an item that is listed after them may have begun, in milliseconds: 5000 unless it is more. */
   longest?: number;
   /** Which items are given; absent for all. */
@@ -35,6 +39,8 @@ export class NewItems<Item extends { id: string }> {
   readonly #options: NewItemsOptions<Item>;
   readonly #seen = new Set<string>();
   #looks = 0;
+  /** The first of the list when it was last looked at. */
+  #first: string | undefined;
   /** The newest item's time on the environment's clock, and when it was seen here. */
   #newest: { time: number; seenAt: number } | undefined;
 
@@ -47,6 +53,7 @@ export class NewItems<Item extends { id: string }> {
   /** What is there already counts as seen. Rejects where the platform cannot be asked. */
   async begin(): Promise<void> {
     for await (const { id } of this.#list(undefined)) {
+      this.#first ??= id;
       this.#newest ??= { time: timeOfId(id), seenAt: this.#context.now() };
       if (timeOfId(id) < this.#newest.time - this.#longest) return;
       this.#seen.add(id);
@@ -68,12 +75,16 @@ export class NewItems<Item extends { id: string }> {
     const forgotten = this.#horizon(this.#longest) ?? 0;
     for (const id of this.#seen) if (timeOfId(id) < forgotten) this.#seen.delete(id);
     const fresh: Item[] = [];
+    let first: string | undefined;
     // The filter counts whole seconds and leaves its own one out.
     const after = since === undefined ? undefined : formatTimestamp(since - 1000);
     for await (const item of this.#list(after)) {
-      if (since !== undefined && timeOfId(item.id) < since) break;
+      if (this.#options.inCommitOrder ? item.id === this.#first : since !== undefined && timeOfId(item.id) < since)
+        break;
+      first ??= item.id;
       if (!this.#seen.has(item.id)) fresh.push(item);
     }
+    this.#first = first ?? this.#first;
     // Only now: a look that breaks off in the middle is made again from where it began.
     for (const { id } of fresh) this.#seen.add(id);
     const time = fresh[0] === undefined ? undefined : timeOfId(fresh[0].id);
@@ -86,6 +97,8 @@ export class NewItems<Item extends { id: string }> {
   /** Nothing new can be older than this. The environment's clock never falls behind the time that passes here. */
   #horizon(overlap: number): number | undefined {
     if (this.#newest === undefined) return undefined;
+    // New items are found by their place in the list; this bounds the search where the last one seen is gone.
+    if (this.#options.inCommitOrder) return this.#newest.time - MAX_ID_DISORDER_MILLISECONDS;
     const passed = Math.max(0, this.#context.now() - this.#newest.seenAt);
     return Math.min(this.#newest.time, this.#newest.time + passed - overlap);
   }

@@ -1,59 +1,27 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { EventSource } from "eventsource";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { type FollowedStream, followStream } from "../delivery/support/event-stream.ts";
 import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
 import { type Api, apiOf } from "../support/api.ts";
 
 let platform: HostedPlatform;
-let opened: AbortController[];
+let opened: FollowedStream[];
 beforeEach(async () => {
   platform = await hostPlatform();
   opened = [];
 });
 afterEach(async () => {
-  for (const controller of opened) controller.abort();
+  for (const stream of opened) stream.close();
   await platform.close();
 });
 
-interface Message {
-  event: string;
-  id: string | undefined;
-  data: string;
-}
-
-interface OpenStream {
-  /** What came, `ready` first. */
-  messages: Message[];
-  until(count: number): Promise<void>;
-  /** Resolves when the platform ends it. */
-  ended: Promise<void>;
-}
-
 /** Follows events; resolves once the platform has said where it begins. */
-async function follow(query = "", key = platform.sandboxKey): Promise<OpenStream> {
-  const controller = new AbortController();
-  opened.push(controller);
-  const reply = await fetch(`${platform.baseUrl}/v1/events/stream${query}`, {
-    headers: { Authorization: `Bearer ${key}` },
-    signal: controller.signal,
-  });
-  expect([reply.status, reply.headers.get("content-type")]).toEqual([200, "text/event-stream; charset=utf-8"]);
-  const messages: Message[] = [];
-  const read = async () => {
-    let rest = "";
-    for await (const chunk of reply.body!.pipeThrough(new TextDecoderStream())) {
-      const parts = (rest + chunk).split("\n\n");
-      rest = parts.pop()!;
-      for (const part of parts) {
-        const fields = new Map(part.split("\n").map((line) => line.split(/: (.*)/s) as [string, string]));
-        const data = fields.get("data");
-        if (data !== undefined) messages.push({ event: fields.get("event")!, id: fields.get("id"), data });
-      }
-    }
-  };
-  const ended = read();
-  ended.catch(() => {});
-  const until = (count: number) => vi.waitFor(() => expect(messages.length).toBeGreaterThanOrEqual(count), 10_000);
-  await until(1);
-  return { messages, until, ended };
+async function follow(query: Parameters<typeof followStream>[2] = {}, key = platform.sandboxKey) {
+  const stream = await followStream(platform.baseUrl, key, query);
+  opened.push(stream);
+  return stream;
 }
 
 async function makeOrders(api: Api, count: number): Promise<void> {
@@ -64,33 +32,81 @@ const bodyOf = async (id: string, key: string) =>
   (await fetch(`${platform.baseUrl}/v1/events/${id}`, { headers: { Authorization: `Bearer ${key}` } })).text();
 
 describe("a stream of events", () => {
-  it("begins with its place, and tells what happens then, in order, as the stored bytes", async () => {
+  it("begins with its position, then sends new events in order, as the stored bytes", async () => {
     await makeOrders(platform.api, 1);
     const stream = await follow();
-    expect(JSON.parse(stream.messages[0]!.data)).toEqual({ cursor: expect.stringMatching(/^evt_/) });
+    const { event, id, data } = stream.messages[0]!;
+    expect([event, JSON.parse(data)]).toEqual(["ready", { cursor: id }]);
+    expect(id).toMatch(/^evt_/);
     await makeOrders(platform.api, 3);
     await stream.until(4);
     const told = stream.messages.slice(1);
     expect(told.map(({ data }) => JSON.parse(data).data.object.amount)).toEqual([1, 2, 3]);
-    expect(told.map(({ event }) => event)).toEqual(["event", "event", "event"]);
+    expect(told.map(({ event }) => event)).toEqual([undefined, undefined, undefined]);
     expect(told[2]!.data).toBe(await bodyOf(told[2]!.id!, platform.sandboxKey));
   });
 
-  it("goes on behind an id, so that nothing is missed and nothing comes twice", async () => {
+  it("goes on after an ID, so that nothing is missed and nothing comes twice", async () => {
     const first = await follow();
     await makeOrders(platform.api, 200);
     await first.until(201);
     const ids = first.messages.slice(1).map(({ id }) => id);
-    const second = await follow(`?after=${ids[49]}`);
+    const second = await follow({ after: ids[49]! });
     await second.until(151);
     expect(second.messages.slice(1).map(({ id }) => id)).toEqual(ids.slice(50));
-    const third = await follow("?after=-3600");
+    const third = await follow({ after: "-3600" });
     await third.until(201);
     expect(third.messages.slice(1).map(({ id }) => id)).toEqual(ids);
   });
 
+  it("goes on after Last-Event-ID, whatever its first request asked for", async () => {
+    await makeOrders(platform.api, 3);
+    const first = await follow({ after: "-3600" });
+    await first.until(4);
+    const ids = first.messages.slice(1).map(({ id }) => id!);
+    const second = await follow({ after: "-3600", lastEventId: ids[1]! });
+    await second.until(2);
+    expect(second.messages.map(({ id }) => id)).toEqual(ids.slice(1));
+    const wrong = await platform.api("GET", "/v1/events/stream", undefined, { "Last-Event-ID": "42" });
+    expect([wrong.status, wrong.body.code]).toEqual([400, "invalid_header"]);
+    expect(wrong.body.detail).toContain("Last-Event-ID");
+  });
+
+  it("tells of a gap where the last event that a client received is gone", async () => {
+    const gone = "evt_0351NTbofXpcv9qUI5p25z";
+    const stream = await follow({ lastEventId: gone });
+    await makeOrders(platform.api, 1);
+    await stream.until(3);
+    const [, gap, event] = stream.messages;
+    expect(gap).toMatchObject({ event: "gap", id: undefined });
+    expect(JSON.parse(gap!.data)).toEqual({ from: gone, to: expect.stringMatching(/^evt_/) });
+    expect(JSON.parse(event!.data).type).toBe("order.created");
+  });
+
+  it("reaches an EventSource whole, over connections that are cut", async () => {
+    const line = await startLine(platform.baseUrl);
+    const source = new EventSource(`${line.url}/v1/events/stream`, {
+      fetch: (url, init) =>
+        fetch(url, { ...init, headers: { ...init?.headers, Authorization: `Bearer ${platform.sandboxKey}` } }),
+    });
+    onTestFinished(() => source.close());
+    const amounts: number[] = [];
+    source.addEventListener("message", ({ data }) => amounts.push(JSON.parse(data).data.object.amount));
+    let ready = 0;
+    source.addEventListener("ready", () => (ready += 1));
+    await expect.poll(() => ready).toBe(1);
+    // Before the first event, then after some.
+    line.cut();
+    await makeOrders(platform.api, 2);
+    await expect.poll(() => amounts).toEqual([1, 2]);
+    line.cut();
+    await makeOrders(platform.api, 3);
+    await expect.poll(() => amounts).toEqual([1, 2, 1, 2, 3]);
+    expect(ready).toBe(3);
+  });
+
   it("tells of the types that are asked for alone", async () => {
-    const stream = await follow("?type=customer.*");
+    const stream = await follow({ type: "customer.*" });
     await makeOrders(platform.api, 2);
     await platform.api("POST", "/v1/customers", { email: "ada@example.com" });
     await stream.until(2);
@@ -100,19 +116,19 @@ describe("a stream of events", () => {
   it.each(["sandbox", "live"] as const)("tells of replays under their own ids: %s", async (environment) => {
     const api = environment === "live" ? platform.live : platform.api;
     const key = environment === "live" ? await liveKey() : platform.sandboxKey;
-    const stream = await follow("", key);
+    const stream = await follow({}, key);
     await makeOrders(api, 1);
     await stream.until(2);
     const { id } = stream.messages[1]!;
     expect((await api("POST", `/v1/events/${id}/replay`)).status).toBe(201);
     await stream.until(3);
     expect(stream.messages[2]).toEqual({
-      event: "replay",
+      event: undefined,
       id: expect.stringMatching(/^evt_/),
       data: stream.messages[1]!.data,
     });
     expect(stream.messages[2]!.id).not.toBe(id);
-    const later = await follow(`?after=${stream.messages[2]!.id}`, key);
+    const later = await follow({ after: stream.messages[2]!.id! }, key);
     await makeOrders(api, 1);
     await later.until(2);
     expect(later.messages[1]!.id).not.toBe(id);
@@ -128,7 +144,7 @@ describe("a stream of events", () => {
 
   it("ends when its key is revoked, and when the platform stops", async () => {
     const { body: key } = await platform.api("POST", "/v1/api_keys", { scopes: ["events:read"] });
-    const stream = await follow("", key.key);
+    const stream = await follow({}, key.key);
     const other = await follow();
     await platform.api("POST", `/v1/api_keys/${key.id}/revoke`);
     await stream.ended;
@@ -142,4 +158,30 @@ describe("a stream of events", () => {
 
 async function liveKey(): Promise<string> {
   return (await platform.live("POST", "/v1/api_keys", { scopes: ["events:read"] })).body.key;
+}
+
+/** A way to the platform whose connections can be cut. */
+async function startLine(baseUrl: string): Promise<{ url: string; cut(): void }> {
+  const { hostname, port } = new URL(baseUrl);
+  const open = new Set<Socket>();
+  const server = createServer((client) => {
+    const platform = connect(Number(port), hostname);
+    for (const socket of [client, platform]) socket.on("error", () => socket.destroy());
+    client.pipe(platform).pipe(client);
+    open.add(client);
+    client.once("close", () => {
+      open.delete(client);
+      platform.destroy();
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const cut = () => {
+    for (const client of open) client.resetAndDestroy();
+  };
+  onTestFinished(() => {
+    server.close();
+    cut();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, cut };
 }

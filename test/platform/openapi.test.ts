@@ -87,7 +87,7 @@ describe("the served document", () => {
   it("tells of the stream of events what it is", async () => {
     const described = document.paths["/v1/events/stream"].get;
     const names = described.parameters.map(({ name }: { name: string }) => name);
-    expect(names).toEqual(["after", "type"]);
+    expect(names).toEqual(["after", "type", "Last-Event-ID"]);
     const controller = new AbortController();
     const reply = await fetch(`${platform.baseUrl}/v1/events/stream?after=-60&type=order.*`, {
       headers: { Authorization: `Bearer ${platform.sandboxKey}` },
@@ -96,7 +96,7 @@ describe("the served document", () => {
     const mediaType = reply.headers.get("content-type")!.split(";")[0]!;
     expect([reply.status, Object.keys(described.responses["200"].content)]).toEqual([200, [mediaType]]);
     const first = await reply.body!.getReader().read();
-    const [, cursor] = /^retry: 1000\nevent: ready\ndata: \{"cursor":"(evt_\w+)"\}/.exec(
+    const [, cursor] = /^retry: 1000\nid: evt_\w+\nevent: ready\ndata: \{"cursor":"(evt_\w+)"\}/.exec(
       new TextDecoder().decode(first.value),
     )!;
     controller.abort();

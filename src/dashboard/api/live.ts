@@ -1,14 +1,19 @@
 import { signal } from "@preact/signals";
 import type { Event } from "../../contract/schemas/event.ts";
 import { EVENT_STREAM_PATH } from "../../contract/listen.ts";
+import { say } from "../components/toasts.tsx";
 import { CallError, send, withQuery } from "./call.ts";
 
 export const liveState = signal<"connecting" | "live" | "paused">("connecting");
 
-type Follower = (event: Event, isReplay: boolean) => void;
+interface Follower {
+  event(event: Event, isReplay: boolean): void;
+  /** What was read before may lack events that will not come. */
+  missed(): void;
+}
 const followers = new Set<Follower>();
 
-/** Calls back with every event that happens from now on; the answer ends it. */
+/** Calls back with every event from now on; the returned function ends it. */
 export function followEvents(follower: Follower): () => void {
   followers.add(follower);
   return () => {
@@ -20,7 +25,7 @@ export function followEvents(follower: Follower): () => void {
 const SILENCE_MILLISECONDS = 10_000;
 const RETRY_MILLISECONDS = [250, 1000, 2000, 5000];
 
-/** Keeps one stream open while the page can be seen; what was missed meanwhile comes first. Answers how to end it. */
+/** Keeps one stream open while the page can be seen; what was missed meanwhile comes first. Returns how to end it. */
 export function startLive(): () => void {
   let stopped = false;
   let after: string | undefined;
@@ -42,7 +47,7 @@ export function startLive(): () => void {
       if (done) return;
       const messages = (rest + value).split("\n\n");
       rest = messages.pop()!;
-      for (const message of messages) after = take(message) ?? after;
+      for (const message of messages) after = take(message, after) ?? after;
     }
   };
 
@@ -79,19 +84,28 @@ export function startLive(): () => void {
   };
 }
 
-/** Reads one message of the stream; answers the id to go on from. */
-function take(message: string): string | undefined {
+/** Reads one message of the stream; returns the ID to go on from. */
+function take(message: string, after: string | undefined): string | undefined {
   const fields = new Map<string, string>();
   for (const line of message.split("\n")) {
     const colon = line.indexOf(": ");
     if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 2));
   }
   const data = fields.get("data");
+  const name = fields.get("event");
+  const id = fields.get("id");
   if (data === undefined) return undefined;
-  if (fields.get("event") === "ready") return (JSON.parse(data) as { cursor: string }).cursor;
-  const event = JSON.parse(data) as Event;
-  for (const follower of followers) follower(event, fields.get("event") === "replay");
-  return fields.get("id");
+  if (name === undefined) {
+    const event = JSON.parse(data) as Event;
+    for (const follower of followers) follower.event(event, event.id !== id);
+  } else if (name === "gap") {
+    say("Events may be missing here: the platform does not have them any more.", false);
+    for (const follower of followers) follower.missed();
+  } else if (after === undefined) {
+    // What was committed between a page's list and the start of its stream is in neither.
+    for (const follower of followers) follower.missed();
+  }
+  return id;
 }
 
 function pause(milliseconds: number): Promise<void> {

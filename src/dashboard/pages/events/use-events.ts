@@ -94,17 +94,23 @@ export function useEvents(type: string): ListedEvents {
     show();
     void load();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const stop = followEvents((event, isReplay) => {
-      const { current } = listing;
-      if (isReplay || current.ids.has(event.id)) return;
-      if (type !== "" && !matchesSubscriptions([type], event.type)) return;
-      current.ids.add(event.id);
-      current.fresh.push(event);
-      if (current.fresh.length > MOST) forget(current, current.fresh.splice(0, 1));
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        takeFresh();
-      }, GATHER_MILLISECONDS);
+    const stop = followEvents({
+      event(event, isReplay) {
+        const { current } = listing;
+        if (isReplay || current.ids.has(event.id)) return;
+        if (type !== "" && !matchesSubscriptions([type], event.type)) return;
+        current.ids.add(event.id);
+        current.fresh.push(event);
+        if (current.fresh.length > MOST) forget(current, current.fresh.splice(0, 1));
+        timer ??= setTimeout(() => {
+          timer = undefined;
+          takeFresh();
+        }, GATHER_MILLISECONDS);
+      },
+      missed() {
+        listing.current = { ...emptyListing(), isHeld: listing.current.isHeld };
+        void load();
+      },
     });
     return () => {
       clearTimeout(timer);

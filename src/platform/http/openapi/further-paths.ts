@@ -2,7 +2,7 @@ import { oauthScopeName } from "../../../contract/oauth.ts";
 import type { Scope } from "../../../contract/scopes.ts";
 import { EVENT_STREAM_PATH } from "../../../contract/listen.ts";
 import { IDENTIFIER_HEADER, LEAK_REPORT_PATH, LeakFeedback, LeakReport } from "../../leaks/report-route.ts";
-import { EventStreamQuery } from "../../listen/event-stream-route.ts";
+import { EventStreamQuery, LAST_EVENT_ID } from "../../listen/event-stream-route.ts";
 import { exampleReply, exampleRequest } from "./examples.ts";
 import { headersOf } from "./headers.ts";
 import { JSON_MEDIA_TYPE, queryParameters } from "./paths.ts";
@@ -20,11 +20,11 @@ export function furtherPathsOf(schemas: Schemas, baseUrl: string): Record<string
 
 const STREAM_SCOPE: Scope = "events:read";
 const STREAM_EXAMPLE = `retry: 1000
+id: evt_06Fv3Tt0q1Yd8mWc5KxLrB
 event: ready
 data: {"cursor":"evt_06Fv3Tt0q1Yd8mWc5KxLrB"}
 
 id: evt_06Fv3Tt0q1Yd8mWd2PnQsA
-event: event
 data: {"id":"evt_06Fv3Tt0q1Yd8mWd2PnQsA","object":"event","type":"order.completed",…}
 `;
 
@@ -38,10 +38,23 @@ function eventStream(schemas: Schemas, baseUrl: string): Json {
   return {
     operationId: "streamEvents",
     summary: "Follow events as they happen",
-    description: `Needs the scope \`${STREAM_SCOPE}\`. Server-sent events, in either environment: \`ready\`, then an \`event\` for each event and a \`replay\` for each one that is sent again. Give the last \`id\` as \`after\` to go on without missing anything. The stream ends when its credential does.`,
+    description: [
+      `Needs the scope \`${STREAM_SCOPE}\`. Server-sent events, in either environment, in the order of commits. Each event is a message of the default type; an event that is replayed is sent again under the ID of its replay.`,
+      "`ready` comes first. `gap` says that events between two IDs are missing: they are older than 30 days, or a failover of the database lost them.",
+      `A client that reconnects sends the last \`id\` as \`${LAST_EVENT_ID}\`, which an \`EventSource\` does by itself, and misses nothing. The stream ends when its credential is revoked or expires.`,
+    ].join("\n\n"),
     tags: [tagOf(EVENT_STREAM_PATH).name],
     security: [{ apiKey: [STREAM_SCOPE] }, { oauth: [oauthScopeName(STREAM_SCOPE)] }],
-    parameters: queryParameters(EventStreamQuery, schemas),
+    parameters: [
+      ...queryParameters(EventStreamQuery, schemas),
+      {
+        name: LAST_EVENT_ID,
+        in: "header",
+        required: false,
+        description: "ID of the last message received; takes precedence over `after`",
+        schema: { type: "string" },
+      },
+    ],
     responses: {
       "200": {
         description: "Events, until either side ends the stream",

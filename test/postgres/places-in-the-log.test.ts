@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createIdGenerator } from "../../src/contract/ids.ts";
 import type { Database, Transaction } from "../../src/platform/storage/database.ts";
+import { alignLog } from "../../src/platform/storage/event-log.ts";
 import { insertEvent } from "../../src/platform/storage/events.ts";
 import { openDatabase } from "../../src/platform/storage/open-database.ts";
 import { systemRandom } from "../../src/platform/system.ts";
@@ -57,4 +58,18 @@ it("a unit that would write more is refused in words, whole", async () => {
   const before = await counted();
   await expect(database.write((tx) => writeEvents(tx, EVENTS_A_UNIT + 1))).rejects.toThrow("use several units");
   expect(await counted()).toEqual(before);
+});
+
+it("a log that was copied to a new server goes on after its last event, even one with the next transaction's number", async () => {
+  await database.write((tx) => writeEvents(tx, 1));
+  const [last] = await server.query<{ seq: string }>(
+    `UPDATE events SET seq = (pg_current_xact_id()::text::bigint + 1 + (SELECT base FROM log_base)) * 1024 + 1023
+     WHERE seq = (SELECT MAX(seq) FROM events) RETURNING seq`,
+    [],
+    url,
+  );
+  await alignLog(database);
+  await database.write((tx) => writeEvents(tx, 1));
+  const [newest] = await server.query<{ seq: string }>("SELECT seq FROM events ORDER BY id DESC LIMIT 1", [], url);
+  expect(Number(newest!.seq)).toBeGreaterThan(Number(last!.seq));
 });

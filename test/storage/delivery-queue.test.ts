@@ -2,10 +2,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { lowestIdAt } from "../../src/contract/ids.ts";
+import { getDelivery } from "../../src/platform/domain/deliveries.ts";
 import { insertAccount } from "../../src/platform/storage/accounts.ts";
-import { attemptsOf } from "../../src/platform/storage/attempts.ts";
-import type { Database } from "../../src/platform/storage/database.ts";
-import { findDelivery, insertDelivery, requeueDelivery } from "../../src/platform/storage/deliveries.ts";
+import type { Database, Queries, SqlValue } from "../../src/platform/storage/database.ts";
+import {
+  findDelivery,
+  findDeliveryWithAttempts,
+  insertDelivery,
+  requeueDelivery,
+} from "../../src/platform/storage/deliveries.ts";
 import {
   type AttemptOutcome,
   findDue,
@@ -114,6 +120,37 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
       ]),
     );
 
+  const attemptsOf = async (id: string) => (await findDeliveryWithAttempts(database, environment, id))!.attempts;
+
+  it("a delivery is shown with its attempts of the same moment", async () => {
+    const id = lowestIdAt("delivery", 1);
+    await database.write((tx) => tx.run("UPDATE deliveries SET id = $1 WHERE id = 'dlv_1'", [id]));
+    let statements = 0;
+    /** After each statement another attempt is recorded. */
+    const read = async (sql: string, parameters: SqlValue[]) => {
+      const rows = await database.all(sql, parameters);
+      statements += 1;
+      await lease(`a.${statements}`, 100, 1);
+      await record(id, `a.${statements}`, { claimed_due: 1, status: "pending", next_attempt: 1 });
+      return rows;
+    };
+    const queries = {
+      ...database,
+      all: read,
+      get: async (...args: Parameters<typeof read>) => (await read(...args))[0],
+    };
+    const account = { id: "acct_1", name: "A", version: "2026-11-01" };
+    const tenant = { account, environment, name: "sandbox", livemode: false } as const;
+    const shown = () => getDelivery(queries as Queries, tenant, id);
+    for (const count of [0, 1]) {
+      const delivery = await shown();
+      expect([delivery.attempt_count, delivery.attempts]).toEqual([
+        count,
+        Array.from({ length: count }, () => expect.anything()),
+      ]);
+    }
+  });
+
   it("what is leased is nobody else's, the longest waiting first", async () => {
     expect(await lease("a.1", 100, 2)).toEqual(["dlv_1", "dlv_2"]);
     expect(await lease("b.1", 100)).toEqual(["dlv_3"]);
@@ -125,13 +162,13 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
     await takeOverLapsed(101, "b");
     expect(await lease("b.1", 200, 1)).toEqual(["dlv_1"]);
     await record("dlv_1", "a.1");
-    expect(await attemptsOf(database, "dlv_1")).toEqual([]);
+    expect(await attemptsOf("dlv_1")).toEqual([]);
     expect(await findDelivery(database, environment, "dlv_1")).toMatchObject({ status: "pending", attempt_count: 0 });
     await record("dlv_1", "b.1", { status: "pending", next_attempt: 30, status_code: 500 });
-    expect(await attemptsOf(database, "dlv_1")).toMatchObject([{ number: 1, status_code: 500 }]);
+    expect(await attemptsOf("dlv_1")).toMatchObject([{ number: 1, status_code: 500 }]);
     expect(await findDelivery(database, environment, "dlv_1")).toMatchObject({ attempt_count: 1, next_attempt: 30 });
     await record("dlv_1", "b.1");
-    expect(await attemptsOf(database, "dlv_1")).toHaveLength(1);
+    expect(await attemptsOf("dlv_1")).toHaveLength(1);
   });
 
   it("leases that ran out are taken over from others, never from oneself, and not before", async () => {
@@ -159,9 +196,9 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
     await lease("a.3", 100, 1);
     await database.write((tx) => markBegun(tx, { id: "dlv_3", token: "a.3", at: 6 }));
     await takeOverLapsed(101, "b");
-    expect(await attemptsOf(database, "dlv_1")).toMatchObject([{ number: 1, at: 5, error: INTERRUPTED }]);
-    expect(await attemptsOf(database, "dlv_2")).toEqual([]);
-    expect(await attemptsOf(database, "dlv_3")).toMatchObject([{ number: 1, at: 6, error: INTERRUPTED }]);
+    expect(await attemptsOf("dlv_1")).toMatchObject([{ number: 1, at: 5, error: INTERRUPTED }]);
+    expect(await attemptsOf("dlv_2")).toEqual([]);
+    expect(await attemptsOf("dlv_3")).toMatchObject([{ number: 1, at: 6, error: INTERRUPTED }]);
     expect(await lease("b.1", 200)).toEqual(DELIVERIES);
   });
 

@@ -1,8 +1,14 @@
 import type { Attempt, Delivery, DeliveryListQuery } from "../../contract/schemas/delivery.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
-import { type AttemptRow, attemptsOf } from "../storage/attempts.ts";
+import type { AttemptRow } from "../storage/attempts.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
-import { findDelivery, listDeliveries, requeueDelivery, type ShownDelivery } from "../storage/deliveries.ts";
+import {
+  findDeliveryWithAttempts,
+  findDelivery,
+  listDeliveries,
+  requeueDelivery,
+  type ShownDelivery,
+} from "../storage/deliveries.ts";
 import { findEventToDeliver } from "../storage/events.ts";
 import type { PageRequest } from "../storage/page.ts";
 import { ApiError } from "./api-error.ts";
@@ -12,9 +18,9 @@ import { eventExpired } from "./replay.ts";
 import { endpointDisabled } from "./webhook-endpoints.ts";
 
 export async function getDelivery(queries: Queries, tenant: Tenant, id: string): Promise<Delivery> {
-  const row = await existing(queries, tenant, id);
-  const attempts = (await attemptsOf(queries, id)).map(toAttempt);
-  return { ...toDelivery(row, tenant), attempts };
+  assertId("delivery", id);
+  const found = (await findDeliveryWithAttempts(queries, tenant.environment, id)) ?? missing("delivery", id);
+  return { ...toDelivery(found.delivery, tenant), attempts: found.attempts.map(toAttempt) };
 }
 
 export async function pageOfDeliveries(

@@ -25,11 +25,6 @@ export async function insertAttempt(tx: Transaction, row: AttemptRow): Promise<v
   ]);
 }
 
-/** Oldest first. */
-export function attemptsOf(queries: Queries, deliveryId: string): Promise<AttemptRow[]> {
-  return queries.all(`SELECT ${COLUMNS} FROM attempts WHERE delivery_id = $1 ORDER BY number`, [deliveryId]);
-}
-
 /** True where a listener's attempt that began at a time is recorded. */
 export async function hasListenerAttempt(
   queries: Queries,

@@ -1,4 +1,5 @@
 import { DELIVERY_STATUSES, type DeliveryStatus } from "../../contract/schemas/delivery.ts";
+import type { AttemptRow } from "./attempts.ts";
 import type { Queries, Transaction } from "./database.ts";
 import { type PageRequest, readMergedPage, readPage } from "./page.ts";
 
@@ -44,6 +45,22 @@ export async function insertDelivery(tx: Transaction, row: DeliveryRow): Promise
 
 export function findDelivery(queries: Queries, environment: number, id: string): Promise<ShownDelivery | undefined> {
   return queries.get(`SELECT ${SHOWN} FROM deliveries WHERE id = $2 AND environment = $1`, [environment, id]);
+}
+
+/** A delivery and its attempts, oldest first, read together: between two statements another attempt may be recorded. */
+export async function findDeliveryWithAttempts(
+  queries: Queries,
+  environment: number,
+  id: string,
+): Promise<{ delivery: ShownDelivery; attempts: AttemptRow[] } | undefined> {
+  const rows = await queries.all<ShownDelivery & (AttemptRow | { number: null })>(
+    `SELECT shown.*, a.delivery_id, a.number, a.at, a.status_code, a.error, a.duration_ms, a.response_excerpt
+     FROM (SELECT ${SHOWN} FROM deliveries WHERE id = $2 AND environment = $1) AS shown
+     LEFT JOIN attempts a ON a.delivery_id = shown.id ORDER BY a.number`,
+    [environment, id],
+  );
+  const [delivery] = rows;
+  return delivery && { delivery, attempts: rows.filter((row) => row.number !== null) };
 }
 
 export interface DeliveryFilters {

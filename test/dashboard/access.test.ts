@@ -9,6 +9,7 @@ import { duration } from "../../src/dashboard/format.ts";
 import { verify } from "../../src/webhooks/index.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
 import { obtainTokens } from "../oauth/support/authorization-server.ts";
+import { Browser } from "../oauth/support/browser.ts";
 import { ourServer } from "../oauth/support/our-server.ts";
 import { apiOf } from "../support/api.ts";
 import { type Board, openBoard } from "./support/board.ts";
@@ -181,9 +182,19 @@ describe("people, sessions and grants", () => {
     const link = (await dialog.locator(".copy-line code").textContent())!;
     expect((await fetch(link)).status).toBe(200);
     await dialog.getByRole("button", { name: "Done" }).click();
+    const grace = new Browser(board.platform.baseUrl);
+    await grace.submit(await grace.get(link), { password: "correct horse battery" });
+    const cookie = [...grace.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const headers = { Cookie: cookie, "Service-Environment": "sandbox", Origin: board.platform.baseUrl };
+    const key = await apiOf(board.platform.baseUrl, undefined)("POST", "/v1/api_keys", { name: "Left" }, headers);
+    expect(key.status).toBe(201);
     await rowOf("grace@example.com").getByRole("button", { name: "Remove" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
-    await expect.poll(() => rowOf("grace@example.com").count()).toBe(0);
+    const left = page.getByRole("dialog", { name: "API keys that still work" });
+    await left.getByText(key.body.id).waitFor();
+    expect(await rowOf("grace@example.com").count()).toBe(0);
+    await left.getByRole("link", { name: "Sandbox keys" }).click();
+    await page.getByRole("row").filter({ hasText: key.body.id }).getByText("active").waitFor();
     expect((await fetch(link)).status).toBe(410);
   });
 

@@ -134,7 +134,17 @@ describe("what only a person may do", () => {
     const member = callsWith([...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; "));
     expect((await member("GET", "/v1/users")).body.data).toHaveLength(2);
     expect((await member("POST", "/v1/users", { email: EMAIL })).body.code).toBe("owner_required");
-    expect((await call("DELETE", `/v1/users/${invited.id}`)).body).toMatchObject({ deleted: true });
+    const [first, second] = [await member("POST", "/v1/api_keys", {}), await member("POST", "/v1/api_keys", {})];
+    expect(first.body.created_by).toBe(invited.id);
+    const inLive = await member("POST", "/v1/api_keys", { name: "Live" }, { "Service-Environment": "live" });
+    const further = await apiOf(platform.baseUrl, first.body.key)("POST", "/v1/api_keys", {});
+    await call("POST", `/v1/api_keys/${second.body.id}/revoke`);
+    const removed = (await call("DELETE", `/v1/users/${invited.id}`)).body;
+    expect(removed).toMatchObject({ deleted: true, api_keys: { object: "list", has_more: false } });
+    const { key: _, ...shown } = inLive.body;
+    expect(removed.api_keys.data).toEqual(expect.arrayContaining([shown]));
+    const left = [first, inLive, further].map(({ body }) => String(body.id));
+    expect(removed.api_keys.data.map(({ id }: { id: string }) => id).toSorted()).toEqual(left.toSorted());
     expect((await member("GET", "/v1/users")).status).toBe(401);
     const owner = (await call("GET", "/v1/users")).body.data[0];
     expect((await call("DELETE", `/v1/users/${owner.id}`)).status).toBe(404);

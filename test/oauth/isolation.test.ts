@@ -151,7 +151,13 @@ describe("a user", () => {
     expect((await me(tokens.access_token)).user.email).toBe("leaver@example.com");
     const page = await owner.get("/account");
     const user = (await me(tokens.access_token)).user.id as string;
-    await owner.submit(page, { user }, ({ action }) => action === "/account/people/remove");
+    const wide = await obtainTokens({ ...leaver, scopes: ["write_api_keys", "read_orders"] }, "public");
+    const { body: key } = await apiOf(platform.baseUrl, wide.access_token)("POST", "/v1/api_keys", {
+      name: "<b>Left</b>",
+    });
+    const removed = await owner.submit(page, { user }, ({ action }) => action === "/account/people/remove");
+    expect(removed.text).toContain("API keys that they created still work");
+    expect(removed.text).toContain(`<bdi>&#60;b&#62;Left&#60;/b&#62;</bdi> <code>${key.id}</code>`);
     expect(await servers[0].works(tokens.access_token)).toBe(false);
     const fields = { grant_type: "refresh_token", refresh_token: tokens.refresh_token, ...proves(leaver, "public") };
     expect((await post(leaver.endpoints.token, fields)).body.error).toBe("invalid_grant");

@@ -11,11 +11,14 @@ const HOUR = 3_600_000;
 let platform: EmbeddedPlatform;
 let server: OurServer;
 let api: Api;
+/** The ID of the key that the tests call with. */
+let firstKey: string;
 
 beforeAll(async () => {
   platform = await startEmbedded();
   server = await ourServer(platform);
   api = apiOf(platform.baseUrl, platform.sandboxKey);
+  firstKey = (await api("GET", "/v1/me")).body.credential.id;
 });
 afterAll(() => platform.close());
 
@@ -40,6 +43,7 @@ describe("a key", () => {
       revoked_at: null,
       revoked_reason: null,
       livemode: false,
+      created_by: firstKey,
     });
     const { key: _, ...shown } = body;
     expect((await api("GET", `/v1/api_keys/${body.id}`)).body).toEqual(shown);
@@ -283,6 +287,20 @@ it("a user's access token makes keys within its scopes, that outlive it", async 
   platform.advance(HOUR);
   expect((await withKey(access_token)("GET", "/v1/me")).body.code).toBe("expired_credential");
   expect((await withKey(body.key)("GET", "/v1/me")).status).toBe(200);
+});
+
+it("created_by names the user or key that created it, and none for the first keys", async () => {
+  const createdBy = async (id: string) => (await api("GET", `/v1/api_keys/${id}`)).body.created_by;
+  expect(await createdBy(firstKey)).toBeNull();
+  const { body: made } = await create();
+  expect(made.created_by).toBe(firstKey);
+  const { body: rolled } = await withKey(made.key)("POST", `/v1/api_keys/${made.id}/roll`);
+  expect(rolled.created_by).toBe(made.id);
+  const { access_token } = await obtainTokens({ ...server, scopes: ["write_api_keys", "read_customers"] }, "public");
+  const { user } = (await withKey(access_token)("GET", "/v1/me")).body;
+  const byToken = (await create({ scopes: ["customers:read"] }, withKey(access_token))).body;
+  expect(byToken.created_by).toBe(user.id);
+  expect(await createdBy(byToken.id)).toBe(user.id);
 });
 
 describe("last_used", () => {

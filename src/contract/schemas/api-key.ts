@@ -21,6 +21,12 @@ export const ApiKey = Type.Object(
     ),
     livemode: Livemode,
     created: Timestamp,
+    created_by: nullable(
+      Type.String({
+        description: "ID of the user or API key that created it; null for the first keys of the platform",
+        examples: ["usr_06Fv3Tt0q1Yd8mWc5KxLrB"],
+      }),
+    ),
     key: Type.Optional(secretShownOnce("The key itself; shown at creation and rolling only")),
   },
   { $id: "ApiKey", description: "A credential of one environment" },

@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
+import { ApiKeyList } from "./api-key.ts";
 import { closed, deleted, idOf, listOf, secretShownOnce, Timestamp } from "./fields.ts";
 
 /** A person of the account, who signs in to the dashboard (decisions 1). `invitation_url` stands in the reply to inviting only. */
@@ -25,4 +26,14 @@ export const UserInvite = closed(
 export type UserInvite = Static<typeof UserInvite>;
 
 export const UserList = listOf(User, "UserList");
-export const DeletedUser = deleted("user", "DeletedUser");
+/** What removing a user returns. Their sessions and grants are revoked; keys stay valid until someone revokes them. */
+export const DeletedUser = Type.Object(
+  {
+    ...deleted("user", "").properties,
+    api_keys: Type.Object(ApiKeyList.properties, {
+      description: "Usable keys that the user created, or that were created with such a key, newest first; at most 100",
+    }),
+  },
+  { $id: "DeletedUser", description: "What removing a user returns, with the keys that they created" },
+);
+export type DeletedUser = Static<typeof DeletedUser>;

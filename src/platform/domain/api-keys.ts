@@ -34,6 +34,7 @@ export async function createFullKey(
     ip_allowlist: "[]",
     expires_at: null,
     created: key.now,
+    created_by: null,
   });
   return secret;
 }
@@ -64,6 +65,7 @@ export async function createApiKey(
       ip_allowlist: JSON.stringify(ranges),
       expires_at: expiresAt,
       created: occasion.now,
+      created_by: creatorOf(maker),
     }),
     occasion.tenant,
   );
@@ -90,7 +92,9 @@ export async function rollApiKey(
   });
   await revokeApiKey(tx, id, now, "rolled");
   const { name, kind, scopes, ip_allowlist, expires_at } = old;
-  const fresh = { name, kind, scopes, ip_allowlist, expires_at, environment: tenant.environment, created: now };
+  const { environment } = tenant;
+  const created_by = creatorOf(maker);
+  const fresh = { name, kind, scopes, ip_allowlist, expires_at, environment, created: now, created_by };
   return toNewApiKey(await store(tx, tools, tenant.name, { ...fresh, id: occasion.newId("api_key") }), tenant);
 }
 
@@ -115,6 +119,11 @@ function endOf(input: ApiKeyCreate, maker: Maker, now: number): number | null {
   const end = parseTimestamp(input.expires_at)!;
   if (end > now) return end;
   throw invalidFields([{ pointer: "/expires_at", code: "out_of_range", detail: "must lie in the future" }]);
+}
+
+/** The user, or the key where no user stands behind the credential. */
+function creatorOf({ user, credential }: Maker): string {
+  return user?.id ?? credential.id;
 }
 
 type NewKey = Omit<ApiKeyRow, "digest" | "prefix" | "last4" | "last_used" | "revoked_at" | "revoked_reason">;
@@ -149,7 +158,7 @@ function toNewApiKey({ row, secret }: { row: ApiKeyRow; secret: string }, tenant
   return { ...toApiKey(row, tenant), key: secret };
 }
 
-function toApiKey(row: ApiKeyRow, tenant: Tenant): ApiKey {
+export function toApiKey(row: ApiKeyRow, { livemode }: Pick<Tenant, "livemode">): ApiKey {
   const time = (value: number | null) => (value === null ? null : formatTimestamp(value));
   return {
     id: row.id,
@@ -163,7 +172,8 @@ function toApiKey(row: ApiKeyRow, tenant: Tenant): ApiKey {
     last_used: time(row.last_used),
     revoked_at: time(row.revoked_at),
     revoked_reason: row.revoked_reason,
-    livemode: tenant.livemode,
+    livemode,
     created: formatTimestamp(row.created),
+    created_by: row.created_by,
   };
 }

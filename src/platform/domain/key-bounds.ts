@@ -14,10 +14,13 @@ interface Bounds {
 }
 
 /** The credential that makes a key. A user's access token has neither ranges nor end: the user stands behind the key. */
-export type Maker = Bounds;
+export interface Maker extends Bounds {
+  credential: { id: string };
+  user: { id: string } | null;
+}
 
 /** A key never grants more than its maker has (decisions 3). Throws ApiError `insufficient_scope` or `exceeds_maker`. */
-export function assertWithin(maker: Maker, key: Bounds): void {
+export function assertWithin(maker: Bounds, key: Bounds): void {
   const lacking = key.scopes.filter((scope) => !maker.scopes.includes(scope));
   if (lacking.length > 0) {
     throw insufficientScope(`A key cannot give scopes that it lacks: ${lacking.join(", ")}.`, lacking);
@@ -30,7 +33,7 @@ export function assertWithin(maker: Maker, key: Bounds): void {
   });
 }
 
-function rangeErrors(maker: Maker, key: Bounds): FieldError[] {
+function rangeErrors(maker: Bounds, key: Bounds): FieldError[] {
   if (maker.ipAllowlist.length === 0) return [];
   const outer = rangesOf(maker.ipAllowlist);
   const inner = rangesOf(key.ipAllowlist);
@@ -39,7 +42,7 @@ function rangeErrors(maker: Maker, key: Bounds): FieldError[] {
   return [{ pointer: "/ip_allowlist", code: "exceeds_maker", detail }];
 }
 
-function endErrors(maker: Maker, key: Bounds): FieldError[] {
+function endErrors(maker: Bounds, key: Bounds): FieldError[] {
   if (maker.expiresAt === null || (key.expiresAt !== null && key.expiresAt <= maker.expiresAt)) return [];
   const detail = `must not lie behind ${formatTimestamp(maker.expiresAt)}`;
   return [{ pointer: "/expires_at", code: "exceeds_maker", detail }];

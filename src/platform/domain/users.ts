@@ -1,10 +1,11 @@
 import type { IdGenerator } from "../../contract/ids.ts";
-import type { User } from "../../contract/schemas/user.ts";
+import type { DeletedUser, User } from "../../contract/schemas/user.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { Clock } from "../ports.ts";
+import { usableKeysOfUser } from "../storage/api-keys.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
 import { deleteMember, insertUser, type UserRow, usersOfAccount } from "../storage/users.ts";
-import type { SecretTools } from "./api-keys.ts";
+import { type SecretTools, toApiKey } from "./api-keys.ts";
 import { ApiError } from "./api-error.ts";
 import { assertId, missing } from "./missing.ts";
 import type { Tenant } from "./occasion.ts";
@@ -39,11 +40,18 @@ export async function inviteUser(
   return { ...toUser(row, ""), invitation_url: `${tools.baseUrl}/invitation?token=${token}` };
 }
 
-/** Removes a member; an owner stays, and is as missing as somebody of another account. */
-export async function removeUser(tx: Transaction, { account }: Tenant, id: string) {
+const MAX_KEYS_LISTED = 100;
+
+/** Removes a member, and lists the keys that they leave behind. Owners stay, like users of other accounts: 404. */
+export async function removeUser(tx: Transaction, accountId: string, id: string, now: number): Promise<DeletedUser> {
   assertId("user", id);
-  if (!(await deleteMember(tx, account.id, id))) missing("user", id);
-  return { id, object: "user" as const, deleted: true as const };
+  if (!(await deleteMember(tx, accountId, id))) missing("user", id);
+  const keys = await usableKeysOfUser(tx, id, now, MAX_KEYS_LISTED + 1);
+  const data = keys
+    .slice(0, MAX_KEYS_LISTED)
+    .map((row) => toApiKey(row, { livemode: row.environment_name === "live" }));
+  const api_keys = { object: "list" as const, data, has_more: keys.length > MAX_KEYS_LISTED, next_cursor: null };
+  return { id, object: "user", deleted: true, api_keys };
 }
 
 function toUser(row: UserRow, you: string): User {

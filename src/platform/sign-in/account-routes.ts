@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "../domain/api-error.ts";
 import { type Passwords, problemOfPassword } from "../domain/passwords.ts";
-import { inviteUser } from "../domain/users.ts";
+import { inviteUser, removeUser } from "../domain/users.ts";
 import { isEmail } from "../http/formats.ts";
 import { formOf, type Parameters, queryOf } from "../pages/parameters.ts";
 import { PageError, seeOther, sendPage } from "../pages/page.ts";
@@ -9,7 +9,7 @@ import type { Services } from "../services.ts";
 import { liveGrantsOfUser, revokeGrantOfUser } from "../storage/oauth-grants.ts";
 import { deleteSessionsOfUser } from "../storage/sessions.ts";
 import { deleteLinksOfUser } from "../storage/sign-in-links.ts";
-import { changeEmail, deleteMember, findUser, setPassword, usersOfAccount } from "../storage/users.ts";
+import { changeEmail, findUser, setPassword, usersOfAccount } from "../storage/users.ts";
 import { type AccountView, accountPage } from "./account-views.ts";
 import { ACCOUNT } from "./home.ts";
 import { signInPage } from "./views.ts";
@@ -119,8 +119,15 @@ export function accountRoutes(
     "/account/people/remove",
     onForm(async (visitor, form, reply) => {
       assertOwner(visitor);
-      await database.write((tx) => deleteMember(tx, visitor.user.account_id, form.text("user")));
-      return seeOther(reply, ACCOUNT);
+      try {
+        const { account_id: account } = visitor.user;
+        const removed = await database.write((tx) => removeUser(tx, account, form.text("user"), clock.now()));
+        const keys = removed.api_keys.data;
+        return keys.length === 0 ? seeOther(reply, ACCOUNT) : await show(reply, 200, visitor, { leftKeys: keys });
+      } catch (error) {
+        if (error instanceof ApiError && error.code === "not_found") return seeOther(reply, ACCOUNT);
+        throw error;
+      }
     }),
   );
 

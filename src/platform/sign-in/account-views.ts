@@ -1,3 +1,4 @@
+import type { ApiKey } from "../../contract/schemas/api-key.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { html, type Html } from "../pages/html.ts";
 import type { Page } from "../pages/page.ts";
@@ -15,6 +16,8 @@ export interface AccountView {
   notice?: { good: boolean; text: string } | undefined;
   /** An invitation that was just made, shown once. */
   invitation?: { email: string; url: string } | undefined;
+  /** Usable API keys of somebody who was just removed. */
+  leftKeys?: readonly ApiKey[] | undefined;
   /** What the email field shows, where it is not the user's own address. */
   email?: string | undefined;
 }
@@ -86,7 +89,7 @@ function details(visitor: SignedIn, { asksPassword, email }: AccountView): Html 
   </section>`;
 }
 
-function people(visitor: SignedIn, { users, invitation }: AccountView): Html {
+function people(visitor: SignedIn, { users, invitation, leftKeys }: AccountView): Html {
   const isOwner = visitor.user.role === "owner";
   return html`<section>
     <h2>People</h2>
@@ -99,6 +102,18 @@ function people(visitor: SignedIn, { users, invitation }: AccountView): Html {
           </li>`,
       )}
     </ul>
+    ${
+      leftKeys !== undefined &&
+      html`<div class="notice bad" role="status">
+        <p>The user was removed. API keys that they created still work; revoke those that nobody else needs:</p>
+        ${leftKeys.map(
+          ({ id, name, livemode }) =>
+            html`<p>
+              ${environmentBadge(livemode ? "live" : "sandbox")} <bdi>${name ?? "Unnamed"}</bdi> <code>${id}</code>
+            </p>`,
+        )}
+      </div>`
+    }
     ${
       invitation !== undefined &&
       html`<p class="notice good" role="status">

@@ -21,10 +21,12 @@ export interface ApiKeyRow {
   /** Set with revoked_at. */
   revoked_reason: string | null;
   created: number;
+  /** The user or key that created it; null for the first keys. */
+  created_by: string | null;
 }
 
 const COLUMNS = `id, environment, name, digest, kind, prefix, last4, scopes, ip_allowlist, expires_at, last_used,
-  revoked_at, revoked_reason, created`;
+  revoked_at, revoked_reason, created, created_by`;
 
 /** A key with the account and environment that it belongs to: all that authentication needs, by one look-up. */
 export interface KeyOwner extends ApiKeyRow {
@@ -37,14 +39,15 @@ export interface KeyOwner extends ApiKeyRow {
 }
 
 const OWNER_QUERY = `SELECT k.id, k.environment, k.name, k.digest, k.kind, k.prefix, k.last4, k.scopes, k.ip_allowlist,
-         k.expires_at, k.last_used, k.revoked_at, k.revoked_reason, k.created, e.name AS environment_name,
+         k.expires_at, k.last_used, k.revoked_at, k.revoked_reason, k.created, k.created_by, e.name AS environment_name,
          e.clock_offset, a.id AS account_id, a.name AS account_name, a.version AS account_version
   FROM api_keys k JOIN environments e ON e.id = k.environment JOIN accounts a ON a.id = e.account_id`;
 
 export async function insertApiKey(tx: Transaction, key: ApiKeyRow): Promise<void> {
   await tx.run(
-    `INSERT INTO api_keys (id, environment, name, digest, kind, prefix, last4, scopes, ip_allowlist, expires_at, created)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    `INSERT INTO api_keys (id, environment, name, digest, kind, prefix, last4, scopes, ip_allowlist, expires_at, created,
+       created_by)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
     [
       key.id,
       key.environment,
@@ -57,6 +60,7 @@ export async function insertApiKey(tx: Transaction, key: ApiKeyRow): Promise<voi
       key.ip_allowlist,
       key.expires_at,
       key.created,
+      key.created_by,
     ],
   );
 }
@@ -75,6 +79,26 @@ export function findApiKey(queries: Queries, environment: number, id: string): P
 
 export function listApiKeys(queries: Queries, page: PageRequest): Promise<ApiKeyRow[]> {
   return readPage<ApiKeyRow>(queries, "api_keys", COLUMNS, page, {});
+}
+
+/** The usable keys that a user created, or that were created with one of those; newest first. `now` is real time. */
+export function usableKeysOfUser(
+  queries: Queries,
+  userId: string,
+  now: number,
+  limit: number,
+): Promise<(ApiKeyRow & { environment_name: Environment })[]> {
+  const columns = COLUMNS.replaceAll(/\w+/g, "k.$&");
+  return queries.all(
+    `WITH RECURSIVE made (id) AS (
+       SELECT id FROM api_keys WHERE created_by = $1
+       UNION SELECT k.id FROM api_keys k JOIN made ON k.created_by = made.id)
+     SELECT ${columns}, e.name AS environment_name
+     FROM made JOIN api_keys k ON k.id = made.id JOIN environments e ON e.id = k.environment
+     WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $2 + e.clock_offset)
+     ORDER BY k.id DESC LIMIT $3`,
+    [userId, now, limit],
+  );
 }
 
 /** False where the key was revoked before: then the first reason stays. */

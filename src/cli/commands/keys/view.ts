@@ -24,6 +24,8 @@ const ADDRESSES: Column<ApiKey> = { label: "Addresses", text: ({ ip_allowlist })
 const LAST_USED: Column<ApiKey> = { label: "Last used", text: ({ last_used }, view) => time(last_used, view, "never") };
 const EXPIRES: Column<ApiKey> = { label: "Expires", text: ({ expires_at }, view) => time(expires_at, view, "never") };
 
+const CREATED_BY: Column<ApiKey> = { label: "Created by", text: ({ created_by }) => created_by ?? "" };
+
 const REVOKED: Column<ApiKey> = {
   label: "Revoked",
   text: ({ revoked_at, revoked_reason }, view) =>
@@ -55,6 +57,7 @@ export const KEYS: Resource<ApiKey> = {
       "revoked_reason",
       "livemode",
       "created",
+      "created_by",
       "key",
     ],
     columns: [
@@ -66,7 +69,20 @@ export const KEYS: Resource<ApiKey> = {
       { ...LAST_USED, optional: true },
       CREATED,
     ],
-    details: [ID, NAME, KEY, STATE, SCOPES, ADDRESSES, EXPIRES, LAST_USED, REVOKED, ENVIRONMENT, CREATED_AT],
+    details: [
+      ID,
+      NAME,
+      KEY,
+      STATE,
+      SCOPES,
+      ADDRESSES,
+      EXPIRES,
+      LAST_USED,
+      REVOKED,
+      ENVIRONMENT,
+      CREATED_AT,
+      CREATED_BY,
+    ],
   },
 };
 

@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
 import type { ApiKey } from "../../../contract/schemas/api-key.ts";
+import type { User } from "../../../contract/schemas/user.ts";
 import { SCOPES } from "../../../contract/scopes.ts";
 import { call } from "../../api/call.ts";
-import { usePages } from "../../api/use-query.ts";
+import { usePages, WHOLE } from "../../api/use-query.ts";
 import { ConfirmedAction } from "../../components/action.tsx";
 import { Badge } from "../../components/badge.tsx";
 import { CreateButton } from "../../components/create-button.tsx";
@@ -17,6 +18,7 @@ import { LeakReports } from "./leak-reports.tsx";
 
 export function ApiKeys() {
   const pages = usePages<ApiKey>("/v1/api_keys", {}, { limit: 100, every: 5000 });
+  const users = usePages<User>("/v1/users", {}, { limit: WHOLE });
   const [fresh, setFresh] = useState<ApiKey>();
   const keep = (key: ApiKey) => {
     setFresh(key);
@@ -69,6 +71,11 @@ export function ApiKeys() {
           { label: "Status", cell: (key) => <Badge status={statusOf(key)} /> },
           { label: "May", from: "tablet", cell: (key) => <Allowed of={key} /> },
           {
+            label: "Created by",
+            from: "desktop",
+            cell: ({ created_by: creator }) => <Creator id={creator} users={users.items ?? []} />,
+          },
+          {
             label: "Last used",
             from: "desktop",
             cell: ({ last_used: at }) => (at === null ? "Never" : <Time at={at} />),
@@ -114,6 +121,12 @@ export function ApiKeys() {
       )}
     </Page>
   );
+}
+
+/** The user's email address; of someone who was removed, and of another key, the ID. */
+function Creator({ id, users }: { id: string | null; users: readonly User[] }) {
+  if (id === null) return <span class="soft">–</span>;
+  return <>{users.find((user) => user.id === id)?.email ?? <code class="soft">{id}</code>}</>;
 }
 
 /** What a key may do, short where it is everything. */

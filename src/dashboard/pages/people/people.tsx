@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
-import type { User } from "../../../contract/schemas/user.ts";
+import type { ApiKey } from "../../../contract/schemas/api-key.ts";
+import type { DeletedUser, User } from "../../../contract/schemas/user.ts";
 import { call } from "../../api/call.ts";
 import type { Pages } from "../../api/use-query.ts";
 import { ConfirmedAction } from "../../components/action.tsx";
@@ -10,10 +11,12 @@ import { Field, Form } from "../../components/form.tsx";
 import { Card } from "../../components/page.tsx";
 import { PagedTable } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
+import { hrefOf, Link } from "../../router.tsx";
 
 /** The people of the account; owners invite and remove members. */
 export function People({ users, isOwner }: { users: Pages<User>; isOwner: boolean }) {
   const [invited, setInvited] = useState<User>();
+  const [left, setLeft] = useState<{ email: string; keys: readonly ApiKey[] }>();
   return (
     <Card
       title="People of the account"
@@ -66,11 +69,17 @@ export function People({ users, isOwner }: { users: Pages<User>; isOwner: boolea
               <ConfirmedAction
                 class="small danger"
                 title="Remove this person?"
-                explanation={<p>{email} is signed out everywhere, and the apps that act for them lose access.</p>}
+                explanation={
+                  <p>
+                    {email} is signed out everywhere, and the apps that act for them lose access. API keys that they
+                    created stay valid; you get a list of them.
+                  </p>
+                }
                 verb="Remove"
                 run={async () => {
-                  await call("DELETE", `/v1/users/${id}`);
+                  const { api_keys: keys } = await call<DeletedUser>("DELETE", `/v1/users/${id}`);
                   users.reload();
+                  if (keys.data.length > 0) setLeft({ email, keys: keys.data });
                   return `Removed ${email}`;
                 }}
               >
@@ -80,6 +89,26 @@ export function People({ users, isOwner }: { users: Pages<User>; isOwner: boolea
           },
         ]}
       />
+      {left !== undefined && (
+        <Dialog title="API keys that still work" onClose={() => setLeft(undefined)}>
+          <p>{left.email} created these keys. Revoke those that nobody else needs.</p>
+          <ul>
+            {left.keys.map(({ id, name, livemode }) => (
+              <li key={id}>
+                <strong>{name ?? "Unnamed"}</strong> <code class="soft">{id}</code>{" "}
+                <Link href={hrefOf("keys", "", {}, livemode ? "live" : "sandbox")}>
+                  {livemode ? "Live keys" : "Sandbox keys"}
+                </Link>
+              </li>
+            ))}
+          </ul>
+          <div class="buttons">
+            <button type="button" class="primary" onClick={() => setLeft(undefined)}>
+              Done
+            </button>
+          </div>
+        </Dialog>
+      )}
       {invited?.invitation_url !== undefined && (
         <Dialog title="The invitation" onClose={() => setInvited(undefined)}>
           <p>Send this link to {invited.email}. It works once, for three days, and is not shown again.</p>

@@ -34,13 +34,13 @@ export function userOperations(services: Services): Operation[] {
     }),
     writeOperation({
       name: "removeUser",
-      summary: "Remove a member with all sessions and grants",
+      summary: "Remove a member with all sessions and grants; lists the API keys that they created",
       method: "DELETE",
       path: "/v1/users/{id}",
       scope: null,
       session: "owner",
       reply: { status: 200, schema: DeletedUser },
-      write: ({ caller, id }, tx) => removeUser(tx, caller.tenant, id),
+      write: ({ caller, id }, tx) => removeUser(tx, caller.tenant.account.id, id, services.clock.now()),
     }),
   ];
 }

@@ -8,6 +8,7 @@ import { listeners } from "./007-listeners.ts";
 import { eventChecksums } from "./008-event-checksums.ts";
 import { begunAttempts } from "./009-begun-attempts.ts";
 import { eventLog } from "./010-event-log.ts";
+import { keyCreators } from "./011-key-creators.ts";
 import type { Migration } from "./migration.ts";
 
 /** In the order in which they run. A released migration never changes. */
@@ -22,4 +23,5 @@ export const MIGRATIONS: readonly Migration[] = [
   eventChecksums,
   begunAttempts,
   eventLog,
+  keyCreators,
 ];

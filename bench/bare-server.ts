@@ -49,7 +49,7 @@ const database: Database = {
   close: async () => {},
 };
 
-const log = { info() {}, warn() {}, error() {} };
+const log = { debug() {}, info() {}, warn() {}, error() {} };
 const vault = createVault(Buffer.alloc(32, 1), systemRandom);
 const clientAddress = createClientAddress([]);
 const app = createApp(

@@ -3,8 +3,8 @@ import { withoutCredentials } from "../contract/credentials.ts";
 import type { Activity } from "./activity.ts";
 import type { Log } from "./ports.ts";
 
-/** What is logged: all of it, only what an operator should look into, or only what failed. */
-export type LogLevel = "info" | "warn" | "error";
+/** The lowest level that is logged. `warn` is what an operator should look into, `error` what failed. */
+export type LogLevel = "debug" | "info" | "warn" | "error";
 
 /** The platform's log, with what it does. */
 export interface JsonLog extends Log {
@@ -31,6 +31,7 @@ export function createJsonLog(level: LogLevel, write: (line: string) => void): J
     { write },
   );
   return {
+    debug: (fields, message) => logger.debug({ event: "debug", ...fields }, message),
     info: (fields, message) => logger.info({ event: "info", ...fields }, message),
     warn: (fields, message) => logger.warn({ event: "warning", ...fields }, message),
     error: (fields, message) => logger.error({ event: "error", ...fields }, message),

@@ -19,6 +19,7 @@ type LogLine = (fields: Record<string, unknown>, message: string) => void;
 
 /** Structured log of what an operator should know; never given a secret. */
 export interface Log {
+  debug: LogLine;
   info: LogLine;
   warn: LogLine;
   error: LogLine;

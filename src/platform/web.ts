@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { loadAssets } from "./dashboard/assets.ts";
 import { dashboardRoutes } from "./dashboard/routes.ts";
 import { Passwords } from "./domain/passwords.ts";
+import { logFailure } from "./http/answers.ts";
 import { INTERNAL_ERROR, toApiError } from "./http/problem.ts";
 import { authorizeRoutes } from "./oauth/authorize-routes.ts";
 import { deviceRoutes } from "./oauth/device-routes.ts";
@@ -23,7 +24,7 @@ export function registerWeb(app: FastifyInstance, services: Services, dashboard:
     takeForms(scope);
     scope.setErrorHandler((error, request, reply) => {
       const shown = asPageError(error);
-      if (shown.status === 500) services.log.error({ request_id: request.id, err: error }, "a request failed");
+      if (shown.status === 500) logFailure(services, error, request);
       return sendPage(reply.headers(shown.headers), shown.status, errorPage(shown));
     });
     const visitors = new Visitors(services);

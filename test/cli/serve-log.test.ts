@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { formatCredential } from "../../src/contract/credentials.ts";
 import { createJsonLog } from "../../src/platform/json-log.ts";
@@ -69,10 +71,30 @@ describe("service serve --json", () => {
     await gone.close();
   });
 
+  it("tells at level debug alone of a client that closes its connection before it has sent the whole body", async () => {
+    const { platform, lines, api } = await start("--log-level", "debug");
+    for (const [path, type] of [
+      ["/oauth/token", "application/x-www-form-urlencoded"],
+      ["/sign-in", "application/x-www-form-urlencoded"],
+      ["/v1/customers", "application/json"],
+    ]) {
+      const { hostname, port } = new URL(platform.baseUrl);
+      const socket = connect(Number(port), hostname);
+      const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${platform.sandboxKey}`;
+      socket.write(`${head}\r\nContent-Type: ${type}\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n`);
+      const [answer] = (await once(socket, "data")) as [Buffer];
+      expect(answer.toString()).toMatch(/^HTTP\/1\.1 100 Continue/);
+      socket.resetAndDestroy();
+    }
+    const aborted = { level: "debug", message: expect.stringContaining("before the end of the request") };
+    await expect.poll(() => lines().filter(({ level }) => level !== "info")).toMatchObject([aborted, aborted, aborted]);
+    expect((await api("GET", "/v1/me")).status).toBe(200);
+  });
+
   it("refuses a level that does not exist", async () => {
     const { exitCode, stderr } = await runCli(["serve", "--ephemeral", "--log-level", "loud"]);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain("info, warn, error");
+    expect(stderr).toContain("debug, info, warn, error");
   });
 });
 

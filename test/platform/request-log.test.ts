@@ -258,6 +258,7 @@ describe("what is kept", () => {
     await database.close();
     const warnings: [object, string][] = [];
     const log = {
+      debug: () => {},
       info: () => {},
       warn: (fields: object, message: string) => warnings.push([fields, message]),
       error: (fields: object, message: string) => warnings.push([fields, message]),

@@ -120,7 +120,7 @@ it("an advance takes over what a dead process had claimed, and counts the attemp
 }, 15_000);
 
 it("a rate limit refills as usual after the database's clock was set back by a day", async () => {
-  const log = { info: () => {}, warn: () => {}, error: () => {} };
+  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   const database = await openDatabase({ database: url, version: "test", log, connections: 2 });
   const bucket = { name: "a credential", burst: 3, refillMs: 20 };
   const take = async (count: number) => (await database.write((tx) => takeTokens(tx, bucket, count))).granted;

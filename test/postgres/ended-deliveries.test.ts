@@ -29,7 +29,7 @@ beforeAll(async () => {
     [lowestIdAt("delivery", Date.now() - 4 * DAY)],
     url,
   );
-  const log = { info: () => {}, warn: () => {}, error: () => {} };
+  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   const open = () => openDatabase({ database: url, version: "test", log });
   processes = [await open(), await open()];
 });

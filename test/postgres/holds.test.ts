@@ -15,7 +15,7 @@ let other: Database;
 beforeAll(async () => {
   server = await usePostgres();
   url = await server.createDatabase();
-  const log = { info: () => {}, warn: () => {}, error: () => {} };
+  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   const open = () => openDatabase({ database: url, version: "test", log, connections: 2 });
   database = await open();
   other = await open();

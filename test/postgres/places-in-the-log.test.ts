@@ -19,7 +19,7 @@ let database: Database;
 beforeAll(async () => {
   server = await usePostgres();
   url = await server.createDatabase();
-  const log = { info: () => {}, warn: () => {}, error: () => {} };
+  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   database = await openDatabase({ database: url, version: "test", log });
 });
 afterAll(async () => {

@@ -170,7 +170,12 @@ describe("a periodic task", () => {
     database = await open(SHORT_MILLISECONDS);
     const clock = createMinuteClock();
     const logged: string[] = [];
-    const log = { info: () => {}, warn: (_: object, message: string) => logged.push(message), error: () => {} };
+    const log = {
+      debug: () => {},
+      info: () => {},
+      warn: (_: object, message: string) => logged.push(message),
+      error: () => {},
+    };
     const periodic = new Periodic({ clock, log }, 60_000, async () => {
       await database.write((tx) => insert(tx, `${logged.length}`));
     });

@@ -31,7 +31,7 @@ import { usePostgres } from "../support/postgres.ts";
 const ENDPOINT = "we_1";
 const DELIVERIES = ["dlv_1", "dlv_2", "dlv_3"];
 const INTERRUPTED = "interrupted: the platform stopped before the attempt ended";
-const LOG = { info: () => {}, warn: () => {}, error: () => {} };
+const LOG = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 const PLACES = {
   async SQLite() {

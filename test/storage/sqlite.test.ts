@@ -24,7 +24,7 @@ beforeEach(async () => {
   file = join(folder.path, "data.db");
   logged = [];
   const note = (_: unknown, message: string) => logged.push(message);
-  log = { info: note, warn: note, error: note };
+  log = { debug: note, info: note, warn: note, error: note };
   database = await openSqlite({ file, migrations: [notes], log });
 });
 

@@ -1,4 +1,4 @@
-import type { FastifyReply } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import type { Services } from "../services.ts";
@@ -11,12 +11,17 @@ export function addCommonHeaders(services: Services, reply: FastifyReply, reques
   void reply.header("Cache-Control", "no-store").header("X-Content-Type-Options", "nosniff");
 }
 
+/** Logs a failed request; only at level debug where the client closed the connection before it had sent the whole body. */
+export function logFailure({ log }: Services, error: unknown, { id, raw }: FastifyRequest): void {
+  const isAborted = (error as NodeJS.ErrnoException).code === "ECONNRESET" && !raw.complete;
+  if (isAborted) log.debug({ request_id: id }, "a client closed its connection before the end of the request");
+  else log.error({ request_id: id, err: error }, "a request failed");
+}
+
 /** Answers whatever was thrown as a problem document; what is a fault of ours is logged. */
 export function answerError(services: Services, error: unknown, requestId: string, reply: FastifyReply): FastifyReply {
-  const refusal = toApiError(error);
-  if ((refusal ?? INTERNAL_ERROR).status === 500)
-    services.log.error({ request_id: requestId, err: error }, "a request failed");
-  const shown = refusal ?? INTERNAL_ERROR;
+  const shown = toApiError(error) ?? INTERNAL_ERROR;
+  if (shown.status === 500) logFailure(services, error, reply.request);
   reply.request.errorCode = shown.code;
   for (const [name, value] of Object.entries(shown.headers)) void reply.header(name, value);
   // Whoever is refused as unknown learns nothing of an account.

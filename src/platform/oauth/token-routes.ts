@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { DEVICE_CODE_GRANT, OAUTH_PATHS } from "../../contract/oauth.ts";
 import { addressName } from "../domain/addresses.ts";
+import { logFailure } from "../http/answers.ts";
 import { toApiError } from "../http/problem.ts";
 import { formOf, ParameterError, type Parameters } from "../pages/parameters.ts";
 import { takeForms } from "../pages/take-forms.ts";
@@ -33,7 +34,7 @@ export function tokenRoutes(scope: FastifyInstance, services: Services): void {
 
   scope.setErrorHandler((error, request, reply) => {
     const shown = asOAuthError(error);
-    if (shown.status === 500) services.log.error({ request_id: request.id, err: error }, "a request failed");
+    if (shown.status === 500) logFailure(services, error, request);
     return reply
       .code(shown.status)
       .headers(shown.headers)

@@ -35,7 +35,7 @@ export async function hostPlatform(settings: Partial<PlatformSettings> = {}): Pr
       port: 0,
       database: join(folder, "platform.db"),
       version: "test",
-      log: { info: () => {}, warn: complain, error: complain },
+      log: { debug: () => {}, info: () => {}, warn: complain, error: complain },
       report: (activity) => activities.push(activity),
       allowPrivateTargets: true,
       ...settings,

@@ -46,7 +46,7 @@ export async function startEmbedded(
     port: 0,
     database,
     version: "0.0.0",
-    log: { info() {}, warn: line, error: line },
+    log: { debug() {}, info() {}, warn: line, error: line },
     report() {},
     clock,
     ...settings,

@@ -48,7 +48,7 @@ const report = {
   logged: [] as string[],
 };
 const note = (_: unknown, message: string) => report.logged.push(message);
-const log = { info: note, warn: note, error: note };
+const log = { debug: note, info: note, warn: note, error: note };
 let database = await openSqlite({ file, migrations: [notes], log });
 
 async function attempt(id: string, unit: (transaction: Transaction) => Promise<unknown>): Promise<void> {

@@ -5,7 +5,7 @@ import type { Context } from "../../context.ts";
 import { defaultKeyFile } from "./named-database.ts";
 import type { PostgresOptions } from "./postgres-options.ts";
 
-const SILENT: Log = { info: () => {}, warn: () => {}, error: () => {} };
+const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 /** How a command's options say to open a database. Without a log it is opened in silence. */
 export function deploymentSettings(

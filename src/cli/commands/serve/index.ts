@@ -58,8 +58,8 @@ export function register(program: Command, context: Context): void {
     .option("--rate-limit <number>", "Requests a second that a credential may make; 0 sets no limit", parseRate, 100)
     .option("--rate-burst <number>", "Requests that it may make at once (default: twice the rate)", parseRate)
     .addOption(
-      new Option("--log-level <level>", "What is printed: everything, only trouble, or only failures")
-        .choices(["info", "warn", "error"])
+      new Option("--log-level <level>", "Lowest level of messages to print")
+        .choices(["debug", "info", "warn", "error"])
         .default("info"),
     )
     .option("--leak-keys <url|file>", "Public keys of the code host that reports leaked keys")

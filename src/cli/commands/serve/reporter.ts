@@ -74,13 +74,18 @@ function humanReporter(context: Context, level: LogLevel): Reporter {
     output.warn(`${level === "error" ? "Error: " : ""}${message} (${details.filter(Boolean).join(", ")})`);
   };
   return {
-    log: { info: () => {}, warn: level === "error" ? () => {} : said("warning"), error: said("error") },
+    log: {
+      debug: level === "debug" ? said("debug") : () => {},
+      info: () => {},
+      warn: level === "error" ? () => {} : said("warning"),
+      error: said("error"),
+    },
     activity(activity) {
       if (activity.event === "warning") {
         if (level !== "error") output.warn(activity.message);
         return;
       }
-      if (level !== "info") return;
+      if (level === "warn" || level === "error") return;
       const time = dim(clockTime(context.now()));
       if (activity.event === "request") {
         const { method, path, status, duration_ms, request_id } = activity;

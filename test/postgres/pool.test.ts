@@ -1,6 +1,8 @@
+import type { ServerResponse } from "node:http";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { figure } from "../delivery/support/figures.ts";
+import { startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
 import { type Api, apiOf, type ApiReply } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
@@ -75,4 +77,32 @@ it("readers too, behind statements that wait for a lock", async () => {
   });
   await expect.poll(async () => (await orders()).status).toBe(200);
   expect((await api("GET", "/readyz")).status).toBe(200);
+});
+
+it("a stop records the attempts in flight although the database failed meanwhile", async () => {
+  const replies: ServerResponse[] = [];
+  const receiver = await startScriptedReceiver((_request, response) => void replies.push(response));
+  expect((await api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] })).status).toBe(201);
+  expect((await order()).status).toBe(201);
+  expect((await order()).status).toBe(201);
+  await receiver.until(2);
+  const waiting = async () => {
+    const sql = `SELECT pid FROM pg_stat_activity
+      WHERE wait_event_type = 'Lock' AND query LIKE 'INSERT INTO attempts%' AND datname = current_database()`;
+    return (await server.query(sql, [], database)).length;
+  };
+  const stopped = await whileLocked("LOCK TABLE attempts IN EXCLUSIVE MODE", async () => {
+    const stopping = node.stop();
+    replies[0]!.end();
+    await expect.poll(waiting).toBe(1);
+    // The statement's time limit is over.
+    await expect.poll(waiting).toBe(0);
+    return { stopping };
+  });
+  replies[1]!.end();
+  expect(await stopped.stopping).toBe(0);
+  const sql = "SELECT status, attempt_count FROM deliveries";
+  const succeeded = { status: "succeeded", attempt_count: 1 };
+  expect(await server.query(sql, [], database)).toEqual([succeeded, succeeded]);
+  await receiver.close();
 });

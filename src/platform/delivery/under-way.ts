@@ -49,6 +49,10 @@ export class UnderWay {
     return this.onWire.size === 0 && this.finished.length === 0;
   }
 
+  get isSending(): boolean {
+    return this.onWire.size > 0;
+  }
+
   get hasFinished(): boolean {
     return this.finished.length > 0;
   }

@@ -22,6 +22,8 @@ import { UnderWay } from "./under-way.ts";
 const POLL_MILLISECONDS = 250;
 /** Turns follow each other no sooner, so that work gathers to share a commit, unless nothing else would go on. */
 const TURN_MILLISECONDS = 5;
+/** A stop tries to record outcomes for so long after its last attempt has ended. */
+const GIVE_UP_MILLISECONDS = 2_000;
 const TAKE_OVER_MOST = 500;
 
 interface Claimed {
@@ -66,6 +68,8 @@ export class DeliveryWorker {
   private timerIsShort = false;
   private unsubscribe: () => void = () => {};
   private stopped: (() => void) | undefined;
+  /** Until when a stop tries to record the last outcomes, on the monotonic clock. */
+  private giveUpAt: number | undefined;
 
   constructor(services: Services, tools: DeliveryTools) {
     this.services = services;
@@ -161,11 +165,19 @@ export class DeliveryWorker {
         }
         this.turning = false;
         this.stale = true;
-        // What could not be recorded is attempted again after the next start.
-        if (this.stopped !== undefined) this.stopped();
+        if (this.stopped !== undefined && this.mayGiveUp()) this.stopped();
         else this.setTimer(POLL_MILLISECONDS, false);
       },
     );
+  }
+
+  /** True if a stop waits no longer for outcomes that cannot be recorded: they are attempted again after the next start. */
+  private mayGiveUp(): boolean {
+    if (this.underWay.idle) return true;
+    if (this.underWay.isSending) return false;
+    const now = this.services.clock.elapsed();
+    this.giveUpAt ??= now + GIVE_UP_MILLISECONDS;
+    return now >= this.giveUpAt;
   }
 
   private async takeTurn(): Promise<void> {

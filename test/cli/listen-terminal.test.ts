@@ -25,7 +25,7 @@ afterAll(async () => {
 async function listen(args: readonly string[] = [], columns = 100): Promise<TerminalSession> {
   const all = ["listen", "--forward-to", receiver.url, "--retries", "0", ...args];
   const session = runInTerminal(all, { env: platform.env, columns });
-  await session.waitFor("no events yet");
+  await session.waitFor(/Ready\.[^]*no events yet/);
   return session;
 }
 
@@ -75,7 +75,7 @@ describe("the keys of service listen", () => {
   it("give the terminal back at once, though a forward is still under way", async () => {
     const url = await listenOn(createServer(() => {}));
     const session = runInTerminal(["listen", "--forward-to", url], { env: platform.env });
-    await session.waitFor("no events yet");
+    await session.waitFor(/Ready\.[^]*no events yet/);
     const id = await trigger("customer.created");
     await session.waitFor(new RegExp(`→ .*${id}`));
     session.type(CTRL_C);

@@ -39,8 +39,10 @@ export interface ConnectionOptions {
   events?: readonly string[] | undefined;
   /** Where to start: behind an event id, `now`, or `-<seconds>`. */
   after?: string | undefined;
-  /** Gives up when there was no connection for so many milliseconds. */
+  /** Stops after this many milliseconds without a connection. */
   maxDowntimeMs?: number | undefined;
+  /** Milliseconds in which the first connection must be made; 0 allows one attempt. Unlimited by default. */
+  waitMs?: number | undefined;
 }
 
 export interface ConnectionObserver {
@@ -203,6 +205,10 @@ export class Connection {
     const { clock, random } = this.#options;
     const retryAfterMs = Math.min((end.refusal?.retryAfterSeconds ?? 0) * 1000, MOST_RETRY_AFTER_MS);
     const delay = Math.max(reconnectDelay(this.#failures, random), retryAfterMs);
+    const { waitMs = Infinity } = this.#options;
+    if (!this.#everReady && clock.now() - this.#downSince + delay > waitMs) {
+      return this.#stop(new ListenError("unreachable", end.reason.message));
+    }
     this.#cancelRetry = clock.after(delay, () => void this.#connect());
     this.#failures += 1;
     if (wasReady) this.#observer.lost(end.reason, delay);

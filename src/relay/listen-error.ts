@@ -1,10 +1,10 @@
 import type { Problem } from "../contract/errors.ts";
 
 /**
- * Why a session cannot go on: `unauthorized` (401), `forbidden` (403), `rejected` (another 4xx), `downtime` (no
- * connection for longer than allowed).
+ * Why a session cannot go on: `unauthorized` (401), `forbidden` (403), `rejected` (another 4xx),
+ * `unreachable` (the first connection could not be made), `downtime` (no connection for longer than allowed).
  */
-export type ListenErrorCode = "unauthorized" | "forbidden" | "rejected" | "downtime";
+export type ListenErrorCode = "unauthorized" | "forbidden" | "rejected" | "unreachable" | "downtime";
 
 /** Ends a session. An authorization callback may throw one to stop instead of being asked again. */
 export class ListenError extends Error {

@@ -1,8 +1,12 @@
+import { once } from "node:events";
 import { existsSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import { startListener } from "../support/listener.ts";
+import { startPlatformOn } from "../support/platform.ts";
 import { runCli } from "../support/run-cli.ts";
 import { startReceiver } from "../relay/support/receivers.ts";
 import { listening, makeFolder } from "./support/listening.ts";
@@ -24,6 +28,36 @@ describe("flags", () => {
     const { exitCode, stderr } = await service(["listen", ...args]);
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(reason);
+  });
+
+  it("exits 7 at once where no platform responds, before any command runs", async () => {
+    const env = { ...on.platform.env, SERVICE_BASE_URL: `http://127.0.0.1:${await freePort()}` };
+    const { exitCode, stdout, stderr } = await runCli(["listen", "--", "echo", "ran"], { env });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 7, stdout: "" });
+    expect(stderr).toContain("service serve");
+    expect(stderr).not.toContain("lost");
+  });
+
+  it("exits 7 where a web page responds", async () => {
+    const server = createServer((_request, response) => response.end("<!doctype html><title>Shop</title>"));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const env = { ...on.platform.env, SERVICE_BASE_URL: `http://127.0.0.1:${port}` };
+    expect((await runCli(["listen"], { env })).exitCode).toBe(7);
+    server.close();
+  });
+
+  it("waits with --wait for a platform that starts later", async () => {
+    const port = await freePort();
+    const database = join(makeFolder(), "platform.db");
+    const first = await startPlatformOn(database, port);
+    await first.stop();
+    const starting = startListener({ ...first.env, SERVICE_BASE_URL: first.baseUrl }, ["--wait"]);
+    const platform = await startPlatformOn(database, port);
+    const listener = await starting;
+    expect(await listener.interrupt()).toBe(0);
+    await platform.stop();
   });
 
   it("--max-downtime ends with 7 where no platform answers", async () => {

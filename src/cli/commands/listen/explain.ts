@@ -4,6 +4,7 @@ import { EXIT_CODES, type ExitCode, UserError } from "../../errors.ts";
 const EXIT_BY_CODE: Partial<Record<ListenError["code"], ExitCode>> = {
   unauthorized: EXIT_CODES.notSignedIn,
   forbidden: EXIT_CODES.notAllowed,
+  unreachable: EXIT_CODES.unreachable,
   downtime: EXIT_CODES.unreachable,
 };
 
@@ -11,10 +12,12 @@ const EXIT_BY_CODE: Partial<Record<ListenError["code"], ExitCode>> = {
 export function explainListenError(error: ListenError): UserError {
   const hints: Partial<Record<ListenError["code"], string>> = {
     unauthorized: "Sign in again: service login",
+    unreachable: "Is the platform running? Start one with `service serve`, or wait for it with --wait.",
     downtime: "Is the platform running? Start one: service serve",
   };
   const { problem } = error;
-  return new UserError(problem?.detail ?? error.message, {
+  const message = problem?.detail ?? error.message;
+  return new UserError(message.charAt(0).toUpperCase() + message.slice(1), {
     code: problem?.code ?? error.code,
     exitCode: EXIT_BY_CODE[error.code] ?? EXIT_CODES.failed,
     hint: hints[error.code] ?? (problem === undefined ? undefined : `Request id: ${problem.request_id}`),

@@ -18,6 +18,8 @@ export interface ListenFlags extends ForwardingFlags {
   readyFile?: string;
   record?: string;
   /** Seconds. */
+  wait?: number | true;
+  /** Seconds. */
   maxDowntime?: number;
 }
 
@@ -25,7 +27,7 @@ export interface ReplayFlags extends ForwardingFlags {
   speed: number;
 }
 
-const SECONDS_MOST = 7 * 86_400;
+const MAX_SECONDS = 7 * 86_400;
 
 /** `service listen`: sandbox events, relayed to this machine. */
 export function register(program: Command, context: Context, behind: readonly string[] = []): void {
@@ -53,7 +55,8 @@ export function register(program: Command, context: Context, behind: readonly st
       )
       .option("--ready-file <file>", "Write this file once events flow; it goes at the end", parseFile)
       .option("--record <file>", "Write every event into this file, for listen replay", parseFile)
-      .option("--max-downtime <duration>", "End when there was no connection for so long", duration(1, SECONDS_MOST)),
+      .option("--wait [duration]", "Wait this long for the platform to start (default: 30s)", duration(1, MAX_SECONDS))
+      .option("--max-downtime <duration>", "Exit after this long without a connection", duration(1, MAX_SECONDS)),
   ).action(async (loose: string[], flags: ListenFlags) => {
     refuseLooseWords(loose);
     const { runListen } = await import("./run.ts");

@@ -16,6 +16,8 @@ import { SessionFiles } from "./session-files.ts";
 import { openStartPosition, type StartPosition } from "./start-position.ts";
 import { usageOf } from "./usage-of.ts";
 
+const DEFAULT_WAIT_SECONDS = 30;
+
 export interface ListeningOptions {
   flags: ListenFlags;
   /** Runs while events flow; empty for none. */
@@ -73,6 +75,7 @@ export class Listening {
       events: flags.events,
       after: flags.since === "last" ? this.#position.start() : flags.since,
       secret: flags.secret,
+      waitMs: waitMsOf(flags),
       maxDowntimeMs: flags.maxDowntime === undefined ? undefined : flags.maxDowntime * 1000,
       passed: (cursor: string) => this.#position.moved(cursor),
       report: (report: Report) => this.#report(report),
@@ -147,4 +150,10 @@ export class Listening {
     const isAsked = isCtrlC(signal.reason) && this.#options.command.length === 0;
     if (signal.aborted && !isAsked) throw signal.reason;
   }
+}
+
+/** Without a word from the user, a platform that is not there is a failure; --max-downtime waits for it too. */
+function waitMsOf({ wait, maxDowntime }: ListenFlags): number | undefined {
+  if (wait !== undefined) return (wait === true ? DEFAULT_WAIT_SECONDS : wait) * 1000;
+  return maxDowntime === undefined ? 0 : undefined;
 }

@@ -1,6 +1,6 @@
 // What the benchmarks share: processes to start, medians, and folders that are gone at the end.
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -45,10 +45,16 @@ export async function startNode(args, { env = {}, input = "ignore" } = {}) {
   endWithUs(child);
   const lines = createInterface(child.stdout);
   const ready = await new Promise((resolve, reject) => {
-    lines.once("line", (line) => resolve(JSON.parse(line)));
+    lines.once("line", (line) => resolve(withCredentials(JSON.parse(line))));
     child.once("exit", (code) => reject(new Error(`${args.join(" ")} ended with ${code}`)));
   });
   return { child, ready, lines };
+}
+
+/** The first line with what the platform's file of credentials holds. */
+export function withCredentials(ready) {
+  const file = ready.credentials_file;
+  return file === undefined ? ready : { ...JSON.parse(readFileSync(file, "utf8")), ...ready };
 }
 
 /** Starts the built platform with its own defaults: durable, on a file. */

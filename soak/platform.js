@@ -1,5 +1,5 @@
 // The platform of a soak run: one process on SQLite, or two on PostgreSQL behind a balancer.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -72,7 +72,7 @@ async function startOnPostgres(folder, { startPostgres, startBalancer }) {
 }
 
 function keyOf({ ready }) {
-  return ready.sandbox_key;
+  return JSON.parse(readFileSync(ready.credentials_file, "utf8")).sandbox_key;
 }
 
 async function freePort() {

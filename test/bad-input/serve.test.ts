@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
@@ -7,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Connection } from "../../src/platform/storage/connection.ts";
 import { loadSqlite } from "../../src/platform/storage/sqlite-runtime.ts";
 import { type RunningPlatform, startPlatformOn } from "../support/platform.ts";
-import { type CliResult, runCli } from "../support/run-cli.ts";
+import { BIN, cliEnv, type CliResult, runCli } from "../support/run-cli.ts";
 
 let folder: string;
 let database: string;
@@ -124,6 +125,44 @@ describe("a database", () => {
     const { exitCode, stderr } = await serve(["--database", "mysql://root:hunter2@127.0.0.1/service"]);
     expect(exitCode).toBe(2);
     expect(stderr).not.toContain("hunter2");
+  });
+});
+
+describe("the first keys", () => {
+  const first = async (own: string, flags: readonly string[]) => {
+    const child = spawn(process.execPath, [BIN, "serve", "--port", "0", "--database", own, ...flags], {
+      env: cliEnv(),
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let printed = "";
+    for await (const chunk of child.stdout) {
+      printed += String(chunk);
+      if (/Ctrl-C|"ready".*\n/.test(printed)) child.kill("SIGTERM");
+    }
+    return printed;
+  };
+
+  it.each([[[]], [["--json"]]])("are not printed into a log: serve %j", async (flags) => {
+    const own = join(folder, `first${flags.length}`, "platform.db");
+    const printed = await first(own, flags);
+    const file = `${own}.credentials`;
+    expect(printed).toContain(file);
+    expect(printed).not.toMatch(/sk_(sandbox|live)_|token=/);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({
+      base_url: expect.stringMatching(/^http:/),
+      account: expect.stringMatching(/^acct_/),
+      sandbox_key: expect.stringMatching(/^sk_sandbox_/),
+      live_key: expect.stringMatching(/^sk_live_/),
+      sign_in_url: expect.stringContaining("/sign-in/link?token="),
+    });
+    expect(await first(own, flags)).not.toContain("credentials");
+  });
+
+  it("are not printed either where their file cannot be written", async () => {
+    const own = join(folder, "blocked", "platform.db");
+    mkdirSync(`${own}.credentials`, { recursive: true });
+    expect(await first(own, ["--json"])).not.toMatch(/sk_(sandbox|live)_|token=|credentials_file/);
   });
 });
 

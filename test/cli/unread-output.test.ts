@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { afterEach, expect, it } from "vitest";
 import { apiOf } from "../support/api.ts";
-import { startPlatform } from "../support/platform.ts";
+import { startPlatform, withCredentials } from "../support/platform.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { BIN, cliEnv, runCli } from "../support/run-cli.ts";
 
@@ -31,7 +31,7 @@ async function startUnread(args: readonly string[], env: Record<string, string> 
     if (first.includes("\n")) break;
   }
   program.stdout.pause();
-  return { program, ready: JSON.parse(first.slice(0, first.indexOf("\n"))) as Record<string, string> };
+  return { program, ready: withCredentials(JSON.parse(first.slice(0, first.indexOf("\n"))) as Record<string, string>) };
 }
 
 async function readRest(program: Program): Promise<Record<string, unknown>[]> {

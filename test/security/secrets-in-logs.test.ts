@@ -9,7 +9,7 @@ import { decide, followRedirect, startLogin } from "../cli/support/running-login
 import { tokensIn } from "../cli/support/stored.ts";
 import { Browser } from "../oauth/support/browser.ts";
 import { apiOf } from "../support/api.ts";
-import type { ReadyLine } from "../support/platform.ts";
+import { type ReadyLine, withCredentials } from "../support/platform.ts";
 import { BIN, cliEnv, makeConfigDir, spawnCli } from "../support/run-cli.ts";
 
 /** Every secret that was handed out, by name. */
@@ -35,7 +35,8 @@ beforeAll(async () => {
   const lines = createInterface(child.stdout);
   const [first] = (await once(lines, "line")) as [string];
   lines.on("line", (line) => logged.push(line));
-  const ready = JSON.parse(first) as ReadyLine;
+  logged.push(first);
+  const ready = withCredentials(JSON.parse(first) as ReadyLine);
   const watch = setInterval(noteCommandLines, 20);
   try {
     await work(ready);
@@ -156,9 +157,9 @@ it("stands in no command line", () => {
   expectNone(all, "a command line");
 });
 
-it("stands in no file beside the master key and the administrator's", () => {
+it("stands in no file beside the master key, the administrator's and the first credentials", () => {
   const data = dirname(database);
-  const files = readdirSync(data).filter((name) => !/\.(key|admin)$/.test(name));
+  const files = readdirSync(data).filter((name) => !/\.(key|admin|credentials)$/.test(name));
   expect(files).toContain("platform.db");
   for (const file of files) expectNone(readFileSync(join(data, file), "latin1"), file);
 });

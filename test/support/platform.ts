@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { BIN, cliEnv, makeConfigDir } from "./run-cli.ts";
 
@@ -17,6 +18,8 @@ export interface ReadyLine {
   sandbox_key: string;
   live_key: string;
   sign_in_url?: string;
+  /** Where the keys and the link are, unless the line itself has them. */
+  credentials_file?: string;
 }
 
 /** The real platform in a process of its own. */
@@ -77,7 +80,7 @@ async function launch(flags: readonly string[], env: Record<string, string> = {}
   const ready = await new Promise<ReadyLine>((resolve, reject) => {
     createInterface(child.stdout).on("line", (line) => {
       lines.push(line);
-      if (lines.length === 1) resolve(JSON.parse(line) as ReadyLine);
+      if (lines.length === 1) resolve(withCredentials(JSON.parse(line) as ReadyLine));
     });
     child.once("exit", (code) =>
       reject(new Error(`service serve ended with ${code} before it was ready:\n${complaints}`)),
@@ -102,6 +105,12 @@ async function launch(flags: readonly string[], env: Record<string, string> = {}
     stop: () => stop(child),
     kill: () => kill(child),
   };
+}
+
+/** The first line with what the file of credentials holds. */
+export function withCredentials<Ready extends { credentials_file?: string }>(ready: Ready): Ready {
+  const { credentials_file: file } = ready;
+  return file === undefined ? ready : { ...(JSON.parse(readFileSync(file, "utf8")) as Ready), ...ready };
 }
 
 async function kill(child: ChildProcess): Promise<void> {

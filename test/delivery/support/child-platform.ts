@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { type Api, apiOf } from "../../support/api.ts";
+import { withCredentials } from "../../support/platform.ts";
 import { BIN, cliEnv } from "../../support/run-cli.ts";
 
 /** The built platform in a process of its own, on a file that outlives it. */
@@ -57,7 +58,7 @@ export async function startChildPlatform({
   const ready = await new Promise<Record<string, string>>((resolve, reject) => {
     let isReady = false;
     createInterface(child.stdout!).on("line", (line) => {
-      if (!isReady) resolve(JSON.parse(line) as Record<string, string>);
+      if (!isReady) resolve(withCredentials(JSON.parse(line) as Record<string, string>));
       else if (keepLines) lines.push(JSON.parse(line) as Record<string, unknown>);
       isReady = true;
     });

@@ -6,11 +6,20 @@ import type { Platform } from "../../../platform/start.ts";
 import type { Context } from "../../context.ts";
 import { clockTime, colorStatus } from "../../terminal/traffic.ts";
 
+/** What an empty database was given: the secrets themselves, or the file that holds them. */
+export interface FirstCredentials {
+  account: string;
+  sandbox_key?: string;
+  live_key?: string;
+  sign_in_url?: string;
+  credentials_file?: string;
+}
+
 /** Says what the platform does: lines for a person, or one JSON object a line. */
 export interface Reporter {
   log: Log;
   activity: (activity: Activity) => void;
-  ready(platform: Platform, database: string): Promise<void>;
+  ready(platform: Platform, database: string, credentials: FirstCredentials | undefined): Promise<void>;
   /** To be called where the platform could not start: tells what was held back until it would be ready. */
   failed(): void;
   stopping(): void;
@@ -34,7 +43,7 @@ function jsonReporter(context: Context, level: LogLevel): Reporter {
     log,
     activity: log.activity,
     stopping: log.stopping,
-    async ready(platform, database) {
+    async ready(platform, database, credentials) {
       const ready = {
         event: "ready",
         base_url: platform.baseUrl,
@@ -43,14 +52,7 @@ function jsonReporter(context: Context, level: LogLevel): Reporter {
         database,
         version,
         ...(platform.listenUrl === platform.baseUrl ? {} : { listen_url: platform.listenUrl }),
-        ...(platform.firstAccount === undefined
-          ? {}
-          : {
-              account: platform.firstAccount.id,
-              sandbox_key: platform.firstAccount.keys.sandbox,
-              live_key: platform.firstAccount.keys.live,
-              sign_in_url: platform.firstAccount.signInUrl,
-            }),
+        ...credentials,
       };
       output.line(JSON.stringify(ready));
       for (const line of early ?? []) stdout.write(line);
@@ -102,18 +104,21 @@ function humanReporter(context: Context, level: LogLevel): Reporter {
         output.line(`${time}  ${arrow} listener ${activity.state}  ${dim(activity.listener)}`);
       }
     },
-    async ready({ baseUrl, firstAccount }, database) {
+    async ready({ baseUrl }, database, credentials) {
       output.line(`${styles.strong("Service platform")} ${version} is ready at ${styles.strong(baseUrl)}`);
       output.line(`  database   ${database}`);
-      if (firstAccount !== undefined) {
-        output.line(`  account    ${firstAccount.id}`);
+      if (credentials !== undefined) output.line(`  account    ${credentials.account}`);
+      if (credentials?.credentials_file !== undefined) {
+        output.line(`  API keys and sign-in link: ${credentials.credentials_file}`);
+      }
+      if (credentials?.sandbox_key !== undefined) {
         output.line("");
         output.line(`  ${styles.strong("API keys, shown once:")}`);
-        output.line(`  sandbox    ${firstAccount.keys.sandbox}`);
-        output.line(`  live       ${firstAccount.keys.live}`);
+        output.line(`  sandbox    ${credentials.sandbox_key}`);
+        output.line(`  live       ${credentials.live_key}`);
         output.line("");
         output.line(`  ${styles.strong("Sign in in a browser")}, once, within 15 minutes:`);
-        output.line(`  ${firstAccount.signInUrl}`);
+        output.line(`  ${credentials.sign_in_url}`);
         output.line("");
         output.line("  Sign in from another terminal:");
         output.line(`  $ service login --base-url ${baseUrl}`);

@@ -1,5 +1,5 @@
-import { rmSync } from "node:fs";
-import { join } from "node:path";
+import { rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isLoopback } from "../../../client/base-url.ts";
 import { SigningKeysError } from "../../../platform/leaks/signing-keys.ts";
@@ -8,14 +8,15 @@ import { type Platform, type PlatformSettings, startPlatform } from "../../../pl
 import { type AddressRange, parseRange } from "../../../platform/domain/addresses.ts";
 import { StorageOpenError, StorageUnavailableError } from "../../../platform/storage/database.ts";
 import { describeDatabase, isPostgresUrl } from "../../../platform/storage/database-url.ts";
+import { makeFolder } from "../../../files/make-folder.ts";
 import type { Context } from "../../context.ts";
 import { InterruptedError, UsageError, UserError } from "../../errors.ts";
 import { makeTemporaryFolder } from "../../temporary-folder.ts";
 import { deploymentSettings } from "./deployment-settings.ts";
-import { namedDatabase } from "./named-database.ts";
+import { defaultKeyFile, namedDatabase } from "./named-database.ts";
 import type { ServeOptions } from "./index.ts";
 import { portOwner } from "./port-owner.ts";
-import { createReporter, type Reporter } from "./reporter.ts";
+import { createReporter, type FirstCredentials, type Reporter } from "./reporter.ts";
 
 const NOT_WRITABLE = "Name another place with --database, or keep nothing: --ephemeral.";
 /** A start that takes longer says so. */
@@ -32,7 +33,8 @@ export async function runServe(options: ServeOptions, context: Context): Promise
   try {
     const platform = await start(options, context, database, reporter);
     try {
-      await reporter.ready(platform, options.ephemeral ? "ephemeral" : describeDatabase(database));
+      const credentials = firstCredentials(platform, database, options, context);
+      await reporter.ready(platform, options.ephemeral ? "ephemeral" : describeDatabase(database), credentials);
       await untilSignal(context);
     } finally {
       reporter.stopping();
@@ -41,6 +43,35 @@ export async function runServe(options: ServeOptions, context: Context): Promise
   } finally {
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
     await settle();
+  }
+}
+
+/**
+ * What is said of the first account: its keys and sign-in link where they end with the process or a person reads them.
+ * Where stdout may be a log, they are in a file that only its owner can read.
+ */
+function firstCredentials(
+  { baseUrl, firstAccount }: Platform,
+  database: string,
+  options: ServeOptions,
+  context: Context,
+): FirstCredentials | undefined {
+  if (firstAccount === undefined) return undefined;
+  const { id: account, keys, signInUrl } = firstAccount;
+  const shown = { account, sandbox_key: keys.sandbox, live_key: keys.live, sign_in_url: signInUrl };
+  if (options.ephemeral || context.output.terminal) return shown;
+  const folder = dirname(options.masterKeyFile ?? defaultKeyFile(context));
+  const file = isPostgresUrl(database) ? join(folder, `${account}.credentials`) : `${database}.credentials`;
+  try {
+    makeFolder(dirname(file));
+    rmSync(file, { force: true });
+    const content = JSON.stringify({ base_url: baseUrl, ...shown }, undefined, 2);
+    writeFileSync(file, `${content}\n`, { flag: "wx", mode: 0o600 });
+    return { account, credentials_file: file };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    context.output.warn(`The first keys could not be written: ${why}. Create others after \`service serve link\`.`);
+    return { account };
   }
 }
 

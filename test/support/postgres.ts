@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { Client } from "pg";
-import { inject } from "vitest";
+import { expect, inject } from "vitest";
 import { freePort } from "./free-port.ts";
 
 /** PostgreSQL refuses to run as root: then it runs as the user that owns nothing. */
@@ -38,6 +38,10 @@ export interface OwnPostgresServer extends PostgresServer {
   /** As an operator's restart does: connections are cut, what was committed stays. */
   halt(): Promise<void>;
   resume(): Promise<void>;
+  /** Copies the data as it is now, for a standby that gets no commit after it. Connections are cut. */
+  copyToStandby(): Promise<void>;
+  /** Promotes the standby, which is then reached at the same address; what was committed after the copy is lost. */
+  failOver(): Promise<void>;
   /** Ends it for good, its data with it. */
   remove(): Promise<void>;
 }
@@ -83,7 +87,8 @@ export async function startPostgres(flags: readonly string[] = FLAGS): Promise<O
     chownSync(folder, owner.uid, owner.gid);
   }
   const programs = programsFor(owner, folder);
-  const data = join(folder, "data");
+  let data = join(folder, "data");
+  const standby = join(folder, "standby");
   const passwordFile = join(folder, "password");
   writeFileSync(passwordFile, PASSWORD, { mode: 0o644 });
   const settings = ["--username=postgres", "--auth=scram-sha-256", "--encoding=UTF8", "--no-locale", "--no-sync"];
@@ -100,11 +105,24 @@ export async function startPostgres(flags: readonly string[] = FLAGS): Promise<O
     server.stdin.end();
     await ended;
   };
+  const clients = clientsOf(`postgres://postgres:${PASSWORD}@127.0.0.1:${port}/postgres`);
   return {
-    ...clientsOf(`postgres://postgres:${PASSWORD}@127.0.0.1:${port}/postgres`),
+    ...clients,
     halt: stop,
     async resume() {
       server = await start();
+    },
+    async copyToStandby() {
+      await stop();
+      execFileSync("cp", ["-a", data, standby]);
+      server = await start();
+    },
+    async failOver() {
+      await stop();
+      data = standby;
+      writeFileSync(join(data, "standby.signal"), "");
+      server = await start();
+      expect(await clients.query("SELECT pg_promote() AS promoted")).toEqual([{ promoted: true }]);
     },
     async remove() {
       await stop();
@@ -138,7 +156,7 @@ function ready(shell: ChildProcess): Promise<void> {
     let log = "";
     shell.stderr!.setEncoding("utf8").on("data", (text: string) => {
       log += text;
-      if (log.includes("ready to accept connections")) resolve();
+      if (/ready to accept (read-only )?connections/.test(log)) resolve();
     });
     shell.once("exit", () => reject(new Error(`PostgreSQL did not start:\n${log}`)));
   });

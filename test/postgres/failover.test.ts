@@ -1,0 +1,120 @@
+import { EventSource } from "eventsource";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { apiOf } from "../support/api.ts";
+import { startChromium } from "../support/chromium.ts";
+import { type RunningListener, startListener } from "../support/listener.ts";
+import { type RunningPlatform, startNode } from "../support/platform.ts";
+import { type OwnPostgresServer, startPostgres } from "../support/postgres.ts";
+import { PATIENT } from "./behind-balancer.ts";
+
+vi.setConfig(PATIENT);
+
+const LISTENERS = 3;
+const LOST = 100;
+/** Fewer transactions than were lost: their IDs are given again. */
+const NEW = 15;
+const AT_ONCE = 5;
+
+/** What a client has heard: IDs of events, and gaps. */
+interface Client {
+  events: () => string[];
+  gaps: () => { from: string; to: string }[];
+}
+
+let server: OwnPostgresServer;
+let node: RunningPlatform;
+let listeners: RunningListener[];
+let source: EventSource;
+let chromium: Browser;
+let page: Page;
+let clients: Client[];
+
+beforeAll(async () => {
+  [server, chromium] = await Promise.all([startPostgres(), startChromium()]);
+  node = await startNode(await server.createDatabase());
+  listeners = await Promise.all(Array.from({ length: LISTENERS }, () => startListener(node.env, [])));
+  source = new EventSource(`${node.baseUrl}/v1/events/stream`, {
+    fetch: (url, init) =>
+      fetch(url, { ...init, headers: { ...init?.headers, Authorization: `Bearer ${node.sandboxKey}` } }),
+  });
+  const streamed = { events: [] as string[], gaps: [] as { from: string; to: string }[] };
+  source.addEventListener("message", ({ data }) => streamed.events.push(JSON.parse(data).id));
+  source.addEventListener("gap", ({ data }) => streamed.gaps.push(JSON.parse(data)));
+  await new Promise((resolve) => {
+    source.addEventListener("ready", resolve, { once: true });
+  });
+  clients = [
+    ...listeners.map(({ records }) => {
+      const of = (name: string) => records.filter(({ event }) => event === name);
+      return {
+        events: () => of("received").map(({ id }) => String(id)),
+        gaps: () => of("gap").map(({ from, to }) => ({ from: String(from), to: String(to) })),
+      };
+    }),
+    { events: () => streamed.events, gaps: () => streamed.gaps },
+  ];
+  page = await chromium.newPage();
+  page.setDefaultTimeout(30_000);
+  await page.goto(node.ready.sign_in_url!);
+  await page.locator("#menu").getByRole("link", { name: "Events", exact: true }).click();
+});
+afterAll(async () => {
+  source.close();
+  await chromium.close();
+  await Promise.all(listeners.map((listener) => listener.interrupt()));
+  await node.stop();
+  await server.remove();
+});
+
+/** Creates events as a careful client does; returns the IDs of all, each acknowledged by a 201. */
+async function create(name: string, count: number): Promise<string[]> {
+  const api = apiOf(node.baseUrl, node.sandboxKey);
+  const ids: string[] = [];
+  const waiting = Array.from({ length: count }, (_, i) => `${name}-${i}`);
+  const worker = async () => {
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const key = next;
+      const event = { type: "order.created", data: { id: key } };
+      let id = "";
+      // The database may be away for a while.
+      const post = async () => {
+        const { status, body } = await api("POST", "/v1/events", event, { "Idempotency-Key": key });
+        id = body.id;
+        return status;
+      };
+      await expect.poll(post).toBe(201);
+      ids.push(id);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return ids;
+}
+
+async function heardByAll(ids: readonly string[]): Promise<void> {
+  for (const client of clients) {
+    await expect.poll(() => ids.filter((id) => !client.events().includes(id))).toEqual([]);
+  }
+}
+
+it("after a failover to a standby that lacks the last commits, every client hears every event of the new primary", async () => {
+  const list = page.getByRole("table", { name: "Events, newest first" });
+  const kept = await create("kept", 3);
+  await heardByAll(kept);
+  await server.copyToStandby();
+  const lost = await create("lost", LOST);
+  await heardByAll(lost);
+  await expect.poll(() => list.getByText(lost.at(-1)!).count()).toBe(1);
+
+  await server.failOver();
+  const created = await create("new", NEW);
+  await heardByAll(created);
+  await expect.poll(() => list.getByRole("link").count()).toBe(kept.length + created.length);
+  for (const id of created) expect(await list.getByText(id).count()).toBe(1);
+  await page.getByText("Events may be missing here").waitFor();
+  for (const client of clients) {
+    const [gap, ...others] = client.gaps();
+    expect(lost).toContain(gap?.from);
+    expect(others).toEqual([]);
+  }
+});

@@ -170,6 +170,20 @@ describe("OAuth apps", () => {
   });
 });
 
+it("the browser keeps text from becoming markup or script", async () => {
+  const outcomes = await board.page.evaluate(`(() => {
+    const tried = (sink) => { try { sink(); return "ran"; } catch (error) { return error.name; } };
+    return [
+      tried(() => { document.createElement("div").innerHTML = "<b>x</b>"; }),
+      tried(() => { document.createElement("script").text = "1"; }),
+      tried(() => { document.createElement("script").src = "/x.js"; }),
+      tried(() => trustedTypes.createPolicy("mine", {})),
+    ];
+  })()`);
+  expect(outcomes).toEqual(["TypeError", "TypeError", "TypeError", "TypeError"]);
+  board.complaints.length = 0;
+});
+
 describe("people, sessions and grants", () => {
   it("somebody is invited, joins by the link, and is removed", async () => {
     const { page } = board;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
 import { type Api, apiOf } from "../support/api.ts";
 import { exchange, newProof, obtainCode, obtainTokens, post, proves } from "./support/authorization-server.ts";
 import { Browser } from "./support/browser.ts";
@@ -64,6 +65,96 @@ describe("what belongs to one environment of one account", () => {
         expect((await other.api("POST", `/v1/oauth_apps/${app.id}/rotate_secret`)).status).toBe(404);
       }
     }
+  });
+});
+
+describe("every operation on an object", () => {
+  const CHANGES: Record<string, object> = { customers: { name: "x" }, webhook_endpoints: { description: "x" } };
+
+  /** An object of each kind, by the collection that the path names. */
+  async function objectsOf({ sandboxKey }: PreparedAccount, browser: Browser): Promise<Record<string, string>> {
+    const api = apiOf(platform.baseUrl, sandboxKey);
+    const made = async (path: string, body: object) => (await api("POST", path, body)).body.id as string;
+    const first = async (path: string) => (await api("GET", path)).body.data[0].id as string;
+    const session = asSession(browser);
+    const endpoint = { url: "https://example.com/hook", events: ["*"] };
+    return {
+      webhook_endpoints: await made("/v1/webhook_endpoints", endpoint),
+      customers: await made("/v1/customers", { email: "isolated@example.com" }),
+      orders: await made("/v1/orders", { amount: 1, currency: "EUR" }),
+      payments: await made("/v1/payments", { amount: 1, currency: "EUR" }),
+      events: await first("/v1/events"),
+      deliveries: await first("/v1/deliveries"),
+      api_keys: await made("/v1/api_keys", {}),
+      oauth_apps: await made("/v1/oauth_apps", { name: "A", redirect_uris: ["https://a.example/"] }),
+      users: (await session("POST", "/v1/users", { email: "isolated@example.com" })).body.id,
+      sessions: (await session("GET", "/v1/sessions")).body.data[0].id,
+      oauth_grants: (await session("GET", "/v1/oauth_grants")).body.data[0].id,
+    };
+  }
+
+  const asSession = ({ cookies }: Browser, environment = "sandbox"): Api => {
+    const [[name, value] = []] = cookies;
+    const api = apiOf(platform.baseUrl, undefined);
+    const headers = { Cookie: `${name}=${value}`, "Service-Environment": environment, Origin: platform.baseUrl };
+    return (method, path, body) => api(method, path, body, headers);
+  };
+
+  it("answers an id of another account or environment as one that does not exist", async () => {
+    await obtainTokens(servers[0], "public");
+    const objects = await objectsOf(accounts[0], servers[0].browser);
+    const { body: document } = await apiOf(platform.baseUrl, undefined)("GET", "/openapi.json");
+    const paths = Object.entries<Record<string, object>>(document.paths).filter(([path]) => path.includes("{id}"));
+    const operations = paths.flatMap(([path, methods]) =>
+      Object.keys(methods)
+        .filter((name) => /^(get|post|patch|delete)$/.test(name))
+        .map((name) => ({ path, method: name.toUpperCase(), kind: path.split("/")[2]! })),
+    );
+    expect(operations.length).toBeGreaterThan(25);
+    const strangers: Record<string, Api> = {
+      "key of another account": apiOf(platform.baseUrl, accounts[1].sandboxKey),
+      "session of another account": asSession(servers[1].browser),
+      "key of the other environment": apiOf(platform.baseUrl, accounts[0].liveKey),
+    };
+    for (const { path, method, kind } of operations) {
+      const id = objects[kind];
+      if (id === undefined) throw new Error(`add an object for ${path}`);
+      const body = method === "PATCH" ? (CHANGES[kind] ?? { name: "x" }) : undefined;
+      for (const [name, stranger] of Object.entries(strangers)) {
+        const foreign = await stranger(method, path.replace("{id}", id), body);
+        const unknown = await stranger(method, path.replace("{id}", `${id.slice(0, -3)}zzz`), body);
+        expect([404, 403], `${method} ${path} by a ${name}`).toContain(foreign.status);
+        expect([foreign.status, foreign.body.code], `${method} ${path}`).toEqual([unknown.status, unknown.body.code]);
+        if (foreign.status === 403) expect(["session_required", "sandbox_only"]).toContain(foreign.body.code);
+      }
+    }
+    const owner = apiOf(platform.baseUrl, accounts[0].sandboxKey);
+    for (const { path, kind } of operations.filter(({ path, method }) => method === "GET" && path.endsWith("{id}"))) {
+      expect((await owner("GET", path.replace("{id}", objects[kind]!))).status, path).toBe(200);
+    }
+  });
+
+  it("gives a listener nothing for an event id of another account that it would not for an unknown one", async () => {
+    const theirs = apiOf(platform.baseUrl, accounts[0].sandboxKey);
+    await theirs("POST", "/v1/orders", { amount: 2, currency: "EUR" });
+    const foreign = (await theirs("GET", "/v1/events?limit=1")).body.data[0].id as string;
+    const framesAfter = async (after: string) => {
+      const url = `${platform.baseUrl.replace("http", "ws")}/v1/listen?after=${after}`;
+      const headers = { Authorization: `Bearer ${accounts[1].sandboxKey}` };
+      const socket = new WebSocket(url, "service.listen.v1", { headers });
+      const frames: { frame: string; cursor?: string }[] = [];
+      await new Promise<void>((resolve, reject) => {
+        socket.on("error", reject);
+        socket.on("message", (data: Buffer) => {
+          frames.push(JSON.parse(data.toString()) as (typeof frames)[number]);
+          if (frames.length === 2) resolve();
+        });
+      });
+      socket.terminate();
+      return frames.map(({ frame }) => frame);
+    };
+    expect(await framesAfter(foreign)).toEqual(["ready", "gap"]);
+    expect(await framesAfter(foreign.replace(/.{3}$/, "zzz"))).toEqual(["ready", "gap"]);
   });
 });
 

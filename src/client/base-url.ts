@@ -1,3 +1,4 @@
+import { LIMITS } from "../contract/limits.ts";
 import { UnsafeRequestError } from "./errors.ts";
 
 /** True for hosts that name this machine, whatever the network. */
@@ -6,11 +7,25 @@ export function isLoopback(hostname: string): boolean {
   return host === "localhost" || host.endsWith(".localhost") || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
+/** Not by a regular expression, which would try each slash of the text as the first of the trailing ones. */
+export function withoutTrailingSlashes(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === "/") end--;
+  return text.slice(0, end);
+}
+
 /**
  * Reads the address of a platform; a path is kept, a trailing slash is not. Throws UnsafeRequestError for plain http to
  * anything but this machine unless it is allowed, since a credential would travel in clear text.
  */
 export function parseBaseUrl(text: string, { insecure }: { insecure: boolean }): URL {
+  // First: parsing a long host of other scripts takes time that grows with the square of its length.
+  if (text.length > LIMITS.baseUrlLength) {
+    throw new UnsafeRequestError(
+      `The base URL has more than ${LIMITS.baseUrlLength} characters`,
+      "Write it whole, for example http://127.0.0.1:4010",
+    );
+  }
   let url: URL;
   try {
     url = new URL(text);
@@ -38,7 +53,7 @@ export function parseBaseUrl(text: string, { insecure }: { insecure: boolean }):
       `Use https://${url.host}, or --insecure where you trust every hop of the network.`,
     );
   }
-  url.pathname = url.pathname.replace(/\/+$/, "");
+  url.pathname = withoutTrailingSlashes(url.pathname);
   if (url.pathname.endsWith("/v1")) {
     const without = url.href.slice(0, -"/v1".length);
     throw new UnsafeRequestError(
@@ -53,7 +68,7 @@ export function parseBaseUrl(text: string, { insecure }: { insecure: boolean }):
 export function urlOf(base: URL, path: string, query: Readonly<Record<string, QueryValue>> = {}): URL {
   const url = new URL(base.origin);
   const end = path.includes("?") ? path.indexOf("?") : path.length;
-  url.pathname = base.pathname.replace(/\/+$/, "") + path.slice(0, end);
+  url.pathname = withoutTrailingSlashes(base.pathname) + path.slice(0, end);
   url.search = path.slice(end);
   for (const [name, value] of Object.entries(query))
     if (value !== undefined) url.searchParams.append(name, String(value));

@@ -4,6 +4,7 @@ export const LIMITS = {
   bodyDepth: 32,
   headerBytes: 16 * 1024,
   urlLength: 8 * 1024,
+  baseUrlLength: 2048,
   emailLength: 320,
   nameLength: 256,
   descriptionLength: 512,

@@ -1,10 +1,34 @@
 import { describe, expect, it } from "vitest";
-import { compileCheck } from "../../src/platform/http/validate.ts";
-import { registerFormats } from "../../src/platform/http/formats.ts";
+import { referencesIn } from "../../src/cli/commands/trigger/fixture/references.ts";
+import { prettyJson } from "../../src/cli/terminal/json.ts";
+import { PLAIN } from "../../src/cli/terminal/styles.ts";
+import { parseBaseUrl } from "../../src/client/base-url.ts";
+import { parseCredential, withoutCredentials } from "../../src/contract/credentials.ts";
+import { parseClientFrame, parsePlatformFrame } from "../../src/contract/listen.ts";
+import { parseTimestamp } from "../../src/contract/timestamps.ts";
+import { readRetryAfter } from "../../src/platform/delivery/retry-after.ts";
+import { parseRange } from "../../src/platform/domain/addresses.ts";
+import { checkEndpointUrl, type EndpointUrlRules } from "../../src/platform/domain/endpoint-url.ts";
+import { matchesRedirectUri, problemOfRedirectUri } from "../../src/platform/domain/redirect-uris.ts";
+import { isEmail, registerFormats } from "../../src/platform/http/formats.ts";
+import { parseIdempotencyKey } from "../../src/platform/http/idempotency.ts";
+import { loggedPath } from "../../src/platform/http/logged-path.ts";
+import { nothingHere } from "../../src/platform/http/nothing-here.ts";
 import { operationsOf } from "../../src/platform/http/operations.ts";
 import { parseStrictJson } from "../../src/platform/http/strict-json.ts";
+import { compileCheck } from "../../src/platform/http/validate.ts";
+import { parseScopeNames } from "../../src/platform/oauth/scope-names.ts";
+import { readUserCode } from "../../src/platform/oauth/user-code.ts";
+import { formOf, queryOf } from "../../src/platform/pages/parameters.ts";
 import type { Services } from "../../src/platform/services.ts";
+import { parseSignatureHeader } from "../../src/webhooks/signature-header.ts";
 import { DEEP, expectWithinBudget, pumped } from "../support/time-budget.ts";
+
+const ENDPOINT_RULES: EndpointUrlRules = {
+  allowHttp: false,
+  refusalOf: () => undefined,
+  baseUrl: "http://127.0.0.1:4010",
+};
 
 const list = (length: number, item: (index: number) => string) => Array.from({ length }, (_, i) => item(i)).join();
 
@@ -85,6 +109,54 @@ describe("judges 1 MiB in a field within the budget, and does not send it back",
           expect(errors.length, field).toBeGreaterThan(0);
           expect(JSON.stringify(errors).length, field).toBeLessThan(2000);
         }
+      }
+    }
+  });
+});
+
+describe("reads 1 MiB of any pumped text within the budget", () => {
+  const parsers: Record<string, (text: string) => unknown> = {
+    "the base URL of a command": (text) => parseBaseUrl(`https://example.com/${text}`, { insecure: false }),
+    "the host of a base URL": (text) => parseBaseUrl(`https://${text}`, { insecure: false }),
+    "a redirect URI": (text) => problemOfRedirectUri(`https://example.com/${text}`),
+    "the host of a redirect URI": (text) => problemOfRedirectUri(`https://${text}/`),
+    "a requested redirect URI": (text) => matchesRedirectUri("http://127.0.0.1/cb", `http://127.0.0.1:1/${text}`),
+    "the URL of an endpoint": (text) => checkEndpointUrl(`https://${text}/`, ENDPOINT_RULES),
+    "an address range": (text) => parseRange(`${text}/8`),
+    "an email address": isEmail,
+    "a timestamp": parseTimestamp,
+    "a credential": parseCredential,
+    "a text that may contain credentials": withoutCredentials,
+    "a path to log": (text) => loggedPath(`/${text}?${text}`),
+    "an Idempotency-Key": parseIdempotencyKey,
+    "a Service-Signature": (text) => parseSignatureHeader(`t=1,v1=${text}`),
+    "a query": (text) => queryOf(`/?${text}`),
+    "a form": (text) => formOf(Buffer.from(text)),
+    "the scopes of an app": parseScopeNames,
+    "a device's user code": readUserCode,
+    "a Retry-After": (text) => readRetryAfter(429, text, 0),
+    "a frame from the platform": parsePlatformFrame,
+    "a frame from a listener": (text) => parseClientFrame(`{"frame":${text}`),
+    "references of a fixture": referencesIn,
+    "an unknown path": (text) => nothingHere([{ method: "GET", path: "/v1/customers/:id" }], "GET", `/${text}`),
+    "JSON that is shown": (text) => prettyJson({ [text]: text }, PLAIN),
+  };
+  const units = ["a", "1", "/", "/a", ".", "a.", " ", "\\", '"', "$", "${", "{", "[", "%", "%41", "@", ":", ",", ";"];
+  const texts = [...units, "=", "a=1&", "&", "-", "_", "sk_live_", "v1=", "\n", "é", "xn--a."].map((unit) =>
+    pumped(unit),
+  );
+
+  it.each(Object.entries(parsers))("%s", (_what, parse) => {
+    for (const text of texts) {
+      for (const whole of [text, `${text}\u0001`]) {
+        expectWithinBudget(() => {
+          try {
+            parse(whole);
+          } catch (error) {
+            expect(["TypeError", "RangeError", "ReferenceError"]).not.toContain((error as Error).name);
+            expect((error as Error).message.length).toBeLessThan(1000);
+          }
+        });
       }
     }
   });

@@ -54,6 +54,12 @@ describe("a settings file that cannot be used", () => {
       "holds a profile that is not one",
     ],
     [
+      "with an address of 1 MB",
+      JSON.stringify({ version: 1, profiles: { default: { base_url: `https://${"é".repeat(500_000)}/` } } }),
+      "holds a profile that is not one",
+    ],
+    ["with a version that is not a number", JSON.stringify({ version: [[1]] }), "has a version that is not a number"],
+    [
       "with a profile that has no name",
       JSON.stringify({ version: 1, current_profile: 5 }),
       "names a profile in current_profile",

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { LIMITS } from "../../contract/limits.ts";
 import { UserError } from "../errors.ts";
 import { isOpenToOthers } from "../file-mode.ts";
 import { SETTINGS_FILE } from "./directory.ts";
@@ -57,9 +58,10 @@ function parseSettings(text: string, path: string): Settings {
   }
   if (!isRecord(value)) throw new SettingsFileError(`${path} does not hold a JSON object`, recovery);
   const { version = SETTINGS_VERSION, profiles = {}, current_profile: current = DEFAULT_PROFILE } = value;
-  if (typeof version !== "number" || version > SETTINGS_VERSION) {
+  if (typeof version !== "number") throw new SettingsFileError(`${path} has a version that is not a number`, recovery);
+  if (version > SETTINGS_VERSION) {
     throw new SettingsFileError(
-      `${path} was written by a newer version of this program (format ${JSON.stringify(version)})`,
+      `${path} was written by a newer version of this program (format ${version})`,
       "Update this program, or use another folder: SERVICE_CONFIG_DIR=…",
     );
   }
@@ -83,8 +85,13 @@ type StoredProfile = Pick<Profile, "base_url"> & Partial<Profile>;
 function isProfile(value: unknown): value is StoredProfile {
   if (!isRecord(value)) return false;
   const { base_url, auth_url = "", credentials = {} } = value;
-  const areTexts = typeof base_url === "string" && typeof auth_url === "string";
-  return areTexts && isRecord(credentials) && Object.values(credentials).every(isRecord);
+  return (
+    isAddress(base_url) && isAddress(auth_url) && isRecord(credentials) && Object.values(credentials).every(isRecord)
+  );
+}
+
+function isAddress(value: unknown): value is string {
+  return typeof value === "string" && value.length <= LIMITS.baseUrlLength;
 }
 
 /** Usually one server is both. */

@@ -1,3 +1,4 @@
+import { withoutTrailingSlashes } from "../../../client/base-url.ts";
 import type { Identity } from "../../../contract/schemas/identity.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
@@ -60,5 +61,5 @@ export async function showSignIn(context: Context, { profile, baseUrl }: Place, 
 }
 
 function sameAddress(one: string, other: string): boolean {
-  return one.replace(/\/+$/, "") === other.replace(/\/+$/, "");
+  return withoutTrailingSlashes(one) === withoutTrailingSlashes(other);
 }

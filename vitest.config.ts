@@ -8,7 +8,7 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
-    globalSetup: ["test/support/temporary-root.ts", "test/support/worker-postgres.ts"],
+    globalSetup: ["test/support/temporary-root.ts", "test/support/shared-servers.ts"],
     pool: "forks",
     maxWorkers: 2,
     reporters: ["default", new ClosingLine()],

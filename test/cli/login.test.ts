@@ -2,8 +2,8 @@ import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser as Chromium, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startChromium } from "../support/chromium.ts";
+import { afterAll, describe, expect, it } from "vitest";
+import { it as itInBrowser, startChromium } from "../support/chromium.ts";
 import { startPlatform } from "../support/platform.ts";
 import { makeConfigDir, runCli } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
@@ -12,16 +12,14 @@ import { ownedPlatform } from "./support/owned-platform.ts";
 
 const on = ownedPlatform();
 const { begin, finish } = on;
-let chromium: Chromium;
-beforeAll(async () => {
-  chromium = await startChromium();
-});
-afterAll(() => chromium.close());
+let chromium: Chromium | undefined;
+afterAll(() => chromium?.close());
 
-/** A tab of a real browser in which the owner is signed in. */
-async function openTab(): Promise<Page> {
+/** A tab of a real browser in which the owner is signed in, unless other cookies are given. */
+async function openTab(from: Iterable<[string, string]> = on.person.cookies): Promise<Page> {
+  chromium ??= await startChromium();
   const context = await chromium.newContext();
-  const cookies = [...on.person.cookies].map(([name, value]) => ({ name, value, url: on.platform.baseUrl }));
+  const cookies = [...from].map(([name, value]) => ({ name, value, url: on.platform.baseUrl }));
   await context.addCookies(cookies);
   return await context.newPage();
 }
@@ -29,7 +27,7 @@ async function openTab(): Promise<Page> {
 const failureOf = (stderr: string) => JSON.parse(stderr.trim().split("\n").at(-1)!) as Record<string, unknown>;
 
 describe("service login in a browser", () => {
-  it("signs in by one click on Allow; the page that says so shows no code", async () => {
+  itInBrowser("signs in by one click on Allow; the page that says so shows no code", async () => {
     const dir = makeConfigDir();
     const login = await begin([], dir);
     const tab = await openTab();
@@ -48,23 +46,23 @@ describe("service login in a browser", () => {
     await tab.context().close();
   });
 
-  it("signs somebody in who comes by the one-time link first", async () => {
+  itInBrowser("signs somebody in who comes by the one-time link first", async () => {
     const fresh = await startPlatform();
     try {
       const login = await startLogin(["--no-browser"], loginEnv(fresh, makeConfigDir()));
-      const tab = await chromium.newPage();
+      const tab = await openTab([]);
       await tab.goto(fresh.ready.sign_in_url!);
       await tab.goto(login.announcement.authorization_url!);
       await tab.getByRole("button", { name: "Allow" }).click();
       await tab.getByRole("heading", { name: "You are signed in" }).waitFor();
       expect((await login.ended).exitCode).toBe(0);
-      await tab.close();
+      await tab.context().close();
     } finally {
       await fresh.stop();
     }
   });
 
-  it("says on both sides that it was denied, and stores nothing", async () => {
+  itInBrowser("says on both sides that it was denied, and stores nothing", async () => {
     const dir = makeConfigDir();
     const login = await begin([], dir);
     const tab = await openTab();
@@ -78,7 +76,7 @@ describe("service login in a browser", () => {
     await tab.context().close();
   });
 
-  it("gives up when the browser was closed", async () => {
+  itInBrowser("gives up when the browser was closed", async () => {
     const login = await begin(["--timeout", "2s"]);
     const tab = await openTab();
     await tab.goto(login.announcement.authorization_url!);

@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect } from "vitest";
 import { requestSignInLink } from "../../src/platform/admin/client.ts";
 import { duration } from "../../src/dashboard/format.ts";
 import { verify } from "../../src/webhooks/index.ts";
@@ -12,6 +12,7 @@ import { obtainTokens } from "../oauth/support/authorization-server.ts";
 import { Browser } from "../oauth/support/browser.ts";
 import { ourServer } from "../oauth/support/our-server.ts";
 import { apiOf } from "../support/api.ts";
+import { it } from "../support/chromium.ts";
 import { type Board, openBoard } from "./support/board.ts";
 
 const partner = generateKeyPairSync("ec", { namedCurve: "P-256" });

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect } from "vitest";
+import { it } from "../support/chromium.ts";
 import { type Board, openBoard } from "./support/board.ts";
 
 let board: Board;

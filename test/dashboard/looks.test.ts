@@ -2,7 +2,8 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import axe from "axe-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect } from "vitest";
+import { it } from "../support/chromium.ts";
 import { type Board, openBoard } from "./support/board.ts";
 import { fillHostileAccount, MARKUP, type Pages } from "./support/hostile-account.ts";
 

@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect } from "vitest";
+import { it } from "../support/chromium.ts";
 import { type Board, openBoard } from "./support/board.ts";
 
 let board: Board;

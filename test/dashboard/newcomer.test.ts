@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import { startListener } from "../support/listener.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { makeConfigDir } from "../support/run-cli.ts";
+import { it } from "../support/chromium.ts";
 import { type Board, openBoard } from "./support/board.ts";
 
 let board: Board;

@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect } from "vitest";
 import { EVENT_TYPES } from "../../src/contract/event-types.ts";
-import { startChromium } from "../support/chromium.ts";
+import { it, startChromium } from "../support/chromium.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 
 let platform: RunningPlatform;

@@ -1,8 +1,8 @@
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
 import { apiOf } from "../support/api.ts";
-import { startChromium } from "../support/chromium.ts";
+import { it, startChromium } from "../support/chromium.ts";
 import { runCli } from "../support/run-cli.ts";
 import { type BehindBalancer, startBehindBalancer } from "./behind-balancer.ts";
 

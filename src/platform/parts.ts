@@ -29,6 +29,7 @@ import type { Random } from "./ports.ts";
 import { RequestRecorder } from "./request-recorder.ts";
 import type { Services } from "./services.ts";
 import type { PlatformSettings } from "./settings.ts";
+import { TransactionWatch } from "./transaction-watch.ts";
 import { registerWeb } from "./web.ts";
 
 /** How long a stop waits for requests in flight. */
@@ -42,6 +43,7 @@ export interface Parts {
   app: FastifyInstance;
   engine: DeliveryEngine;
   retention: Periodic;
+  transactions: TransactionWatch;
   /** Absent where the process serves no API. */
   listening: ListenServer | undefined;
   /** What is written behind the requests, and once more before the database closes. */
@@ -59,7 +61,8 @@ export async function assembleParts(
   const { database, clock } = deployment;
   const leakKeys = settings.leakKeys === undefined ? undefined : new SigningKeys(settings.leakKeys, clock.elapsed);
   const limiters = database.dialect === "postgres" ? sharedLimiters(database, settings.log) : undefined;
-  const metrics = await createMetrics({ database, clock });
+  const transactions = new TransactionWatch({ database, clock, log: settings.log });
+  const metrics = await createMetrics({ database, clock }, transactions);
   const allowPrivate = settings.allowPrivateTargets ?? false;
   const guard = createTargetGuard({
     allowPrivate,
@@ -83,6 +86,7 @@ export async function assembleParts(
     app,
     engine,
     retention: createRetention(services),
+    transactions,
     listening: servesApi ? createListenServer(app.server, services, authenticate) : undefined,
     writers: [...(limiters === undefined ? [] : [limiters]), usage, services.requests],
     adminToken,
@@ -143,9 +147,17 @@ function registerRoutes(
 }
 
 /** Takes nothing new, finishes what is in flight within its time limits, and closes the database. */
-export async function stopParts({ deployment, app, engine, retention, listening, writers }: Parts): Promise<void> {
+export async function stopParts({
+  deployment,
+  app,
+  engine,
+  retention,
+  transactions,
+  listening,
+  writers,
+}: Parts): Promise<void> {
   const closed = Promise.resolve(listening?.close()).then(() => closeServer(app));
-  await Promise.all([engine.stop(), retention.stop(), closed]);
+  await Promise.all([engine.stop(), retention.stop(), transactions.stop(), closed]);
   await Promise.all(writers.map((writer) => writer.close()));
   await deployment.close();
 }

@@ -48,12 +48,13 @@ export async function startPlatform(settings: PlatformSettings): Promise<Platfor
 
 /** Opens the port, then begins whatever this process does by itself. */
 async function run(parts: Parts, settings: PlatformSettings): Promise<Platform> {
-  const { app, services, engine, retention, adminToken } = parts;
+  const { app, services, engine, retention, transactions, adminToken } = parts;
   const { database, firstAccount } = parts.deployment;
   await app.listen({ host: settings.host, port: settings.port });
   const { address, port, family } = app.server.address() as AddressInfo;
   const listenUrl = `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
   services.baseUrl = settings.publicUrl ?? listenUrl;
+  transactions.start();
   if (settings.role !== "api") {
     await engine.start();
     retention.start();

@@ -2,8 +2,9 @@ import * as fc from "fast-check";
 import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createIdGenerator, lowestIdAt, timeOfId } from "../../src/contract/ids.ts";
-import { systemRandom } from "../../src/platform/system.ts";
+import { systemClock, systemRandom } from "../../src/platform/system.ts";
 import { followStream } from "../delivery/support/event-stream.ts";
+import { hostPlatform } from "../delivery/support/hosted-platform.ts";
 import { listenTo } from "../delivery/support/listen-socket.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
@@ -318,5 +319,42 @@ describe("a list of events", () => {
     expect(await list(`?created_after=${time(-60_000)}&created_before=${time(60_000)}`)).toEqual(events);
     expect(await list(`?created_after=${time(2_000)}`)).toEqual([]);
     expect(await list(`?created_before=${time(-60_000)}`)).toEqual([]);
+  });
+});
+
+describe("a transaction that is left open in another database of the server", () => {
+  it("holds events back, and its age is a metric and a warning", async () => {
+    const database = await server.createDatabase();
+    let passed = 0;
+    const platform = await hostPlatform({
+      database,
+      masterKey: "5a".repeat(32),
+      clock: { ...systemClock, elapsed: () => systemClock.elapsed() + passed },
+    });
+    const metric = async () => {
+      const text = await (await fetch(`${platform.baseUrl}/metrics`)).text();
+      return Number(/^service_postgres_oldest_write_transaction_seconds (\S+)$/m.exec(text)?.[1]);
+    };
+    const follower = await listenTo(platform.baseUrl, platform.sandboxKey);
+    const other = new Client({ connectionString: server.url, application_name: "nightly-job" });
+    await other.connect();
+    await other.query("BEGIN");
+    await other.query("SELECT pg_current_xact_id()");
+    const { status } = await platform.api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+    expect(status).toBe(201);
+    expect(await metric()).toBeGreaterThan(0);
+    expect(platform.complaints).toEqual([]);
+    passed = 60_000;
+    expect(await metric()).toBeGreaterThanOrEqual(60);
+    expect(platform.complaints).toEqual([expect.stringContaining("holds events back")]);
+    await metric();
+    expect(platform.complaints).toHaveLength(1);
+    expect(follower.events).toEqual([]);
+    await other.query("COMMIT");
+    await other.end();
+    await follower.until(1);
+    await expect.poll(metric).toBeLessThan(15);
+    await follower.close();
+    await platform.close();
   });
 });

@@ -3,6 +3,7 @@ import { createIdGenerator } from "../src/contract/ids.ts";
 import { SCOPES } from "../src/contract/scopes.ts";
 import { API_VERSIONS } from "../src/contract/versions.ts";
 import { Versions } from "../src/platform/domain/versions.ts";
+import { ClockTrust } from "../src/platform/clock-trust.ts";
 import { EnvironmentTime } from "../src/platform/environment-time.ts";
 import { localLimiters } from "../src/platform/limits/local-limiter.ts";
 import { createApp } from "../src/platform/http/app.ts";
@@ -57,16 +58,17 @@ const app = createApp(
     database,
     vault,
     clock: systemClock,
+    clockTrust: new ClockTrust(systemClock, log, undefined),
     random: systemRandom,
     newId: createIdGenerator((size) => systemRandom.bytes(size)),
-    time: new EnvironmentTime(systemClock, systemRandom),
+    time: new EnvironmentTime(systemClock, systemRandom, new Map()),
     targets: { allowPrivate: true, refusalOf: () => undefined },
     log,
     versions: new Versions(API_VERSIONS),
     requests: new RequestRecorder({ database, clock: systemClock, log }),
     report: (activity) => void process.stdout.write(`${JSON.stringify(activity)}\n`),
     baseUrl: "",
-    createLimiter: localLimiters(systemClock.now),
+    createLimiter: localLimiters(systemClock.elapsed),
     clientAddress,
     publicUrl: undefined,
   },

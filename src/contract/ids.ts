@@ -35,11 +35,12 @@ export type IdGenerator = (kind: IdKind, time: number) => string;
 
 /**
  * Makes a generator whose ids strictly increase within the process: a counter in the 12 bits behind the millisecond
- * orders ids of one millisecond, and a clock that steps back repeats the last millisecond instead.
+ * orders ids of one millisecond, and a clock that steps back repeats the last millisecond instead. All ids are newer than
+ * those created up to `newest`, in Unix milliseconds.
  */
-export function createIdGenerator(randomBytes: (size: number) => Uint8Array): IdGenerator {
-  let lastTime = -1;
-  let counter = 0;
+export function createIdGenerator(randomBytes: (size: number) => Uint8Array, newest = -1): IdGenerator {
+  let lastTime = newest;
+  let counter = 0xfff;
   return (kind, time) => {
     const random = randomBytes(10);
     if (time > lastTime) {

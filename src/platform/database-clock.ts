@@ -27,6 +27,7 @@ export class DatabaseClock implements Clock {
 
   readonly now = (): number => Math.floor(this.machine.elapsed() + this.offset);
   readonly elapsed = (): number => this.machine.elapsed();
+  readonly uptime = (): number => this.machine.uptime();
   readonly after = (milliseconds: number, callback: () => void): (() => void) =>
     this.machine.after(milliseconds, callback);
 

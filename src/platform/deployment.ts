@@ -8,8 +8,10 @@ import { hasUnfinishedCopy } from "./maintenance/copy.ts";
 import type { Clock, Random } from "./ports.ts";
 import { type Database, StorageOpenError } from "./storage/database.ts";
 import { alignLog } from "./storage/event-log.ts";
+import { findNewestIds, type NewestIds } from "./storage/newest-ids.ts";
 import { isPostgresUrl } from "./storage/database-url.ts";
 import { type DatabaseSettings, openDatabase } from "./storage/open-database.ts";
+import { findSetting, TRUSTED_TIME_SETTING } from "./storage/settings.ts";
 import { createVault, type Vault } from "./vault.ts";
 
 export interface DeploymentSettings extends DatabaseSettings {
@@ -26,6 +28,10 @@ export interface Deployment {
   /** The time that all of them go by. */
   clock: Clock;
   newId: IdGenerator;
+  /** As they were when the database was opened. */
+  newestIds: NewestIds;
+  /** When retention last trusted the clock, in Unix milliseconds. */
+  lastTrusted: number | undefined;
   /** Set where the database was empty. */
   firstAccount: FirstAccount | undefined;
   close(): Promise<void>;
@@ -48,7 +54,9 @@ export async function openDeployment(
     await shared?.start();
     await alignLog(database);
     const clock = shared ?? machine;
-    const newId = createIdGenerator((size) => random.bytes(size));
+    const newestIds = await findNewestIds(database);
+    const lastTrusted = await findSetting(database, TRUSTED_TIME_SETTING);
+    const newId = createIdGenerator((size) => random.bytes(size), newestIds.deployment);
     const tools = { vault, random, newId, version: versions.latest };
     const firstAccount = await database.write((tx) => createFirstAccount(tx, tools, clock.now()));
     return {
@@ -56,6 +64,8 @@ export async function openDeployment(
       vault,
       clock,
       newId,
+      newestIds,
+      lastTrusted: lastTrusted && Number(Buffer.from(lastTrusted).toString()),
       firstAccount,
       async close() {
         shared?.stop();

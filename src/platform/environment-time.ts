@@ -19,11 +19,14 @@ export interface Moment {
 export class EnvironmentTime {
   private readonly clock: Clock;
   private readonly random: Random;
+  private readonly newest: ReadonlyMap<number, number>;
   private readonly generators = new Map<number, IdGenerator>();
 
-  constructor(clock: Clock, random: Random) {
+  /** `newest`: the time of each environment's newest id. */
+  constructor(clock: Clock, random: Random, newest: ReadonlyMap<number, number>) {
     this.clock = clock;
     this.random = random;
+    this.newest = newest;
   }
 
   /** Read in the transaction that the moment is for, or the clock may be moved in between. */
@@ -35,7 +38,7 @@ export class EnvironmentTime {
   private moment(environment: number, now: number): Moment {
     let generator = this.generators.get(environment);
     if (generator === undefined) {
-      generator = createIdGenerator((size) => this.random.bytes(size));
+      generator = createIdGenerator((size) => this.random.bytes(size), this.newest.get(environment));
       this.generators.set(environment, generator);
     }
     const newId = generator;

@@ -1,6 +1,7 @@
 import { lookup as systemLookup } from "node:dns";
 import type { FastifyInstance } from "fastify";
 import { adminRoutes } from "./admin/routes.ts";
+import { ClockTrust } from "./clock-trust.ts";
 import { createLookup } from "./delivery/dns.ts";
 import { createDeliveryEngine, type DeliveryEngine } from "./delivery/engine.ts";
 import type { DeliveryLimits } from "./delivery/lanes.ts";
@@ -95,7 +96,7 @@ export async function assembleParts(
 }
 
 function createServices(
-  { database, vault, clock, newId }: Deployment,
+  { database, vault, clock, newId, newestIds, lastTrusted }: Deployment,
   settings: PlatformSettings,
   tools: { random: Random; versions: Versions; guard: TargetGuard; metrics: Metrics; createLimiter: CreateLimiter },
 ): Services {
@@ -106,7 +107,8 @@ function createServices(
     clock,
     random,
     newId,
-    time: new EnvironmentTime(clock, random),
+    clockTrust: new ClockTrust(clock, settings.log, lastTrusted),
+    time: new EnvironmentTime(clock, random, newestIds.environments),
     log: settings.log,
     report(activity) {
       metrics.observe(activity);

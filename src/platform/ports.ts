@@ -4,6 +4,8 @@ export interface Clock {
   now: () => number;
   /** Milliseconds from any fixed moment, for durations: goes on evenly when the machine's time is set. */
   elapsed: () => number;
+  /** Milliseconds since the machine started, including those when it slept. Coarser than `elapsed`. */
+  uptime: () => number;
   /** Calls back once after a delay in milliseconds; the returned function cancels it. Never keeps the process alive. */
   after: (milliseconds: number, callback: () => void) => () => void;
 }

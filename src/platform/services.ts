@@ -1,5 +1,6 @@
 import type { IdGenerator } from "../contract/ids.ts";
 import type { Versions } from "./domain/versions.ts";
+import type { ClockTrust } from "./clock-trust.ts";
 import type { EnvironmentTime } from "./environment-time.ts";
 import type { Clock, Log, Random } from "./ports.ts";
 import type { CreateLimiter } from "./limits/limiter.ts";
@@ -23,6 +24,8 @@ export interface Services {
   database: Database;
   vault: Vault;
   clock: Clock;
+  /** Asked before anything irreversible is done because of its age. */
+  clockTrust: ClockTrust;
   random: Random;
   log: Log;
   /** Ids of what belongs to no environment, at real time. */

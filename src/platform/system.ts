@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { uptime } from "node:os";
 import { callAfter } from "../network/deadline.ts";
 import type { Clock, Random } from "./ports.ts";
 
@@ -6,6 +7,7 @@ import type { Clock, Random } from "./ports.ts";
 export const systemClock: Clock = {
   now: Date.now,
   elapsed: () => performance.now(),
+  uptime: () => uptime() * 1000,
   after: (milliseconds, callback) => callAfter(milliseconds, callback, { ref: false }),
 };
 

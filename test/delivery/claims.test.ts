@@ -98,6 +98,7 @@ describe("a delivery that was claimed ahead", () => {
     const clock: Clock = {
       now: systemClock.now,
       elapsed: () => systemClock.elapsed() + skipped,
+      uptime: systemClock.uptime,
       // No turn comes by itself while time is frozen.
       after: (milliseconds, callback) =>
         systemClock.after(milliseconds, () => {

@@ -73,6 +73,7 @@ describe("a platform that is suspended during an attempt", () => {
       clock: {
         now: systemClock.now,
         elapsed: () => systemClock.elapsed() * speed,
+        uptime: systemClock.uptime,
         after: (milliseconds, callback) => systemClock.after(milliseconds / speed, callback),
       },
     });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
 import { createMinuteClock, type MinuteClock } from "../delivery/support/minute-clock.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
@@ -6,47 +6,133 @@ import { apiOf } from "../support/api.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-const BURST = 3;
 
 let clock: MinuteClock;
 let platform: HostedPlatform;
 let receiver: ScriptedReceiver;
+let status: number;
 
 beforeAll(async () => {
-  clock = createMinuteClock();
-  receiver = await startScriptedReceiver(({ path }, response) => response.writeHead(path === "/500" ? 500 : 200).end());
-  // Ten requests a second for each credential.
-  platform = await hostPlatform({ clock, rateLimits: { perSecond: 10, burst: BURST } });
+  receiver = await startScriptedReceiver((_request, response) => response.writeHead(status).end());
 });
-beforeEach(() => clock.set(0));
-afterAll(async () => {
-  await platform.close();
-  await receiver.close();
+beforeEach(async () => {
+  status = 200;
+  clock = createMinuteClock();
+  platform = await hostPlatform({ clock });
+});
+afterEach(() => platform.close());
+afterAll(() => receiver.close());
+
+/** Lets the periodic tasks run once, and resolves when they have ended. */
+async function runPeriodicTasks(): Promise<void> {
+  const tasks = clock.waiting();
+  expect(tasks).toBeGreaterThan(0);
+  clock.passMinute();
+  await expect.poll(() => clock.waiting()).toBe(tasks);
+}
+
+let names = 0;
+async function createEvent(): Promise<string> {
+  const made = await platform.api("POST", "/v1/events", { type: "order.created", data: { id: `ord_${names++}` } });
+  expect(made.status).toBe(201);
+  return made.body.id;
+}
+
+const exists = async (event: string) => (await platform.api("GET", `/v1/events/${event}`)).status === 200;
+
+/** The delivery of an event, once it was attempted so often. */
+async function attempted(event: string, attempts: number) {
+  const read = async () => (await platform.api("GET", `/v1/deliveries?event=${event}`)).body.data[0];
+  await expect.poll(async () => (await read()).attempt_count).toBe(attempts);
+  return read();
+}
+
+describe("a clock that was set ahead by 31 days", () => {
+  it("costs no history, neither while it is wrong nor after it was set back", async () => {
+    const event = await createEvent();
+    const before = platform.complaints.length;
+    clock.set(31 * DAY);
+    await runPeriodicTasks();
+    await runPeriodicTasks();
+    expect(await exists(event)).toBe(true);
+    const complaints = platform.complaints.slice(before);
+    expect(complaints).toEqual([expect.stringMatching(/^the clock was set by an hour or more/)]);
+    clock.set(0);
+    await runPeriodicTasks();
+    expect(await exists(event)).toBe(true);
+  });
+
+  it("makes no delivery fail because of its age, and delays none once it was set back", async () => {
+    status = 500;
+    await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
+    const event = await createEvent();
+    await attempted(event, 1);
+    clock.set(31 * DAY);
+    expect(await attempted(event, 2)).toMatchObject({ status: "pending" });
+    clock.set(0);
+    status = 200;
+    await runPeriodicTasks();
+    expect(await attempted(event, 3)).toMatchObject({ status: "succeeded" });
+  });
+
+  it("is believed once it has run evenly for a day", async () => {
+    const event = await createEvent();
+    clock.set(31 * DAY);
+    await runPeriodicTasks();
+    clock.pass(DAY);
+    await runPeriodicTasks();
+    expect(await exists(event)).toBe(false);
+  });
+
+  it("is not believed at the start either, until it has run evenly for an hour", async () => {
+    const event = await createEvent();
+    // Keeps the time as one that could be trusted.
+    await runPeriodicTasks();
+    clock.set(31 * DAY);
+    await platform.restart();
+    await runPeriodicTasks();
+    expect(await exists(event)).toBe(true);
+    clock.pass(HOUR);
+    await runPeriodicTasks();
+    expect(await exists(event)).toBe(false);
+  });
 });
 
-describe("when the wall clock is set back by a day", () => {
-  it("a credential that used up its rate limit may call again after the usual time", async () => {
-    const statuses = async () =>
-      (await Promise.all(Array.from({ length: 2 * BURST }, () => platform.api("GET", "/v1/me")))).map(
-        ({ status }) => status,
-      );
+describe("a clock that was set back by a day", () => {
+  it("lets a credential that used up its rate limit call again after the usual time", async () => {
+    const limited = await hostPlatform({ clock, rateLimits: { perSecond: 10, burst: 3 } });
+    const calls = () => Promise.all(Array.from({ length: 6 }, () => limited.api("GET", "/v1/me")));
+    const statuses = async () => (await calls()).map((reply) => reply.status);
     expect(await statuses()).toContain(429);
     clock.set(-DAY);
     await expect.poll(statuses).toContain(200);
+    await limited.close();
   });
 
-  it("the gauges of the queue move", async () => {
-    const pending = async () =>
-      /^service_deliveries_pending (\d+)$/m.exec(
-        (await apiOf(platform.baseUrl, undefined)("GET", "/metrics")).body,
-      )?.[1];
-    expect(await pending()).toBe("0");
+  it("does not freeze the gauges of the queue", async () => {
+    const metrics = apiOf(platform.baseUrl, undefined);
+    const pending = async () => {
+      const text: string = (await metrics("GET", "/metrics")).body;
+      return Number(/^service_deliveries_pending (\d+)$/m.exec(text)?.[1]);
+    };
+    const before = await pending();
     clock.set(-DAY);
-    const live = { url: "https://live.invalid/", events: ["*"] };
-    await expect.poll(async () => (await platform.live("POST", "/v1/webhook_endpoints", live)).status).toBe(201);
-    await expect
-      .poll(async () => (await platform.live("POST", "/v1/customers", { email: "a@example.com" })).status)
-      .toBe(201);
-    await expect.poll(pending).toBe("1");
+    status = 500;
+    await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
+    await attempted(await createEvent(), 1);
+    await expect.poll(pending).toBe(before + 1);
+  });
+
+  it.each(["while the platform runs", "and the platform was restarted"])("keeps lists in order %s", async (when) => {
+    const ids = async (list: string) =>
+      (await platform.api("GET", list)).body.data.map(({ id }: { id: string }) => id) as string[];
+    const older = await createEvent();
+    clock.set(-DAY);
+    if (when.includes("restarted")) await platform.restart();
+    const newer = [await createEvent(), await createEvent()];
+    expect((await ids("/v1/events")).slice(0, 3)).toEqual([newer[1], newer[0], older]);
+    const users = await ids("/v1/request_logs?path=/v1/events&method=POST&status=201&limit=2");
+    const after = await platform.api("POST", "/v1/events", { type: "order.created", data: {} });
+    expect(after.headers.get("request-id")! > users[0]!).toBe(true);
   });
 });

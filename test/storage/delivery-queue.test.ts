@@ -99,7 +99,9 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
   }
 
   const takeOverLapsed = (now: number, owner: string) =>
-    database.write(async (tx) => takeOver(tx, await findLapsed(tx, now, owner, 10), now, systemRandom));
+    database.write(async (tx) =>
+      takeOver(tx, await findLapsed(tx, now, owner, 10), { now, random: systemRandom, mayExpire: true }),
+    );
 
   const record = (id: string, token: string, change: Partial<AttemptOutcome> = {}) =>
     database.write((tx) =>
@@ -188,6 +190,13 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
     expect(await lease("c.1", 100, 1)).toEqual(["dlv_2"]);
     await database.write((tx) => releaseLeases(tx, [{ id: "dlv_1", token: "a.1" }]));
     expect(await lease("c.2", 100, 1)).toEqual(["dlv_1"]);
+  });
+
+  it("a lease that ends hours ahead was taken before the clock was set back, and is taken over", async () => {
+    await lease("a.1", 100 + 4_000_000, 1);
+    expect(await hasLapsedLease(database, 100, "b")).toBe(true);
+    await takeOverLapsed(100, "b");
+    expect(await lease("b.1", 200)).toEqual(DELIVERIES);
   });
 
   it("an attempt that its process did not end counts, and the next one is due at once", async () => {

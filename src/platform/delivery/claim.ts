@@ -1,7 +1,7 @@
 import { lowestIdAt } from "../../contract/ids.ts";
 import type { Transaction } from "../storage/database.ts";
 import { findDue, findEnded, type Lease, type QueuedDelivery, setLease } from "../storage/delivery-queue.ts";
-import { findEnvironment, shareClock } from "../storage/environments.ts";
+import { findEnvironment, isClockHeld, shareClock } from "../storage/environments.ts";
 import { disabledWithWaiting, type DeliveryTarget, findTarget } from "../storage/webhook-endpoints.ts";
 import { abandon, type Finished, type Job } from "./courier.ts";
 import type { BodyClaim } from "./event-bodies.ts";
@@ -36,12 +36,14 @@ export interface Claimant {
   bodies: BodyClaim;
 }
 
-/** The two clocks when something is claimed. */
+/** When something is claimed. */
 interface ClaimTime {
   /** Real time. */
   now: number;
-  /** The monotonic clock. */
+  /** On the monotonic clock. */
   elapsed: number;
+  /** False while the clock may be wrong: then nothing fails because of its age. */
+  mayExpire: boolean;
 }
 
 export interface ClaimLimits {
@@ -64,7 +66,7 @@ export async function claimDue(
   // Sent together: the target is read once nobody else can hold the clock.
   const [, target] = await Promise.all([shareClock(tx, environment), findTarget(tx, environment, id)]);
   if (target === undefined) return abandonDeleted(tx, claimant, endpoint, time.now, limits.count);
-  if (target.status === "disabled" || target.clock_held_until > time.now) return NOTHING;
+  if (target.status === "disabled" || isClockHeld(target.clock_held_until, time.now)) return NOTHING;
   return claimAt(tx, claimant, target, time, time.now + target.clock_offset, limits);
 }
 
@@ -75,7 +77,7 @@ export async function claimAt(
   tx: Transaction,
   { opener, lease, bodies }: Claimant,
   target: DeliveryTarget,
-  { elapsed }: Pick<ClaimTime, "elapsed">,
+  { elapsed, mayExpire }: Omit<ClaimTime, "now">,
   now: number,
   limits: ClaimLimits,
 ): Promise<Claim> {
@@ -90,7 +92,7 @@ export async function claimAt(
   let { heldBytes } = limits;
   for (const delivery of rows) {
     if (delivery.body_bytes === null) abandonFor(delivery, EVENT_EXPIRED);
-    else if (hasEnded(delivery, now)) abandonFor(delivery, ENDED);
+    else if (mayExpire && hasEnded(delivery, now)) abandonFor(delivery, ENDED);
     else if (bodies.admit(delivery, heldBytes)) {
       admitted.push(delivery);
       heldBytes += delivery.body_bytes;
@@ -116,7 +118,8 @@ export async function claimAt(
       else {
         const isMarkedBegun = index < limits.begin;
         const clockOffset = target.clock_offset;
-        claim.jobs.push({ delivery, body, token, destination, claimedAt: elapsed, isMarkedBegun, clockOffset });
+        const clocks = { claimedAt: elapsed, clockOffset, mayExpire };
+        claim.jobs.push({ delivery, body, token, destination, isMarkedBegun, ...clocks });
       }
     }
   }

@@ -29,6 +29,8 @@ export interface Job {
   claimedAt: number;
   /** True once the database says that the attempt has begun. */
   isMarkedBegun: boolean;
+  /** False while the clock may be wrong: then the delivery does not fail because of its age. */
+  mayExpire: boolean;
   /** The environment's time is real time and this. */
   clockOffset: number;
 }
@@ -106,7 +108,7 @@ function* piecesOf(payload: Buffer): Iterable<Buffer> {
 }
 
 /** What a reply means for its delivery (decisions 5). */
-function judge({ delivery, token, destination }: Job, at: number, reply: Reply, fraction: number): Finished {
+function judge({ delivery, token, destination, mayExpire }: Job, at: number, reply: Reply, fraction: number): Finished {
   const { statusCode, error, durationMs, excerpt, retryAfter } = reply;
   const succeeded = statusCode !== null && statusCode >= 200 && statusCode < 300;
   const gone = statusCode === GONE;
@@ -116,7 +118,7 @@ function judge({ delivery, token, destination }: Job, at: number, reply: Reply, 
     endedAt: at + durationMs,
     retryAfter,
   };
-  const next = succeeded || gone ? undefined : nextAttemptAt(failed, fraction);
+  const next = succeeded || gone ? undefined : nextAttemptAt(failed, fraction, mayExpire);
   return {
     delivery,
     endpointId: destination.endpointId,

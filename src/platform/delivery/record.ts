@@ -26,14 +26,14 @@ export async function recordFinished(tx: Transaction, finished: readonly Finishe
 export async function takeOver(
   tx: Transaction,
   leases: readonly AbandonedLease[],
-  realNow: number,
-  random: Random,
+  // `now` is real time.
+  context: { now: number; random: Random; mayExpire: boolean },
 ): Promise<Finished[]> {
   const interrupted: Finished[] = [];
   const unbegun: { id: string; token: string }[] = [];
   for (const lease of leases) {
     if (lease.begun_at === null) unbegun.push({ id: lease.id, token: lease.lease_token });
-    else interrupted.push(interrupt(lease, lease.begun_at, realNow + lease.clock_offset, random.fraction()));
+    else interrupted.push(interrupt(lease, lease.begun_at, context));
   }
   await releaseLeases(tx, unbegun);
   await recordFinished(tx, interrupted);
@@ -44,11 +44,19 @@ export async function takeOver(
  * An attempt whose process died. The receiver is not to blame, so the next one is due at once; but if the one before was
  * interrupted too, the delivery itself may be what ends the process, and waits as after any failed attempt.
  */
-function interrupt(lease: AbandonedLease, begunAt: number, now: number, fraction: number): Finished {
+function interrupt(
+  lease: AbandonedLease,
+  begunAt: number,
+  { now, random, mayExpire }: { now: number; random: Random; mayExpire: boolean },
+): Finished {
   // A retry that was requested during the attempt made the delivery due after the attempt began.
   const isOnlyOne = lease.last_error !== INTERRUPTED || lease.next_attempt > begunAt;
-  const failed = { attempts: lease.attempt_count + 1, firstAttempt: lease.first_attempt ?? begunAt, endedAt: now };
-  const next = isOnlyOne ? lease.next_attempt : nextAttemptAt(failed, fraction);
+  const failed = {
+    attempts: lease.attempt_count + 1,
+    firstAttempt: lease.first_attempt ?? begunAt,
+    endedAt: now + lease.clock_offset,
+  };
+  const next = isOnlyOne ? lease.next_attempt : nextAttemptAt(failed, random.fraction(), mayExpire);
   return {
     delivery: lease,
     endpointId: lease.endpoint_id,

@@ -21,14 +21,14 @@ export interface FailedAttempt {
 /**
  * When to try again, or undefined where that would be more than 3 days after the first attempt (decisions 5). The n-th
  * wait is `min(30 s · 2^(n-1), 6 h)`, times a factor in [0.8, 1.2], never above 6 h; the receiver can lengthen it up to
- * there. `fraction` is random, in [0, 1).
+ * there. `fraction` is random, in [0, 1). Without `mayExpire` the 3 days never end: the clock may be wrong.
  */
-export function nextAttemptAt(failed: FailedAttempt, fraction: number): number | undefined {
+export function nextAttemptAt(failed: FailedAttempt, fraction: number, mayExpire = true): number | undefined {
   const wait = Math.min(FIRST_WAIT * 2 ** (failed.attempts - 1), LONGEST_WAIT);
   const jittered = wait * (1 - JITTER + 2 * JITTER * fraction);
   const wanted = Math.min(Math.max(jittered, failed.retryAfter ?? 0), LONGEST_WAIT);
   const at = failed.endedAt + Math.round(wanted);
-  return isWithinRetries(failed.firstAttempt, at) ? at : undefined;
+  return !mayExpire || isWithinRetries(failed.firstAttempt, at) ? at : undefined;
 }
 
 /** True while an attempt may still be made. */

@@ -105,11 +105,12 @@ export class TestClockAdvancer {
   }
 
   private async takeOverLapsed(): Promise<void> {
-    const { database, clock, random, report } = this.services;
+    const { database, clock, clockTrust, random, report } = this.services;
     const interrupted = await database.write(
       async (tx) => {
         const now = clock.now();
-        return takeOver(tx, await findLapsed(tx, now, this.tools.owner, TAKE_OVER_MOST), now, random);
+        const lapsed = await findLapsed(tx, now, this.tools.owner, TAKE_OVER_MOST);
+        return takeOver(tx, lapsed, { now, random, mayExpire: clockTrust.isTrusted() });
       },
       { isolation: "latest" },
     );
@@ -200,7 +201,14 @@ export class TestClockAdvancer {
       const target = await findTarget(tx, environment, id);
       if (target === undefined) continue;
       const claimLimits = { count, begin: count, heldBytes: 0 };
-      const claim = await claimAt(tx, claimant, target, { elapsed: clock.elapsed() }, time, claimLimits);
+      const claim = await claimAt(
+        tx,
+        claimant,
+        target,
+        { elapsed: clock.elapsed(), mayExpire: true },
+        time,
+        claimLimits,
+      );
       jobs.push(...claim.jobs);
       abandoned.push(...claim.abandoned);
     }

@@ -1,5 +1,7 @@
 import { LIMITS } from "../../contract/limits.ts";
+import type { ClockTrust } from "../clock-trust.ts";
 import type { Clock } from "../ports.ts";
+import type { Services } from "../services.ts";
 import { LEASE_MILLISECONDS } from "./claim.ts";
 import type { Courier, Finished, Job } from "./courier.ts";
 import type { EventBodies } from "./event-bodies.ts";
@@ -16,6 +18,7 @@ export class UnderWay {
   private readonly lanes: Lanes;
   private readonly bodies: EventBodies;
   private readonly clock: Clock;
+  private readonly clockTrust: ClockTrust;
   private readonly most: number;
   private readonly ended: () => void;
   private finished: Finished[] = [];
@@ -27,7 +30,8 @@ export class UnderWay {
 
   /** `ended` is called after each attempt; `most` may be unsettled at once. */
   constructor(
-    { courier, lanes, bodies, clock }: { courier: Courier; lanes: Lanes; bodies: EventBodies; clock: Clock },
+    { clock, clockTrust }: Pick<Services, "clock" | "clockTrust">,
+    { courier, lanes, bodies }: { courier: Courier; lanes: Lanes; bodies: EventBodies },
     most: number,
     ended: () => void,
   ) {
@@ -35,6 +39,7 @@ export class UnderWay {
     this.lanes = lanes;
     this.bodies = bodies;
     this.clock = clock;
+    this.clockTrust = clockTrust;
     this.most = most;
     this.ended = ended;
   }
@@ -130,6 +135,7 @@ export class UnderWay {
       if (this.ageOf(lane.ahead[0]!) >= maxAge) return;
       const job = lane.ahead.shift()!;
       const at = this.clock.now() + job.clockOffset;
+      job.mayExpire = this.clockTrust.isTrusted();
       lane.open += 1;
       this.onWire.set(job, at);
       this.unsettled += 1;

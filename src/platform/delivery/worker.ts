@@ -9,7 +9,7 @@ import {
   releaseLeases,
   releaseTokens,
 } from "../storage/delivery-queue.ts";
-import { letGoOfClocks } from "../storage/environments.ts";
+import { isClockHeld, letGoOfClocks } from "../storage/environments.ts";
 import { claimDue, LEASE_MILLISECONDS } from "./claim.ts";
 import type { Courier, Finished, Job } from "./courier.ts";
 import { BodyClaim, type EventBodies } from "./event-bodies.ts";
@@ -76,18 +76,17 @@ export class DeliveryWorker {
     this.tools = tools;
     this.lanes = new Lanes(tools.limits);
     const { lanes } = this;
-    this.underWay = new UnderWay({ ...tools, lanes, clock: services.clock }, tools.limits.perProcess, () =>
-      this.plan(),
-    );
+    this.underWay = new UnderWay(services, { ...tools, lanes }, tools.limits.perProcess, () => this.plan());
   }
 
   async start(): Promise<void> {
-    const { database, clock, random, report } = this.services;
+    const { database, clock, clockTrust, random, report } = this.services;
     // Only one process opens an SQLite file: whoever held a lease is dead.
     if (database.dialect === "sqlite") {
       const interrupted = await database.write(async (tx) => {
         await letGoOfClocks(tx);
-        return takeOver(tx, await findAllLeased(tx), clock.now(), random);
+        const now = clock.now();
+        return takeOver(tx, await findAllLeased(tx), { now, random, mayExpire: clockTrust.isTrusted() });
       });
       reportFinished(report, interrupted, []);
     }
@@ -181,7 +180,7 @@ export class DeliveryWorker {
   }
 
   private async takeTurn(): Promise<void> {
-    const { database, report, clock, random } = this.services;
+    const { database, report, clock, clockTrust, random } = this.services;
     const { underWay } = this;
     const { owner } = this.tools;
     if (this.stale && this.stopped === undefined) await this.look();
@@ -200,8 +199,9 @@ export class DeliveryWorker {
       await releaseTokens(tx, this.doubtful);
       await releaseLeases(tx, unbegun.map(toLease));
       await Promise.all(begun.map(({ job, at }) => markBegun(tx, { ...toLease(job), at })));
-      const lapsed = this.lapsed ? await findLapsed(tx, clock.now(), owner, TAKE_OVER_MOST) : [];
-      const interrupted = await takeOver(tx, lapsed, clock.now(), random);
+      const now = clock.now();
+      const lapsed = this.lapsed ? await findLapsed(tx, now, owner, TAKE_OVER_MOST) : [];
+      const interrupted = await takeOver(tx, lapsed, { now, random, mayExpire: clockTrust.isTrusted() });
       return { disabled, interrupted, ...(await this.claim(tx, token, free)) };
     };
     const written = await database.write(unit, { isolation: "latest" }).catch((error: unknown) => {
@@ -230,7 +230,7 @@ export class DeliveryWorker {
     const now = clock.now();
     const ready: { endpointId: string; environment: number; due: number }[] = [];
     for (const head of await queueHeads(database)) {
-      if (head.endpoint_status === "disabled" || head.clock_held_until > now) continue;
+      if (head.endpoint_status === "disabled" || isClockHeld(head.clock_held_until, now)) continue;
       const due = head.endpoint_status === null ? now : head.due - head.clock_offset;
       if (due > now) this.nextDue = Math.min(this.nextDue, due);
       else ready.push({ endpointId: head.endpoint_id, environment: head.environment, due });
@@ -240,13 +240,13 @@ export class DeliveryWorker {
   }
 
   private async claim(tx: Transaction, token: string, free: number): Promise<Claimed> {
-    const { clock } = this.services;
+    const { clock, clockTrust } = this.services;
     const jobs: Job[] = [];
     const abandoned: Finished[] = [];
     const lanes: Claimed["lanes"] = [];
     if (this.stopped !== undefined) return { jobs, abandoned, lanes };
     const now = clock.now();
-    const time = { now, elapsed: clock.elapsed() };
+    const time = { now, elapsed: clock.elapsed(), mayExpire: clockTrust.isTrusted() };
     const { opener } = this.tools;
     const bodies = new BodyClaim(this.tools.bodies, false);
     const claimant = { opener, bodies, lease: { token, until: now + LEASE_MILLISECONDS } };

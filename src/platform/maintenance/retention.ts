@@ -3,7 +3,7 @@ import { LIMITS } from "../../contract/limits.ts";
 import { REFRESH_SECONDS } from "../oauth/tokens.ts";
 import { Periodic } from "../periodic.ts";
 import type { Services } from "../services.ts";
-import type { Transaction, WriteOptions } from "../storage/database.ts";
+import type { Database, Transaction, WriteOptions } from "../storage/database.ts";
 import { deleteDeliveries, removableDeliveries } from "../storage/deliveries.ts";
 import { allEnvironments, markRemoved } from "../storage/environments.ts";
 import { deleteEvents, removableEvents } from "../storage/events.ts";
@@ -12,11 +12,16 @@ import { deleteListeners } from "../storage/listeners.ts";
 import { deleteEndedGrants } from "../storage/oauth-grants.ts";
 import { deleteReplays, deleteReplaysOf } from "../storage/replays.ts";
 import { deleteRequestLogs } from "../storage/request-logs.ts";
+import { deleteExpiredSessions } from "../storage/sessions.ts";
+import { findSetting, putSetting, TRUSTED_TIME_SETTING } from "../storage/settings.ts";
+import { deleteExpiredLinks } from "../storage/sign-in-links.ts";
 
 const EVERY_MILLISECONDS = 60_000;
 /** Between transactions, so that whoever writes meanwhile waits for one of them at most. */
 const PAUSE_MILLISECONDS = 5;
 const ROWS_MOST = 500;
+/** So exact is the trusted time that is kept. */
+const TRUSTED_TIME_MILLISECONDS = 3_600_000;
 /** Each may hold a refresh token for every hour of 30 days. */
 const GRANTS_MOST = 20;
 
@@ -32,7 +37,7 @@ export function createRetention(services: Services): Periodic {
 }
 
 /** Goes once through all that can have grown too old. */
-async function removeOldRows({ database, clock }: Services, signal: AbortSignal): Promise<void> {
+async function removeOldRows({ database, clock, clockTrust }: Services, signal: AbortSignal): Promise<void> {
   const remove = async (claim: string, step: Step) => {
     // One process at a time clears; the others need not.
     const unit = async (tx: Transaction) => (await tx.claim(claim)) && step.run(tx);
@@ -43,9 +48,31 @@ async function removeOldRows({ database, clock }: Services, signal: AbortSignal)
     }
   };
   for (const { id, clock_offset: offset } of await allEnvironments(database)) {
-    for (const step of stepsOf(id, clock.now(), offset)) await remove(`upkeep ${id}`, step);
+    const now = clock.now();
+    if (!clockTrust.isTrusted()) return;
+    for (const step of stepsOf(id, now, offset)) await remove(`upkeep ${id}`, step);
   }
-  await remove("upkeep", { run: (tx) => removeGrants(tx, clock.now()) });
+  const now = clock.now();
+  if (!clockTrust.isTrusted()) return;
+  const ofDeployment: Step[] = [
+    { run: (tx) => removeGrants(tx, now) },
+    inChunks((tx) => deleteExpiredSessions(tx, now, ROWS_MOST)),
+    inChunks((tx) => deleteExpiredLinks(tx, now, ROWS_MOST)),
+  ];
+  for (const step of ofDeployment) await remove("upkeep", step);
+  await keepTrustedTime(database, now);
+}
+
+/** Keeps a time at which the clock was trusted: the next start compares its clock with that. */
+async function keepTrustedTime(database: Database, now: number): Promise<void> {
+  const kept = await findSetting(database, TRUSTED_TIME_SETTING);
+  if (kept !== undefined && Math.abs(now - Number(Buffer.from(kept).toString())) < TRUSTED_TIME_MILLISECONDS) return;
+  await database.write((tx) => putSetting(tx, TRUSTED_TIME_SETTING, Buffer.from(String(now))));
+}
+
+/** Removes up to a transaction's rows at a time. */
+function inChunks(remove: (tx: Transaction) => Promise<number>): Step {
+  return { run: async (tx) => (await remove(tx)) === ROWS_MOST };
 }
 
 /** Requests and listeners keep real time, which no test clock moves; all else lives by its environment's. */
@@ -57,9 +84,6 @@ function stepsOf(environment: number, realTime: number, offset: number): Step[] 
   const requestBound = lowestIdAt("request", realTime - LIMITS.requestLogSeconds * 1000);
   const keysBound = now - LIMITS.idempotencySeconds * 1000;
   const listenersBound = realTime - LIMITS.listenerSeconds * 1000;
-  const whole = (remove: (tx: Transaction) => Promise<number>): Step => ({
-    run: async (tx) => (await remove(tx)) === ROWS_MOST,
-  });
   return [
     {
       async run(tx) {
@@ -73,14 +97,14 @@ function stepsOf(environment: number, realTime: number, offset: number): Step[] 
       isolation: "latest",
       run: (tx) => removeEvents(tx, environment, eventBound),
     },
-    whole(async (tx) => {
+    inChunks(async (tx) => {
       const replays = await deleteReplays(tx, environment, eventBound, ROWS_MOST);
       if (replays.length > 0) await markRemoved(tx, environment, { replays });
       return replays.length;
     }),
-    whole((tx) => deleteIdempotencyKeys(tx, environment, keysBound, ROWS_MOST)),
-    whole((tx) => deleteRequestLogs(tx, environment, requestBound, ROWS_MOST)),
-    whole((tx) => deleteListeners(tx, environment, listenersBound, ROWS_MOST)),
+    inChunks((tx) => deleteIdempotencyKeys(tx, environment, keysBound, ROWS_MOST)),
+    inChunks((tx) => deleteRequestLogs(tx, environment, requestBound, ROWS_MOST)),
+    inChunks((tx) => deleteListeners(tx, environment, listenersBound, ROWS_MOST)),
   ];
 }
 

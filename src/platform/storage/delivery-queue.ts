@@ -72,15 +72,18 @@ const WAITING = "status = 'pending' AND lease_until IS NULL";
 const QUEUED = `d.id, d.environment, d.event_id, d.event_type, d.attempt_count, d.first_attempt, d.next_attempt,
   octet_length(e.body) AS body_bytes`;
 
-/** One row for each endpoint that deliveries wait for, each found by one step through the index. */
-export function queueHeads(queries: Queries): Promise<QueueHead[]> {
-  return queries.all(
-    `WITH RECURSIVE queues (endpoint_id) AS (
+/** The endpoints that deliveries wait for, each found by one step through the index. */
+const QUEUES = `WITH RECURSIVE queues (endpoint_id) AS (
        SELECT MIN(endpoint_id) FROM deliveries WHERE ${WAITING}
        UNION ALL
        SELECT (SELECT MIN(d.endpoint_id) FROM deliveries d
                WHERE d.status = 'pending' AND d.lease_until IS NULL AND d.endpoint_id > queues.endpoint_id)
-       FROM queues WHERE queues.endpoint_id IS NOT NULL)
+       FROM queues WHERE queues.endpoint_id IS NOT NULL)`;
+
+/** One row for each endpoint that deliveries wait for. */
+export function queueHeads(queries: Queries): Promise<QueueHead[]> {
+  return queries.all(
+    `${QUEUES}
      SELECT d.endpoint_id, d.environment, d.next_attempt AS due, w.status AS endpoint_status, v.clock_offset,
             v.clock_held_until
      FROM queues
@@ -90,6 +93,37 @@ export function queueHeads(queries: Queries): Promise<QueueHead[]> {
        ORDER BY h.next_attempt LIMIT 1)
      JOIN environments v ON v.id = d.environment
      LEFT JOIN webhook_endpoints w ON w.environment = d.environment AND w.id = d.endpoint_id`,
+  );
+}
+
+/** Endpoints for which a delivery waits that is due after a real time, by its environment's clock. */
+export function endpointsDueAfter(queries: Queries, time: number) {
+  return queries.all<{ endpoint_id: string; clock_offset: number }>(
+    `${QUEUES}
+     SELECT d.endpoint_id, v.clock_offset
+     FROM queues
+     JOIN deliveries d ON d.id = (
+       SELECT h.id FROM deliveries h
+       WHERE h.endpoint_id = queues.endpoint_id AND h.status = 'pending' AND h.lease_until IS NULL
+       ORDER BY h.next_attempt DESC LIMIT 1)
+     JOIN environments v ON v.id = d.environment
+     WHERE d.next_attempt - v.clock_offset > $1`,
+    [time],
+  );
+}
+
+/** Makes an endpoint's waiting deliveries that are due after a time of its environment due at another; returns how many. */
+export function hastenDeliveries(
+  tx: Transaction,
+  { endpointId, after, dueAt, limit }: { endpointId: string; after: number; dueAt: number; limit: number },
+): Promise<number> {
+  return tx.run(
+    `UPDATE deliveries SET next_attempt = $3
+     WHERE id IN (
+       SELECT d.id FROM deliveries d
+       WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.lease_until IS NULL AND d.next_attempt > $2
+       ORDER BY d.next_attempt LIMIT $4 ${locking(tx, "d")})`,
+    [endpointId, after, dueAt, limit],
   );
 }
 
@@ -230,7 +264,9 @@ export async function releaseTokens(tx: Transaction, tokens: readonly string[]):
   }
 }
 
-const LAPSED = "lease_until IS NOT NULL AND lease_until < $1 AND substr(lease_token, 1, length($2)) <> $2";
+// No lease is that long: it was taken before the database's clock was set back.
+const LAPSED = `lease_until IS NOT NULL AND (lease_until < $1 OR lease_until > $1 + 3600000)
+  AND substr(lease_token, 1, length($2)) <> $2`;
 
 /** True if another process holds a lease that has expired: it is dead or stuck. Tokens begin with their owner. */
 export async function hasLapsedLease(queries: Queries, now: number, owner: string): Promise<boolean> {

@@ -44,14 +44,22 @@ export function shareClock(tx: Transaction, id: number): Promise<void> {
   return tx.lock(`clock ${id}`, "shared");
 }
 
+/** No hold is that long: a later end was written before the database's clock was set back. */
+const LONGEST_HOLD_MILLISECONDS = 3_600_000;
+
+/** Returns whether somebody holds an environment's clock. */
+export function isClockHeld(heldUntil: number, now: number): boolean {
+  return heldUntil > now && heldUntil <= now + LONGEST_HOLD_MILLISECONDS;
+}
+
 /** Keeps everyone else from attempting the environment's deliveries; false where its clock is held already. */
 export async function holdClock(tx: Transaction, id: number, until: number, now: number): Promise<boolean> {
   await tx.lock(`clock ${id}`, "exclusive");
-  const held = await tx.run("UPDATE environments SET clock_held_until = $2 WHERE id = $1 AND clock_held_until <= $3", [
-    id,
-    until,
-    now,
-  ]);
+  const held = await tx.run(
+    `UPDATE environments SET clock_held_until = $2
+     WHERE id = $1 AND (clock_held_until <= $3 OR clock_held_until > $3 + ${LONGEST_HOLD_MILLISECONDS})`,
+    [id, until, now],
+  );
   return held === 1;
 }
 

@@ -26,13 +26,19 @@ export interface SessionOwner {
   account_name: string;
 }
 
-/** Adds a session, and clears away those that have expired. */
 export async function insertSession(tx: Transaction, row: SessionRow): Promise<void> {
-  await tx.run("DELETE FROM sessions WHERE expires_at <= $1", [row.created]);
   await tx.run(
     `INSERT INTO sessions (digest, id, user_id, by_link, user_agent, created, expires_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7)`,
     [row.digest, row.id, row.user_id, row.by_link, row.user_agent, row.created, row.expires_at],
+  );
+}
+
+/** Removes sessions that have expired; returns how many. */
+export function deleteExpiredSessions(tx: Transaction, now: number, limit: number): Promise<number> {
+  return tx.run(
+    "DELETE FROM sessions WHERE digest IN (SELECT digest FROM sessions WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)",
+    [now, limit],
   );
 }
 

@@ -3,6 +3,9 @@ import type { Queries, Transaction } from "./database.ts";
 /** Where clients reach the API, as the last process to start said. */
 export const PUBLIC_URL_SETTING = "public_url";
 
+/** Until when, in Unix milliseconds, retention last trusted the clock. */
+export const TRUSTED_TIME_SETTING = "trusted_time";
+
 /** Facts about the deployment as a whole. */
 export async function findSetting(queries: Queries, name: string): Promise<Uint8Array | undefined> {
   return (await queries.get<{ value: Uint8Array }>("SELECT value FROM settings WHERE name = $1", [name]))?.value;

@@ -11,12 +11,19 @@ export interface SignInLinkRow {
   expires_at: number;
 }
 
-/** Adds a link, and clears away those that have expired. */
 export async function insertSignInLink(tx: Transaction, row: Omit<SignInLinkRow, "used_at">): Promise<void> {
-  await tx.run("DELETE FROM sign_in_links WHERE expires_at <= $1", [row.created]);
   await tx.run(
     "INSERT INTO sign_in_links (digest, user_id, invitation, created, expires_at) VALUES ($1, $2, $3, $4, $5)",
     [row.digest, row.user_id, row.invitation, row.created, row.expires_at],
+  );
+}
+
+/** Removes links that have expired; returns how many. */
+export function deleteExpiredLinks(tx: Transaction, now: number, limit: number): Promise<number> {
+  return tx.run(
+    `DELETE FROM sign_in_links WHERE digest IN (
+       SELECT digest FROM sign_in_links WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)`,
+    [now, limit],
   );
 }
 

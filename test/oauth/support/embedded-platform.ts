@@ -35,6 +35,7 @@ export async function startEmbedded(
   const clock: Clock = {
     now: () => Date.now() + ahead,
     elapsed: () => systemClock.elapsed() + ahead,
+    uptime: () => systemClock.uptime() + ahead,
     after: (delay, callback) => systemClock.after(delay, callback),
   };
   const logged: string[] = [];

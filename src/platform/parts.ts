@@ -1,4 +1,5 @@
 import { lookup as systemLookup } from "node:dns";
+import type { Server } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { adminRoutes } from "./admin/routes.ts";
 import { ClockTrust } from "./clock-trust.ts";
@@ -7,6 +8,7 @@ import { createDeliveryEngine, type DeliveryEngine } from "./delivery/engine.ts"
 import type { DeliveryLimits } from "./delivery/lanes.ts";
 import { createTargetGuard, type TargetGuard } from "./delivery/target-guard.ts";
 import type { Deployment } from "./deployment.ts";
+import { descriptorBudget } from "./descriptors.ts";
 import { registerDocs } from "./docs/routes.ts";
 import type { Versions } from "./domain/versions.ts";
 import { EnvironmentTime } from "./environment-time.ts";
@@ -26,7 +28,7 @@ import { createListenServer, type ListenServer } from "./listen/server.ts";
 import { createRetention } from "./maintenance/retention.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import type { Periodic } from "./periodic.ts";
-import type { Random } from "./ports.ts";
+import type { Log, Random } from "./ports.ts";
 import { RequestRecorder } from "./request-recorder.ts";
 import type { Services } from "./services.ts";
 import type { PlatformSettings } from "./settings.ts";
@@ -74,11 +76,14 @@ export async function assembleParts(
   const services = createServices(deployment, settings, { random, versions, guard, metrics, createLimiter });
   const usage = new KeyUsage(database, clock, settings.log);
   const authenticate = createAuthenticate({ ...services, now: clock.now, usage });
-  const engine = createDeliveryEngine(services, guard, { ...DELIVERY_LIMITS, ...settings.deliveryLimits });
+  const descriptors = descriptorBudget(DELIVERY_LIMITS.perProcess);
+  const perProcess = descriptors?.deliveries ?? DELIVERY_LIMITS.perProcess;
+  const engine = createDeliveryEngine(services, guard, { ...DELIVERY_LIMITS, perProcess, ...settings.deliveryLimits });
   const health = { isStopping: false };
   const adminToken = Buffer.from(random.bytes(32)).toString("base64url");
   const servesApi = settings.role !== "worker";
   const app = createApp(services, servesApi ? { authenticate, advanceClock: engine.advance } : undefined);
+  if (descriptors !== undefined) limitConnections(app.server, descriptors.connections, settings.log);
   registerHealth(app, services, { metrics, isStopping: () => health.isStopping });
   if (servesApi) registerRoutes(app, services, { authenticate, settings, leakKeys, adminToken });
   return {
@@ -93,6 +98,14 @@ export async function assembleParts(
     adminToken,
     health,
   };
+}
+
+/** Refuses connections that would leave no file descriptors for anything else. */
+function limitConnections(server: Server, max: number, log: Log): void {
+  server.maxConnections = max;
+  server.once("drop", () =>
+    log.warn({ max }, "connections of clients are refused: raise the limit of open files (ulimit -n)"),
+  );
 }
 
 function createServices(

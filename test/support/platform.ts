@@ -53,9 +53,13 @@ export function startPlatformOn(database: string, port: number): Promise<Running
   return launch(["--database", database, "--port", String(port), ...UNLIMITED]);
 }
 
-/** Starts `service serve --ephemeral` on a free port and resolves once it accepts requests. */
-export function startPlatform(args: readonly string[] = []): Promise<RunningPlatform> {
-  return launch(["--ephemeral", "--port", "0", ...(args.includes("--rate-limit") ? [] : UNLIMITED), ...args]);
+/**
+ * Starts `service serve --ephemeral` on a free port and resolves once it accepts requests; `openFiles` is the most that it
+ * may open (`ulimit -n`).
+ */
+export function startPlatform(args: readonly string[] = [], openFiles?: number): Promise<RunningPlatform> {
+  const flags = ["--ephemeral", "--port", "0", ...(args.includes("--rate-limit") ? [] : UNLIMITED), ...args];
+  return launch(flags, {}, openFiles);
 }
 
 /** Starts one of several processes on a PostgreSQL database, on a free port unless the flags name one. */
@@ -69,11 +73,15 @@ export function startNode(
   return launch(flags, { ...env, SERVICE_DATABASE: database, SERVICE_MASTER_KEY: masterKey });
 }
 
-async function launch(flags: readonly string[], env: Record<string, string> = {}): Promise<RunningPlatform> {
-  const child = spawn(process.execPath, [BIN, "serve", "--json", "--allow-private-targets", ...flags], {
-    env: cliEnv(env),
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+async function launch(
+  flags: readonly string[],
+  env: Record<string, string> = {},
+  openFiles?: number,
+): Promise<RunningPlatform> {
+  const command = [process.execPath, BIN, "serve", "--json", "--allow-private-targets", ...flags];
+  const [program = "", ...args] =
+    openFiles === undefined ? command : ["bash", "-c", `ulimit -n ${openFiles}; exec "$0" "$@"`, ...command];
+  const child = spawn(program, args, { env: cliEnv(env), stdio: ["ignore", "pipe", "pipe"] });
   let complaints = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (complaints += text));
   const lines: string[] = [];

@@ -1,5 +1,6 @@
 import type { Dispatcher } from "undici";
 import { SUSPENDED_MS } from "../../network/deadline.ts";
+import { isOutOfDescriptors } from "../../network/descriptors.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Clock } from "../ports.ts";
 import { describeAttemptError, describeTimeout } from "./attempt-error.ts";
@@ -14,6 +15,8 @@ export interface Reply {
   excerpt: string | null;
   /** What a 429 or 503 asked for, in milliseconds. */
   retryAfter: number | undefined;
+  /** True if no connection could be opened because this process has no file descriptor left: nothing was sent. */
+  isUnsent: boolean;
 }
 
 /**
@@ -32,6 +35,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   private chunks: Buffer[] = [];
   private bytes = 0;
   private over = false;
+  private isUnsent = false;
 
   constructor(clock: Clock, ended: (reply: Reply) => void) {
     this.clock = clock;
@@ -69,6 +73,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: unknown, error: Error): void {
+    this.isUnsent = isOutOfDescriptors(error);
     this.end(describeAttemptError(error));
   }
 
@@ -89,6 +94,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
       durationMs,
       excerpt: this.excerpt(),
       retryAfter: this.retryAfter,
+      isUnsent: this.isUnsent,
     });
     this.chunks = [];
   }

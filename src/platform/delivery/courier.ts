@@ -35,6 +35,11 @@ export interface Job {
   clockOffset: number;
 }
 
+/** What a job was claimed under. */
+export function toLease({ delivery, token }: Job): { id: string; token: string } {
+  return { id: delivery.id, token };
+}
+
 /** A delivery whose attempt is over, to be recorded. */
 export interface Finished {
   delivery: QueuedDelivery;
@@ -74,9 +79,9 @@ export class Courier {
 
   /**
    * Makes one attempt that begins at a time of the environment; `ended` is called once, at the latest when the time
-   * limit passes.
+   * limit passes: with nothing if this process has no file descriptor left for a connection. That is no attempt.
    */
-  attempt(job: Job, at: number, ended: (finished: Finished) => void): void {
+  attempt(job: Job, at: number, ended: (finished: Finished | undefined) => void): void {
     const { delivery, destination, body: payload } = job;
     const timestamp = Math.floor(this.clock.now() / 1000);
     const headers = {
@@ -91,7 +96,9 @@ export class Courier {
     const body = payload.length > PIECE_BYTES ? Readable.from(piecesOf(payload)) : payload;
     this.agent.dispatch(
       { origin, path: pathname + search, method: "POST", headers, body },
-      new Attempt(this.clock, (reply) => ended(judge(job, at, reply, this.random.fraction()))),
+      new Attempt(this.clock, (reply) =>
+        ended(reply.isUnsent ? undefined : judge(job, at, reply, this.random.fraction())),
+      ),
     );
   }
 

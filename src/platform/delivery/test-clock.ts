@@ -3,11 +3,11 @@ import { formatTimestamp } from "../../contract/timestamps.ts";
 import { ApiError, invalidFields } from "../domain/api-error.ts";
 import type { Services } from "../services.ts";
 import type { Transaction } from "../storage/database.ts";
-import { findLapsed, firstDue, hasLapsedLease, hasLeased } from "../storage/delivery-queue.ts";
+import { findLapsed, firstDue, hasLapsedLease, hasLeased, releaseLeases } from "../storage/delivery-queue.ts";
 import { findEnvironment, holdClock, moveClock } from "../storage/environments.ts";
 import { enabledEndpoints, findTarget } from "../storage/webhook-endpoints.ts";
 import { claimAt, claimEnded, LEASE_MILLISECONDS } from "./claim.ts";
-import type { Finished, Job } from "./courier.ts";
+import { type Finished, type Job, toLease } from "./courier.ts";
 import { BodyClaim } from "./event-bodies.ts";
 import { recordFinished, reportFinished, takeOver } from "./record.ts";
 import type { DeliveryTools } from "./worker.ts";
@@ -17,6 +17,7 @@ const HOLD_MILLISECONDS = 2 * LEASE_MILLISECONDS;
 /** Timestamps end with the year 9999; what is scheduled or expires ahead of the clock must still have one. */
 const LATEST_TIME = Date.UTC(9000, 0, 1);
 const LOOK_AGAIN_MILLISECONDS = 10;
+const UNSENT_PAUSE_MILLISECONDS = 1000;
 const END_MOST = 250;
 const TAKE_OVER_MOST = 500;
 /** What is due and cannot be claimed for so long is left to the worker: somebody else holds it. */
@@ -117,9 +118,9 @@ export class TestClockAdvancer {
     reportFinished(report, interrupted, []);
   }
 
-  private pause(): Promise<void> {
+  private pause(milliseconds = LOOK_AGAIN_MILLISECONDS): Promise<void> {
     return new Promise((resolve) => {
-      this.services.clock.after(LOOK_AGAIN_MILLISECONDS, resolve);
+      this.services.clock.after(milliseconds, resolve);
     });
   }
 
@@ -138,12 +139,14 @@ export class TestClockAdvancer {
     const { database, clock, report } = this.services;
     const tally: Tally = { attempted: 0, succeeded: 0, failed: 0 };
     let finished: Finished[] = [];
+    let unsent: Job[] = [];
     let claimedAt = clock.elapsed();
     for (;;) {
       const token = `clock.${this.tools.owner}.${(this.steps += 1)}`;
       const step = await database.write(
         async (tx) => {
           const disabled = await recordFinished(tx, finished);
+          await releaseLeases(tx, unsent.map(toLease));
           const goneNoFurther = { disabled, at: end, jobs: undefined, ended: [], heldUntil: hold.until };
           if (this.stopping) return goneNoFurther;
           const time = await this.nextTime(tx, environment, end);
@@ -175,7 +178,7 @@ export class TestClockAdvancer {
       if (!isEmpty) claimedAt = clock.elapsed();
       else if (clock.elapsed() - claimedAt >= EMPTY_MILLISECONDS) return tally;
       else await this.pause();
-      finished = await this.attemptAll(step.jobs ?? [], step.at);
+      ({ finished, unsent } = await this.attemptAll(step.jobs ?? [], step.at));
     }
   }
 
@@ -215,10 +218,10 @@ export class TestClockAdvancer {
     return { jobs, abandoned };
   }
 
-  private attemptAll(jobs: readonly Job[], at: number): Promise<Finished[]> {
+  private async attemptAll(jobs: readonly Job[], at: number): Promise<{ finished: Finished[]; unsent: Job[] }> {
     const { courier, bodies } = this.tools;
     const attempt = (job: Job) =>
-      new Promise<Finished>((resolve) => {
+      new Promise<Finished | undefined>((resolve) => {
         const { event_id: eventId } = job.delivery;
         job.body = bodies.retain(eventId, job.body);
         courier.attempt(job, at, (finished) => {
@@ -226,7 +229,11 @@ export class TestClockAdvancer {
           resolve(finished);
         });
       });
-    return Promise.all(jobs.map(attempt));
+    const ended = await Promise.all(jobs.map(attempt));
+    const unsent = jobs.filter((_job, i) => ended[i] === undefined);
+    // Perhaps file descriptors are free again later.
+    if (unsent.length > 0) await this.pause(UNSENT_PAUSE_MILLISECONDS);
+    return { finished: ended.filter((one) => one !== undefined), unsent };
   }
 }
 

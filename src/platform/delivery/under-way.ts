@@ -12,6 +12,9 @@ const AHEAD_MILLISECONDS = 1000;
 /** What was just claimed begins this soon or is released: an attempt that begins later may outlast its lease. */
 const FRESH_MILLISECONDS = LEASE_MILLISECONDS - LIMITS.deliverySeconds * 1000;
 
+/** After this long without a file descriptor for a connection, others may have become free. */
+const PAUSE_MILLISECONDS = 1000;
+
 /** The attempts of this process, from their claim until they are recorded. */
 export class UnderWay {
   private readonly courier: Courier;
@@ -21,19 +24,27 @@ export class UnderWay {
   private readonly clockTrust: ClockTrust;
   private readonly most: number;
   private readonly ended: () => void;
+  private readonly paused: () => void;
   private finished: Finished[] = [];
   /** In flight, with the time at which each began, on its environment's clock. */
   private readonly onWire = new Map<Job, number>();
   /** Begun and not yet recorded. */
   private unsettled = 0;
   private stopped = false;
+  /** Could not be sent: to be released. */
+  private unsent: Job[] = [];
+  /** Ends the pause that a lack of file descriptors brought. */
+  private cancelPause: (() => void) | undefined;
 
-  /** `ended` is called after each attempt; `most` may be unsettled at once. */
+  /**
+   * `ended` is called after each attempt, and `paused` when none can begin for a while because this process has no file
+   * descriptor left; `most` may be unsettled at once.
+   */
   constructor(
     { clock, clockTrust }: Pick<Services, "clock" | "clockTrust">,
     { courier, lanes, bodies }: { courier: Courier; lanes: Lanes; bodies: EventBodies },
     most: number,
-    ended: () => void,
+    { ended, paused }: { ended: () => void; paused: () => void },
   ) {
     this.courier = courier;
     this.lanes = lanes;
@@ -42,10 +53,12 @@ export class UnderWay {
     this.clockTrust = clockTrust;
     this.most = most;
     this.ended = ended;
+    this.paused = paused;
   }
 
   /** How many more may begin, once what has ended is recorded. */
   get free(): number {
+    if (this.cancelPause !== undefined) return 0;
     return this.most - this.unsettled + this.finished.length;
   }
 
@@ -97,11 +110,12 @@ export class UnderWay {
   /** Begins nothing more. */
   stop(): void {
     this.stopped = true;
+    this.cancelPause?.();
   }
 
-  /** Takes back what has waited for a slot for too long, or all of it once stopped. */
+  /** Takes back what has waited for a slot for too long, or all of it once stopped, and what could not be sent. */
   takeStale(): Job[] {
-    const stale: Job[] = [];
+    const stale = this.unsent.splice(0);
     for (const lane of this.lanes.all()) {
       const [first] = lane.ahead;
       if (first === undefined || !(this.stopped || this.ageOf(first) >= AHEAD_MILLISECONDS)) continue;
@@ -130,7 +144,12 @@ export class UnderWay {
   }
 
   private begin(lane: Lane, maxAge: number): void {
-    while (!this.stopped && lane.ahead.length > 0 && this.lanes.slotsFor(lane, this.most - this.unsettled) > 0) {
+    while (
+      !this.stopped &&
+      this.cancelPause === undefined &&
+      lane.ahead.length > 0 &&
+      this.lanes.slotsFor(lane, this.most - this.unsettled) > 0
+    ) {
       // The next turn releases it.
       if (this.ageOf(lane.ahead[0]!) >= maxAge) return;
       const job = lane.ahead.shift()!;
@@ -141,13 +160,27 @@ export class UnderWay {
       this.unsettled += 1;
       this.courier.attempt(job, at, (finished) => {
         lane.open -= 1;
-        lane.ended += 1;
         this.onWire.delete(job);
         this.drop(job, lane);
-        this.finished.push(finished);
+        if (finished === undefined) this.pause(job);
+        else {
+          lane.ended += 1;
+          this.finished.push(finished);
+        }
         this.begin(lane, AHEAD_MILLISECONDS);
         this.ended();
       });
     }
+  }
+
+  private pause(job: Job): void {
+    this.unsettled -= 1;
+    this.unsent.push(job);
+    if (this.cancelPause !== undefined || this.stopped) return;
+    this.cancelPause = this.clock.after(PAUSE_MILLISECONDS, () => {
+      this.cancelPause = undefined;
+      this.ended();
+    });
+    this.paused();
   }
 }

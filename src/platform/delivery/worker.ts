@@ -11,7 +11,7 @@ import {
 } from "../storage/delivery-queue.ts";
 import { isClockHeld, letGoOfClocks } from "../storage/environments.ts";
 import { claimDue, LEASE_MILLISECONDS } from "./claim.ts";
-import type { Courier, Finished, Job } from "./courier.ts";
+import { type Courier, type Finished, type Job, toLease } from "./courier.ts";
 import { BodyClaim, type EventBodies } from "./event-bodies.ts";
 import { type DeliveryLimits, type Lane, Lanes } from "./lanes.ts";
 import { recordFinished, reportFinished, takeOver } from "./record.ts";
@@ -25,6 +25,8 @@ const TURN_MILLISECONDS = 5;
 /** A stop tries to record outcomes for so long after its last attempt has ended. */
 const GIVE_UP_MILLISECONDS = 2_000;
 const TAKE_OVER_MOST = 500;
+
+const WARN_AGAIN_MILLISECONDS = 3_600_000;
 
 interface Claimed {
   jobs: Job[];
@@ -70,13 +72,17 @@ export class DeliveryWorker {
   private stopped: (() => void) | undefined;
   /** Until when a stop tries to record the last outcomes, on the monotonic clock. */
   private giveUpAt: number | undefined;
+  private warnedAt = -Infinity;
 
   constructor(services: Services, tools: DeliveryTools) {
     this.services = services;
     this.tools = tools;
     this.lanes = new Lanes(tools.limits);
     const { lanes } = this;
-    this.underWay = new UnderWay(services, { ...tools, lanes }, tools.limits.perProcess, () => this.plan());
+    this.underWay = new UnderWay(services, { ...tools, lanes }, tools.limits.perProcess, {
+      ended: () => this.plan(),
+      paused: () => this.warnOfDescriptors(),
+    });
   }
 
   async start(): Promise<void> {
@@ -222,6 +228,16 @@ export class DeliveryWorker {
     underWay.add(jobs);
   }
 
+  private warnOfDescriptors(): void {
+    const now = this.services.clock.elapsed();
+    if (now - this.warnedAt < WARN_AGAIN_MILLISECONDS) return;
+    this.warnedAt = now;
+    this.services.log.warn(
+      {},
+      "deliveries wait because no file descriptors are left for connections: raise the limit of open files (ulimit -n)",
+    );
+  }
+
   /** Learns which endpoints have deliveries that are due. */
   private async look(): Promise<void> {
     const { database, clock } = this.services;
@@ -276,8 +292,4 @@ export class DeliveryWorker {
     await recordFinished(tx, abandoned);
     return { jobs, abandoned, lanes };
   }
-}
-
-function toLease({ delivery, token }: Job): { id: string; token: string } {
-  return { id: delivery.id, token };
 }

@@ -47,6 +47,7 @@ const database: Database = {
   write: (unit) => unit(nothing),
   hold: async () => ({ release: async () => {} }),
   onWake: () => () => {},
+  probe: async () => {},
   close: async () => {},
 };
 

@@ -20,7 +20,7 @@ export function registerHealth(
   app.get("/readyz", { config }, async (_request, reply) => {
     if (isStopping()) return reply.code(503).send({ status: "stopping" });
     try {
-      await database.get("SELECT 1 AS one");
+      await database.probe();
       return { status: "ready" };
     } catch {
       return reply.code(503).send({ status: "the database does not answer" });

@@ -4,7 +4,7 @@ import type { Connection } from "./connection.ts";
 import { StorageOpenError } from "./database.ts";
 
 /** SQLite's file format: the header of the file, of its log, and of each page in the log. */
-const FILE_HEADER_BYTES = 100;
+export const FILE_HEADER_BYTES = 100;
 const MAGIC = "SQLite format 3\0";
 const SCHEMA_COOKIE_AT = 40;
 const USER_VERSION_AT = 60;
@@ -26,20 +26,48 @@ const ATTEMPTS = 5;
  */
 export class CommitStamps {
   readonly #connection: Connection;
-  #next = randomStamp();
+  /** Numbers of commits that earlier processes left in the log. */
+  readonly #earlier: ReadonlySet<number>;
+  readonly #first = randomStamp();
+  #written = 0;
+  #lastCommitted = -1;
   #changes = 0;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, earlier: ReadonlySet<number>) {
     this.#connection = connection;
+    this.#earlier = earlier;
   }
 
-  /** Numbers the transaction that is about to be committed, unless it changed nothing. */
-  stamp(): void {
+  /** Numbers the transaction that is about to be committed. One that changed nothing is left empty unless it is forced. */
+  stamp(isForced: boolean): void {
     const changes = Number(this.#connection.get("SELECT total_changes() AS changes")?.["changes"]);
-    if (changes === this.#changes) return;
+    if (changes === this.#changes && !isForced) return;
     this.#changes = changes;
-    writeStamps(this.#connection, Number(this.#connection.get("PRAGMA user_version")?.["user_version"]), this.#next);
-    this.#next = (this.#next + 1) | 0;
+    const previous = Number(this.#connection.get("PRAGMA user_version")?.["user_version"]);
+    writeStamps(this.#connection, previous, (this.#first + this.#written) | 0);
+    this.#written += 1;
+  }
+
+  committed(): void {
+    this.#lastCommitted = this.#written - 1;
+  }
+
+  /** True where a file's header holds the number of a later commit than another header did. */
+  isLater(header: Buffer, before: Buffer): boolean {
+    const index = this.#indexOf(header);
+    if (index >= 0) return index > this.#indexOf(before);
+    return this.#indexOf(before) < 0 && this.#earlier.has(stampIn(header));
+  }
+
+  /** True where a file with this header holds all that was committed. */
+  isLast(header: Buffer): boolean {
+    return this.#indexOf(header) === this.#lastCommitted;
+  }
+
+  /** Counts this process's numbers from 0; -1 for any other. */
+  #indexOf(header: Buffer): number {
+    const index = (stampIn(header) - this.#first) >>> 0;
+    return index < this.#written ? index : -1;
   }
 }
 
@@ -60,12 +88,12 @@ function randomStamp(): number {
  * Throws StorageOpenError "log_mismatch" where SQLite would replay a log over a file that the log was not made for. To be
  * called before SQLite opens the file: it changes both at once.
  */
-export function assertLogBelongs(file: string): void {
+export function assertLogBelongs(file: string): LogContents {
   const log = `${file}-wal`;
   for (let attempt = 1; ; attempt++) {
     const header = readFileHeader(file);
     const logged = readLog(log);
-    if (logged.frames === 0 || (header !== undefined && belongs(header, logged))) return;
+    if (logged.frames === 0 || (header !== undefined && belongs(header, logged))) return logged;
     if (attempt < ATTEMPTS) continue;
     const problem =
       header === undefined
@@ -83,17 +111,34 @@ export function assertLogBelongs(file: string): void {
 function belongs(header: Buffer, { stamps, schemaCookie }: LogContents): boolean {
   // Another program's log has no numbers. VACUUM INTO keeps the number and increments the cookie.
   if (stamps.size === 0) return true;
-  return stamps.has(header.readInt32BE(USER_VERSION_AT)) && header.readUInt32BE(SCHEMA_COOKIE_AT) <= schemaCookie;
+  return stamps.has(stampIn(header)) && header.readUInt32BE(SCHEMA_COOKIE_AT) <= schemaCookie;
 }
 
 /** Undefined where there is no such file, or no database in it. */
 function readFileHeader(file: string): Buffer | undefined {
   const header = withFile(file, (read) => read(0, FILE_HEADER_BYTES));
-  if (header?.toString("latin1", 0, MAGIC.length) !== MAGIC || header.length < FILE_HEADER_BYTES) return undefined;
-  return header;
+  return header !== undefined && isFileHeader(header) ? header : undefined;
 }
 
-interface LogContents {
+export function isFileHeader(header: Buffer): boolean {
+  return header.length === FILE_HEADER_BYTES && header.toString("latin1", 0, MAGIC.length) === MAGIC;
+}
+
+function stampIn(header: Buffer): number {
+  return header.readInt32BE(USER_VERSION_AT);
+}
+
+/** True where a log begins as SQLite's do, or is empty. */
+export function hasLogHeader(file: string): boolean {
+  const header = withFile(file, (read) => read(0, LOG_HEADER_BYTES));
+  return header !== undefined && (header.length === 0 || isLogHeader(header));
+}
+
+function isLogHeader(header: Buffer): boolean {
+  return header.length === LOG_HEADER_BYTES && LOG_MAGICS.has(header.readUInt32BE(0));
+}
+
+export interface LogContents {
   /** The numbers of its commits, and of the commit before. */
   stamps: ReadonlySet<number>;
   /** The last one: it counts the changes of the schema. */
@@ -108,7 +153,7 @@ function readLog(file: string): LogContents {
   let frames = 0;
   withFile(file, (read) => {
     const header = read(0, LOG_HEADER_BYTES);
-    if (header.length < LOG_HEADER_BYTES || !LOG_MAGICS.has(header.readUInt32BE(0))) return;
+    if (!isLogHeader(header)) return;
     const frameBytes = FRAME_HEADER_BYTES + header.readUInt32BE(8);
     for (let at = LOG_HEADER_BYTES; ; at += frameBytes) {
       const frame = read(at, FRAME_HEADER_BYTES);

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, existsSync, fsyncSync, openSync, realpathSync, statSync, statfsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { makeFolder } from "../../files/make-folder.ts";
-import { StorageOpenError, StorageUnavailableError } from "./database.ts";
+import { StorageOpenError } from "./database.ts";
 
 const OWNER_ONLY = 0o600;
 /** Linux's numbers for file systems on another machine. */
@@ -79,22 +79,7 @@ export function closeToOthers(file: string): void {
   }
 }
 
-/**
- * Answers a check that the file and its log are still where they were: what is written into a deleted file is lost with
- * the process. Throws StorageUnavailableError; where the files come back, all is well again.
- */
-export function watchFiles(file: string): () => void {
-  const files = [file, `${file}-wal`].map((path) => ({ path, opened: identityOf(path) }));
-  return () => {
-    for (const { path, opened } of files) {
-      if (identityOf(path) === opened) continue;
-      throw new StorageUnavailableError(`Storage is unavailable: ${path} was moved, replaced or deleted.`);
-    }
-  };
-}
-
 /** Tells a file from any other that takes its name; undefined where there is none. */
-export function identityOf(path: string): string | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false });
+export function identityOf(path: string, stats = statSync(path, { throwIfNoEntry: false })): string | undefined {
   return stats && `${stats.dev}:${stats.ino}`;
 }

@@ -80,6 +80,12 @@ export interface Database extends Queries {
   /** Calls back after commits that woke the topic, in this process or another. Returns how to stop. May call spuriously. */
   onWake(topic: Topic, callback: () => void): () => void;
 
+  /**
+   * Finds out whether the database can be worked with now: reads a row of it, and looks whether writes fail. Rejects with
+   * StorageUnavailableError where it cannot.
+   */
+  probe(): Promise<void>;
+
   /** Finishes the writes that were handed in, then closes. Calling it again is harmless. */
   close(): Promise<void>;
 }

@@ -19,11 +19,13 @@ interface Waiting {
 }
 
 export interface GroupCommitOptions {
+  /** The database, for the log. */
+  file: string;
   /** How long a batch waits for another program's write lock. */
   lockMilliseconds: number;
   /** Called in each transaction before its commit. Throws StorageUnavailableError where the commit would not last. */
   prepare(): void;
-  /** Hears which topics a commit woke, after its units were told. */
+  /** Called after each commit with the topics that it woke, after its units were told. */
   committed(topics: ReadonlySet<Topic>): void;
   log: Log | undefined;
 }
@@ -43,7 +45,7 @@ export class GroupCommit {
   #queue: Waiting[] = [];
   #working: Promise<void> | undefined;
   #closed = false;
-  #failing = false;
+  #failure: StorageUnavailableError | undefined;
   #abandonUnit: (() => void) | undefined;
 
   constructor(connection: Connection, options: GroupCommitOptions) {
@@ -57,6 +59,11 @@ export class GroupCommit {
       this.#queue.push({ unit, resolve: resolve as (result: unknown) => void, reject });
       this.#working ??= this.#work();
     });
+  }
+
+  /** Why the last commit failed; undefined where it succeeded. */
+  get failure(): StorageUnavailableError | undefined {
+    return this.#failure;
   }
 
   /** Takes no more units; resolves when those that were handed in are settled. */
@@ -116,7 +123,7 @@ export class GroupCommit {
     stopWatching();
     this.#queue.unshift(...batch.splice(ran));
     this.#settle(batch, failure);
-    if (failure === undefined && topics.size > 0) this.#options.committed(topics);
+    if (failure === undefined) this.#options.committed(topics);
   }
 
   /** Throws where not the unit but the transaction around it failed. */
@@ -165,15 +172,19 @@ export class GroupCommit {
   }
 
   #succeeded(): void {
-    if (this.#failing) this.#options.log?.info({}, "the database takes writes again");
-    this.#failing = false;
+    if (this.#failure !== undefined) this.#options.log?.info({}, "the database takes writes again");
+    this.#failure = undefined;
   }
 
   /** Logs the first failure of a row, not each one. */
   #failed(error: unknown): StorageUnavailableError {
-    if (!this.#failing) this.#options.log?.error({ err: error }, "the database takes no writes");
-    this.#failing = true;
-    if (error instanceof StorageUnavailableError) return error;
-    return new StorageUnavailableError("Storage is unavailable: the commit failed.", { cause: error });
+    if (this.#failure === undefined) {
+      this.#options.log?.error({ err: error, database: this.#options.file }, "the database takes no writes");
+    }
+    this.#failure =
+      error instanceof StorageUnavailableError
+        ? error
+        : new StorageUnavailableError("Storage is unavailable: the commit failed.", { cause: error });
+    return this.#failure;
   }
 }

@@ -3,6 +3,7 @@ import { isPostgresUrl } from "./database-url.ts";
 import type { Database, DatabaseReader } from "./database.ts";
 import { stateOfLog } from "./event-log.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
+import type { FileCheck } from "./file-health.ts";
 import { openSqlite } from "./sqlite.ts";
 import { openSqliteReader } from "./sqlite-reader.ts";
 
@@ -18,12 +19,14 @@ export interface DatabaseSettings {
   statementMilliseconds?: number | undefined;
   /** A file of certificates that PostgreSQL's may be signed by. */
   authorities?: string | undefined;
+  /** Checks an SQLite file in the background. */
+  checkFile?: FileCheck | undefined;
 }
 
 /** Opens what the text names, and brings its schema up to date. Throws StorageOpenError. */
 export async function openDatabase(settings: DatabaseSettings): Promise<Database> {
-  const { database, version, log } = settings;
-  if (!isPostgresUrl(database)) return openSqlite({ file: database, migrations: MIGRATIONS, version, log });
+  const { database, version, log, checkFile: check } = settings;
+  if (!isPostgresUrl(database)) return openSqlite({ file: database, migrations: MIGRATIONS, version, log, check });
   const { openPostgres } = await import("./postgres/open.ts");
   return openPostgres({ ...settings, url: database, migrations: MIGRATIONS, stateOfEvents: stateOfLog });
 }

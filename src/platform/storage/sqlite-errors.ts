@@ -1,6 +1,7 @@
 import { StorageOpenError, StorageUnavailableError } from "./database.ts";
 
 const BUSY = 5;
+const IO_ERROR = 10;
 const CORRUPT = 11;
 const NOT_A_DATABASE = 26;
 
@@ -10,7 +11,7 @@ const UNAVAILABLE: readonly { code: number; message: string; reason: string }[] 
   { code: BUSY, message: "database is locked", reason: "another program holds the write lock" },
   { code: 7, message: "out of memory", reason: "there is no memory left" },
   { code: 8, message: "attempt to write a readonly database", reason: "the database is read-only" },
-  { code: 10, message: "disk I/O error", reason: "the disk fails" },
+  { code: IO_ERROR, message: "disk I/O error", reason: "the disk fails" },
   { code: CORRUPT, message: "database disk image is malformed", reason: "the database file is damaged" },
   { code: 13, message: "database or disk is full", reason: "the disk is full" },
   { code: 14, message: "unable to open database file", reason: "the database file cannot be opened" },
@@ -52,6 +53,12 @@ export function asOpenError(error: unknown, file: string): unknown {
 
 export function isBusy(error: unknown): boolean {
   return unavailability(error instanceof StorageUnavailableError ? error.cause : error)?.code === BUSY;
+}
+
+/** True where a statement found the file, or the disk below it, damaged. */
+export function isDamage(error: unknown): boolean {
+  const code = unavailability(error instanceof StorageUnavailableError ? error.cause : error)?.code;
+  return code === CORRUPT || code === NOT_A_DATABASE || code === IO_ERROR;
 }
 
 function unavailability(error: unknown) {

@@ -1,9 +1,11 @@
 import type { Log } from "../ports.ts";
-import { assertLogBelongs, CommitStamps } from "./commit-stamps.ts";
+import { assertLogBelongs, CommitStamps, type LogContents } from "./commit-stamps.ts";
 import { Connection, outwaitLock } from "./connection.ts";
-import { closeToOthers, locateFile, makeFile, refuseNetworkFileSystem, watchFiles } from "./database-file.ts";
+import { closeToOthers, locateFile, makeFile, refuseNetworkFileSystem } from "./database-file.ts";
 import { type Database, type Hold, type SqlValue, StorageUnavailableError, type Topic, type Unit } from "./database.ts";
+import { type FileCheck, FileHealth } from "./file-health.ts";
 import { FileLock } from "./file-lock.ts";
+import { FileWatch } from "./file-watch.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { migrateSqlite, refuseForeignDatabase } from "./migrate.ts";
 import type { Migration } from "./migrations/migration.ts";
@@ -36,6 +38,8 @@ export interface SqliteOptions {
   readonly log?: Log;
   /** How long a statement waits for another program's lock (default: 5000). */
   readonly lockMilliseconds?: number;
+  /** Runs after a start that found the log of a killed process, and where the file may be damaged. */
+  readonly check?: FileCheck | undefined;
 }
 
 /**
@@ -63,7 +67,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
 }
 
 function openLocked(sqlite: SqliteRuntime, file: string, lock: FileLock, options: SqliteOptions): Database {
-  assertLogBelongs(file);
+  const left = assertLogBelongs(file);
   makeFile(file);
   const writer = new Connection(sqlite, file);
   try {
@@ -76,7 +80,7 @@ function openLocked(sqlite: SqliteRuntime, file: string, lock: FileLock, options
     const reader = new Connection(sqlite, file, { readOnly: true });
     reader.exec(READER_SETTINGS);
     for (const connection of [writer, reader]) connection.exec(STOP_BLOCKING);
-    return new SqliteStorage(file, { writer, reader, lock }, options);
+    return new SqliteStorage(file, { writer, reader, lock }, left, options);
   } catch (error) {
     // Rolls an unfinished migration back too.
     writer.close();
@@ -90,6 +94,8 @@ class SqliteStorage implements Database {
   readonly #reader: Connection;
   readonly #lock: FileLock;
   readonly #commits: GroupCommit;
+  readonly #watch: FileWatch;
+  readonly #health: FileHealth;
   readonly #subscriptions: Subscriptions;
   readonly #log: Log | undefined;
   readonly #lockMilliseconds: number;
@@ -101,7 +107,8 @@ class SqliteStorage implements Database {
   constructor(
     file: string,
     held: { writer: Connection; reader: Connection; lock: FileLock },
-    { log, lockMilliseconds = LOCK_MILLISECONDS }: SqliteOptions,
+    left: LogContents,
+    { log, lockMilliseconds = LOCK_MILLISECONDS, check }: SqliteOptions,
   ) {
     this.#writer = held.writer;
     this.#reader = held.reader;
@@ -109,18 +116,35 @@ class SqliteStorage implements Database {
     this.#log = log;
     this.#lockMilliseconds = lockMilliseconds;
     this.#subscriptions = new Subscriptions(log);
-    const verifyFiles = watchFiles(file);
-    const stamps = new CommitStamps(held.writer);
+    const stamps = new CommitStamps(held.writer, left.stamps);
+    this.#watch = new FileWatch(file, stamps, () => this.#health.check());
     this.#commits = new GroupCommit(held.writer, {
+      file,
       lockMilliseconds,
-      prepare() {
+      prepare: () => {
         held.lock.verify();
-        verifyFiles();
-        stamps.stamp();
+        this.#watch.verify();
+        // An empty commit would not touch the disk, and so not tell whether it takes writes again.
+        stamps.stamp(this.#commits.failure !== undefined);
       },
-      committed: (topics) => this.#subscriptions.wake(topics),
+      committed: (topics) => {
+        this.#watch.committed();
+        this.#subscriptions.wake(topics);
+      },
       log,
     });
+    this.#health = new FileHealth({
+      file,
+      inspect: () => {
+        held.lock.verify();
+        this.#watch.inspect();
+      },
+      writeFailure: () => this.#commits.failure,
+      tryCommit: () => this.write(async () => {}),
+      check,
+      log,
+    });
+    if (left.frames > 0) this.#health.checkAfterStart();
   }
 
   async get<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row | undefined> {
@@ -150,14 +174,36 @@ class SqliteStorage implements Database {
     return this.#subscriptions.add(topic, callback);
   }
 
+  async probe(): Promise<void> {
+    this.#assertOpen();
+    this.#health.assertUsable();
+    await this.get("SELECT number FROM schema_migrations LIMIT 1");
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   async #close(): Promise<void> {
-    await this.#commits.close();
+    await Promise.all([this.#commits.close(), this.#health.close()]);
     this.#closed = true;
+    if (this.#isIntact()) this.#closeFiles();
+    this.#lock.release();
+  }
+
+  /** False where the log must not be written into the file: closing it would. */
+  #isIntact(): boolean {
+    try {
+      this.#watch.verify();
+      return true;
+    } catch (error) {
+      this.#log?.error({ err: error }, "the database's log was left as it is");
+      return false;
+    }
+  }
+
+  #closeFiles(): void {
     this.#reader.close();
     try {
       this.#writer.exec(`PRAGMA busy_timeout = ${LOCK_MILLISECONDS}; PRAGMA wal_checkpoint(TRUNCATE)`);
@@ -166,14 +212,20 @@ class SqliteStorage implements Database {
       this.#log?.warn({ err: error }, "the database's log could not be written back");
     }
     this.#writer.close();
-    this.#lock.release();
+    this.#watch.close();
   }
 
-  #read<Result>(read: () => Result): Promise<Result> {
-    return outwaitLock(() => {
+  async #read<Result>(read: () => Result): Promise<Result> {
+    const attempt = () => {
       this.#assertOpen();
       return read();
-    }, this.#lockMilliseconds);
+    };
+    try {
+      return await outwaitLock(attempt, this.#lockMilliseconds);
+    } catch (error) {
+      if (error instanceof StorageUnavailableError && !this.#closed) this.#health.readFailed(error);
+      throw error;
+    }
   }
 
   #assertOpen(): void {

@@ -12,6 +12,7 @@ import { makeFolder } from "../../../files/make-folder.ts";
 import type { Context } from "../../context.ts";
 import { InterruptedError, UsageError, UserError } from "../../errors.ts";
 import { makeTemporaryFolder } from "../../temporary-folder.ts";
+import { checkFile } from "./check-file.ts";
 import { deploymentSettings } from "./deployment-settings.ts";
 import { defaultKeyFile, namedDatabase } from "./named-database.ts";
 import type { ServeOptions } from "./index.ts";
@@ -91,6 +92,7 @@ async function start(options: ServeOptions, context: Context, database: string, 
       reference: fileURLToPath(new URL("../reference/", import.meta.url)),
       leakKeys: options.leakKeys,
       rateLimits: rateLimitsOf(options),
+      checkFile,
     });
   } catch (error) {
     reporter.failed();

@@ -141,6 +141,10 @@ class PostgresStorage implements Database {
     return this.#subscriptions.add(topic, callback);
   }
 
+  async probe(): Promise<void> {
+    await this.get("SELECT number FROM schema_migrations LIMIT 1");
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

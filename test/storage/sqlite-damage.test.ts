@@ -1,0 +1,229 @@
+import {
+  closeSync,
+  copyFileSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Database } from "../../src/platform/storage/database.ts";
+import { loadSqlite } from "../../src/platform/storage/sqlite-runtime.ts";
+import { openSqlite } from "../../src/platform/storage/sqlite.ts";
+import { insert, notes } from "./notes.ts";
+import { temporaryFolder } from "./place.ts";
+
+/** Of the pages that the notes take, one in the middle of the file. */
+const PAGE = 4096;
+
+let folder: ReturnType<typeof temporaryFolder>;
+let file: string;
+let copy: string;
+let logged: { message: string; database: unknown }[];
+/** What checks of the whole file find; they are as many as were asked for. */
+let found: string[];
+let checks: number;
+let database: Database;
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  file = join(folder.path, "data.db");
+  copy = join(folder.path, "copy.db");
+  logged = [];
+  found = [];
+  checks = 0;
+  await open();
+  await add("first");
+  await run("PRAGMA wal_checkpoint(TRUNCATE)");
+  copyFileSync(file, copy);
+  await fill();
+  await run("PRAGMA wal_checkpoint(TRUNCATE)");
+  await add("last");
+  await database.probe();
+});
+
+afterEach(async () => {
+  vi.useRealTimers();
+  await database.close();
+  folder.remove();
+});
+
+/** What is opened from now on does by itself what the test's clock says. */
+function useFakeTimers(): void {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout"] });
+}
+
+async function open(): Promise<void> {
+  const note = (fields: Record<string, unknown>, message: string) =>
+    logged.push({ message, database: fields["database"] });
+  database = await openSqlite({
+    file,
+    migrations: [notes],
+    log: { info: note, warn: note, error: note },
+    check: async () => {
+      checks += 1;
+      return found;
+    },
+  });
+}
+
+const add = (id: string) => database.write((transaction) => insert(transaction, id, "x".repeat(1000)));
+const fill = () => Promise.all(Array.from({ length: 200 }, (_, i) => add(`n${i}`)));
+
+/** Runs a statement as another program would. */
+async function run(sql: string): Promise<void> {
+  const { DatabaseSync } = await loadSqlite();
+  const other = new DatabaseSync(file);
+  other.exec(sql);
+  other.close();
+}
+
+/** Overwrites a part of a file in its place. */
+function overwrite(path: string, at: number, bytes: Buffer): void {
+  const descriptor = openSync(path, "r+");
+  writeSync(descriptor, bytes, 0, bytes.length, at);
+  closeSync(descriptor);
+}
+
+const garbage = Buffer.alloc(PAGE, 0xa5);
+
+describe("a file that is damaged under an open database", () => {
+  it.each<[string, string, () => void]>([
+    ["the file is truncated", "data.db", () => truncateSync(file, PAGE)],
+    ["the file is emptied", "data.db", () => writeFileSync(file, "")],
+    ["an older copy is written over the file", "data.db", () => copyFileSync(copy, file)],
+    ["other bytes are written over the file's beginning", "data.db", () => overwrite(file, 0, garbage)],
+    ["the file is deleted", "data.db", () => rmSync(file)],
+    ["a copy takes the file's place", "data.db", () => renameSync(copy, file)],
+    ["the log is deleted", "data.db-wal", () => rmSync(`${file}-wal`)],
+    ["the log is truncated", "data.db-wal", () => truncateSync(`${file}-wal`, 0)],
+    [
+      "the log loses its last bytes",
+      "data.db-wal",
+      () => truncateSync(`${file}-wal`, statSync(`${file}-wal`).size - 1),
+    ],
+    ["the log's beginning is overwritten", "data.db-wal", () => overwrite(`${file}-wal`, 0, garbage)],
+    ["the shared memory is deleted", "data.db-shm", () => rmSync(`${file}-shm`)],
+  ])("is unavailable where %s", async (_, name, damage) => {
+    damage();
+    const trouble = { name: "StorageUnavailableError", message: expect.stringContaining(join(folder.path, name)) };
+    await expect(database.probe()).rejects.toMatchObject(trouble);
+    await expect(add("lost")).rejects.toMatchObject(trouble);
+    expect(logged).toContainEqual({ message: "the database takes no writes", database: file });
+  });
+
+  it("is left as it is when the database is closed", async () => {
+    copyFileSync(copy, file);
+    await expect(database.probe()).rejects.toThrow(/overwritten/);
+    const before = [file, `${file}-wal`].map((path) => readFileSync(path));
+    await database.close();
+    expect([file, `${file}-wal`].map((path, i) => readFileSync(path).equals(before[i]!))).toEqual([true, true]);
+    await expect(openSqlite({ file, migrations: [notes] })).rejects.toMatchObject({ code: "log_mismatch" });
+  });
+
+  it("is noticed and logged without anybody asking, and so is its return", async () => {
+    await database.close();
+    useFakeTimers();
+    await open();
+    renameSync(file, `${file}.away`);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(logged.at(-1)).toEqual({ message: "the database cannot be used", database: file });
+    renameSync(`${file}.away`, file);
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(logged.at(-1)).toEqual({ message: "the database can be used again", database: file });
+    expect(logged).toHaveLength(2);
+    await database.probe();
+  });
+
+  it.each([
+    ["damaged", ["page 7 is damaged"], "rejected"],
+    ["intact", [], "fulfilled"],
+  ])("is read as a whole where a page in its middle is overwritten, and found %s", async (_, problems, status) => {
+    found = problems;
+    overwrite(file, 10 * PAGE, garbage);
+    await database.probe();
+    expect(checks).toBe(1);
+    const [outcome] = await Promise.allSettled([database.probe()]);
+    expect(outcome?.status).toBe(status);
+    const message =
+      status === "rejected" ? "the database is damaged: restore a backup" : "the database was checked and is intact";
+    expect(logged).toEqual([{ message, database: file }]);
+  });
+
+  it("is read as a whole where a statement finds damage, which is logged once", async () => {
+    await run("PRAGMA wal_checkpoint(TRUNCATE)");
+    await database.close();
+    writeFileSync(file, readFileSync(file).fill(garbage, 10 * PAGE));
+    await open();
+    for (let i = 0; i < 3; i++) {
+      await expect(database.all("SELECT body FROM notes")).rejects.toThrow("the database file is damaged");
+    }
+    expect(checks).toBe(1);
+    expect(logged.filter(({ message }) => message === "the database could not be read")).toEqual([
+      { message: "the database could not be read", database: file },
+    ]);
+  });
+});
+
+describe("what other programs may do to the files of an open database", () => {
+  it("leaves it usable: checkpoints, writes, copies, and a new modification time", async () => {
+    await run("PRAGMA wal_checkpoint(TRUNCATE)");
+    await database.probe();
+    await add("b");
+    await run("INSERT INTO notes (id) VALUES ('theirs')");
+    await run("PRAGMA wal_checkpoint(RESTART)");
+    await fill().catch(() => {});
+    await run(`VACUUM INTO '${copy}.vacuum'`);
+    for (let round = 0; round < 10; round++) {
+      await Promise.all(Array.from({ length: 200 }, (_, i) => add(`${round}-${i}`)));
+      await database.probe();
+    }
+    expect(checks).toBe(0);
+    utimesSync(file, new Date(), new Date(0));
+    await database.probe();
+    await add("c");
+    await database.probe();
+    expect(logged.map(({ message }) => message)).toEqual(["the database was checked and is intact"]);
+  });
+});
+
+describe("the log of a killed process", () => {
+  it("has the file checked after the next start, and a clean stop does not", async () => {
+    useFakeTimers();
+    const stopped = file;
+    file = join(folder.path, "crashed.db");
+    for (const suffix of ["", "-wal"]) copyFileSync(stopped + suffix, file + suffix);
+    await database.close();
+    found = ["page 9 is damaged"];
+    await open();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(checks).toBe(1);
+    await expect(database.probe()).rejects.toThrow(`${file} is damaged: page 9 is damaged`);
+    await database.close();
+    file = stopped;
+    await open();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(checks).toBe(1);
+    await database.probe();
+  });
+});
+
+describe("a commit that failed", () => {
+  it("keeps the database unready until another succeeds, which is tried without anybody writing", async () => {
+    await database.close();
+    useFakeTimers();
+    await open();
+    renameSync(file, `${file}.away`);
+    await expect(add("lost")).rejects.toThrow(/moved/);
+    renameSync(`${file}.away`, file);
+    await expect(database.probe()).rejects.toThrow(/moved/);
+    await vi.advanceTimersByTimeAsync(2000);
+    await vi.waitFor(() => database.probe());
+  });
+});

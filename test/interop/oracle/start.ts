@@ -1,16 +1,13 @@
 import { spawn } from "node:child_process";
-import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, renameSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
-import { type AuthorizationServer, type Outcome, post } from "../support/authorization-server.ts";
-import { Browser, formsOf, type Visit } from "../support/browser.ts";
+import { type AuthorizationServer, type Outcome, post } from "../../oauth/support/authorization-server.ts";
+import { Browser, formsOf, type Visit } from "../../oauth/support/browser.ts";
+import { installPackages } from "../support/packages.ts";
 
+/** It needs a newer Node than ours. */
 const PACKAGES = ["oidc-provider@9.13.3", "node@24"];
-const { env } = process;
 
 const APPS = {
   publicApp: { id: "app_public", redirectUri: "http://127.0.0.1/callback" },
@@ -20,7 +17,7 @@ const APPS = {
 
 /** oidc-provider as the checks see it: another implementation of the same documents, in a process of its own. */
 export async function startOracle(): Promise<{ server: AuthorizationServer; stop: () => void }> {
-  const folder = await install();
+  const folder = await installPackages(...PACKAGES);
   const program = fileURLToPath(new URL("serve.ts", import.meta.url));
   const node = join(folder, "node_modules/node/bin/node");
   const child = spawn(node, [program, folder, JSON.stringify(APPS)], {
@@ -35,24 +32,6 @@ export async function startOracle(): Promise<{ server: AuthorizationServer; stop
     child.once("exit", (code) => reject(new Error(`oidc-provider ended with ${code}:\n${complaints}`)));
   });
   return { server: oracle(issuer), stop: () => void child.kill() };
-}
-
-/** Installs it outside the tree, since it needs a newer Node than ours; once a machine. */
-async function install(): Promise<string> {
-  const cache = join(env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "service-tests");
-  const folder = join(cache, PACKAGES.join("+"));
-  if (existsSync(folder)) return folder;
-  const fresh = `${folder}.${process.pid}`;
-  mkdirSync(fresh, { recursive: true });
-  const options = ["--prefix", fresh, "--no-audit", "--no-fund", "--loglevel", "error"];
-  await promisify(execFile)("npm", ["install", ...options, ...PACKAGES], { cwd: fresh });
-  try {
-    renameSync(fresh, folder);
-  } catch (error) {
-    // Another run may have been faster.
-    if (!existsSync(folder)) throw error;
-  }
-  return folder;
 }
 
 function oracle(issuer: string): AuthorizationServer {

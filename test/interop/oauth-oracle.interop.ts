@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { AUTHORIZATION_CHECKS } from "./checks/authorization.ts";
-import { CLIENT_CHECKS } from "./checks/client-authentication.ts";
-import { DEVICE_CHECKS } from "./checks/device.ts";
-import { TOKEN_CHECKS } from "./checks/tokens.ts";
+import { AUTHORIZATION_CHECKS } from "../oauth/checks/authorization.ts";
+import { CLIENT_CHECKS } from "../oauth/checks/client-authentication.ts";
+import { DEVICE_CHECKS } from "../oauth/checks/device.ts";
+import { TOKEN_CHECKS } from "../oauth/checks/tokens.ts";
 import { startOracle } from "./oracle/start.ts";
-import type { AuthorizationServer } from "./support/authorization-server.ts";
+import type { AuthorizationServer } from "../oauth/support/authorization-server.ts";
 
 /** Where oidc-provider does not do what ours does, and why that is no fault of the check. */
 const DIFFERENCES: Record<string, string> = {
@@ -27,7 +27,7 @@ const DIFFERENCES: Record<string, string> = {
 let server: AuthorizationServer;
 let stop: () => void;
 
-beforeAll(async () => ({ server, stop } = await startOracle()), 300_000);
+beforeAll(async () => ({ server, stop } = await startOracle()));
 afterAll(() => stop());
 
 const checks = [...AUTHORIZATION_CHECKS, ...TOKEN_CHECKS, ...CLIENT_CHECKS, ...DEVICE_CHECKS];

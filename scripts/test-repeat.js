@@ -1,0 +1,65 @@
+// `npm run test:repeat -- 10 [file …]`: runs the suite so often, files and tests in random order, every second time beside
+// a load that takes all processors. Lists what failed; exit 0 means that nothing did.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const [count = "10", ...files] = process.argv.slice(2);
+if (!/^[1-9]\d*$/.test(count)) throw new Error("usage: npm run test:repeat -- <runs> [file …]");
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const vitest = join(root, "node_modules/vitest/vitest.mjs");
+const folder = mkdtempSync(join(tmpdir(), "service-repeat-"));
+process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+/** The runs in which a test failed, by its file and name. */
+const failures = new Map();
+
+for (let run = 1; run <= Number(count); run++) {
+  const hasLoad = run % 2 === 0;
+  const seed = Date.now() % 1_000_000;
+  const load = hasLoad ? startLoad() : [];
+  const began = performance.now();
+  const { code, output, report } = await runSuite(seed);
+  for (const child of load) child.kill("SIGKILL");
+  const seconds = Math.round((performance.now() - began) / 1000);
+  const title = `run ${run}${hasLoad ? ", under load" : ""}, seed ${seed}`;
+  const log = join(tmpdir(), `service-repeat-${seed}.log`);
+  if (code !== 0) writeFileSync(log, output);
+  const counts = `${report.numPassedTests} passed, ${report.numFailedTests} failed`;
+  process.stdout.write(`${title}: ${counts} in ${seconds} s${code === 0 ? "" : `, output in ${log}`}\n`);
+  const failed = failedTests(report);
+  if (code !== 0 && failed.length === 0) failed.push("(no test: see the output)");
+  for (const name of failed) failures.set(name, [...(failures.get(name) ?? []), title]);
+}
+
+for (const [name, runs] of failures) process.stdout.write(`\n✗ ${name}\n${runs.map((run) => `  ${run}\n`).join("")}`);
+process.stdout.write(failures.size === 0 ? "\nNothing failed.\n" : `\n${failures.size} failed at least once.\n`);
+process.exitCode = failures.size === 0 ? 0 : 1;
+
+/** Keeps every processor busy until the processes are killed. */
+function startLoad() {
+  return Array.from({ length: availableParallelism() }, () => spawn(process.execPath, ["-e", "for (;;);"]));
+}
+
+async function runSuite(seed) {
+  const file = join(folder, `${seed}.json`);
+  const order = ["--sequence.shuffle.files", "--sequence.shuffle.tests", `--sequence.seed=${seed}`];
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
+  const child = spawn(process.execPath, [vitest, "run", ...order, ...reporters, ...files], { cwd: root });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += text));
+  const [code] = await once(child, "close");
+  return { code, output, report: JSON.parse(readFileSync(file, "utf8")) };
+}
+
+function failedTests({ testResults }) {
+  return testResults.flatMap(({ name, status, message, assertionResults }) => {
+    const path = relative(root, name);
+    const failed = assertionResults.filter((test) => test.status === "failed").map(({ fullName }) => fullName);
+    if (status === "failed" && failed.length === 0) failed.push(message.split("\n")[0]);
+    return failed.map((test) => `${path}: ${test}`);
+  });
+}

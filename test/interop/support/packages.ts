@@ -1,0 +1,26 @@
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, renameSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const { env } = process;
+
+/** Installs packages outside the tree, once a machine, and returns the folder that holds their node_modules. */
+export async function installPackages(...packages: string[]): Promise<string> {
+  const cache = join(env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "service-tests");
+  const folder = join(cache, packages.join("+"));
+  if (existsSync(folder)) return folder;
+  process.stderr.write(`Installing ${packages.join(", ")} in ${folder} with npm\n`);
+  const fresh = `${folder}.${process.pid}`;
+  mkdirSync(fresh, { recursive: true });
+  const options = ["--prefix", fresh, "--no-audit", "--no-fund", "--loglevel", "error"];
+  await promisify(execFile)("npm", ["install", ...options, ...packages], { cwd: fresh });
+  try {
+    renameSync(fresh, folder);
+  } catch (error) {
+    // Another run may have been faster.
+    if (!existsSync(folder)) throw error;
+  }
+  return folder;
+}

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { parseFixture } from "../../src/cli/commands/trigger/fixture/read.ts";
 import { referencesIn } from "../../src/cli/commands/trigger/fixture/references.ts";
+import { UserError } from "../../src/cli/errors.ts";
 import { prettyJson } from "../../src/cli/terminal/json.ts";
 import { PLAIN } from "../../src/cli/terminal/styles.ts";
 import { parseBaseUrl } from "../../src/client/base-url.ts";
@@ -159,5 +161,49 @@ describe("reads 1 MiB of any pumped text within the budget", () => {
         });
       }
     }
+  });
+});
+
+describe("judges a fixture of 1 MiB within the budget", () => {
+  const calls = (count: number, call: (index: number) => unknown) =>
+    JSON.stringify(Array.from({ length: count }, (_, i) => call(i)));
+  const post = { method: "POST", path: "/v1/customers" };
+  it.each([
+    ["nested arrays", `${"[".repeat(500_000)}${"]".repeat(500_000)}`, "is not an object"],
+    ["arrays without an end", pumped("["), "is not JSON"],
+    [
+      "a call with a deep body",
+      `[{"method":"POST","path":"/v1/a","body":{"a":${"[".repeat(400_000)}${"]".repeat(400_000)}}}]`,
+      "deeper",
+    ],
+    ["many keys in YAML", list(90_000, (i) => `k${i}: 1\n`), "is not JSON"],
+    ["many tags in YAML", pumped("!a "), "is not JSON"],
+    ["many aliases in YAML", `- &a 1\n${pumped("- *a\n")}`, "is not JSON"],
+    ["many calls that are none", `[${pumped("1,")}1]`, "100 mistakes"],
+    ["many unknown members", `[{${list(90_000, (i) => `"k${i}":1`)}}]`, "mistakes"],
+    [
+      "many unknown references",
+      calls(1, () => ({ ...post, body: { a: list(50_000, (i) => `\${r${i}.id}`) } })),
+      "100 mistakes",
+    ],
+    [
+      "many named calls with unknown references",
+      calls(9000, (i) => ({ ...post, name: `n${i}`, body: { a: `\${m${i}.id}` } })),
+      "100 mistakes",
+    ],
+    ["a reference that does not end", calls(1, () => ({ ...post, body: { a: pumped("${") }, more: 1 })), "a mistake"],
+  ])("%s", (_what, text, words) => {
+    const bytes = Buffer.from(text);
+    let said = "";
+    expectWithinBudget(() => {
+      try {
+        parseFixture(bytes, "calls.json");
+      } catch (error) {
+        expect(error).toBeInstanceOf(UserError);
+        said = `${(error as UserError).message}\n${(error as UserError).hint}`;
+      }
+    });
+    expect(said).toContain(words);
+    expect(said.length).toBeLessThan(30_000);
   });
 });

@@ -3,6 +3,7 @@ import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { createIdGenerator, lowestIdAt, timeOfId } from "../../src/contract/ids.ts";
 import { systemClock, systemRandom } from "../../src/platform/system.ts";
+import { startTail } from "../cli/support/tail.ts";
 import { followStream } from "../delivery/support/event-stream.ts";
 import { hostPlatform } from "../delivery/support/hosted-platform.ts";
 import { listenTo } from "../delivery/support/listen-socket.ts";
@@ -319,6 +320,31 @@ describe("a list of events", () => {
     expect(await list(`?created_after=${time(-60_000)}&created_before=${time(60_000)}`)).toEqual(events);
     expect(await list(`?created_after=${time(2_000)}`)).toEqual([]);
     expect(await list(`?created_before=${time(-60_000)}`)).toEqual([]);
+  });
+});
+
+describe("service listen", () => {
+  it("says that events are missing when the database loses some under it, with --quiet too", async () => {
+    const [writer] = writers as [Writer, ...Writer[]];
+    const commit = async () => {
+      await writer.begin();
+      const id = (await writer.commit())!;
+      await wake();
+      return id;
+    };
+    const tails = [startTail(["listen"], node.env), startTail(["listen", "--quiet"], node.env)] as const;
+    for (const tail of tails) await tail.begun(commit);
+    const last = await commit();
+    const sees = (id: string) => tails.every(({ lines }) => lines.some((line) => line.includes(id)));
+    await tails[0].until(() => sees(last));
+    await writer.connection.query("DELETE FROM events WHERE id = $1", [last]);
+    const next = await commit();
+    await tails[0].until(() => sees(next));
+    const gap = new RegExp(
+      `events after ${last} may be missing: the platform no longer has them; continuing with evt_`,
+    );
+    expect(tails[0].lines.filter((line) => /gap/.test(line))).toEqual([expect.stringMatching(gap)]);
+    expect(tails[1].stderr()).toMatch(gap);
   });
 });
 

@@ -65,7 +65,7 @@ async function open(): Promise<void> {
   database = await openSqlite({
     file,
     migrations: [notes],
-    log: { info: note, warn: note, error: note },
+    log: { debug: note, info: note, warn: note, error: note },
     check: async () => {
       checks += 1;
       return found;

@@ -48,11 +48,12 @@ async function askToListen(): Promise<[status: number, code?: string]> {
 it(
   "a stop waits for outcomes only so long as the database may come back; the events themselves are all there",
   async () => {
-    takeDatabaseAway();
+    const bringBack = takeDatabaseAway();
     listener.ack(1);
     await expect.poll(() => platform.complaints).toContain("the database takes no writes");
     await platform.stop();
     expect(platform.complaints).toContain("outcomes could not be recorded");
+    bringBack();
     await platform.restart();
     const events = (await platform.api("GET", `/v1/events?related=${order}`)).body.data;
     expect(events).toMatchObject([{ type: "order.created", data: { object: { id: order } } }]);

@@ -67,10 +67,10 @@ async function answer(): Promise<void> {
   await expect.poll(() => ended(other)).toHaveLength(1);
 }
 
-/** Nothing is attempted any more, by whichever process. */
+/** The attempt that was taken over counts as interrupted, and nothing is attempted any more by either process. */
 async function assertOver(): Promise<void> {
   expect(await delivery()).toEqual([
-    expect.objectContaining({ status: "succeeded", attempt_count: 1, next_attempt: null, status_codes: [200] }),
+    expect.objectContaining({ status: "succeeded", attempt_count: 2, next_attempt: null, status_codes: [null, 200] }),
   ]);
   const advanced = await api("POST", "/v1/test_clock/advance", { seconds: ALL_RETRIES_SECONDS });
   expect(advanced.body).toMatchObject({ attempted: 0 });

@@ -66,7 +66,7 @@ const app = createApp(
     targets: { allowPrivate: true, refusalOf: () => undefined },
     log,
     versions: new Versions(API_VERSIONS),
-    requests: new RequestRecorder({ database, clock: systemClock, log }),
+    requests: new RequestRecorder({ database, clock: systemClock, log, vault }),
     report: (activity) => void process.stdout.write(`${JSON.stringify(activity)}\n`),
     baseUrl: "",
     createLimiter: localLimiters(systemClock.elapsed),

@@ -130,7 +130,7 @@ function createServices(
     targets: { allowPrivate: settings.allowPrivateTargets ?? false, refusalOf: guard.refusalOf },
     baseUrl: "",
     versions,
-    requests: new RequestRecorder({ database, clock, log: settings.log }),
+    requests: new RequestRecorder({ database, clock, log: settings.log, vault }),
     createLimiter,
     clientAddress: createClientAddress(settings.trustedProxies ?? []),
     publicUrl: settings.publicUrl === undefined ? undefined : new URL(settings.publicUrl),

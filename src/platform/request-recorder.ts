@@ -1,15 +1,18 @@
-import { withoutCredentials } from "../contract/credentials.ts";
 import type { ErrorCode } from "../contract/errors.ts";
 import type { RequestMethod } from "../contract/schemas/request-log.ts";
 import type { Caller } from "./http/caller.ts";
+import { digestIdempotencyKey } from "./http/idempotency.ts";
 import type { Clock, Log } from "./ports.ts";
 import { type Database, StorageUnavailableError } from "./storage/database.ts";
 import { insertRequestLogs, type RequestLogRow } from "./storage/request-logs.ts";
+import type { Vault } from "./vault.ts";
 
 const COLLECT_MILLISECONDS = 500;
 const ROWS_A_UNIT = 256;
 /** Some megabytes; a database that takes no writes for longer than that costs entries. */
 const MOST_WAITING = 20_000;
+/** Characters of an Idempotency-Key's digest: 96 bits. */
+const SHOWN_DIGEST = 16;
 
 /** A request that was answered. Its path holds nothing but the route and ids. */
 export interface AnsweredRequest {
@@ -22,6 +25,13 @@ export interface AnsweredRequest {
   errorCode: ErrorCode | undefined;
 }
 
+interface RecorderParts {
+  database: Pick<Database, "write">;
+  clock: Clock;
+  log: Log;
+  vault: Vault;
+}
+
 /**
  * Keeps the request log (decisions 3), beside the requests instead of in their way: entries wait in memory and are
  * written together, in units that share commits with whatever else is written. A crash loses the last moments of the
@@ -31,15 +41,17 @@ export class RequestRecorder {
   private readonly database: Pick<Database, "write">;
   private readonly clock: Clock;
   private readonly log: Log;
+  private readonly vault: Vault;
   private waiting: RequestLogRow[] = [];
   private dropped = 0;
   private cancelTimer: (() => void) | undefined;
   private writing: Promise<void> = Promise.resolve();
 
-  constructor({ database, clock, log }: { database: Pick<Database, "write">; clock: Clock; log: Log }) {
+  constructor({ database, clock, log, vault }: RecorderParts) {
     this.database = database;
     this.clock = clock;
     this.log = log;
+    this.vault = vault;
   }
 
   /** Notes a request of whoever's credential it carried, proven or refused. */
@@ -57,8 +69,7 @@ export class RequestRecorder {
       duration_us: Math.round(request.milliseconds * 1000),
       key_id: user === null ? credential.id : null,
       user_id: user?.id ?? null,
-      // It is the client's own text, and may be what it should not.
-      idempotency_key: request.idempotencyKey === undefined ? null : withoutCredentials(request.idempotencyKey),
+      idempotency_key: request.idempotencyKey === undefined ? null : this.digestOf(request.idempotencyKey),
       error_code: request.errorCode ?? null,
     });
     this.cancelTimer ??= this.clock.after(COLLECT_MILLISECONDS, () => void this.flush());
@@ -76,6 +87,11 @@ export class RequestRecorder {
   async close(): Promise<void> {
     await this.flush();
     this.cancelTimer?.();
+  }
+
+  /** Tells requests with one key from others, no more. */
+  private digestOf(idempotencyKey: string): string {
+    return digestIdempotencyKey(this.vault, idempotencyKey).slice(0, SHOWN_DIGEST);
   }
 
   private async writeWaiting(): Promise<void> {

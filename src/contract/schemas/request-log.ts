@@ -15,7 +15,9 @@ export const RequestLog = Type.Object(
     duration_ms: Type.Number(),
     key: nullable(Type.String({ description: "Id of the API key; null where an access token was sent" })),
     user: nullable(Type.String({ description: "Id of the user for whom an access token stands" })),
-    idempotency_key: nullable(Type.String()),
+    idempotency_key: nullable(
+      Type.String({ description: "A digest of the Idempotency-Key: requests with the same key have the same one" }),
+    ),
     error_code: nullable(Type.String()),
     livemode: Type.Boolean(),
     created: Timestamp,

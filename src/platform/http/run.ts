@@ -6,6 +6,7 @@ import type { Services } from "../services.ts";
 import type { Vault } from "../vault.ts";
 import type { Transaction, WriteOptions } from "../storage/database.ts";
 import {
+  digestIdempotencyKey,
   findReply,
   fingerprintOf,
   type InFlight,
@@ -88,7 +89,7 @@ function placeOf(vault: Vault, operation: Operation, call: Call<unknown, unknown
   const given = operation.method === "POST" && typeof header === "string" ? header : undefined;
   const sent = readIdempotencyKey(given);
   if (sent === undefined) return undefined;
-  const key = vault.digest(`idempotency_key:${sent}`).toString("base64url");
+  const key = digestIdempotencyKey(vault, sent);
   const path = request.url.split("?", 1)[0]!;
   return { environment: call.caller.tenant.environment, method: operation.method, path, key };
 }

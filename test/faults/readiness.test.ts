@@ -1,6 +1,17 @@
-import { closeSync, copyFileSync, mkdtempSync, openSync, rmSync, statSync, truncateSync, writeSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { loadSqlite } from "../../src/platform/storage/sqlite-runtime.ts";
 import { apiOf } from "../support/api.ts";
@@ -20,6 +31,11 @@ beforeAll(async () => {
   key = first.sandboxKey;
   expect((await apiOf(first.baseUrl, key)("POST", "/v1/customers", { email: "a@example.com" })).status).toBe(201);
   expect(await first.stop()).toBe(0);
+  const { DatabaseSync } = await loadSqlite();
+  copyFileSync(join(original, "platform.db"), join(original, "other.db"));
+  const other = new DatabaseSync(join(original, "other.db"));
+  other.exec("PRAGMA user_version = 1; VACUUM");
+  other.close();
 });
 afterAll(() => rmSync(original, { recursive: true, force: true }));
 
@@ -40,15 +56,28 @@ async function writeAndKill(): Promise<void> {
   expect(statSync(`${file}-wal`).size).toBeGreaterThan(0);
 }
 
+const createCustomer = async (name: string) =>
+  (await apiOf(platform.baseUrl, key)("POST", "/v1/customers", { email: `${name}@example.com` })).status;
+
+/** Another database of a platform, in the same folder. */
+function other(): string {
+  copyFileSync(join(original, "other.db"), `${file}.other`);
+  return `${file}.other`;
+}
+
+function overwrite(path: string, at: number, length: number): void {
+  const descriptor = openSync(path, "r+");
+  writeSync(descriptor, Buffer.alloc(length, 0xa5), 0, length, at);
+  closeSync(descriptor);
+}
+
 /** Overwrites the first page of a table that nothing reads at a start. */
 async function damageTable(): Promise<void> {
   const { DatabaseSync } = await loadSqlite();
   const source = new DatabaseSync(join(original, "platform.db"), { readOnly: true });
   const row = source.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'oauth_codes'").get();
   source.close();
-  const descriptor = openSync(file, "r+");
-  writeSync(descriptor, Buffer.alloc(PAGE, 0xa5), 0, PAGE, (Number(row?.["rootpage"]) - 1) * PAGE);
-  closeSync(descriptor);
+  overwrite(file, (Number(row?.["rootpage"]) - 1) * PAGE, PAGE);
 }
 
 describe("/readyz", () => {
@@ -58,6 +87,55 @@ describe("/readyz", () => {
     await expect.poll(() => probe("/readyz"), SOON).toBe(503);
     await expect.poll(logged, SOON).toContain("the database cannot be used");
     expect(await probe("/healthz")).toBe(200);
+  });
+
+  it.each<[string, string, () => void]>([
+    ["the file is emptied", "", () => truncateSync(file, 0)],
+    ["the file is deleted", "", () => rmSync(file)],
+    ["the file is renamed", "", () => renameSync(file, `${file}.away`)],
+    ["the file's beginning is overwritten", "", () => overwrite(file, 0, PAGE)],
+    ["the file is overwritten by another database", "", () => copyFileSync(other(), file)],
+    ["another database takes the file's place", "", () => renameSync(other(), file)],
+    ["the log is deleted", "-wal", () => rmSync(`${file}-wal`)],
+    ["the log is emptied", "-wal", () => truncateSync(`${file}-wal`, 0)],
+    ["the log is overwritten", "-wal", () => overwrite(`${file}-wal`, 0, statSync(`${file}-wal`).size)],
+    ["the shared memory is deleted", "-shm", () => rmSync(`${file}-shm`)],
+    ["the folder is deleted", "", () => rmSync(dirname(file), { recursive: true })],
+    ["the folder is renamed", "", () => renameSync(dirname(file), `${dirname(file)}-away`)],
+  ])("turns 503 when %s, so do writes, and the log names the file", async (_what, suffix, damage) => {
+    expect(await createCustomer("before")).toBe(201);
+    damage();
+    await expect.poll(() => probe("/readyz"), SOON).toBe(503);
+    expect(await createCustomer("after")).toBe(503);
+    await expect.poll(() => platform.lines.join("\n"), SOON).toContain(file + suffix);
+    expect(await probe("/healthz")).toBe(200);
+  });
+
+  it.each<[string, () => void]>([
+    ["the file is closed to all", () => chmodSync(file, 0)],
+    ["the shared memory is overwritten", () => overwrite(`${file}-shm`, 0, statSync(`${file}-shm`).size)],
+    ["the lock file is deleted", () => rmSync(`${file}.lock`)],
+  ])("stays 200 when %s, since nothing is lost by that", async (_what, harm) => {
+    expect(await createCustomer("before")).toBe(201);
+    harm();
+    expect(await probe("/readyz")).toBe(200);
+    expect(await createCustomer("after")).toBe(201);
+    await platform.kill();
+    platform = await startPlatformOn(file, 0);
+    const { body } = await apiOf(platform.baseUrl, key)("GET", "/v1/customers");
+    const emails = body.data.map(({ email }: { email: string }) => email);
+    expect(emails).toEqual(["after@example.com", "before@example.com", "a@example.com"]);
+  });
+
+  it("is gone with the process when the shared memory is truncated, and the next start has everything", async () => {
+    expect(await createCustomer("before")).toBe(201);
+    truncateSync(`${file}-shm`, 0);
+    // A read of memory that the file no longer backs is SIGBUS, which no process survives.
+    await expect(createCustomer("lost")).rejects.toThrow();
+    await platform.kill();
+    platform = await startPlatformOn(file, 0);
+    const { body } = await apiOf(platform.baseUrl, key)("GET", "/v1/customers");
+    expect(body.data.map(({ email }: { email: string }) => email)).toContain("before@example.com");
   });
 
   it("turns 503 when a page in the middle of the file is overwritten, and the log names the file", async () => {

@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   closeSync,
   copyFileSync,
   openSync,
@@ -116,6 +117,29 @@ describe("a file that is damaged under an open database", () => {
     await expect(database.probe()).rejects.toMatchObject(trouble);
     await expect(add("lost")).rejects.toMatchObject(trouble);
     expect(logged).toContainEqual({ message: "the database takes no writes", database: file });
+  });
+
+  it("is unavailable where this process may no longer look into its folder, until it may again", async () => {
+    await database.close();
+    useFakeTimers();
+    await open();
+    chmodSync(folder.path, 0);
+    // Root may look everywhere.
+    const isRoot = process.geteuid?.() === 0;
+    if (isRoot) process.seteuid?.(65_534);
+    const trouble = { name: "StorageUnavailableError", message: expect.stringContaining(`EACCES: permission denied`) };
+    await expect(database.probe()).rejects.toMatchObject(trouble);
+    await expect(add("lost")).rejects.toMatchObject(trouble);
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(logged.map(({ message }) => message)).toEqual([
+      "the database takes no writes",
+      "the database cannot be used",
+    ]);
+    if (isRoot) process.seteuid?.(0);
+    chmodSync(folder.path, 0o700);
+    await vi.advanceTimersByTimeAsync(2000);
+    await vi.waitFor(() => database.probe());
+    await add("kept");
   });
 
   it("is left as it is when the database is closed", async () => {

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openSqliteReader } from "../../src/platform/storage/sqlite-reader.ts";
@@ -116,9 +116,42 @@ describe("the log that a killed process left", () => {
     await expect.poll(salt).not.toBe("");
     const before = salt();
     await expect.poll(salt).not.toBe(before);
+    // The new log's beginning alone, without a page, would be no reason to refuse anything.
+    await writer.more(50);
     await writer.kill();
     copyFileSync(copy, file);
     await expectMismatch();
+  });
+
+  it.each<[string, () => void]>([
+    ["is missing", () => rmSync(log)],
+    ["is empty", () => truncateSync(log, 0)],
+    ["was overwritten", () => writeFileSync(log, Buffer.alloc(8192, 0xa5))],
+  ])("is asked for where it %s, and nothing is opened without it", async (_, damage) => {
+    await writeAndClose("kept");
+    const writer = await startWriter("w", 20);
+    await writer.kill();
+    copyFileSync(log, copy);
+    damage();
+    const before = readFileSync(file);
+    const missing = { code: "log_mismatch", message: expect.stringContaining(`Put ${log} back`) };
+    expect(await refusal()).toEqual(missing);
+    expect(await describeRefusal(openSqliteReader(file))).toEqual(missing);
+    expect(readFileSync(file).equals(before)).toBe(true);
+    copyFileSync(copy, log);
+    expect(await ids()).toEqual(expect.arrayContaining(["kept", ...writer.acknowledged]));
+  });
+
+  it("may be missing where all of it is in the file", async () => {
+    const writer = await startWriter("w", 20);
+    await writer.kill();
+    const holder = startChild(programs.path, "hold", [file]);
+    await holder.line(0);
+    await run("PRAGMA wal_checkpoint(FULL)");
+    holder.process.kill("SIGKILL");
+    await holder.ended;
+    rmSync(log);
+    expect(await ids()).toEqual(expect.arrayContaining(writer.acknowledged));
   });
 
   it("is kept where its file is missing or empty", async () => {

@@ -44,12 +44,13 @@ export async function restore(backup: string, database: string, stamp: string): 
     const rows = await prepare(sqlite, copy, backup);
     const previous = existsSync(file) ? `${file}.replaced-${stamp}` : undefined;
     if (previous !== undefined) addName(file, previous);
+    // The shared memory of a killed process would ask for the log that is taken away.
+    for (const suffix of ["-shm", "-journal"]) rmSync(file + suffix, { force: true });
     renameSync(copy, file);
     if (existsSync(`${file}-wal`)) {
       if (previous === undefined) rmSync(`${file}-wal`);
       else renameSync(`${file}-wal`, `${previous}-wal`);
     }
-    for (const suffix of ["-shm", "-journal"]) rmSync(file + suffix, { force: true });
     flushFolder(dirname(file));
     return { rows, previous };
   } catch (error) {

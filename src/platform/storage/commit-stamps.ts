@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import { closeSync, openSync, readSync } from "node:fs";
+import { endianness } from "node:os";
 import type { Connection } from "./connection.ts";
 import { StorageOpenError } from "./database.ts";
 
@@ -11,6 +12,10 @@ const USER_VERSION_AT = 60;
 const APPLICATION_ID_AT = 68;
 const LOG_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
+/** In the shared memory (`-shm`), in the machine's byte order: how many pages the log holds, how many are in the file. */
+const SHARED_HEADER_BYTES = 100;
+const LOGGED_AT = 16;
+const SAVED_AT = 96;
 const LOG_MAGICS = new Set([0x377f0682, 0x377f0683]);
 
 /** A server that uses the file may move changes from the log to the file between the two being read. */
@@ -85,16 +90,24 @@ function randomStamp(): number {
 }
 
 /**
- * Throws StorageOpenError "log_mismatch" where SQLite would replay a log over a file that the log was not made for. To be
- * called before SQLite opens the file: it changes both at once.
+ * Throws StorageOpenError "log_mismatch" where SQLite would replay a log over a file that the log was not made for, and
+ * where the log is gone. To be called before SQLite opens the file: it changes both at once.
  */
 export function assertLogBelongs(file: string): LogContents {
   const log = `${file}-wal`;
   for (let attempt = 1; ; attempt++) {
     const header = readFileHeader(file);
     const logged = readLog(log);
-    if (logged.frames === 0 || (header !== undefined && belongs(header, logged))) return logged;
+    const isGone = header !== undefined && !logged.hasHeader && hasUnsavedPages(`${file}-shm`);
+    if (!isGone && (logged.frames === 0 || (header !== undefined && belongs(header, logged)))) return logged;
     if (attempt < ATTEMPTS) continue;
+    if (isGone) {
+      throw new StorageOpenError(
+        "log_mismatch",
+        `${log} is missing, empty or overwritten, but had changes that are not in ${file} yet. Nothing was changed. ` +
+          `Put ${log} back, or restore a backup: service db restore BACKUP --database ${file}.`,
+      );
+    }
     const problem =
       header === undefined
         ? `${file} is missing or not an SQLite database, but ${log} has changes of the database that was there.`
@@ -112,6 +125,17 @@ function belongs(header: Buffer, { stamps, schemaCookie }: LogContents): boolean
   // Another program's log has no numbers. VACUUM INTO keeps the number and increments the cookie.
   if (stamps.size === 0) return true;
   return stamps.has(stampIn(header)) && header.readUInt32BE(SCHEMA_COOKIE_AT) <= schemaCookie;
+}
+
+/**
+ * True where a process that was killed left changes in the log alone. A clean stop removes the shared memory; a killed
+ * process leaves it as it was.
+ */
+function hasUnsavedPages(sharedMemory: string): boolean {
+  const header = withFile(sharedMemory, (read) => read(0, SHARED_HEADER_BYTES));
+  if (header?.length !== SHARED_HEADER_BYTES) return false;
+  const read = (at: number) => (endianness() === "LE" ? header.readUInt32LE(at) : header.readUInt32BE(at));
+  return read(LOGGED_AT) > read(SAVED_AT);
 }
 
 /** Undefined where there is no such file, or no database in it. */
@@ -145,15 +169,19 @@ export interface LogContents {
   schemaCookie: number;
   /** How many pages SQLite would take from it. */
   frames: number;
+  /** False where there is no log, or something else in its place. */
+  hasHeader: boolean;
 }
 
 function readLog(file: string): LogContents {
   const stamps = new Set<number>();
   let schemaCookie = 0;
   let frames = 0;
+  let hasHeader = false;
   withFile(file, (read) => {
     const header = read(0, LOG_HEADER_BYTES);
-    if (!isLogHeader(header)) return;
+    hasHeader = isLogHeader(header);
+    if (!hasHeader) return;
     const frameBytes = FRAME_HEADER_BYTES + header.readUInt32BE(8);
     for (let at = LOG_HEADER_BYTES; ; at += frameBytes) {
       const frame = read(at, FRAME_HEADER_BYTES);
@@ -168,7 +196,7 @@ function readLog(file: string): LogContents {
       schemaCookie = page.readUInt32BE(SCHEMA_COOKIE_AT);
     }
   });
-  return { stamps, schemaCookie, frames };
+  return { stamps, schemaCookie, frames, hasHeader };
 }
 
 /** Undefined where there is no such file. */

@@ -21,7 +21,7 @@ const UNAVAILABLE: readonly { code: number; message: string; reason: string }[] 
 
 /** Trouble with disk, file or locks as StorageUnavailableError; any other error as it is. */
 export function asUnavailable(error: unknown): unknown {
-  const reason = unavailability(error)?.reason;
+  const reason = unavailability(error)?.reason ?? fileSystemReason(error);
   return reason === undefined
     ? error
     : new StorageUnavailableError(`Storage is unavailable: ${reason}.`, { cause: error });

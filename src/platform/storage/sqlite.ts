@@ -9,7 +9,7 @@ import { FileWatch } from "./file-watch.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { migrateSqlite, refuseForeignDatabase } from "./migrate.ts";
 import type { Migration } from "./migrations/migration.ts";
-import { asOpenError } from "./sqlite-errors.ts";
+import { asOpenError, asUnavailable } from "./sqlite-errors.ts";
 import { type SqliteRuntime, loadSqlite } from "./sqlite-runtime.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
@@ -88,6 +88,15 @@ function openLocked(sqlite: SqliteRuntime, file: string, lock: FileLock, options
   }
 }
 
+/** Throws StorageUnavailableError, also where the system does not let this process look at the files. */
+function look(at: () => void): void {
+  try {
+    at();
+  } catch (error) {
+    throw asUnavailable(error);
+  }
+}
+
 class SqliteStorage implements Database {
   readonly dialect = "sqlite";
   readonly #writer: Connection;
@@ -122,8 +131,10 @@ class SqliteStorage implements Database {
       file,
       lockMilliseconds,
       prepare: () => {
-        held.lock.verify();
-        this.#watch.verify();
+        look(() => {
+          held.lock.verify();
+          this.#watch.verify();
+        });
         // An empty commit would not touch the disk, and so not tell whether it takes writes again.
         stamps.stamp(this.#commits.failure !== undefined);
       },
@@ -135,10 +146,11 @@ class SqliteStorage implements Database {
     });
     this.#health = new FileHealth({
       file,
-      inspect: () => {
-        held.lock.verify();
-        this.#watch.inspect();
-      },
+      inspect: () =>
+        look(() => {
+          held.lock.verify();
+          this.#watch.inspect();
+        }),
       writeFailure: () => this.#commits.failure,
       tryCommit: () => this.write(async () => {}),
       check,

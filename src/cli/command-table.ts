@@ -1,9 +1,10 @@
 import type { Command } from "commander";
+import { kindsWith, type ObjectKind, RESOURCES } from "../contract/resources.ts";
 import type { Context } from "./context.ts";
 
-/** What a module of `commands/` exports: it adds its command, with all that belongs to it, to the program. */
+/** A module of `commands/`: it adds its command, with its subcommands and flags, to the program. */
 export interface CommandModule {
-  /** `behind` is what stands behind `--`, for a command that runs another program. */
+  /** `behind` holds the words after `--`, for a command that runs another program. */
   register(program: Command, context: Context, behind?: readonly string[]): void;
 }
 
@@ -12,18 +13,25 @@ export interface CommandEntry {
   group: string;
   /** Imperative, sentence case, no full stop. */
   summary: string;
-  /** True for what programs call and no help lists. */
+  /** True for commands that only programs call; no help lists them. */
   hidden?: true;
-  /** True where the words behind `--` are another program and its arguments: none of them is ours to read. */
+  /** True where the words after `--` are another program and its arguments, which this command does not read. */
   runsProgram?: true;
   load(): Promise<CommandModule>;
 }
 
 const START = "Start here";
-const RESOURCES = "Resources";
+const RESOURCE_GROUP = "Resources";
 const WEBHOOKS = "Events and webhooks";
 const SESSION = "Session";
 const MORE = "More";
+
+/** Returns the command of a resource that the table of resources describes by its fields. */
+function objectCommand(kind: ObjectKind): CommandEntry {
+  const { name, summary } = RESOURCES[kind].command;
+  const load = async () => (await import("./commands/resource/index.ts")).commandOf(kind);
+  return { name, group: RESOURCE_GROUP, summary, load };
+}
 
 /** Every top-level command, in the order in which help lists them. */
 export const COMMANDS: readonly CommandEntry[] = [
@@ -39,24 +47,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "Run the platform on this machine",
     load: () => import("./commands/serve/index.ts"),
   },
-  {
-    name: "customers",
-    group: RESOURCES,
-    summary: "Create, find, change and delete customers",
-    load: () => import("./commands/customers/index.ts"),
-  },
-  {
-    name: "orders",
-    group: RESOURCES,
-    summary: "Create, complete and cancel orders",
-    load: () => import("./commands/orders/index.ts"),
-  },
-  {
-    name: "payments",
-    group: RESOURCES,
-    summary: "Create payments; let them succeed or fail",
-    load: () => import("./commands/payments/index.ts"),
-  },
+  ...kindsWith("fields").map(objectCommand),
   {
     name: "endpoints",
     group: WEBHOOKS,
@@ -66,7 +57,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "deliveries",
     group: WEBHOOKS,
-    summary: "See what receivers answered; try again",
+    summary: "Show deliveries and responses; retry",
     load: () => import("./commands/deliveries/index.ts"),
   },
   {
@@ -85,7 +76,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "events",
     group: WEBHOOKS,
-    summary: "Look at what happened; send it again",
+    summary: "Show events; replay them",
     load: () => import("./commands/events/index.ts"),
   },
   {
@@ -140,7 +131,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "keys",
     group: SESSION,
-    summary: "Make and end API keys; find leaked ones",
+    summary: "Create and revoke API keys; find leaked ones",
     load: () => import("./commands/keys/index.ts"),
   },
   {
@@ -152,7 +143,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "logs",
     group: MORE,
-    summary: "See what was asked of the API, or watch it",
+    summary: "Show API requests, or follow them",
     load: () => import("./commands/logs/index.ts"),
   },
   {
@@ -177,7 +168,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "db",
     group: MORE,
-    summary: "Look after the platform's database",
+    summary: "Manage the platform's database",
     load: () => import("./commands/db/index.ts"),
   },
   { name: "version", group: MORE, summary: "Print versions", load: () => import("./commands/version.ts") },

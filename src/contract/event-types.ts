@@ -1,27 +1,22 @@
-/** Every event type that the platform emits (decisions 4). */
-export const EVENT_TYPES = [
-  "customer.created",
-  "customer.updated",
-  "customer.deleted",
-  "order.created",
-  "order.completed",
-  "order.canceled",
-  "payment.created",
-  "payment.succeeded",
-  "payment.failed",
-  "webhook_endpoint.ping",
-] as const;
+import { type KindWith, kindsWith, RESOURCES } from "./resources.ts";
 
-export type EventType = (typeof EVENT_TYPES)[number];
+export type EventType = {
+  [Kind in KindWith<"events">]: `${Kind}.${(typeof RESOURCES)[Kind]["events"][number]}`;
+}[KindWith<"events">];
 
-/** True when the text is an event type of the platform. */
+/** Every event type that the platform emits. */
+export const EVENT_TYPES = kindsWith("events").flatMap((kind) =>
+  RESOURCES[kind].events.map((change) => `${kind}.${change}`),
+) as readonly EventType[];
+
+/** Returns true if the text is an event type of the platform. */
 export function isEventType(text: string): text is EventType {
   return (EVENT_TYPES as readonly string[]).includes(text);
 }
 
 /**
- * The event types that a subscription covers: `*` all of them, `<prefix>.*` any depth below the prefix, else the exact
- * type. Empty where the subscription names nothing that exists.
+ * Returns the event types that a subscription covers: `*` all of them, `<prefix>.*` any depth below the prefix, else the
+ * exact type. Returns none if the subscription covers no type that exists.
  */
 export function typesOfSubscription(subscription: string): EventType[] {
   if (subscription === "*") return [...EVENT_TYPES];
@@ -30,7 +25,7 @@ export function typesOfSubscription(subscription: string): EventType[] {
   return EVENT_TYPES.filter((type) => type.startsWith(prefix));
 }
 
-/** True when one of the subscriptions covers the event type. */
+/** Returns true if one of the subscriptions covers the event type. */
 export function matchesSubscriptions(subscriptions: readonly string[], type: string): boolean {
   return subscriptions.some(
     (subscription) =>
@@ -40,7 +35,7 @@ export function matchesSubscriptions(subscriptions: readonly string[], type: str
   );
 }
 
-/** What a subscription may be, besides the exact types: for messages and completion. */
+/** Subscriptions that cover several types, for messages and completion. */
 export const SUBSCRIPTION_WILDCARDS: readonly string[] = [
   "*",
   ...new Set(EVENT_TYPES.map((type) => `${type.slice(0, type.indexOf("."))}.*`)),

@@ -1,26 +1,21 @@
-/**
- * Identifiers: a prefix and 22 base62 characters that encode a UUIDv7, so that ids of one kind sort by time (decisions 2).
- */
-export const ID_PREFIXES = {
-  customer: "cus_",
-  order: "ord_",
-  payment: "pay_",
-  event: "evt_",
-  webhook_endpoint: "we_",
-  delivery: "dlv_",
+import { type KindWith, kindsWith, RESOURCES } from "./resources.ts";
+
+/** Prefixes of IDs that name no resource of the API. */
+const OTHER_PREFIXES = {
   attempt: "atp_",
-  api_key: "key_",
-  oauth_app: "app_",
-  oauth_grant: "gra_",
   access_token: "tok_",
   account: "acct_",
-  user: "usr_",
-  session: "ses_",
   request: "req_",
   listener: "lsn_",
 } as const;
 
-export type IdKind = keyof typeof ID_PREFIXES;
+export type IdKind = KindWith<"prefix"> | keyof typeof OTHER_PREFIXES;
+
+/** An ID is a prefix and 22 base62 characters that encode a UUIDv7, so that IDs of one kind sort by time. */
+export const ID_PREFIXES = {
+  ...Object.fromEntries(kindsWith("prefix").map((kind) => [kind, RESOURCES[kind].prefix])),
+  ...OTHER_PREFIXES,
+} as Readonly<Record<IdKind, string>>;
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const BODY_LENGTH = 22;

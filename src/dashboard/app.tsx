@@ -2,6 +2,7 @@ import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { signedOut } from "./api/call.ts";
 import { startLive } from "./api/live.ts";
+import type { KindWith, RESOURCES } from "../contract/resources.ts";
 import { Toasts } from "./components/toasts.tsx";
 import { EnvironmentClock } from "./environment-clock.tsx";
 import { ApiKeys } from "./pages/api-keys/index.tsx";
@@ -20,7 +21,9 @@ import { TestClockPage } from "./pages/test-clock/index.tsx";
 import { environment, hrefOf, place, settle } from "./router.tsx";
 import { Shell } from "./shell.tsx";
 
-const PAGES: Record<string, ComponentType> = {
+type PageName = (typeof RESOURCES)[KindWith<"page">]["page"]["name"];
+
+const PAGES: Record<PageName | "", ComponentType> = {
   "": Overview,
   events: Events,
   deliveries: Deliveries,
@@ -44,7 +47,7 @@ export function App() {
   }, [shown]);
   if (signedOut.value) return <SignedOut />;
   const { page, id } = place.value;
-  const Shown = PAGES[page] ?? NotFound;
+  const Shown = (PAGES as Partial<Record<string, ComponentType>>)[page] ?? NotFound;
   return (
     <Shell>
       <Shown key={`${shown} ${page} ${id}`} />

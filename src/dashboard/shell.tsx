@@ -3,41 +3,23 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { call } from "./api/call.ts";
 import { liveState } from "./api/live.ts";
+import { kindsWith, type Resource, RESOURCES } from "../contract/resources.ts";
 import type { Session } from "../contract/schemas/session.ts";
 import { clockOffset } from "./clock.ts";
 import { say } from "./components/toasts.tsx";
 import { duration } from "./format.ts";
 import { environment, hrefOf, Link, place } from "./router.tsx";
 
-const SECTIONS = [
-  {
-    title: "Activity",
-    links: [
-      ["", "Overview"],
-      ["events", "Events"],
-      ["deliveries", "Deliveries"],
-      ["logs", "Request log"],
-    ],
-  },
-  {
-    title: "Business",
-    links: [
-      ["customers", "Customers"],
-      ["orders", "Orders"],
-      ["payments", "Payments"],
-    ],
-  },
-  {
-    title: "Developers",
-    links: [
-      ["endpoints", "Endpoints"],
-      ["keys", "API keys"],
-      ["apps", "OAuth apps"],
-      ["clock", "Test clock"],
-      ["people", "People & access"],
-    ],
-  },
-] as const;
+const SECTIONS = (["Activity", "Business", "Developers"] as const).map((title) => ({
+  title,
+  links: [
+    ...(title === "Activity" ? [["", "Overview"] as const] : []),
+    ...kindsWith("page").flatMap((kind) => {
+      const { labels, page }: Resource = RESOURCES[kind];
+      return page?.section === title ? [[page.name, page.label ?? labels] as const] : [];
+    }),
+  ],
+}));
 
 const isMenuOpen = signal(false);
 const isLive = computed(() => environment.value === "live");

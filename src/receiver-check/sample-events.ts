@@ -1,7 +1,8 @@
-import type { IdGenerator, IdKind } from "../contract/ids.ts";
+import type { IdGenerator } from "../contract/ids.ts";
+import { kindsWith, type KindWith, resourceOf } from "../contract/resources.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";
 
-/** An event as the platform would send it (platform specification 6); its type may be one that does not exist. */
+/** An event as the platform would send it; its type may be one that does not exist. */
 export interface SampleEvent {
   id: string;
   object: "event";
@@ -12,23 +13,10 @@ export interface SampleEvent {
   request: { id: string };
 }
 
-const OBJECTS: Readonly<Record<string, { kind: IdKind; fields: Record<string, unknown> }>> = {
-  customer: { kind: "customer", fields: { email: "ada@example.com", name: "Ada Lovelace", phone: null, metadata: {} } },
-  order: {
-    kind: "order",
-    fields: { amount: 4200, currency: "EUR", status: "completed", customer: null, metadata: {} },
-  },
-  payment: {
-    kind: "payment",
-    fields: { amount: 4200, currency: "EUR", status: "succeeded", order: null, failure_code: null, metadata: {} },
-  },
-  webhook_endpoint: { kind: "webhook_endpoint", fields: { events: ["*"], description: null, status: "enabled" } },
-};
-
-/** Makes events of a type; `at` is Unix milliseconds. */
+/** Returns an event of a type; `at` is Unix milliseconds. */
 export function sampleEvent(type: string, ids: IdGenerator, at: number): SampleEvent {
-  const resource = resourceOf(type);
-  const { kind, fields } = OBJECTS[resource] ?? OBJECTS["order"]!;
+  const resource = resourceNameOf(type);
+  const kind = kindsWith("prefix").find((known) => known === resource) ?? "order";
   const created = formatTimestamp(at);
   return {
     id: ids("event", at),
@@ -36,16 +24,28 @@ export function sampleEvent(type: string, ids: IdGenerator, at: number): SampleE
     type,
     created,
     livemode: false,
-    data: { object: { id: ids(kind, at), object: resource, ...fields, livemode: false, created } },
+    data: { object: { id: ids(kind, at), object: resource, ...sampleFields(kind, type), livemode: false, created } },
     request: { id: ids("request", at) },
   };
 }
 
-/** The first event in the life of the type's resource: what would come before it if order were kept. */
-export function firstTypeOf(type: string): string {
-  return type.startsWith("webhook_endpoint.") ? type : `${resourceOf(type)}.created`;
+function sampleFields(kind: KindWith<"prefix">, type: string): Record<string, unknown> {
+  const { fields = {}, statuses = {} } = resourceOf(kind);
+  const names = Object.keys(statuses);
+  const status = names.find((name) => type.endsWith(`.${name}`)) ?? names[0];
+  if (kind === "webhook_endpoint") return { events: ["*"], description: null, status };
+  const members = Object.entries(fields).map(([name, field]) => {
+    const isGiven = field.required || field.type === "text";
+    return [name, field.type === "status" ? status : isGiven ? field.examples?.[0] : null];
+  });
+  return { ...Object.fromEntries(members), metadata: {} };
 }
 
-function resourceOf(type: string): string {
+/** Returns the first event type of the type's resource, which precedes all others where order is kept. */
+export function firstTypeOf(type: string): string {
+  return type.startsWith("webhook_endpoint.") ? type : `${resourceNameOf(type)}.created`;
+}
+
+function resourceNameOf(type: string): string {
   return type.slice(0, type.indexOf("."));
 }

@@ -32,7 +32,7 @@ describe("the question", () => {
 
   it("warns of what reaches further than it seems", async () => {
     const { text } = await server.browser.get(ask({ scope: "write_api_keys" }));
-    expect(text).toContain("stay valid after you take this back");
+    expect(text).toContain("stay valid after you revoke this access");
     expect((await server.browser.get(ask({ scope: "read_api_keys" }))).text).not.toContain("stay valid");
   });
 

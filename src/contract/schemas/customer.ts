@@ -15,12 +15,11 @@ import {
   Timestamp,
 } from "./fields.ts";
 
-/** Platform specification 2, Customer. */
 export const Customer = Type.Object(
   {
     id: idOf("customer"),
     object: Type.Literal("customer"),
-    email: Type.String({ format: "email", description: "Unique within the account, without regard to case" }),
+    email: Type.String({ format: "email", description: "Unique per environment, ignoring case" }),
     name: nullable(Type.String({ examples: ["Ada Lovelace"] })),
     phone: nullable(Type.String({ format: "phone", description: "E.164" })),
     metadata: Metadata,

@@ -1,8 +1,8 @@
 import { type Static, Type } from "typebox";
+import { type StatusOf, statusesOf } from "../resources.ts";
 import { idOf, listOf, listQuery, Livemode, nullable, Timestamp } from "./fields.ts";
 
-export const DELIVERY_STATUSES = ["pending", "succeeded", "failed"] as const;
-export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+export type DeliveryStatus = StatusOf<"delivery">;
 
 /** One POST to a receiver. `status_code` is null where no reply came, and `error` says why. */
 export const Attempt = Type.Object(
@@ -26,7 +26,7 @@ export const Delivery = Type.Object(
     event_type: Type.String({ examples: ["customer.created"] }),
     endpoint: nullable(idOf("webhook_endpoint")),
     listener: nullable(idOf("listener")),
-    status: Type.Enum([...DELIVERY_STATUSES]),
+    status: Type.Enum(statusesOf("delivery")),
     attempt_count: Type.Integer(),
     next_attempt: nullable(
       Type.String({
@@ -45,7 +45,7 @@ export type Delivery = Static<typeof Delivery>;
 export const DeliveryListQuery = listQuery({
   endpoint: Type.Optional(idOf("webhook_endpoint", { description: "Deliveries to this endpoint" })),
   event: Type.Optional(idOf("event", { description: "Deliveries of this event" })),
-  status: Type.Optional(Type.Enum([...DELIVERY_STATUSES])),
+  status: Type.Optional(Type.Enum(statusesOf("delivery"))),
 });
 export type DeliveryListQuery = Static<typeof DeliveryListQuery>;
 

@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { statusesOf } from "../resources.ts";
 import {
   Amount,
   closed,
@@ -14,17 +15,13 @@ import {
   Timestamp,
 } from "./fields.ts";
 
-const ORDER_STATUSES = ["pending", "completed", "canceled"] as const;
-export type OrderStatus = (typeof ORDER_STATUSES)[number];
-
-/** Platform specification 2, Order; decisions 3. */
 export const Order = Type.Object(
   {
     id: idOf("order"),
     object: Type.Literal("order"),
     amount: Amount,
     currency: Currency,
-    status: Type.Enum([...ORDER_STATUSES]),
+    status: Type.Enum(statusesOf("order")),
     customer: nullable(idOf("customer")),
     metadata: Metadata,
     livemode: Livemode,
@@ -47,7 +44,7 @@ export type OrderCreate = Static<typeof OrderCreate>;
 
 export const OrderListQuery = listQuery({
   customer: Type.Optional(idOf("customer", { description: "Orders of this customer" })),
-  status: Type.Optional(Type.Enum([...ORDER_STATUSES])),
+  status: Type.Optional(Type.Enum(statusesOf("order"))),
   ...CREATED_FILTERS,
 });
 export type OrderListQuery = Static<typeof OrderListQuery>;

@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { RESOURCES, statusesOf } from "../resources.ts";
 import {
   Amount,
   closed,
@@ -14,20 +15,13 @@ import {
   Timestamp,
 } from "./fields.ts";
 
-const PAYMENT_STATUSES = ["pending", "succeeded", "failed"] as const;
-export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
-
-/** What a payment that failed without a stated reason carries. */
-export const DEFAULT_FAILURE_CODE = "card_declined";
-
-/** Decisions 3, Payment. */
 export const Payment = Type.Object(
   {
     id: idOf("payment"),
     object: Type.Literal("payment"),
     amount: Amount,
     currency: Currency,
-    status: Type.Enum([...PAYMENT_STATUSES]),
+    status: Type.Enum(statusesOf("payment")),
     order: nullable(idOf("order")),
     failure_code: nullable(Type.String({ description: "Why it failed; null unless it did" })),
     metadata: Metadata,
@@ -52,7 +46,11 @@ export type PaymentCreate = Static<typeof PaymentCreate>;
 export const PaymentFail = closed(
   {
     failure_code: Type.Optional(
-      Type.String({ pattern: "^[a-z][a-z0-9_]{0,63}$", description: "snake_case", examples: [DEFAULT_FAILURE_CODE] }),
+      Type.String({
+        pattern: "^[a-z][a-z0-9_]{0,63}$",
+        description: "snake_case",
+        examples: [RESOURCES.payment.actions.fail.takes.failure_code],
+      }),
     ),
   },
   { $id: "PaymentFail", description: "Why the payment fails" },
@@ -61,7 +59,7 @@ export type PaymentFail = Static<typeof PaymentFail>;
 
 export const PaymentListQuery = listQuery({
   order: Type.Optional(idOf("order", { description: "Payments of this order" })),
-  status: Type.Optional(Type.Enum([...PAYMENT_STATUSES])),
+  status: Type.Optional(Type.Enum(statusesOf("payment"))),
   ...CREATED_FILTERS,
 });
 export type PaymentListQuery = Static<typeof PaymentListQuery>;

@@ -1,8 +1,7 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
+import { statusesOf } from "../resources.ts";
 import { closed, deleted, idOf, listOf, listQuery, Livemode, nullable, secretShownOnce, Timestamp } from "./fields.ts";
-
-const ENDPOINT_STATUSES = ["enabled", "disabled"] as const;
 
 const URL_EXAMPLE = "https://example.com/webhooks";
 
@@ -14,7 +13,7 @@ export const WebhookEndpoint = Type.Object(
     url: Type.String({ format: "uri", examples: [URL_EXAMPLE] }),
     events: Type.Array(Type.String({ format: "subscription" })),
     description: nullable(Type.String()),
-    status: Type.Enum([...ENDPOINT_STATUSES]),
+    status: Type.Enum(statusesOf("webhook_endpoint")),
     livemode: Livemode,
     created: Timestamp,
     secret_created: Timestamp,
@@ -50,7 +49,7 @@ export const WebhookEndpointUpdate = closed(
     url: Type.Optional(Url),
     events: Type.Optional(Subscriptions),
     description: Type.Optional(nullable(Description)),
-    status: Type.Optional(Type.Enum([...ENDPOINT_STATUSES])),
+    status: Type.Optional(Type.Enum(statusesOf("webhook_endpoint"))),
   },
   { $id: "WebhookEndpointUpdate", description: "The fields to change; those left out stay" },
 );

@@ -1,23 +1,18 @@
+import { kindsWith, type KindWith, RESOURCES } from "../../contract/resources.ts";
 import { hrefOf, Link } from "../router.tsx";
 
-const PAGES: readonly (readonly [prefix: string, page: string])[] = [
-  ["cus_", "customers"],
-  ["ord_", "orders"],
-  ["pay_", "payments"],
-  ["evt_", "events"],
-  ["we_", "endpoints"],
-  ["dlv_", "deliveries"],
-  ["app_", "apps"],
-  ["key_", "keys"],
-];
+/** Kinds of objects that have a page of their own; users share one. */
+const LINKED = kindsWith("prefix").flatMap((kind) =>
+  "page" in RESOURCES[kind] && kind !== "user" ? [kind as KindWith<"prefix"> & KindWith<"page">] : [],
+);
 
-/** An id that leads to its own page, where there is one. */
+/** Shows an ID, with a link to the object's page if it has one. */
 export function ObjectLink({ id }: { id: string | null }) {
   if (id === null || id === "") return <span class="soft">–</span>;
-  const page = PAGES.find(([prefix]) => id.startsWith(prefix))?.[1];
-  if (page === undefined) return <code>{id}</code>;
+  const kind = LINKED.find((linked) => id.startsWith(RESOURCES[linked].prefix));
+  if (kind === undefined) return <code>{id}</code>;
   return (
-    <Link href={hrefOf(page, id)}>
+    <Link href={hrefOf(RESOURCES[kind].page.name, id)}>
       <code>{id}</code>
     </Link>
   );

@@ -1,5 +1,6 @@
 import { type EventType, matchesSubscriptions, typesOfSubscription } from "../../contract/event-types.ts";
 import { kindOfId } from "../../contract/ids.ts";
+import { kindsWith, type ResourceKind } from "../../contract/resources.ts";
 import type { EventListQuery } from "../../contract/schemas/event.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { Clock } from "../ports.ts";
@@ -148,8 +149,10 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** True when the text may stand in the `related` filter: an id of something that events are about. */
+/** Resources that events are about. */
+export const RELATABLE: readonly ResourceKind[] = kindsWith("events");
+
+/** Returns true if the text is the ID of a resource that events are about. */
 export function isRelatable(text: string): boolean {
-  const kind = kindOfId(text);
-  return kind === "customer" || kind === "order" || kind === "payment" || kind === "webhook_endpoint";
+  return RELATABLE.some((kind) => kind === kindOfId(text));
 }

@@ -1,10 +1,5 @@
-import {
-  DEFAULT_FAILURE_CODE,
-  type Payment,
-  type PaymentCreate,
-  type PaymentFail,
-  type PaymentListQuery,
-} from "../../contract/schemas/payment.ts";
+import { RESOURCES } from "../../contract/resources.ts";
+import type { Payment, PaymentCreate, PaymentFail, PaymentListQuery } from "../../contract/schemas/payment.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
 import { findOrder } from "../storage/orders.ts";
@@ -44,7 +39,7 @@ export function succeedPayment(tx: Transaction, occasion: Occasion, id: string):
 }
 
 export function failPayment(tx: Transaction, occasion: Occasion, id: string, input: PaymentFail): Promise<Payment> {
-  return settle(tx, occasion, id, "failed", input.failure_code ?? DEFAULT_FAILURE_CODE);
+  return settle(tx, occasion, id, "failed", input.failure_code ?? RESOURCES.payment.actions.fail.takes.failure_code);
 }
 
 export async function getPayment(queries: Queries, tenant: Tenant, id: string): Promise<Payment> {

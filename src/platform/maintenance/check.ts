@@ -1,3 +1,4 @@
+import { kindsWith, RESOURCES } from "../../contract/resources.ts";
 import { type Queries, StorageUnavailableError } from "../storage/database.ts";
 import { isIntact, type StoredBody } from "../storage/event-body.ts";
 import { hasUnfinishedCopy } from "./copy.ts";
@@ -16,7 +17,12 @@ export interface CheckReport {
 }
 
 /** Tables whose rows are counted, and which belong to an environment. */
-const TABLES = ["customers", "orders", "payments", "events", "webhook_endpoints", "deliveries"] as const;
+const TABLES = [
+  ...kindsWith("fields").map((kind) => RESOURCES[kind].plural),
+  "events",
+  "webhook_endpoints",
+  "deliveries",
+] as const;
 
 /** Rows without the row that they refer to, in tables where the database itself does not enforce it. */
 const ORPHANS = [

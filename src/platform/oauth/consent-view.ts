@@ -1,4 +1,5 @@
 import type { Environment } from "../../contract/environments.ts";
+import { kindsWith, type Resource, resourceOf, RESOURCES } from "../../contract/resources.ts";
 import type { Scope } from "../../contract/scopes.ts";
 import { environmentBadge } from "../pages/environment-badge.ts";
 import { html, type Html } from "../pages/html.ts";
@@ -23,31 +24,17 @@ export interface ConsentView {
   formTargets?: readonly string[];
 }
 
-const RESOURCES: Record<string, string> = {
-  customers: "Customers",
-  orders: "Orders",
-  payments: "Payments",
-  events: "Events",
-  webhook_endpoints: "Webhook endpoints",
-  deliveries: "Webhook deliveries",
-  api_keys: "API keys",
-  oauth_apps: "OAuth apps",
-  request_logs: "Request logs",
-  listen: "Events as they happen",
-};
+/** Labels of resources and warnings about changing them, by the resource's name in a scope. */
+const SCOPED = new Map<string, Resource>(kindsWith("scoped").map((kind) => [RESOURCES[kind].plural, resourceOf(kind)]));
 
-/** What reaches further than it seems. */
-const WARNINGS: Partial<Record<Scope, string>> = {
-  "api_keys:write": "It can make API keys, which stay valid after you take this back.",
-  "oauth_apps:write": "It can change where your own apps send their users.",
-  "webhook_endpoints:write": "It can have a copy of every event sent elsewhere.",
-};
-
-/** Says who asks for what, in which environment, and takes the answer (decisions 7). */
+/** Shows which app asks for which scopes of which environment, with the buttons to allow or deny them. */
 export function consentPage(visitor: SignedIn, view: ConsentView): Page {
   const { client, scopes, environment } = view;
   const { user } = visitor;
-  const warnings = scopes.flatMap((scope) => WARNINGS[scope] ?? []);
+  const warnings = scopes.flatMap((scope) => {
+    const [resource, action] = scope.split(":") as [string, string];
+    return (action === "write" ? SCOPED.get(resource)?.writeWarning : undefined) ?? [];
+  });
   return {
     title: `Allow ${client.name}?`,
     ...(view.formTargets === undefined ? {} : { formTargets: view.formTargets }),
@@ -101,12 +88,12 @@ export function consentPage(visitor: SignedIn, view: ConsentView): Page {
   };
 }
 
-/** `Customers: read, change` for each resource, in the contract's order. */
+/** Returns `Customers: read and change` for each resource, in the order of the scopes. */
 function permissions(scopes: readonly Scope[]): [resource: string, actions: string][] {
   const actions = new Map<string, string[]>();
   for (const scope of scopes) {
     const [resource, action] = scope.split(":") as [string, string];
     actions.set(resource, [...(actions.get(resource) ?? []), action === "read" ? "read" : "change"]);
   }
-  return [...actions].map(([resource, list]) => [RESOURCES[resource] ?? resource, list.join(" and ")]);
+  return [...actions].map(([resource, list]) => [SCOPED.get(resource)?.labels ?? "Live events", list.join(" and ")]);
 }

@@ -1,4 +1,5 @@
-import { DELIVERY_STATUSES, type DeliveryStatus } from "../../contract/schemas/delivery.ts";
+import { statusesOf } from "../../contract/resources.ts";
+import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
 import type { AttemptRow } from "./attempts.ts";
 import type { Queries, Transaction } from "./database.ts";
 import { type PageRequest, readMergedPage, readPage } from "./page.ts";
@@ -77,7 +78,7 @@ export function listDeliveries(queries: Queries, page: PageRequest, filters: Del
     const rest = { "COALESCE(endpoint_id, '')": endpointId, "COALESCE(status, '')": status };
     return readPage<ShownDelivery>(queries, "deliveries", SHOWN, page, { event_id: eventId, ...rest });
   }
-  const alternatives = (status === undefined ? DELIVERY_STATUSES : [status]).map((value) => ({ status: value }));
+  const alternatives = (status === undefined ? statusesOf("delivery") : [status]).map((value) => ({ status: value }));
   return readMergedPage<ShownDelivery>(queries, "deliveries", SHOWN, page, { endpoint_id: endpointId }, alternatives);
 }
 

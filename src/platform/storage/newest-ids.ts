@@ -1,13 +1,11 @@
-import { DELIVERY_STATUSES } from "../../contract/schemas/delivery.ts";
 import { timeOfId } from "../../contract/ids.ts";
+import { kindsWith, RESOURCES, statusesOf } from "../../contract/resources.ts";
 import type { Queries } from "./database.ts";
 import { allEnvironments } from "./environments.ts";
 
 /** Tables whose ids are created on their environment's clock, each with an index that begins with the environment. */
 const OF_ENVIRONMENT = [
-  "customers",
-  "orders",
-  "payments",
+  ...kindsWith("fields").map((kind) => RESOURCES[kind].plural),
   "events",
   "replays",
   "webhook_endpoints",
@@ -34,7 +32,7 @@ export async function findNewestIds(queries: Queries): Promise<NewestIds> {
   let requests: number | undefined;
   for (const { id } of await allEnvironments(queries)) {
     const own = (table: string, more = "") => `SELECT MAX(id) AS id FROM ${table} WHERE environment = ${id} ${more}`;
-    const deliveries = DELIVERY_STATUSES.map((status) => own("deliveries", `AND status = '${status}'`));
+    const deliveries = statusesOf("delivery").map((status) => own("deliveries", `AND status = '${status}'`));
     const newest = await newestOf(queries, [...OF_ENVIRONMENT.map((table) => own(table)), ...deliveries]);
     if (newest !== undefined) environments.set(id, newest);
     const request = await newestOf(queries, [own("request_logs")]);

@@ -1,4 +1,4 @@
-import type { OrderStatus } from "../../contract/schemas/order.ts";
+import type { StatusOf } from "../../contract/resources.ts";
 import type { Queries, Transaction } from "./database.ts";
 import { type PageRequest, readPage } from "./page.ts";
 
@@ -7,7 +7,7 @@ export interface OrderRow {
   id: string;
   amount: number;
   currency: string;
-  status: OrderStatus;
+  status: StatusOf<"order">;
   customer: string | null;
   metadata: string;
   created: number;
@@ -29,7 +29,7 @@ export async function insertOrder(tx: Transaction, row: OrderRow): Promise<void>
 }
 
 /** Moves a pending order; false where it is not pending (any more) or not there. */
-export async function settleOrder(tx: Transaction, environment: number, id: string, status: OrderStatus) {
+export async function settleOrder(tx: Transaction, environment: number, id: string, status: StatusOf<"order">) {
   const moved = await tx.run(
     "UPDATE orders SET status = $3 WHERE environment = $1 AND id = $2 AND status = 'pending'",
     [environment, id, status],
@@ -44,7 +44,7 @@ export function findOrder(queries: Queries, environment: number, id: string): Pr
 export function listOrders(
   queries: Queries,
   page: PageRequest,
-  filters: { status?: OrderStatus | undefined; customer?: string | undefined },
+  filters: { status?: StatusOf<"order"> | undefined; customer?: string | undefined },
 ): Promise<OrderRow[]> {
   return readPage<OrderRow>(queries, "orders", COLUMNS, page, filters);
 }

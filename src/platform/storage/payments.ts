@@ -1,4 +1,4 @@
-import type { PaymentStatus } from "../../contract/schemas/payment.ts";
+import type { StatusOf } from "../../contract/resources.ts";
 import type { Queries, Transaction } from "./database.ts";
 import { type PageRequest, readPage } from "./page.ts";
 
@@ -7,7 +7,7 @@ export interface PaymentRow {
   id: string;
   amount: number;
   currency: string;
-  status: PaymentStatus;
+  status: StatusOf<"payment">;
   order_id: string | null;
   failure_code: string | null;
   metadata: string;
@@ -35,7 +35,7 @@ export async function settlePayment(
   tx: Transaction,
   environment: number,
   id: string,
-  status: PaymentStatus,
+  status: StatusOf<"payment">,
   failureCode: string | null,
 ): Promise<boolean> {
   const moved = await tx.run(
@@ -53,7 +53,7 @@ export function findPayment(queries: Queries, environment: number, id: string): 
 export function listPayments(
   queries: Queries,
   page: PageRequest,
-  filters: { status?: PaymentStatus | undefined; order_id?: string | undefined },
+  filters: { status?: StatusOf<"payment"> | undefined; order_id?: string | undefined },
 ): Promise<PaymentRow[]> {
   return readPage<PaymentRow>(queries, "payments", COLUMNS, page, filters);
 }

@@ -107,7 +107,7 @@ describe("what is suggested", () => {
 
   it("39: completion describes commands", async () => {
     const { stdout } = await runCli(["complete", "--", "custo"]);
-    expect(stdout).toBe("customers\tCreate, find, change and delete customers\n:4\n");
+    expect(stdout).toBe("customers\tCreate, find, update and delete customers\n:4\n");
   });
 
   it("39: completion knows the profiles", async () => {

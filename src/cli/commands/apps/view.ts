@@ -1,7 +1,7 @@
 import type { OAuthApp } from "../../../contract/schemas/oauth-app.ts";
 import type { Column } from "../../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "../resource/columns.ts";
-import type { Resource } from "../resource/resource.ts";
+import { nounsFor, placeOf, type Resource } from "../resource/resource.ts";
 import type { Secret } from "../resource/show-secret.ts";
 
 const NAME: Column<OAuthApp> = { label: "Name", text: ({ name }) => name, shrinks: true };
@@ -20,12 +20,9 @@ const KIND: Column<OAuthApp> = {
 export const NEW_SECRET: Secret<OAuthApp> = { label: "client secret", member: "client_secret" };
 
 export const APPS: Resource<OAuthApp> = {
-  path: "/v1/oauth_apps",
-  command: "apps",
-  exampleId: "app_4Vf8aTqz0bKm2sNw9XyRcd",
+  ...placeOf("oauth_app"),
   view: {
-    noun: "OAuth app",
-    plural: "OAuth apps",
+    ...nounsFor("oauth_app"),
     fields: ["id", "object", "name", "client_id", "redirect_uris", "public", "created", "livemode", "client_secret"],
     columns: [ID, NAME, REDIRECTS, { ...KIND, optional: true }, CREATED],
     details: [ID, NAME, CLIENT_ID, REDIRECTS, KIND, ENVIRONMENT, CREATED_AT],

@@ -1,5 +1,6 @@
 import type { Argument, Command, Option } from "commander";
 import { EVENT_TYPES } from "../../../contract/event-types.ts";
+import { kindsWith, pathOf, RESOURCES } from "../../../contract/resources.ts";
 import { SCOPES } from "../../../contract/scopes.ts";
 import { COMMANDS } from "../../command-table.ts";
 import type { Context } from "../../context.ts";
@@ -8,13 +9,13 @@ import { CONFIG_KEYS } from "../config/keys.ts";
 import { TOPICS } from "../help/topics.ts";
 import { fetchIds } from "./fetch-ids.ts";
 
-/** Something to insert, and what it is. */
+/** Text to insert, and its description. */
 export interface Suggestion {
   value: string;
   description: string;
 }
 
-/** What may stand at one place of the command line. */
+/** Values of one flag or argument. */
 export interface Values {
   suggestions: readonly Suggestion[];
   /** Several, separated by commas. */
@@ -26,27 +27,10 @@ export interface Values {
 const NOTHING: Values = { suggestions: [] };
 const FILES: Values = { suggestions: [], files: true };
 
-/** The lists whose ids a group of commands takes. */
-const LISTS: Readonly<Record<string, string>> = {
-  customers: "/v1/customers",
-  orders: "/v1/orders",
-  payments: "/v1/payments",
-  events: "/v1/events",
-  endpoints: "/v1/webhook_endpoints",
-  deliveries: "/v1/deliveries",
-  keys: "/v1/api_keys",
-  apps: "/v1/oauth_apps",
-};
+/** Resources whose IDs commands and flags take. */
+const LISTED = kindsWith("command").filter((kind) => "prefix" in RESOURCES[kind]);
 
-/** The lists of flags that take an id. */
-const LISTS_OF_FLAGS: Readonly<Record<string, string>> = {
-  customer: "/v1/customers",
-  order: "/v1/orders",
-  event: "/v1/events",
-  endpoint: "/v1/webhook_endpoints",
-};
-
-/** What a flag takes. */
+/** Returns the values that a flag takes. */
 export async function valuesOfOption(option: Option, command: Command, context: Context): Promise<Values> {
   if (option.argChoices !== undefined) return { suggestions: words(option.argChoices) };
   const name = option.name();
@@ -55,12 +39,15 @@ export async function valuesOfOption(option: Option, command: Command, context: 
   if (name === "events") return { suggestions: words(EVENT_TYPES), list: true };
   if (name === "type") return { suggestions: words(EVENT_TYPES) };
   if (name === "scope") return { suggestions: words(SCOPES), list: true };
-  const list = LISTS_OF_FLAGS[name];
-  if (list !== undefined) return { suggestions: await fetchIds(list, context) };
+  // `--endpoint <id>` takes the ID of a webhook endpoint.
+  const kind = LISTED.find((listed) => listed === name || listed.endsWith(`_${name}`));
+  if (kind !== undefined && option.flags.endsWith(" <id>")) {
+    return { suggestions: await fetchIds(pathOf(kind), context) };
+  }
   return isFile(option.flags) ? FILES : NOTHING;
 }
 
-/** What an argument takes, after those that stand there already. */
+/** Returns the values that an argument takes, given the arguments before it. */
 export async function valuesOfArgument(
   argument: Argument,
   { command, before, context }: { command: Command; before: readonly string[]; context: Context },
@@ -78,10 +65,10 @@ export async function valuesOfArgument(
   }
   if (group === "config" && name === "value") return { suggestions: words(CONFIG_KEYS[before[0] ?? ""]?.values ?? []) };
   if (command.name() === "api") {
-    return { suggestions: words(name === "method" ? ["GET", "POST", "PATCH", "PUT", "DELETE"] : Object.values(LISTS)) };
+    return { suggestions: words(name === "method" ? ["GET", "POST", "PATCH", "PUT", "DELETE"] : LISTED.map(pathOf)) };
   }
-  const list = name === "id" ? LISTS[group] : undefined;
-  if (list !== undefined) return { suggestions: await fetchIds(list, context) };
+  const kind = name === "id" ? LISTED.find((listed) => RESOURCES[listed].command.name === group) : undefined;
+  if (kind !== undefined) return { suggestions: await fetchIds(pathOf(kind), context) };
   return isFile(name) ? FILES : NOTHING;
 }
 
@@ -108,7 +95,7 @@ async function helpNames(before: readonly string[], context: Context): Promise<S
   return subcommands(root.commands[0]);
 }
 
-/** The visible parts of a command. */
+/** Returns the visible subcommands of a command. */
 export function subcommands(command: Command | undefined): Suggestion[] {
   if (command === undefined) return [];
   return command

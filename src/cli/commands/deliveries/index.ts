@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import type { DeliveryStatus } from "../../../contract/schemas/delivery.ts";
+import { statusesOf } from "../../../contract/resources.ts";
 import type { Context } from "../../context.ts";
 import { addExamples } from "../../help-layout.ts";
 import { objectId } from "../../arguments/object-id.ts";
@@ -7,8 +7,6 @@ import { registerAction } from "../resource/action.ts";
 import { registerList } from "../resource/list.ts";
 import { registerGet } from "./get.ts";
 import { DELIVERIES } from "./view.ts";
-
-const STATUSES: readonly DeliveryStatus[] = ["pending", "succeeded", "failed"];
 
 /** `service deliveries`. */
 export function register(program: Command, context: Context): void {
@@ -22,7 +20,7 @@ export function register(program: Command, context: Context): void {
     filters: [
       new Option("--endpoint <id>", "Only those to this webhook endpoint").argParser(objectId),
       new Option("--event <id>", "Only those of this event").argParser(objectId),
-      new Option("--status <status>", "Only those of this status").choices(STATUSES),
+      new Option("--status <status>", "Only those of this status").choices(statusesOf("delivery")),
     ],
     examples: [
       "service deliveries list --status failed",
@@ -33,7 +31,7 @@ export function register(program: Command, context: Context): void {
   registerGet(deliveries, context);
   registerAction(deliveries, context, DELIVERIES, {
     verb: "retry",
-    past: "Retrying",
+    done: (id) => `Retrying delivery ${id}`,
     description: "Attempt a failed or pending delivery now",
   });
 }

@@ -1,9 +1,9 @@
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Column } from "../../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn } from "../resource/columns.ts";
-import type { Resource } from "../resource/resource.ts";
+import { nounsFor, placeOf, type Resource } from "../resource/resource.ts";
 
-const STATUS = statusColumn<Delivery["status"]>({ succeeded: "good", failed: "bad" });
+const STATUS = statusColumn("delivery");
 const TYPE: Column<Delivery> = {
   label: "Type",
   text: ({ event_type }) => event_type,
@@ -24,12 +24,9 @@ const RECEIVER: Column<Delivery> = {
 const NEXT: Column<Delivery> = { label: "Next attempt", text: ({ next_attempt }) => next_attempt ?? "" };
 
 export const DELIVERIES: Resource<Delivery> = {
-  path: "/v1/deliveries",
-  command: "deliveries",
-  exampleId: "dlv_4Vf8aTqz0bKm2sNw9XyRcd",
+  ...placeOf("delivery"),
   view: {
-    noun: "delivery",
-    plural: "deliveries",
+    ...nounsFor("delivery"),
     fields: [
       "id",
       "object",

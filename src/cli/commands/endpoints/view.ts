@@ -4,13 +4,13 @@ import type { Styles } from "../../terminal/styles.ts";
 import { relativeTime } from "../../terminal/time.ts";
 import type { Column } from "../../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn } from "../resource/columns.ts";
-import type { Resource } from "../resource/resource.ts";
+import { nounsFor, placeOf, type Resource } from "../resource/resource.ts";
 import type { Secret } from "../resource/show-secret.ts";
 
 const DAY_MILLISECONDS = 86_400_000;
 const REPLACE_IT = ", replace it";
 
-const STATUS = statusColumn<WebhookEndpoint["status"]>({ enabled: "good", disabled: "dim" });
+const STATUS = statusColumn("webhook_endpoint");
 const URL: Column<WebhookEndpoint> = { label: "URL", text: ({ url }) => url, shrinks: true };
 const EVENTS: Column<WebhookEndpoint> = {
   label: "Events",
@@ -49,12 +49,9 @@ function styleOfAge(text: string, styles: Styles): string {
 }
 
 export const ENDPOINTS: Resource<WebhookEndpoint> = {
-  path: "/v1/webhook_endpoints",
-  command: "endpoints",
-  exampleId: "we_4Vf8aTqz0bKm2sNw9XyRcd",
+  ...placeOf("webhook_endpoint"),
   view: {
-    noun: "webhook endpoint",
-    plural: "webhook endpoints",
+    ...nounsFor("webhook_endpoint"),
     fields: [
       "id",
       "object",

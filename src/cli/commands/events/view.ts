@@ -1,19 +1,16 @@
 import type { Event } from "../../../contract/schemas/event.ts";
 import { type Column, textOf } from "../../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "../resource/columns.ts";
-import type { Resource } from "../resource/resource.ts";
+import { nounsFor, placeOf, type Resource } from "../resource/resource.ts";
 
 const TYPE: Column<Event> = { label: "Type", text: ({ type }) => type, style: (text, styles) => styles.strong(text) };
 const OBJECT: Column<Event> = { label: "Object", text: ({ data }) => textOf(data.object["id"]) };
 const REQUEST: Column<Event> = { label: "Request", text: ({ request }) => request.id ?? "" };
 
 export const EVENTS: Resource<Event> = {
-  path: "/v1/events",
-  command: "events",
-  exampleId: "evt_4Vf8aTqz0bKm2sNw9XyRcd",
+  ...placeOf("event"),
   view: {
-    noun: "event",
-    plural: "events",
+    ...nounsFor("event"),
     fields: ["id", "object", "type", "created", "livemode", "data", "request"],
     columns: [ID, TYPE, { ...OBJECT, optional: true }, CREATED],
     details: [ID, TYPE, OBJECT, REQUEST, ENVIRONMENT, CREATED_AT],

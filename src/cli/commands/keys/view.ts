@@ -2,7 +2,7 @@ import type { ApiKey } from "../../../contract/schemas/api-key.ts";
 import { relativeTime } from "../../terminal/time.ts";
 import type { Column, ViewContext } from "../../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "../resource/columns.ts";
-import type { Resource } from "../resource/resource.ts";
+import { nounsFor, placeOf, type Resource } from "../resource/resource.ts";
 import type { Secret } from "../resource/show-secret.ts";
 
 const NAME: Column<ApiKey> = { label: "Name", text: ({ name }) => name ?? "", shrinks: true };
@@ -37,12 +37,9 @@ const REVOKED: Column<ApiKey> = {
 export const NEW_KEY: Secret<ApiKey> = { label: "secret key", member: "key" };
 
 export const KEYS: Resource<ApiKey> = {
-  path: "/v1/api_keys",
-  command: "keys",
-  exampleId: "key_4Vf8aTqz0bKm2sNw9XyRcd",
+  ...placeOf("api_key"),
   view: {
-    noun: "API key",
-    plural: "API keys",
+    ...nounsFor("api_key"),
     fields: [
       "id",
       "object",

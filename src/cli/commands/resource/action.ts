@@ -7,21 +7,21 @@ import { addIdempotencyKey } from "./idempotency-key.ts";
 import type { Resource } from "./resource.ts";
 
 export interface Action<Flags extends object> {
-  /** The command's name and the last part of the path. */
+  /** The command's name and the last segment of the path. */
   verb: string;
-  /** What has been done, for the note: `Completed`. */
-  past: string;
+  /** Returns the note once it is done: `Order ord_1 completed`. */
+  done: (id: string) => string;
   description: string;
   options?: readonly Option[];
   body?: (flags: Flags) => object;
 }
 
-/** A verb that moves one object to another status, such as `complete`. */
+/** Adds a verb that changes one object by POST, such as `complete`. */
 export function registerAction<Item extends object, Flags extends object>(
   group: Command,
   context: Context,
   { command, exampleId, path, view }: Resource<Item>,
-  { verb, past, description, options = [], body = () => ({}) }: Action<Flags>,
+  { verb, done, description, options = [], body = () => ({}) }: Action<Flags>,
 ): void {
   const action = group.command(verb).description(description).argument("<id>", `Id of the ${view.noun}`, objectId);
   for (const option of options) action.addOption(option);
@@ -33,7 +33,7 @@ export function registerAction<Item extends object, Flags extends object>(
       body: body(flags),
       idempotencyKey: flags.idempotencyKey,
     });
-    context.output.success(`${past} ${view.noun} ${id}`);
+    context.output.success(done(id));
     await context.output.object(changed, view);
   });
   addExamples(addFields(action, view), [`service ${command} ${verb} ${exampleId}`]);

@@ -1,3 +1,4 @@
+import { type KindWith, RESOURCES, type StatusTone } from "../../../contract/resources.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import { relativeTime } from "../../terminal/time.ts";
 import type { Column } from "../../terminal/view.ts";
@@ -52,18 +53,15 @@ export const AMOUNT: Column<{ amount: number; currency: string }> = {
   text: ({ amount, currency }, { terminal }) => (terminal ? majorUnits(amount, currency) : String(amount)),
 };
 
-export const CURRENCY: Column<{ currency: string }> = { label: "Currency", text: ({ currency }) => currency };
-
-/** A status column; which statuses are good and bad is the resource's to say. */
-export function statusColumn<Status extends string>(
-  meanings: Partial<Record<Status, "good" | "bad" | "dim">>,
-): Column<{ status: Status }> {
+/** The status of a resource, highlighted as its table entry says. */
+export function statusColumn<Kind extends KindWith<"statuses">>(kind: Kind): Column<{ status: string }> {
+  const tones: Readonly<Record<string, StatusTone>> = RESOURCES[kind].statuses;
   return {
     label: "Status",
     text: ({ status }) => status,
     style: (text: string, styles: Styles, { status }) => {
-      const meaning = meanings[status];
-      return meaning === undefined ? text : styles[meaning](text);
+      const { [status]: tone = "plain" } = tones;
+      return tone === "plain" ? text : styles[tone](text);
     },
   };
 }

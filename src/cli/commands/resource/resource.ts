@@ -1,6 +1,7 @@
+import { type KindWith, nounOf, nounsOf, pathOf, RESOURCES } from "../../../contract/resources.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 
-/** Where a resource lives in the API, and how it is shown. */
+/** Where a resource lives in the API, and how the command shows it. */
 export interface Resource<Item extends object> {
   /** `/v1/orders` */
   path: string;
@@ -11,7 +12,24 @@ export interface Resource<Item extends object> {
   view: ResourceView<Item>;
 }
 
-/** `an order`, `a customer`. */
+type CommandKind = KindWith<"command"> & KindWith<"prefix">;
+
+/** Returns where a resource lives, from the table of resources. */
+export function placeOf(kind: CommandKind): Omit<Resource<object>, "view"> {
+  return { path: pathOf(kind), command: RESOURCES[kind].command.name, exampleId: exampleIdOf(kind) };
+}
+
+/** Returns what a view calls the resource. */
+export function nounsFor(kind: CommandKind): { noun: string; plural: string } {
+  return { noun: nounOf(kind), plural: nounsOf(kind) };
+}
+
+/** Returns an ID for examples, which no object has. */
+export function exampleIdOf(kind: KindWith<"prefix">): string {
+  return `${RESOURCES[kind].prefix}4Vf8aTqz0bKm2sNw9XyRcd`;
+}
+
+/** Returns the noun with its article: `an order`, `a customer`. */
 export function withArticle(noun: string): string {
   return `${/^[aeiou]/i.test(noun) ? "an" : "a"} ${noun}`;
 }

@@ -1,19 +1,20 @@
 import { ApiError } from "../../../client/errors.ts";
 import type { ApiRequest, Client } from "../../../client/http.ts";
 import { apiPath } from "../../../client/path.ts";
-import { type IdKind, kindOfId } from "../../../contract/ids.ts";
+import { isId } from "../../../contract/ids.ts";
+import { kindsWith, pathOf, RESOURCES } from "../../../contract/resources.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import { callLine } from "./call-line.ts";
 import type { Call } from "./perform.ts";
 
-/** How what was made is removed, where the API can. */
-const REMOVALS: Partial<Record<IdKind, (id: string) => ApiRequest>> = {
-  customer: (id) => ({ method: "DELETE", path: apiPath`/v1/customers/${id}` }),
-  webhook_endpoint: (id) => ({ method: "DELETE", path: apiPath`/v1/webhook_endpoints/${id}` }),
-  oauth_app: (id) => ({ method: "DELETE", path: apiPath`/v1/oauth_apps/${id}` }),
-  api_key: (id) => ({ method: "POST", path: apiPath`/v1/api_keys/${id}/revoke`, body: {} }),
-};
+/** Returns the request that removes an object, if the API has one. */
+function removalOf(id: string): ApiRequest | undefined {
+  const kind = kindsWith("prefix").find((known) => isId(known, id));
+  if (kind === "api_key") return { method: "POST", path: apiPath`/v1/api_keys/${id}/revoke`, body: {} };
+  if (kind === undefined || !("deletable" in RESOURCES[kind])) return undefined;
+  return { method: "DELETE", path: pathOf(kind) + apiPath`/${id}` };
+}
 
 /** Ids named in a message; more are counted. */
 const NAMED = 3;
@@ -38,7 +39,7 @@ export class Cleanup {
     const failures: unknown[] = [];
     let removed = 0;
     for (const id of [...this.#made].reverse()) {
-      const removal = REMOVALS[kindOfId(id) ?? "event"]?.(id);
+      const removal = removalOf(id);
       if (removal === undefined) {
         stays.push(id);
       } else {

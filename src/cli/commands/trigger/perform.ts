@@ -33,7 +33,7 @@ export async function perform(
     const { status, body } = await client.request<{ id: string; object: string }>({
       method: step.method,
       path,
-      ...(step.body === undefined ? {} : { body: step.body(unique) }),
+      ...(step.body === undefined ? {} : { body: step.body(unique, subject) }),
     });
     onCall({ method: step.method, path, status, id: body.id, milliseconds: now() - started });
     subject = body.id;

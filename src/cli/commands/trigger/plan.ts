@@ -38,7 +38,7 @@ function withOverrides(step: Step, overrides: readonly Pair[]): Step {
   if (body === undefined || own.length === 0) return step;
   return {
     ...step,
-    body: (unique) => own.reduce((members, [path, value]) => assign(members, path, value), body(unique)),
+    body: (...of) => own.reduce((members, [path, value]) => assign(members, path, value), body(...of)),
   };
 }
 

@@ -1,68 +1,84 @@
 import type { Method } from "../../../client/http.ts";
 import { apiPath } from "../../../client/path.ts";
 import type { EventType } from "../../../contract/event-types.ts";
+import {
+  type Field,
+  inputFieldsOf,
+  kindsWith,
+  type ObjectKind,
+  pathOf,
+  resourceOf,
+  RESOURCES,
+} from "../../../contract/resources.ts";
 
-/** One call of a recipe. `id` is that of the object that the first call made. */
+/** One API call of a recipe. `id` is that of the object that the call before it created. */
 export interface Step {
   method: Method;
   path(id: string): string;
-  /** Absent where the call has no body. */
-  body?: (unique: string) => Record<string, unknown>;
-  /** Members of the body that `--override` may set. */
+  /** Absent for a call without a body. */
+  body?: (unique: string, id: string) => Record<string, unknown>;
+  /** Members of the body that `--override` can set. */
   takes: readonly string[];
 }
 
-const CUSTOMER_FIELDS = ["email", "name", "phone", "metadata"];
-const PRICE = { amount: 1999, currency: "EUR" };
+/** The API calls that cause each event, as an application would make them. */
+export const RECIPES = Object.fromEntries(
+  kindsWith("events").flatMap((kind) =>
+    RESOURCES[kind].events.map((change) => [`${kind}.${change}`, recipeOf(kind, change)] as const),
+  ),
+) as Readonly<Record<EventType, readonly Step[]>>;
 
-const CREATE_CUSTOMER: Step = {
-  method: "POST",
-  path: () => "/v1/customers",
-  body: (unique) => ({ email: `ada.${unique}@example.com`, name: "Ada Lovelace" }),
-  takes: CUSTOMER_FIELDS,
-};
-
-const CREATE_ORDER: Step = {
-  method: "POST",
-  path: () => "/v1/orders",
-  body: () => PRICE,
-  takes: ["amount", "currency", "customer", "metadata"],
-};
-
-const CREATE_PAYMENT: Step = {
-  method: "POST",
-  path: () => "/v1/payments",
-  body: () => PRICE,
-  takes: ["amount", "currency", "order", "metadata"],
-};
-
-/** How each event comes about: the calls that an application would make. */
-export const RECIPES: Readonly<Record<EventType, readonly Step[]>> = {
-  "customer.created": [CREATE_CUSTOMER],
-  "customer.updated": [
-    { ...CREATE_CUSTOMER, takes: [] },
-    {
-      method: "PATCH",
-      path: (id) => apiPath`/v1/customers/${id}`,
-      body: () => ({ name: "Ada King" }),
-      takes: CUSTOMER_FIELDS,
-    },
-  ],
-  "customer.deleted": [CREATE_CUSTOMER, { method: "DELETE", path: (id) => apiPath`/v1/customers/${id}`, takes: [] }],
-  "order.created": [CREATE_ORDER],
-  "order.completed": [CREATE_ORDER, move((id) => apiPath`/v1/orders/${id}/complete`)],
-  "order.canceled": [CREATE_ORDER, move((id) => apiPath`/v1/orders/${id}/cancel`)],
-  "payment.created": [CREATE_PAYMENT],
-  "payment.succeeded": [CREATE_PAYMENT, move((id) => apiPath`/v1/payments/${id}/succeed`)],
-  "payment.failed": [CREATE_PAYMENT, move((id) => apiPath`/v1/payments/${id}/fail`, ["failure_code"])],
-  "webhook_endpoint.ping": [eventStep("webhook_endpoint.ping", { object: "webhook_endpoint", status: "enabled" })],
-};
-
-/** Makes the event itself, with a `data.object` of the caller's choice; the platform takes this in the sandbox only. */
+/** Returns a call that creates the event itself with this `data.object`, which works in the sandbox only. */
 export function eventStep(type: EventType, object: Record<string, unknown>): Step {
   return { method: "POST", path: () => "/v1/events", body: () => ({ type, data: { object } }), takes: [] };
 }
 
-function move(path: Step["path"], takes: readonly string[] = []): Step {
-  return { method: "POST", path, body: () => ({}), takes };
+function recipeOf(kind: ReturnType<typeof kindsWith<"events">>[number], change: string): readonly Step[] {
+  if (!("fields" in RESOURCES[kind])) {
+    const { statuses = {} } = resourceOf(kind);
+    return [eventStep(`${kind}.${change}` as EventType, { object: kind, status: Object.keys(statuses)[0] })];
+  }
+  const create = createSteps(kind as ObjectKind);
+  if (change === "created") return create;
+  // What is changed afterwards keeps the example's values.
+  const before = create.map((step) => ({ ...step, takes: change === "updated" ? [] : step.takes }));
+  return [...before, changeStep(kind as ObjectKind, change)];
+}
+
+/** Returns the calls that create an object, and before it those that it must refer to. */
+function createSteps(kind: ObjectKind): Step[] {
+  const fields = inputFieldsOf(kind);
+  const owner = fields.find(([, { type, required }]) => type === "id" && required);
+  const body = (unique: string, id: string) =>
+    Object.fromEntries(
+      fields
+        .filter(([, { type, required }]) => required || type === "text")
+        .map(([name, field]) => [name, name === owner?.[0] ? id : exampleOf(field, unique)]),
+    );
+  const create: Step = { method: "POST", path: () => pathOf(kind), body, takes: membersOf(kind) };
+  return owner === undefined ? [create] : [...createSteps(owner[1].of as ObjectKind), create];
+}
+
+function changeStep(kind: ObjectKind, change: string): Step {
+  const path = (id: string) => pathOf(kind) + apiPath`/${id}`;
+  if (change === "deleted") return { method: "DELETE", path, takes: [] };
+  if (change === "updated") {
+    const changed = inputFieldsOf(kind).flatMap(([name, { examples = [] }]) =>
+      examples[1] === undefined ? [] : [[name, examples[1]]],
+    );
+    return { method: "PATCH", path, body: () => Object.fromEntries(changed), takes: membersOf(kind) };
+  }
+  const actions = Object.entries(resourceOf(kind).actions ?? {});
+  const [verb, { takes = {} }] = actions.find(([, { to }]) => to === change)!;
+  return { method: "POST", path: (id) => `${path(id)}/${verb}`, body: () => ({}), takes: Object.keys(takes) };
+}
+
+function membersOf(kind: ObjectKind): string[] {
+  return [...inputFieldsOf(kind).map(([name]) => name), "metadata"];
+}
+
+/** Addresses are unique per environment. */
+function exampleOf({ type, examples = [] }: Field, unique: string): unknown {
+  const [example] = examples;
+  return type === "email" ? String(example).replace("@", `.${unique}@`) : example;
 }

@@ -78,7 +78,7 @@ async function showSteps(steps: readonly Step[], client: Client, context: Contex
   const requests = steps.map((step) => ({
     method: step.method,
     path: step.path("{id}"),
-    ...(step.body === undefined ? {} : { body: step.body(uniqueName(context)) }),
+    ...(step.body === undefined ? {} : { body: step.body(uniqueName(context), "{id}") }),
   }));
   await showRequests(context.output, client.baseUrl, requests);
   return [];

@@ -1,6 +1,7 @@
 import type { EventType } from "../../../contract/event-types.ts";
+import { nounOf } from "../../../contract/resources.ts";
 import { Event, EventCreate, EventList, EventListQuery, EventReplay, Replay } from "../../../contract/schemas/event.ts";
-import { emitByHand, getEvent, isRelatable, pageOfEvents } from "../../domain/events.ts";
+import { emitByHand, getEvent, isRelatable, pageOfEvents, RELATABLE } from "../../domain/events.ts";
 import { invalidFields } from "../../domain/api-error.ts";
 import { replayEvent } from "../../domain/replay.ts";
 import type { Services } from "../../services.ts";
@@ -21,7 +22,7 @@ export function eventOperations({ vault, clock }: Pick<Services, "vault" | "cloc
       read: (call, queries) => {
         const { related } = call.query;
         if (related !== undefined && !isRelatable(related)) {
-          const detail = "must be the id of a customer, order, payment or webhook endpoint";
+          const detail = `must be the ID of a resource that events are about: ${RELATABLE.map(nounOf).join(", ")}`;
           throw invalidFields([{ pointer: "?related", code: "invalid_format", detail }]);
         }
         return answerList(

@@ -1,0 +1,208 @@
+import { type Command, Option } from "commander";
+import { apiPath } from "../../../client/path.ts";
+import {
+  type Field,
+  inputFieldsOf,
+  kindsWith,
+  type ObjectKind,
+  resourceOf,
+  RESOURCES,
+  statusesOf,
+} from "../../../contract/resources.ts";
+import { wholeNumber } from "../../arguments/numbers.ts";
+import { objectId } from "../../arguments/object-id.ts";
+import { objectOfPairs, type Pair, pairsOption } from "../../arguments/pairs.ts";
+import type { CommandModule } from "../../command-table.ts";
+import type { Context } from "../../context.ts";
+import { addDryRun } from "../../dry-run.ts";
+import { UsageError } from "../../errors.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
+import { registerAction } from "./action.ts";
+import { registerDelete } from "./delete.ts";
+import { registerGet } from "./get.ts";
+import { addIdempotencyKey } from "./idempotency-key.ts";
+import { createdFilters, registerList } from "./list.ts";
+import { type ObjectItem, objectResource } from "./object-view.ts";
+import { exampleIdOf, type Resource, withArticle } from "./resource.ts";
+
+/** Returns the command of a resource that the table describes by its fields, with the verbs that the resource has. */
+export function commandOf(kind: ObjectKind): CommandModule {
+  return { register: (program, context) => register(program, context, kind) };
+}
+
+function register(program: Command, context: Context, kind: ObjectKind): void {
+  const { updatable, deletable, actions = {}, command } = resourceOf(kind);
+  const resource = objectResource(kind);
+  const { exampleId } = resource;
+  const group = program.command(resource.command).description(`${command!.summary}.`);
+  const [firstAction] = Object.keys(actions);
+  addExamples(group, [
+    exampleOfCreate(kind, "text"),
+    ...(firstAction === undefined ? [] : [`service ${resource.command} ${firstAction} ${exampleId}`]),
+    ...(updatable ? [`service ${resource.command} update ${exampleId} --metadata plan=pro`] : []),
+    `service ${resource.command} list --created-after 7d`,
+  ]);
+  registerCreate(group, context, kind, resource);
+  for (const [verb, { to, about, takes = {} }] of Object.entries(actions)) {
+    registerAction(group, context, resource, {
+      verb,
+      description: about,
+      done: (id) => `${RESOURCES[kind].label} ${id} ${to}`,
+      options: Object.entries(takes).map(([name, preset]) => {
+        const field: Field = (resourceOf(kind).fields ?? {})[name]!;
+        return flagOf(name, field, `${field.about} (default: ${preset})`);
+      }),
+      body: (flags: Flags) => membersOf(Object.keys(takes), flags),
+    });
+  }
+  registerList(group, context, resource, { filters: filtersOf(kind, context), examples: examplesOfList(kind) });
+  registerGet(group, context, resource);
+  if (updatable) registerUpdate(group, context, kind, resource);
+  if (deletable) registerDelete(group, context, resource);
+}
+
+function registerCreate(group: Command, context: Context, kind: ObjectKind, resource: Resource<ObjectItem>): void {
+  const { path, view } = resource;
+  const create = group.command("create").description(`Create ${withArticle(view.noun)}`);
+  for (const [name, field] of inputFieldsOf(kind)) {
+    create.addOption(flagOf(name, field, field.about).makeOptionMandatory(field.required ?? false));
+  }
+  create.addOption(pairsOption("--metadata <key=value>", "Metadata pair, at most 50"));
+  addIdempotencyKey(create).action(async (flags: Flags) => {
+    const { idempotencyKey } = flags;
+    const body = membersOf(Object.keys(RESOURCES[kind].fields), flags);
+    const client = await context.client();
+    const { body: created } = await client.request<ObjectItem>({ method: "POST", path, body, idempotencyKey });
+    context.output.success(`Created ${view.noun} ${created.id}`);
+    await context.output.object(created, view);
+  });
+  addExamples(addFields(create, view), [
+    exampleOfCreate(kind, "text"),
+    `${exampleOfCreate(kind, "id")} --metadata plan=pro`,
+    `id=$(${exampleOfCreate(kind)} --quiet)`,
+  ]);
+}
+
+function registerUpdate(group: Command, context: Context, kind: ObjectKind, resource: Resource<ObjectItem>): void {
+  const { command, exampleId, path, view } = resource;
+  const fields = inputFieldsOf(kind);
+  const update = group
+    .command("update")
+    .description(`Update ${withArticle(view.noun)}; omitted fields keep their values`)
+    .argument("<id>", `ID of the ${view.noun}`, objectId);
+  for (const [name, field] of fields) {
+    const about = `New ${field.label.toLowerCase()}${field.required ? "" : "; empty removes it"}`;
+    update.addOption(flagOf(name, field, about));
+  }
+  update
+    .addOption(pairsOption("--metadata <key=value>", "Metadata pair to set; key= removes one"))
+    .action(async (id: string, flags: Flags) => {
+      const names = fields.map(([name]) => name);
+      const changes = membersOf(names, flags);
+      for (const [name, { required }] of fields) if (!required && changes[name] === "") changes[name] = null;
+      if (Object.keys(changes).length === 0) {
+        throw new UsageError("Nothing to change was given", {
+          hint: `Name at least one of ${[...names, "metadata"].map((name) => `--${dashed(name)}`).join(", ")}.`,
+        });
+      }
+      const client = await context.client();
+      const { body } = await client.request<ObjectItem>({
+        method: "PATCH",
+        path: path + apiPath`/${id}`,
+        body: changes,
+      });
+      context.output.success(`Updated ${view.noun} ${id}`);
+      await context.output.object(body, view);
+    });
+  const changed = fields.find(([, { examples = [] }]) => examples[1] !== undefined);
+  addExamples(addDryRun(addFields(update, view)), [
+    ...(changed === undefined
+      ? []
+      : [`service ${command} update ${exampleId} ${exampleFlag(changed[0], changed[1].examples![1]!)}`]),
+    `service ${command} update ${exampleId} --metadata plan=pro --metadata trial=`,
+  ]);
+}
+
+interface Flags extends Record<string, unknown> {
+  metadata?: Pair[];
+  idempotencyKey?: string;
+}
+
+/** Returns the members of a request's body that were given as flags, and the metadata. */
+function membersOf(names: readonly string[], flags: Flags): Record<string, unknown> {
+  const members: Record<string, unknown> = {};
+  for (const name of names) {
+    const given = flags[name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())];
+    if (given !== undefined) members[name] = given;
+  }
+  const { metadata = [] } = flags;
+  return metadata.length === 0 ? members : { ...members, metadata: objectOfPairs(metadata, "--metadata") };
+}
+
+const PLACEHOLDERS: Readonly<Record<Field["type"], string>> = {
+  text: "text",
+  email: "address",
+  phone: "number",
+  amount: "number",
+  currency: "code",
+  status: "status",
+  id: "id",
+  code: "code",
+};
+
+function flagOf(name: string, { type }: Field, description: string): Option {
+  const option = new Option(`--${dashed(name)} <${PLACEHOLDERS[type]}>`, description);
+  if (type === "amount") option.argParser(wholeNumber(0));
+  if (type === "currency") option.argParser((text) => text.toUpperCase());
+  if (type === "id") option.argParser(objectId);
+  return option;
+}
+
+function filtersOf(kind: ObjectKind, context: Context): Option[] {
+  const fields = Object.entries<Field>(RESOURCES[kind].fields).filter(([, { filter }]) => filter);
+  const statuses = fields.some(([, { type }]) => type === "status")
+    ? [new Option("--status <status>", "Only those of this status").choices(statusesOf(kind as "order"))]
+    : [];
+  return [
+    ...fields.flatMap(([name, field]) => {
+      if (field.type === "status") return [];
+      const about = field.type === "email" ? "Only the one with this address, ignoring case" : undefined;
+      return [flagOf(name, field, about ?? `Only those of this ${field.label.toLowerCase()}`)];
+    }),
+    ...statuses,
+    ...createdFilters(context),
+  ];
+}
+
+function examplesOfList(kind: ObjectKind): string[] {
+  const { statuses = {}, fields = {} } = resourceOf(kind);
+  const list = `service ${RESOURCES[kind].command.name} list`;
+  const [status] = Object.keys(statuses);
+  return [
+    status === undefined ? `${list} --created-after 7d` : `${list} --status ${status} --created-after 1d`,
+    ...Object.entries(fields).flatMap(([name, { of, filter }]) => {
+      const owner = kindsWith("prefix").find((known) => known === of);
+      return filter && owner !== undefined ? [`${list} --${dashed(name)} ${exampleIdOf(owner)}`] : [];
+    }),
+    `${list} --all --fields id,${Object.keys(fields)[0]},metadata.plan`,
+    "amount" in fields ? `${list} --json --jq 'map(.amount) | add'` : `${list} --json --jq '.[].id'`,
+  ];
+}
+
+/** Returns a `create` with the required flags, and with the optional ones of a type. */
+function exampleOfCreate(kind: ObjectKind, optional?: "text" | "id"): string {
+  const flags = inputFieldsOf(kind).flatMap(([name, { type, of, required, examples = [] }]) => {
+    if (!required && type !== optional) return [];
+    const owner = kindsWith("prefix").find((known) => known === of);
+    return [exampleFlag(name, owner === undefined ? examples[0]! : exampleIdOf(owner))];
+  });
+  return ["service", RESOURCES[kind].command.name, "create", ...flags].join(" ");
+}
+
+function exampleFlag(name: string, value: string | number): string {
+  return `--${dashed(name)} ${/\s/.test(String(value)) ? `'${value}'` : value}`;
+}
+
+function dashed(name: string): string {
+  return name.replaceAll("_", "-");
+}

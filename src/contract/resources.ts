@@ -1,0 +1,374 @@
+/**
+ * One entry per resource of the API: IDs, scopes, event types, CLI commands, dashboard pages and OpenAPI tags are derived
+ * from it. Plain data, because every command loads it and the dashboard sends it to browsers. CONTRIBUTING.md describes
+ * how to add a resource or a field.
+ */
+export const RESOURCES = {
+  customer: {
+    prefix: "cus_",
+    plural: "customers",
+    label: "Customer",
+    labels: "Customers",
+    about: "People and companies that the account does business with.",
+    scoped: true,
+    events: ["created", "updated", "deleted"],
+    fields: {
+      email: {
+        type: "email",
+        label: "Email",
+        about: "Email address, unique per environment, ignoring case",
+        required: true,
+        filter: true,
+        inList: true,
+        examples: ["ada@example.com"],
+      },
+      name: { type: "text", label: "Name", about: "Full name", inList: true, examples: ["Ada Lovelace", "Ada King"] },
+      phone: {
+        type: "phone",
+        label: "Phone",
+        about: "Phone number (E.164), such as +442071838750",
+        examples: ["+442071838750"],
+      },
+    },
+    updatable: true,
+    deletable: true,
+    command: { name: "customers", summary: "Create, find, update and delete customers" },
+    page: { name: "customers", section: "Business" },
+  },
+  order: {
+    prefix: "ord_",
+    plural: "orders",
+    label: "Order",
+    labels: "Orders",
+    about: "Orders of customers. A pending order is completed or canceled once.",
+    scoped: true,
+    events: ["created", "completed", "canceled"],
+    statuses: { pending: "plain", completed: "good", canceled: "dim" },
+    fields: {
+      amount: {
+        type: "amount",
+        label: "Amount",
+        about: "Amount in the currency's minor unit: 1999 is 19.99 EUR",
+        required: true,
+        inList: true,
+        examples: [1999],
+      },
+      currency: {
+        type: "currency",
+        label: "Currency",
+        about: "Currency code (ISO 4217), such as EUR",
+        required: true,
+        inList: true,
+        examples: ["EUR"],
+      },
+      status: { type: "status", label: "Status", about: "Status", filter: true, inList: true },
+      customer: {
+        type: "id",
+        of: "customer",
+        label: "Customer",
+        about: "ID of the customer",
+        filter: true,
+        inList: true,
+      },
+    },
+    actions: {
+      complete: { to: "completed", about: "Complete a pending order", label: "Complete order" },
+      cancel: { to: "canceled", about: "Cancel a pending order", label: "Cancel order" },
+    },
+    command: { name: "orders", summary: "Create, complete and cancel orders" },
+    page: { name: "orders", section: "Business" },
+  },
+  payment: {
+    prefix: "pay_",
+    plural: "payments",
+    label: "Payment",
+    labels: "Payments",
+    about: "Payments of orders. A pending payment succeeds or fails once.",
+    scoped: true,
+    events: ["created", "succeeded", "failed"],
+    statuses: { pending: "plain", succeeded: "good", failed: "bad" },
+    fields: {
+      amount: {
+        type: "amount",
+        label: "Amount",
+        about: "Amount in the currency's minor unit: 1999 is 19.99 EUR",
+        required: true,
+        inList: true,
+        examples: [1999],
+      },
+      currency: {
+        type: "currency",
+        label: "Currency",
+        about: "Currency code (ISO 4217), such as EUR",
+        required: true,
+        inList: true,
+        examples: ["EUR"],
+      },
+      status: { type: "status", label: "Status", about: "Status", filter: true, inList: true },
+      order: {
+        type: "id",
+        of: "order",
+        label: "Order",
+        about: "ID of the order that it pays",
+        stored: "order_id",
+        filter: true,
+        inList: true,
+      },
+      failure_code: {
+        type: "code",
+        label: "Failure code",
+        about: "Why it fails, in snake_case",
+        output: true,
+        inList: true,
+      },
+    },
+    actions: {
+      succeed: { to: "succeeded", about: "Let a pending payment succeed", label: "Let it succeed" },
+      fail: {
+        to: "failed",
+        about: "Let a pending payment fail",
+        label: "Let it fail",
+        takes: { failure_code: "card_declined" },
+      },
+    },
+    command: { name: "payments", summary: "Create payments; let them succeed or fail" },
+    page: { name: "payments", section: "Business" },
+  },
+  event: {
+    prefix: "evt_",
+    plural: "events",
+    label: "Event",
+    labels: "Events",
+    about: "Changes to resources. Events are delivered to webhook endpoints and can be replayed.",
+    scoped: true,
+    command: { name: "events" },
+    page: { name: "events", section: "Activity" },
+  },
+  webhook_endpoint: {
+    prefix: "we_",
+    plural: "webhook_endpoints",
+    label: "Webhook endpoint",
+    labels: "Webhook endpoints",
+    about: "URLs that receive events, and their signing secrets.",
+    scoped: true,
+    writeWarning: "It can have a copy of every event sent elsewhere.",
+    events: ["ping"],
+    statuses: { enabled: "good", disabled: "dim" },
+    deletable: true,
+    command: { name: "endpoints" },
+    page: { name: "endpoints", section: "Developers", label: "Endpoints" },
+  },
+  delivery: {
+    prefix: "dlv_",
+    plural: "deliveries",
+    label: "Delivery",
+    labels: "Deliveries",
+    about: "Deliveries of events to endpoints, with every attempt.",
+    scoped: true,
+    statuses: { pending: "plain", succeeded: "good", failed: "bad" },
+    command: { name: "deliveries" },
+    page: { name: "deliveries", section: "Activity" },
+  },
+  api_key: {
+    prefix: "key_",
+    plural: "api_keys",
+    label: "API key",
+    labels: "API keys",
+    about: "Credentials of servers. A key never grants more than its creator has.",
+    scoped: true,
+    writeWarning: "It can create API keys, which stay valid after you revoke this access.",
+    command: { name: "keys" },
+    page: { name: "keys", section: "Developers" },
+  },
+  oauth_app: {
+    prefix: "app_",
+    plural: "oauth_apps",
+    label: "OAuth app",
+    labels: "OAuth apps",
+    about: "Apps that act for users, through the authorization code flow with PKCE.",
+    scoped: true,
+    writeWarning: "It can change where your own apps send their users.",
+    deletable: true,
+    command: { name: "apps" },
+    page: { name: "apps", section: "Developers" },
+  },
+  test_clock: {
+    plural: "test_clock",
+    label: "Test clock",
+    labels: "Test clock",
+    about: "The sandbox's time, which you can advance to test retries and expiry.",
+    page: { name: "clock", section: "Developers" },
+  },
+  request_log: {
+    plural: "request_logs",
+    label: "Request log",
+    labels: "Request logs",
+    about: "API requests of the last 7 days, without secrets.",
+    scoped: true,
+    page: { name: "logs", section: "Activity", label: "Request log" },
+  },
+  leak_report: {
+    plural: "leaked_keys",
+    label: "Leak report",
+    labels: "Leak reports",
+    about: "Reports by code-hosting partners of credentials that were found in public.",
+  },
+  statistics: {
+    plural: "statistics",
+    label: "Statistics",
+    labels: "Statistics",
+    about: "Events, attempts, latencies and failures per minute.",
+  },
+  user: {
+    prefix: "usr_",
+    plural: "users",
+    label: "User",
+    labels: "Users",
+    about: "Users who can sign in to the account's dashboard.",
+    page: { name: "people", section: "Developers", label: "People & access" },
+  },
+  session: {
+    prefix: "ses_",
+    plural: "sessions",
+    label: "Session",
+    labels: "Sessions",
+    about: "Browsers in which a user is signed in.",
+  },
+  oauth_grant: {
+    prefix: "gra_",
+    plural: "oauth_grants",
+    label: "OAuth grant",
+    labels: "OAuth grants",
+    about: "Permissions that a user has granted to apps.",
+  },
+  identity: {
+    plural: "me",
+    label: "Identity",
+    labels: "Identity",
+    about: "The account, the user and the scopes of a credential.",
+  },
+  version: {
+    plural: "versions",
+    label: "Version",
+    labels: "Versions",
+    about: "The dated versions of the API.",
+  },
+} as const satisfies Record<string, Resource>;
+
+/** What an entry holds. The key is the resource's `object` in JSON. */
+export interface Resource {
+  /** First characters of its IDs. */
+  prefix?: string;
+  /** The segment of its path after `/v1/`, and the resource in the names of its scopes. */
+  plural: string;
+  /** Singular and plural in sentence case. */
+  label: string;
+  labels: string;
+  /** A sentence for the OpenAPI document. */
+  about: string;
+  /** True where the scopes `<plural>:read` and `<plural>:write` exist. */
+  scoped?: true;
+  /** Warning on the consent page of an app that asks for `<plural>:write`. */
+  writeWarning?: string;
+  /** Event types without the resource: `created` for `customer.created`. */
+  events?: readonly string[];
+  /** The initial status first, each with how it is highlighted. */
+  statuses?: Readonly<Record<string, StatusTone>>;
+  /** Fields in the order of the JSON, without those of every object: id, object, metadata, livemode and created. */
+  fields?: Readonly<Record<string, Field>>;
+  /** True where PATCH changes every input field and merges the metadata. */
+  updatable?: true;
+  deletable?: true;
+  /** Verbs that move a pending object to a final status: `POST /v1/<plural>/{id}/<verb>`. */
+  actions?: Readonly<Record<string, Action>>;
+  /** The CLI command; with a summary where the shared verbs are all it has. */
+  command?: { name: string; summary?: string };
+  /** The dashboard page: the name in its address, its section of the menu, and its label there unless `labels` is. */
+  page?: { name: string; section: "Activity" | "Business" | "Developers"; label?: string };
+}
+
+export type StatusTone = "plain" | "good" | "bad" | "dim";
+
+/** A field of a resource that the shared verbs handle. Without `required` its value may be null. */
+export interface Field {
+  type: "text" | "email" | "phone" | "amount" | "currency" | "status" | "id" | "code";
+  label: string;
+  /** A phrase for help texts. */
+  about: string;
+  /** Type `id`: the resource that it names, which must exist. */
+  of?: string;
+  required?: true;
+  /** True where only the platform sets it. */
+  output?: true;
+  /** True where lists can be filtered by it. */
+  filter?: true;
+  /** True where lists show it as a column. */
+  inList?: true;
+  /** The column of the database, where it is not the field's name. */
+  stored?: string;
+  /** For documentation and triggered events. The second one is what an update changes it to. */
+  examples?: readonly (string | number)[];
+}
+
+export interface Action {
+  /** The final status. */
+  to: string;
+  about: string;
+  /** Text of its button. */
+  label: string;
+  /** Optional fields of the request that it sets, with their defaults. */
+  takes?: Readonly<Record<string, string>>;
+}
+
+type Resources = typeof RESOURCES;
+export type ResourceKind = keyof Resources;
+
+/** Resources whose entry has a member. */
+export type KindWith<Member extends keyof Resource> = {
+  [Kind in ResourceKind]: Resources[Kind] extends Record<Member, unknown> ? Kind : never;
+}[ResourceKind];
+
+/** Statuses of a resource. */
+export type StatusOf<Kind extends KindWith<"statuses">> = keyof Resources[Kind]["statuses"];
+
+/** A resource that the shared verbs handle, from its table to its page. */
+export type ObjectKind = KindWith<"fields">;
+
+/** Returns the entry of a resource without the literal types. */
+export function resourceOf(kind: ResourceKind): Resource {
+  return RESOURCES[kind];
+}
+
+/** Returns the resources whose entry has a member, in the order of the table. */
+export function kindsWith<Member extends keyof Resource>(member: Member): KindWith<Member>[] {
+  return (Object.keys(RESOURCES) as ResourceKind[]).filter((kind) => member in RESOURCES[kind]) as KindWith<Member>[];
+}
+
+/** Returns the statuses of a resource, the initial one first. */
+export function statusesOf<Kind extends KindWith<"statuses">>(kind: Kind): StatusOf<Kind>[] {
+  return Object.keys(RESOURCES[kind].statuses) as StatusOf<Kind>[];
+}
+
+/** Returns the path of a resource's list: `/v1/customers`. */
+export function pathOf(kind: ResourceKind): string {
+  return `/v1/${RESOURCES[kind].plural}`;
+}
+
+/** Returns the fields that a request to create the object takes, except metadata. */
+export function inputFieldsOf(kind: ObjectKind): [name: string, field: Field][] {
+  return Object.entries<Field>(RESOURCES[kind].fields).filter(([, { type, output }]) => type !== "status" && !output);
+}
+
+/** Returns the noun of a sentence: `webhook endpoint`, `API key`. */
+export function nounOf(kind: ResourceKind): string {
+  return lowerFirst(RESOURCES[kind].label);
+}
+
+/** Returns the plural noun of a sentence: `webhook endpoints`, `API keys`. */
+export function nounsOf(kind: ResourceKind): string {
+  return lowerFirst(RESOURCES[kind].labels);
+}
+
+function lowerFirst(label: string): string {
+  return /^[A-Z][a-z]/.test(label) ? label.charAt(0).toLowerCase() + label.slice(1) : label;
+}

@@ -1,3 +1,5 @@
+import { LIMITS } from "../contract/limits.ts";
+
 /** What the relay reads of a reply's head; names in lower case. */
 export type ReplyHeaders = ReadonlyMap<string, string>;
 
@@ -12,22 +14,31 @@ export class InvalidReplyError extends Error {
   override name = "InvalidReplyError";
 }
 
-const HEAD_MOST = 64 * 1024;
-const LINE_MOST = 4 * 1024;
+const MAX_CHUNK_LINE = 4 * 1024;
 const PREFIX = "HTTP/1.";
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r\n]*)?$/;
-const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+const FIELD_NAME = new RegExp(`^${TOKEN}$`);
+const EXTENSION = `[ \\t]*;[ \\t]*${TOKEN}(?:[ \\t]*=[ \\t]*(?:${TOKEN}|"(?:[^"\\\\]|\\\\.)*"))?`;
+const CHUNK_LINE = new RegExp(`^([0-9a-f]+)(?:${EXTENSION})*$`, "i");
 const UNPRINTABLE = /[^\t\u0020-\u007e\u0080-\u00ff]/;
-const NOTHING = Buffer.alloc(0);
+const LINE_FEED = 0x0a;
 
-type State = "head" | "length" | "size" | "chunk" | "chunk end" | "trailers" | "close" | "done";
+type State = "status" | "fields" | "length" | "size" | "chunk" | "chunk end" | "trailers" | "close" | "done";
 
-/** Reads one reply to a POST from the bytes of a connection (RFC 9112), as they come. */
+/**
+ * Reads one response to a POST from the bytes of a connection (RFC 9112), as they arrive. As strict as the client of the
+ * platform's deliveries where it can be: what works here must work there.
+ */
 export class ReplyParser {
   readonly #reader: ReplyReader;
-  #state: State = "head";
-  /** What came of a line, or of the head, that has not ended yet. */
-  #partial: Buffer = NOTHING;
+  #state: State = "status";
+  /** The line that has not ended yet. */
+  #pieces: Buffer[] = [];
+  /** How many more bytes the head, the trailers or the line of a chunk may have. */
+  #room: number = LIMITS.headerBytes;
+  #statusLine = "";
+  #fields: string[] = [];
   #remaining = 0;
   #keepAlive = false;
 
@@ -61,18 +72,28 @@ export class ReplyParser {
   /** Takes the beginning of the bytes and gives the rest; nothing where more is needed. */
   #step(bytes: Buffer): Buffer | undefined {
     switch (this.#state) {
-      case "head":
-        return this.#readHead(bytes);
+      case "status":
+        if (LIMITS.headerBytes - this.#room < PREFIX.length) this.#assertHttp(bytes);
+        return this.#readLine(bytes, (line) => {
+          this.#statusLine = line;
+          this.#state = "fields";
+        });
+      case "fields":
+        return this.#readLine(bytes, (line) => {
+          if (line === "") this.#readHead();
+          else this.#fields.push(line);
+        });
       case "size":
         return this.#readLine(bytes, (line) => this.#readSize(line));
       case "chunk end":
         return this.#readLine(bytes, (line) => {
           if (line !== "") throw new InvalidReplyError("a chunk is longer than it says");
-          this.#state = "size";
+          this.#enter("size", MAX_CHUNK_LINE);
         });
       case "trailers":
         return this.#readLine(bytes, (line) => {
           if (line === "") this.#state = "done";
+          else readFields([line]);
         });
       case "close":
         this.#reader.data(bytes);
@@ -82,34 +103,35 @@ export class ReplyParser {
     }
   }
 
-  #readHead(bytes: Buffer): Buffer | undefined {
-    const known = this.#partial.length === 0 ? bytes : Buffer.concat([this.#partial, bytes]);
-    const end = known.indexOf("\r\n\r\n");
+  #enter(state: State, room: number): void {
+    this.#state = state;
+    this.#room = room;
+  }
+
+  #assertHttp(bytes: Buffer): void {
+    const known = this.#pieces.length === 0 ? bytes : Buffer.concat([...this.#pieces, bytes]);
     // Anything else than HTTP may never end its first line.
     if (!PREFIX.startsWith(known.toString("latin1", 0, PREFIX.length))) {
       throw new InvalidReplyError(`it begins with ${JSON.stringify(known.toString("latin1", 0, 20))}`);
     }
-    if (end === -1 || end > HEAD_MOST) {
-      if (known.length > HEAD_MOST) throw new InvalidReplyError("its headers do not end");
-      this.#partial = known;
-      return undefined;
-    }
-    this.#partial = NOTHING;
-    this.#readLines(known.toString("latin1", 0, end).split("\r\n"));
-    return known.subarray(end + 4);
   }
 
-  #readLines([statusLine = "", ...lines]: string[]): void {
-    const [, minor, code] = STATUS_LINE.exec(statusLine) ?? [];
+  #readHead(): void {
+    const [, minor, code] = STATUS_LINE.exec(this.#statusLine) ?? [];
     if (code === undefined) throw new InvalidReplyError("its first line is no status line");
     const status = Number(code);
-    const headers = readFields(lines);
+    const headers = readFields(this.#fields);
     if (status === 101) throw new InvalidReplyError("it switches protocols, which nobody asked for");
     // Interim responses precede the one that counts, even where nobody expects one (RFC 9110 15.2).
-    if (status < 200) return;
+    if (status < 200) {
+      this.#fields = [];
+      return this.#enter("status", LIMITS.headerBytes);
+    }
     const connection = (headers.get("connection") ?? "").toLowerCase();
     this.#keepAlive = minor === "1" ? !/\bclose\b/.test(connection) : /\bkeep-alive\b/.test(connection);
-    this.#state = this.#bodyState(status, headers);
+    // HTTP/1.0 knows no chunks: whoever sends them may be mistaken about where the response ends (RFC 9112 6.1).
+    if (minor === "0" && headers.has("transfer-encoding")) this.#keepAlive = false;
+    this.#enter(this.#bodyState(status, headers), MAX_CHUNK_LINE);
     this.#reader.head(status, headers);
     if (this.#state === "length" && this.#remaining === 0) this.#state = "done";
   }
@@ -122,11 +144,8 @@ export class ReplyParser {
     if (coding === "chunked") return "size";
     if (coding !== undefined) throw new InvalidReplyError(`its transfer coding ${coding.slice(0, 40)} is not known`);
     if (length !== undefined) {
-      const [first = "", ...others] = length.split(",").map((part) => part.trim());
-      if (!/^\d{1,15}$/.test(first) || others.some((other) => other !== first)) {
-        throw new InvalidReplyError("its length is no number");
-      }
-      this.#remaining = Number(first);
+      this.#remaining = /^\d+$/.test(length) ? Number(length) : Number.NaN;
+      if (!Number.isSafeInteger(this.#remaining)) throw new InvalidReplyError("its length is no number");
       return "length";
     }
     this.#keepAlive = false;
@@ -134,10 +153,13 @@ export class ReplyParser {
   }
 
   #readSize(line: string): void {
-    const [, digits] = /^([0-9a-f]{1,12})[ \t]*(?:;.*)?$/i.exec(line) ?? [];
-    if (digits === undefined) throw new InvalidReplyError("a chunk does not tell its size");
+    const [, digits = ""] = CHUNK_LINE.exec(line) ?? [];
     this.#remaining = Number.parseInt(digits, 16);
-    this.#state = this.#remaining === 0 ? "trailers" : "chunk";
+    if (!Number.isSafeInteger(this.#remaining) || UNPRINTABLE.test(line)) {
+      throw new InvalidReplyError("a chunk does not tell its size");
+    }
+    if (this.#remaining === 0) this.#enter("trailers", LIMITS.headerBytes);
+    else this.#state = "chunk";
   }
 
   #readCounted(bytes: Buffer): Buffer {
@@ -146,22 +168,24 @@ export class ReplyParser {
     this.#reader.data(taken === bytes.length ? bytes : bytes.subarray(0, taken));
     if (this.#remaining === 0) {
       if (this.#state === "length") this.#state = "done";
-      else this.#state = "chunk end";
+      else this.#enter("chunk end", MAX_CHUNK_LINE);
     }
     return bytes.subarray(taken);
   }
 
+  /** Takes a line, which ends in CRLF alone. Looks at each byte once, however they are cut. */
   #readLine(bytes: Buffer, read: (line: string) => void): Buffer | undefined {
-    const known = this.#partial.length === 0 ? bytes : Buffer.concat([this.#partial, bytes]);
-    const end = known.indexOf("\r\n");
-    if (end === -1 || end > LINE_MOST) {
-      if (known.length > LINE_MOST) throw new InvalidReplyError("a line of its body does not end");
-      this.#partial = known;
-      return undefined;
-    }
-    this.#partial = NOTHING;
-    read(known.toString("latin1", 0, end));
-    return known.subarray(end + 2);
+    const end = bytes.indexOf(LINE_FEED) + 1;
+    const piece = end === 0 ? bytes : bytes.subarray(0, end);
+    this.#room -= piece.length;
+    if (this.#room < 0) throw new InvalidReplyError("its headers or a line of its body do not end");
+    this.#pieces.push(piece);
+    if (end === 0) return undefined;
+    const line = (this.#pieces.length === 1 ? piece : Buffer.concat(this.#pieces)).toString("latin1");
+    this.#pieces = [];
+    if (!line.endsWith("\r\n")) throw new InvalidReplyError("a line of it does not end in CRLF");
+    read(line.slice(0, -2));
+    return bytes.subarray(end);
   }
 }
 
@@ -172,9 +196,22 @@ function readFields(lines: readonly string[]): Map<string, string> {
     const name = line.slice(0, Math.max(colon, 0));
     if (!FIELD_NAME.test(name) || UNPRINTABLE.test(line)) throw new InvalidReplyError("a header of it is malformed");
     const key = name.toLowerCase();
-    const value = line.slice(colon + 1).trim();
+    const value = withoutSpaces(line.slice(colon + 1));
     const known = headers.get(key);
     headers.set(key, known === undefined ? value : `${known}, ${value}`);
   }
   return headers;
+}
+
+/** Spaces and tabs alone may surround a value; `trim` also removes other characters. */
+function withoutSpaces(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (isSpace(text.charCodeAt(start))) start++;
+  while (end > start && isSpace(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x09;
 }

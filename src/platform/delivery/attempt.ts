@@ -19,6 +19,8 @@ export interface Reply {
   isUnsent: boolean;
 }
 
+const LENGTH_MISMATCH = "UND_ERR_RES_CONTENT_LENGTH_MISMATCH";
+
 /**
  * One POST of a delivery: 10 s from here to the reply's last byte, names and TLS included; redirects are not followed;
  * of the body 16 KiB are read, then the connection is dropped (decisions 5). A handler object of the HTTP client's own:
@@ -73,8 +75,14 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: unknown, error: Error): void {
+    if (this.hasNoBody() && (error as { code?: unknown }).code === LENGTH_MISMATCH) return this.end(null);
     this.isUnsent = isOutOfDescriptors(error);
     this.end(describeAttemptError(error));
+  }
+
+  /** These end with their headers, whatever Content-Length they have (RFC 9112 6.3). */
+  private hasNoBody(): boolean {
+    return this.statusCode === 204 || this.statusCode === 304;
   }
 
   private expire(): void {

@@ -32,7 +32,6 @@ export const LIMITS = {
   signatureToleranceSeconds: 300,
   statisticsMinutesDefault: 60,
   statisticsMinutesMost: 360,
-  countedPending: 100_000,
   listenersPerEnvironment: 100,
   eventStreamsPerEnvironment: 100,
   listenWindowDefault: 64,

@@ -1,10 +1,9 @@
 import type { Activity } from "./activity.ts";
 import type { Services } from "./services.ts";
 import type { TransactionWatch } from "./transaction-watch.ts";
-import { countPending, queueHeads } from "./storage/delivery-queue.ts";
+import { countPending } from "./storage/counts.ts";
+import { queueHeads } from "./storage/delivery-queue.ts";
 
-/** Counting a long queue takes a while: scrapes that follow each other this closely share a count. */
-const COUNT_MILLISECONDS = 1_000;
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** The platform's figures for an operator: nothing in them is a tenant's. */
@@ -68,17 +67,13 @@ export async function createMetrics(
   });
 
   const outcomes = { succeeded: "succeeded", pending: "retrying", failed: "failed" } as const;
-  let counted = { at: -Infinity, pending: 0, oldestDue: 0 };
-  const countQueue = async () => {
-    const elapsed = clock.elapsed();
-    if (elapsed - counted.at < COUNT_MILLISECONDS) return counted;
+  const oldestDueSeconds = async () => {
     const now = clock.now();
     const heads = await queueHeads(database);
     const due = heads
       .filter(({ endpoint_status: status }) => status === "enabled")
       .map((head) => (now + head.clock_offset - head.due) / 1000);
-    counted = { at: elapsed, pending: await countPending(database), oldestDue: Math.max(0, ...due) };
-    return counted;
+    return Math.max(0, ...due);
   };
 
   return {
@@ -93,9 +88,8 @@ export async function createMetrics(
       attemptSeconds.observe(activity.duration_ms / 1000);
     },
     async text() {
-      const queue = await countQueue();
-      pending.set(queue.pending);
-      oldestDue.set(queue.oldestDue);
+      pending.set(await countPending(database));
+      oldestDue.set(await oldestDueSeconds());
       oldestTransaction.set(await transactions.ageSeconds());
       return registry.metrics();
     },

@@ -25,6 +25,7 @@ import { localLimiters } from "./limits/local-limiter.ts";
 import { sharedLimiters } from "./limits/shared-limiter.ts";
 import { registerEventStream } from "./listen/event-stream-route.ts";
 import { createListenServer, type ListenServer } from "./listen/server.ts";
+import { createCountFolder } from "./maintenance/fold-counts.ts";
 import { createRetention } from "./maintenance/retention.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import type { Periodic } from "./periodic.ts";
@@ -46,6 +47,7 @@ export interface Parts {
   app: FastifyInstance;
   engine: DeliveryEngine;
   retention: Periodic;
+  countFolder: Periodic;
   transactions: TransactionWatch;
   /** Absent where the process serves no API. */
   listening: ListenServer | undefined;
@@ -92,6 +94,7 @@ export async function assembleParts(
     app,
     engine,
     retention: createRetention(services),
+    countFolder: createCountFolder(services),
     transactions,
     listening: servesApi ? createListenServer(app.server, services, authenticate) : undefined,
     writers: [...(limiters === undefined ? [] : [limiters]), usage, services.requests],
@@ -167,12 +170,13 @@ export async function stopParts({
   app,
   engine,
   retention,
+  countFolder,
   transactions,
   listening,
   writers,
 }: Parts): Promise<void> {
   const closed = Promise.resolve(listening?.close()).then(() => closeServer(app));
-  await Promise.all([engine.stop(), retention.stop(), transactions.stop(), closed]);
+  await Promise.all([engine.stop(), retention.stop(), countFolder.stop(), transactions.stop(), closed]);
   await Promise.all(writers.map((writer) => writer.close()));
   await deployment.close();
 }

@@ -48,7 +48,7 @@ export async function startPlatform(settings: PlatformSettings): Promise<Platfor
 
 /** Opens the port, then begins whatever this process does by itself. */
 async function run(parts: Parts, settings: PlatformSettings): Promise<Platform> {
-  const { app, services, engine, retention, transactions, adminToken } = parts;
+  const { app, services, engine, retention, countFolder, transactions, adminToken } = parts;
   const { database, firstAccount } = parts.deployment;
   await app.listen({ host: settings.host, port: settings.port });
   const { address, port, family } = app.server.address() as AddressInfo;
@@ -58,6 +58,7 @@ async function run(parts: Parts, settings: PlatformSettings): Promise<Platform> 
   if (settings.role !== "api") {
     await engine.start();
     retention.start();
+    countFolder.start();
   }
   const hasAdminFile = database.dialect === "sqlite";
   if (!hasAdminFile && settings.role !== "worker") {

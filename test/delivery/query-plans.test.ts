@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { countPending } from "../../src/platform/storage/counts.ts";
 import { listCustomers } from "../../src/platform/storage/customers.ts";
 import type { Database, Transaction } from "../../src/platform/storage/database.ts";
 import { listDeliveries, removableDeliveries } from "../../src/platform/storage/deliveries.ts";
@@ -107,7 +108,7 @@ const statements: [string, () => Promise<unknown>][] = [
   ["releasing leases", () => queue.releaseLeases(explained, [{ id: "dlv", token: "t" }])],
   ["releasing tokens", () => queue.releaseTokens(explained, ["t"])],
   ["finding leases of an environment", () => queue.hasLeased(explained, 1)],
-  ["counting the queue", () => queue.countPending(explained)],
+  ["counting the queue", () => countPending(explained)],
   ["listing deliveries", () => list({})],
   ["listing an endpoint's deliveries", () => list({ endpointId: "we" })],
   ["listing failed deliveries", () => list({ status: "failed" })],

@@ -40,7 +40,7 @@ export const Statistics = Type.Object(
     minutes: Type.Array(StatisticsMinute),
     failures: Type.Array(StatisticsFailure),
     queue: Type.Object({
-      pending: Type.Integer({ minimum: 0, description: `Counted up to ${LIMITS.countedPending}` }),
+      pending: Count,
       oldest_due_seconds: Type.Number({ description: "How long the longest waiting delivery has been due" }),
     }),
   },

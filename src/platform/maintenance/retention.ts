@@ -3,6 +3,7 @@ import { LIMITS } from "../../contract/limits.ts";
 import { REFRESH_SECONDS } from "../oauth/tokens.ts";
 import { Periodic } from "../periodic.ts";
 import type { Services } from "../services.ts";
+import { deleteEmptyQueues, deleteOldestMinute } from "../storage/counts.ts";
 import type { Database, Transaction, WriteOptions } from "../storage/database.ts";
 import { deleteDeliveries, removableDeliveries } from "../storage/deliveries.ts";
 import { allEnvironments, markRemoved } from "../storage/environments.ts";
@@ -22,6 +23,8 @@ const PAUSE_MILLISECONDS = 5;
 const ROWS_MOST = 500;
 /** So exact is the trusted time that is kept. */
 const TRUSTED_TIME_MILLISECONDS = 3_600_000;
+/** The statistics look back 6 hours; the rest is for clocks that are set back. */
+const COUNTS_KEPT_MINUTES = 1440;
 /** Each may hold a refresh token for every hour of 30 days. */
 const GRANTS_MOST = 20;
 
@@ -104,6 +107,8 @@ function stepsOf(environment: number, realTime: number, offset: number): Step[] 
     }),
     inChunks((tx) => deleteIdempotencyKeys(tx, environment, keysBound, ROWS_MOST)),
     inChunks((tx) => deleteRequestLogs(tx, environment, requestBound, ROWS_MOST)),
+    { run: (tx) => deleteOldestMinute(tx, environment, Math.floor(now / 60_000) - COUNTS_KEPT_MINUTES) },
+    inChunks((tx) => deleteEmptyQueues(tx, environment)),
     inChunks((tx) => deleteListeners(tx, environment, listenersBound, ROWS_MOST)),
   ];
 }

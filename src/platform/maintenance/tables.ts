@@ -8,8 +8,8 @@ export interface TableShape {
   key: readonly string[];
 }
 
-/** What each driver keeps for itself. */
-const OWN = new Set(["schema_migrations", "sqlite_sequence"]);
+/** What each database writes itself: counts follow the rows that are copied. */
+const OWN = new Set(["schema_migrations", "sqlite_sequence", "event_counts", "attempt_counts", "pending_counts"]);
 
 /** The tables of an SQLite file, in the order in which they were made: none refers to a later one. */
 export async function tablesOf(source: Queries): Promise<TableShape[]> {

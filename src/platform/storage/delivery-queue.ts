@@ -291,12 +291,3 @@ export async function hasLeased(queries: Queries, environment: number): Promise<
   );
   return leased.some((row) => row.environment === environment);
 }
-
-/** How many deliveries wait or are under way. */
-export async function countPending(queries: Queries): Promise<number> {
-  const row = await queries.get<{ count: number }>(
-    `SELECT SUM((SELECT COUNT(*) FROM deliveries d WHERE d.environment = v.id AND d.status = 'pending')) AS count
-     FROM environments v`,
-  );
-  return row?.count ?? 0;
-}

@@ -1,10 +1,9 @@
 import { Statistics, StatisticsQuery } from "../../../contract/schemas/statistics.ts";
 import type { Services } from "../../services.ts";
-import { StatisticsCounter } from "../../statistics.ts";
+import { readStatistics } from "../../statistics.ts";
 import { type Operation, readOperation } from "../operation.ts";
 
 export function statisticsOperations({ time }: Services): Operation[] {
-  const counter = new StatisticsCounter();
   return [
     readOperation({
       name: "getStatistics",
@@ -16,7 +15,7 @@ export function statisticsOperations({ time }: Services): Operation[] {
       reply: { status: 200, schema: Statistics },
       read: async ({ caller, query }, queries) => {
         const { now } = await time.read(queries, caller.tenant);
-        return counter.read(queries, caller.tenant.environment, now, query);
+        return readStatistics(queries, caller.tenant.environment, now, query);
       },
     }),
   ];

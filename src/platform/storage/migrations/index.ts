@@ -9,6 +9,7 @@ import { eventChecksums } from "./008-event-checksums.ts";
 import { begunAttempts } from "./009-begun-attempts.ts";
 import { eventLog } from "./010-event-log.ts";
 import { keyCreators } from "./011-key-creators.ts";
+import { counts } from "./012-counts.ts";
 import type { Migration } from "./migration.ts";
 
 /** In the order in which they run. A released migration never changes. */
@@ -24,4 +25,5 @@ export const MIGRATIONS: readonly Migration[] = [
   begunAttempts,
   eventLog,
   keyCreators,
+  counts,
 ];

@@ -1,0 +1,17 @@
+import { Periodic } from "../periodic.ts";
+import type { Services } from "../services.ts";
+import { foldChanges, hasChanges } from "../storage/counts.ts";
+import type { Transaction } from "../storage/database.ts";
+
+/** Readers add up what is not folded: few enough rows at some thousands of writes a second. */
+const EVERY_MILLISECONDS = 1_000;
+
+/** Folds changes of the counts, one process at a time. An SQLite file has none. */
+export function createCountFolder({ database, clock, log }: Pick<Services, "database" | "clock" | "log">): Periodic {
+  const fold = async (tx: Transaction) => (await tx.claim("counts")) && foldChanges(tx);
+  return new Periodic({ clock, log }, EVERY_MILLISECONDS, async (signal) => {
+    if (database.dialect === "sqlite" || !(await hasChanges(database))) return;
+    // Changes are only added meanwhile, and the counts written by nobody else: nothing to wait for.
+    while (!signal.aborted && (await database.write(fold, { isolation: "latest" })));
+  });
+}

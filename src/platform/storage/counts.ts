@@ -1,0 +1,179 @@
+import type { Queries, SqlValue, Transaction } from "./database.ts";
+
+/** Upper bounds of the latency histogram, in milliseconds; no attempt takes longer than the last. */
+export const LATENCY_BOUNDS = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000] as const;
+
+/** Some minutes of an environment's time, from the first to the last, in Unix minutes. */
+export interface MinuteRange {
+  environment: number;
+  first: number;
+  last: number;
+}
+
+/** Attempts of one minute that have success and latency bucket in common. */
+export interface AttemptCount {
+  minute: number;
+  /** 1 for a status code from 200 to 299. */
+  succeeded: number;
+  /** Index into LATENCY_BOUNDS. */
+  bucket: number;
+  count: number;
+}
+
+/** Failed attempts that have endpoint and reason in common. */
+export interface FailureCount {
+  /** Null for listeners. */
+  endpoint_id: string | null;
+  status_code: number | null;
+  error: string | null;
+  count: number;
+  last_at: number;
+}
+
+type CountsTable = "event_counts" | "attempt_counts" | "pending_counts";
+
+/** What identifies a count, and what else is added up. */
+const TABLES: Record<CountsTable, { key: string; latest?: string }> = {
+  event_counts: { key: "environment, minute" },
+  attempt_counts: { key: "environment, minute, endpoint_id, status_code, error, bucket", latest: "last_at" },
+  pending_counts: { key: "environment, endpoint_id" },
+};
+
+/** Changes that a transaction folds. */
+const FOLDED_MOST = 10_000;
+
+const changesOf = (table: CountsTable) => table.replace(/s$/, "_changes");
+
+/** All rows of a count. On PostgreSQL some are changes that are not folded yet; one statement sees each of them once. */
+function rowsOf({ dialect }: Queries, table: CountsTable): string {
+  if (dialect === "sqlite") return table;
+  return `(SELECT * FROM ${table} UNION ALL SELECT * FROM ${changesOf(table)}) AS counted`;
+}
+
+const SUM = "CAST(SUM(count) AS BIGINT) AS count";
+const SUCCEEDED = "CASE WHEN status_code BETWEEN 200 AND 299 THEN 1 ELSE 0 END";
+
+/** Events of each minute in which there were any. */
+export async function countEvents(
+  queries: Queries,
+  { environment, first, last }: MinuteRange,
+): Promise<Map<number, number>> {
+  const rows = await queries.all<{ minute: number; count: number }>(
+    `SELECT minute, ${SUM} FROM ${rowsOf(queries, "event_counts")}
+     WHERE environment = $1 AND minute >= $2 AND minute <= $3 GROUP BY minute`,
+    [environment, first, last],
+  );
+  return new Map(rows.map(({ minute, count }) => [minute, count]));
+}
+
+/** Attempts that began in these minutes, of all receivers or of one endpoint. */
+export function countAttempts(queries: Queries, range: MinuteRange, endpoint?: string): Promise<AttemptCount[]> {
+  const { where, parameters } = attemptsOf(range, endpoint);
+  return queries.all(
+    `SELECT minute, ${SUCCEEDED} AS succeeded, bucket, ${SUM} FROM ${rowsOf(queries, "attempt_counts")}
+     WHERE ${where} GROUP BY minute, ${SUCCEEDED}, bucket`,
+    parameters,
+  );
+}
+
+/** The most frequent failures of these minutes first. */
+export function countFailures(
+  queries: Queries,
+  range: MinuteRange,
+  { endpoint, limit }: { endpoint: string | undefined; limit: number },
+): Promise<FailureCount[]> {
+  const { where, parameters } = attemptsOf(range, endpoint);
+  return queries.all(
+    `SELECT NULLIF(endpoint_id, '') AS endpoint_id, NULLIF(status_code, 0) AS status_code, NULLIF(error, '') AS error,
+            ${SUM}, MAX(last_at) AS last_at
+     FROM ${rowsOf(queries, "attempt_counts")}
+     WHERE ${where} AND ${SUCCEEDED} = 0
+     GROUP BY NULLIF(endpoint_id, ''), NULLIF(status_code, 0), NULLIF(error, '')
+     ORDER BY SUM(count) DESC, MAX(last_at) DESC LIMIT ${limit}`,
+    parameters,
+  );
+}
+
+function attemptsOf({ environment, first, last }: MinuteRange, endpoint: string | undefined) {
+  const where = "environment = $1 AND minute >= $2 AND minute <= $3";
+  const parameters: SqlValue[] = [environment, first, last];
+  return endpoint === undefined
+    ? { where, parameters }
+    : { where: `${where} AND endpoint_id = $4`, parameters: [...parameters, endpoint] };
+}
+
+/** How many deliveries wait or are in flight: all, or those of an environment, or of one of its endpoints. */
+export async function countPending(
+  queries: Queries,
+  { environment, endpoint }: { environment?: number; endpoint?: string | undefined } = {},
+): Promise<number> {
+  const conditions: string[] = [];
+  const parameters: SqlValue[] = [];
+  if (environment !== undefined) conditions.push(`environment = $${parameters.push(environment)}`);
+  if (endpoint !== undefined) conditions.push(`endpoint_id = $${parameters.push(endpoint)}`);
+  const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
+  const row = await queries.get<{ count: number }>(
+    `SELECT CAST(COALESCE(SUM(count), 0) AS BIGINT) AS count FROM ${rowsOf(queries, "pending_counts")} ${where}`,
+    parameters,
+  );
+  return row?.count ?? 0;
+}
+
+const ANY_CHANGES = `SELECT 1 AS one WHERE ${(Object.keys(TABLES) as CountsTable[])
+  .map((table) => `EXISTS (SELECT 1 FROM ${changesOf(table)})`)
+  .join(" OR ")}`;
+
+/** True where PostgreSQL has changes to fold. */
+export async function hasChanges(queries: Queries): Promise<boolean> {
+  return (await queries.get(ANY_CHANGES)) !== undefined;
+}
+
+/** Folds changes into the counts, on PostgreSQL, by one transaction at a time; returns whether there may be more. */
+export async function foldChanges(tx: Transaction): Promise<boolean> {
+  let hasMore = false;
+  for (const [table, { key, latest }] of Object.entries(TABLES) as [CountsTable, { key: string; latest?: string }][]) {
+    const changes = changesOf(table);
+    const more =
+      latest === undefined
+        ? { columns: "", values: "", update: "" }
+        : {
+            columns: `, ${latest}`,
+            values: `, MAX(${latest})`,
+            update: `, ${latest} = GREATEST(total.${latest}, excluded.${latest})`,
+          };
+    const row = await tx.get<{ folded: number }>(
+      `WITH taken AS (
+         DELETE FROM ${changes} WHERE ctid = ANY (ARRAY (SELECT ctid FROM ${changes} LIMIT ${FOLDED_MOST})) RETURNING *),
+       folded AS (
+         INSERT INTO ${table} AS total (${key}, count${more.columns})
+         SELECT ${key}, SUM(count)${more.values} FROM taken GROUP BY ${key}
+         ON CONFLICT (${key}) DO UPDATE SET count = total.count + excluded.count${more.update})
+       SELECT COUNT(*) AS folded FROM taken`,
+    );
+    hasMore ||= row?.folded === FOLDED_MOST;
+  }
+  return hasMore;
+}
+
+/** Removes the oldest minute before another, if there is one; returns whether there was. */
+export async function deleteOldestMinute(tx: Transaction, environment: number, before: number): Promise<boolean> {
+  let deleted = 0;
+  for (const table of ["event_counts", "attempt_counts"]) {
+    deleted += await tx.run(
+      `DELETE FROM ${table} WHERE environment = $1 AND minute = (
+         SELECT MIN(minute) FROM ${table} WHERE environment = $1 AND minute < $2)`,
+      [environment, before],
+    );
+  }
+  return deleted > 0;
+}
+
+/** Removes the counts of deleted endpoints for which nothing waits any more. */
+export function deleteEmptyQueues(tx: Transaction, environment: number): Promise<number> {
+  return tx.run(
+    `DELETE FROM pending_counts WHERE environment = $1 AND count = 0 AND NOT EXISTS (
+       SELECT 1 FROM webhook_endpoints w
+       WHERE w.environment = pending_counts.environment AND w.id = pending_counts.endpoint_id)`,
+    [environment],
+  );
+}

@@ -75,7 +75,7 @@ export function formatChaosSettings(settings: ChaosSettings): string {
 
 function readFraction(name: string, text: string): number {
   const value = Number(text);
-  if (/^(\d+\.?\d*|\.\d+)$/.test(text) && value >= 0 && value <= 1) return value;
+  if (/^(\d+(\.\d*)?|\.\d+)$/.test(text) && value >= 0 && value <= 1) return value;
   throw new ChaosSettingsError(`${name}=${text} is no fraction from 0 to 1, such as 0.1`);
 }
 

@@ -18,7 +18,7 @@ export function Customers() {
 
 function CustomerList() {
   const [search, setSearch] = useState("");
-  const isEmail = /^\S+@\S+\.\S+$/.test(search);
+  const isEmail = /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/.test(search);
   const pages = usePages<Customer>("/v1/customers", { email: isEmail ? search : undefined }, { every: 5000 });
   const wanted = search.toLowerCase();
   return (

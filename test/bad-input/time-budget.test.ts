@@ -1,17 +1,22 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseFixture } from "../../src/cli/commands/trigger/fixture/read.ts";
 import { referencesIn } from "../../src/cli/commands/trigger/fixture/references.ts";
 import { UserError } from "../../src/cli/errors.ts";
+import { readSettings } from "../../src/cli/settings/read.ts";
 import { prettyJson } from "../../src/cli/terminal/json.ts";
 import { PLAIN } from "../../src/cli/terminal/styles.ts";
 import { parseBaseUrl } from "../../src/client/base-url.ts";
 import { parseCredential, withoutCredentials } from "../../src/contract/credentials.ts";
 import { parseClientFrame, parsePlatformFrame } from "../../src/contract/listen.ts";
+import { LIMITS } from "../../src/contract/limits.ts";
 import { parseTimestamp } from "../../src/contract/timestamps.ts";
 import { readRetryAfter } from "../../src/platform/delivery/retry-after.ts";
 import { parseRange } from "../../src/platform/domain/addresses.ts";
 import { checkEndpointUrl, type EndpointUrlRules } from "../../src/platform/domain/endpoint-url.ts";
 import { matchesRedirectUri, problemOfRedirectUri } from "../../src/platform/domain/redirect-uris.ts";
+import { decodeCursor } from "../../src/platform/http/cursor.ts";
 import { isEmail, registerFormats } from "../../src/platform/http/formats.ts";
 import { parseIdempotencyKey } from "../../src/platform/http/idempotency.ts";
 import { loggedPath } from "../../src/platform/http/logged-path.ts";
@@ -23,8 +28,14 @@ import { parseScopeNames } from "../../src/platform/oauth/scope-names.ts";
 import { readUserCode } from "../../src/platform/oauth/user-code.ts";
 import { formOf, queryOf } from "../../src/platform/pages/parameters.ts";
 import type { Services } from "../../src/platform/services.ts";
+import { createVault } from "../../src/platform/vault.ts";
+import { InvalidReplyError, ReplyParser } from "../../src/relay/reply-parser.ts";
 import { parseSignatureHeader } from "../../src/webhooks/signature-header.ts";
-import { DEEP, expectWithinBudget, pumped } from "../support/time-budget.ts";
+import { makeConfigDir } from "../support/run-cli.ts";
+import { expectWithinBudget, pumped } from "../support/time-budget.ts";
+import { HOSTILE_JSON, HOSTILE_RESPONSES, list, UNITS } from "./hostile-shapes.ts";
+
+const VAULT = createVault(Buffer.alloc(32), { bytes: (count) => Buffer.alloc(count), fraction: () => 0 });
 
 const ENDPOINT_RULES: EndpointUrlRules = {
   allowHttp: false,
@@ -32,41 +43,8 @@ const ENDPOINT_RULES: EndpointUrlRules = {
   baseUrl: "http://127.0.0.1:4010",
 };
 
-const list = (length: number, item: (index: number) => string) => Array.from({ length }, (_, i) => item(i)).join();
-
 describe("judges a JSON body of 1 MiB within the budget", () => {
-  const digits = pumped("1");
-  it.each([
-    ["arrays without an end", pumped("[")],
-    ["nested arrays", `${"[".repeat(524_288)}${"]".repeat(524_288)}`],
-    ["nested objects", pumped('{"a":')],
-    ["arrays nested as deep as is allowed", DEEP],
-    ["a long integer", digits],
-    ["a long fraction with an exponent", `9007199254740993.${digits}e0`],
-    ["a long exponent", `1e${digits}`],
-    ["a long run of signs", pumped("-")],
-    ["many numbers", `[${pumped("1,")}1]`],
-    ["many numbers as long as is allowed", `[${pumped(`0.${"1".repeat(62)},`)}1]`],
-    ["backslashes in a string", `"${pumped("\\")}`],
-    ["escaped quotes in a string", `"${pumped('\\"')}`],
-    ["Unicode escapes in a string", `["${pumped("\\u00e9")}"]`],
-    ["escaped surrogates in a string", `["${pumped("\\ud83d\\ude00")}"]`],
-    ["high surrogates in a string", `["${pumped("\\ud83d")}"]`],
-    ["many strings", `[${pumped('"",')}""]`],
-    ["many strings with an escape", `[${pumped('"\\n",')}""]`],
-    ["many keys", `{${list(90_000, (i) => `"${i}":1`)}}`],
-    ["many keys with an escape", `{${list(60_000, (i) => `"\\n${i}":1`)}}`],
-    ["many keys that are the numbers of array items far apart", `{${list(60_000, (i) => `"${i * 65_536}":1`)}}`],
-    ["many objects", `[${pumped('{"a":1},')}1]`],
-    ["many objects of different shapes", `[${list(60_000, (i) => `{"a${i}":1}`)}]`],
-    ["one key, again and again", `{${pumped('"a":1,')}"a":1}`],
-    ["spaces", pumped(" ")],
-    ["spaces after a key", `{"a"${pumped(" ")}`],
-    ["quotes", pumped('"')],
-    ["colons", pumped('"":')],
-    ["null bytes", pumped("\0")],
-    ["text outside of ASCII", `["${"é".repeat(524_288)}"]`],
-  ])("%s", (_shape, text) => {
+  it.each(HOSTILE_JSON)("%s", (_shape, text) => {
     const body = Buffer.from(text);
     const judge = () => {
       try {
@@ -141,12 +119,10 @@ describe("reads 1 MiB of any pumped text within the budget", () => {
     "a frame from a listener": (text) => parseClientFrame(`{"frame":${text}`),
     "references of a fixture": referencesIn,
     "an unknown path": (text) => nothingHere([{ method: "GET", path: "/v1/customers/:id" }], "GET", `/${text}`),
+    "a cursor": (text) => decodeCursor(VAULT, { list: "customers", environment: 1, filters: { email: text } }, text),
     "JSON that is shown": (text) => prettyJson({ [text]: text }, PLAIN),
   };
-  const units = ["a", "1", "/", "/a", ".", "a.", " ", "\\", '"', "$", "${", "{", "[", "%", "%41", "@", ":", ",", ";"];
-  const texts = [...units, "=", "a=1&", "&", "-", "_", "sk_live_", "v1=", "\n", "é", "xn--a."].map((unit) =>
-    pumped(unit),
-  );
+  const texts = UNITS.map((unit) => pumped(unit));
 
   it.each(Object.entries(parsers))("%s", (_what, parse) => {
     for (const text of texts) {
@@ -161,6 +137,53 @@ describe("reads 1 MiB of any pumped text within the budget", () => {
         });
       }
     }
+  });
+});
+
+describe("reads a receiver's response of 1 MiB within the budget, however it is cut", () => {
+  const parse = (bytes: Buffer, size: number) => {
+    let body = 0;
+    const parser = new ReplyParser({ head: () => {}, data: (chunk) => (body += chunk.length), end: () => {} });
+    try {
+      // More of a body is not read.
+      for (let at = 0; at < bytes.length && body <= LIMITS.deliveryExcerptBytes; at += size) {
+        parser.push(bytes.subarray(at, at + size));
+      }
+    } catch (error) {
+      expect(error).toBeInstanceOf(InvalidReplyError);
+      expect((error as Error).message.length).toBeLessThan(200);
+    }
+  };
+
+  it.each(Object.entries(HOSTILE_RESPONSES))("%s", (_what, text) => {
+    const bytes = Buffer.from(text, "latin1");
+    // What is read of a socket at once, a packet, and a byte.
+    for (const size of [64 * 1024, 1448]) expectWithinBudget(() => parse(bytes, size));
+    expectWithinBudget(() => parse(bytes.subarray(0, 64 * 1024), 1));
+  });
+});
+
+describe("reads a settings file of 1 MiB within the budget", () => {
+  const profile = { base_url: "http://127.0.0.1:9", auth_url: "http://127.0.0.1:9", credentials: {} };
+  const profiles = Object.fromEntries(Array.from({ length: 9000 }, (_, i) => [`p${i}`, profile]));
+  it.each([
+    ...HOSTILE_JSON,
+    ["many profiles", JSON.stringify({ version: 1, profiles })],
+    [
+      "a long address",
+      JSON.stringify({ version: 1, profiles: { default: { ...profile, base_url: pumped("é", 500_000) } } }),
+    ],
+  ] as const)("%s", (_shape, text) => {
+    const directory = makeConfigDir();
+    writeFileSync(join(directory, "config.json"), text);
+    expectWithinBudget(() => {
+      try {
+        expect(Object.keys(readSettings(directory).profiles).length).toBeGreaterThanOrEqual(0);
+      } catch (error) {
+        expect(error).toBeInstanceOf(UserError);
+        expect((error as Error).message.length).toBeLessThan(1000);
+      }
+    });
   });
 });
 

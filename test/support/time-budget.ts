@@ -31,7 +31,7 @@ export const DEEP = `[${pumped(`${"[".repeat(31)}${"]".repeat(31)},`)}1]`;
  * JSON.parse alone takes for the shape that it is slowest at. Time that grows with the square of the length takes
  * seconds to minutes instead.
  */
-const BUDGET = Math.max(100, 2 * processorTime(() => JSON.parse(DEEP), 3, 0));
+export const BUDGET = Math.max(100, 2 * processorTime(() => JSON.parse(DEEP), 3, 0));
 
 /** Fails where no run of the call is within the budget. */
 export function expectWithinBudget(call: () => unknown): void {

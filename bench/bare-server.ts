@@ -82,7 +82,10 @@ const app = createApp(
       clientAddress,
       publicUrl: undefined,
     }),
-    advanceClock: () => Promise.reject(new Error("no clock here")),
+    clockAdvancer: {
+      begin: () => Promise.reject(new Error("no clock here")),
+      follow: () => Promise.reject(new Error("no clock here")),
+    },
   },
 );
 const baseUrl = await app.listen({ host: "127.0.0.1", port: 0 });

@@ -84,7 +84,7 @@ export async function assembleParts(
   const health = { isStopping: false };
   const adminToken = Buffer.from(random.bytes(32)).toString("base64url");
   const servesApi = settings.role !== "worker";
-  const app = createApp(services, servesApi ? { authenticate, advanceClock: engine.advance } : undefined);
+  const app = createApp(services, servesApi ? { authenticate, clockAdvancer: engine.clockAdvancer } : undefined);
   if (descriptors !== undefined) limitConnections(app.server, descriptors.connections, settings.log);
   registerHealth(app, services, { metrics, isStopping: () => health.isStopping });
   if (servesApi) registerRoutes(app, services, { authenticate, settings, leakKeys, adminToken });

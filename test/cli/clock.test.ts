@@ -17,7 +17,7 @@ afterAll(() => receiver.close());
 describe("service clock", () => {
   it("shows the sandbox's time", async () => {
     const clock = await json<TestClock>("clock", "show");
-    expect(clock).toEqual({ object: "test_clock", now: expect.any(String), offset_seconds: expect.any(Number) });
+    expect(clock).toMatchObject({ object: "test_clock", now: expect.any(String), offset_seconds: expect.any(Number) });
     const { stdout } = await service(["clock", "show", "-q"]);
     expect(Date.parse(stdout.trim())).toBeGreaterThanOrEqual(Date.parse(clock.now));
   });
@@ -30,7 +30,7 @@ describe("service clock", () => {
   ])("moves by %s", async (text, seconds) => {
     const before = await json<TestClock>("clock", "show");
     const after = await json<TestClock>("clock", "advance", text);
-    expect(after).toMatchObject({ offset_seconds: before.offset_seconds + seconds, attempted: 0 });
+    expect(after).toMatchObject({ offset_seconds: before.offset_seconds + seconds, attempts: 0 });
     expect(await json<TestClock>("clock", "show")).toMatchObject({ offset_seconds: after.offset_seconds });
   });
 
@@ -59,7 +59,9 @@ describe("service clock", () => {
     // The first wait is 30 s, give or take a fifth.
     const { stdout, stderr, exitCode } = await service(["clock", "advance", "40s"]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-    expect(stdout).toMatch(/^now\t.+\noffset_seconds\t\d+\nattempted\t1\nsucceeded\t0\nfailed\t1\n$/);
+    expect(stdout).toMatch(
+      /^now\t.+\noffset_seconds\t\d+\nstatus\tidle\ntarget\t.+\nattempts\t1\nsucceeded\t0\nfailed\t1\nremaining\t0\n$/,
+    );
 
     receiver.react({ status: 500 }, { status: 200 });
     const session = runInTerminal(["clock", "advance", "6h"], { env: cli.platform.env });

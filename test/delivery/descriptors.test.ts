@@ -83,7 +83,7 @@ describe("a process that has no file descriptor left", () => {
     await expect.poll(delivery).toMatchObject({ status: "pending", attempt_count: 1 });
     failures = 2;
     const advanced = await platform.api("POST", "/v1/test_clock/advance", { seconds: 60 });
-    expect(advanced).toMatchObject({ status: 200, body: { attempted: 1, succeeded: 1, failed: 0 } });
+    expect(advanced).toMatchObject({ status: 200, body: { attempts: 1, succeeded: 1, failed: 0 } });
     expect(await delivery()).toMatchObject({ status: "succeeded", attempt_count: 2 });
     expect(lookups).toBe(4);
   });

@@ -93,7 +93,7 @@ const logs = (filters: Partial<RequestLogFilters>) =>
 
 const statements: [string, () => Promise<unknown>][] = [
   ["finding the endpoints that deliveries wait for", () => queue.queueHeads(explained)],
-  ["finding an endpoint's first delivery", () => queue.firstDue(explained, "we")],
+  ["finding an endpoint's first deliveries", () => queue.firstDue(explained, { endpointId: "we", dueAt: 1, limit: 5 })],
   ["finding due deliveries", () => queue.findDue(explained, { endpointId: "we", dueAt: 1, limit: 5 })],
   ["finding what waited too long", () => queue.findEnded(explained, { environment: 1, id: "we" }, "dlv", 1, 5)],
   ["claiming", () => queue.setLease(explained, [{ id: "dlv" }], lease, 1)],

@@ -1,4 +1,6 @@
+import type { ServerResponse } from "node:http";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { advanceClock } from "../support/advance-clock.ts";
 import { systemClock } from "../../src/platform/system.ts";
 import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
@@ -19,7 +21,7 @@ afterEach(async () => {
   await receiver.close();
 });
 
-const advance = (seconds: number) => platform.api("POST", "/v1/test_clock/advance", { seconds });
+const advance = (seconds: number) => advanceClock(platform.api, seconds);
 const seconds = (timestamp: string) => Date.parse(timestamp) / 1000;
 
 async function createEndpoint(path: string): Promise<string> {
@@ -47,10 +49,20 @@ async function attemptsOf(): Promise<Map<string, Attempt[]>> {
 describe("the test clock", () => {
   it("runs with real time until it is moved, and keeps its offset over a restart", async () => {
     const clock = (await platform.api("GET", "/v1/test_clock")).body;
-    expect(clock).toEqual({ object: "test_clock", now: expect.any(String), offset_seconds: 0 });
+    expect(clock).toEqual({
+      object: "test_clock",
+      now: expect.any(String),
+      offset_seconds: 0,
+      status: "idle",
+      target: null,
+      attempts: 0,
+      succeeded: 0,
+      failed: 0,
+      remaining: 0,
+    });
     expect(Math.abs(seconds(clock.now) - Date.now() / 1000)).toBeLessThan(60);
     const moved = (await advance(3 * DAY)).body;
-    expect(moved).toMatchObject({ offset_seconds: 3 * DAY, attempted: 0, succeeded: 0, failed: 0 });
+    expect(moved).toMatchObject({ offset_seconds: 3 * DAY, attempts: 0, succeeded: 0, failed: 0 });
     await platform.restart();
     const after = (await platform.api("GET", "/v1/test_clock")).body;
     expect(after.offset_seconds).toBe(3 * DAY);
@@ -67,6 +79,28 @@ describe("the test clock", () => {
     const since = new Date(Date.now() + 60_000).toISOString().replace(/\.\d+/, "");
     expect((await platform.live("GET", `/v1/customers?created_after=${since}`)).body.data).toEqual([]);
     expect((await platform.api("GET", `/v1/customers?created_after=${since}`)).body.data).toHaveLength(1);
+  });
+
+  it("returns to real time, where what was due is due and the rest waits as long as before", async () => {
+    await createEndpoint("/a");
+    await createCustomers(1);
+    await receiver.until(1);
+    await advance(10 * DAY - 1);
+    await createCustomers(1);
+    await receiver.until(1, "/a");
+    await expect.poll(async () => [...(await attemptsOf()).values()].every((list) => list.length > 0)).toBe(true);
+    const [newer] = (await platform.api("GET", "/v1/deliveries")).body.data;
+    const { now } = (await platform.api("GET", "/v1/test_clock")).body;
+    const wait = seconds(newer.next_attempt) - seconds(now);
+    const reset = await platform.api("POST", "/v1/test_clock/reset");
+    expect([reset.status, reset.body]).toEqual([
+      200,
+      expect.objectContaining({ offset_seconds: 0, status: "idle", target: null }),
+    ]);
+    const after = (await platform.api("GET", `/v1/deliveries/${newer.id}`)).body;
+    expect(Math.abs(seconds(after.next_attempt) - seconds(reset.body.now) - wait)).toBeLessThanOrEqual(2);
+    const made = (await platform.api("POST", "/v1/customers", { email: "real@example.com" })).body;
+    expect(Math.abs(seconds(made.created) - Date.now() / 1000)).toBeLessThan(60);
   });
 
   it("exists in the sandbox only", async () => {
@@ -110,8 +144,8 @@ describe("advancing", () => {
     const attempts = await attemptsOf();
     const all = [...attempts.values()].flat();
     expect(attempts.size).toBe(6);
-    expect(result.attempted).toBe(all.length - 6);
-    expect(result).toMatchObject({ succeeded: 0, failed: result.attempted, offset_seconds: 3 * DAY });
+    expect(result.attempts).toBe(all.length - 6);
+    expect(result).toMatchObject({ succeeded: 0, failed: result.attempts, offset_seconds: 3 * DAY });
     expect(receiver.received).toHaveLength(all.length);
     for (const list of attempts.values()) {
       const times = list.map(({ at }) => seconds(at));
@@ -143,16 +177,45 @@ describe("advancing", () => {
     expect(Math.max(...sequence)).toBeGreaterThan(18);
     const report = platform.activities.filter((activity) => activity.event === "delivery");
     expect(report).toHaveLength(all.length);
-    const order = report.map(({ delivery, attempt }) => seconds(attempts.get(delivery)![attempt - 1]!.at));
-    expect(order.slice(6)).toEqual(order.slice(6).toSorted((a, b) => a - b));
+    // One may overtake another only where it began before a retry of the other could be due.
+    let latest = 0;
+    for (const { delivery, attempt } of report.slice(6)) {
+      const time = seconds(attempts.get(delivery)![attempt - 1]!.at);
+      const shortestWait = 0.8 * Math.min(30 * 2 ** (attempt - 1), 6 * 3600);
+      expect(time).toBeGreaterThanOrEqual(latest - shortestWait - 1);
+      latest = Math.max(latest, time);
+    }
+  });
+
+  it("runs the attempts of a schedule step at the same time, at every endpoint", async () => {
+    const DELIVERIES = 30;
+    // Responses to the n-th attempts wait until all of these have come, or time out.
+    const arrived = new Map<string, ServerResponse[]>();
+    const slow = await startScriptedReceiver(({ headers }, response) => {
+      const number = String(headers["service-delivery-attempt"]);
+      const held = [...(arrived.get(number) ?? []), response];
+      arrived.set(number, held);
+      if (held.length === DELIVERIES) for (const one of held) one.writeHead(500).end();
+    });
+    for (const path of ["/a", "/b", "/c"]) {
+      await platform.api("POST", "/v1/webhook_endpoints", { url: slow.url + path, events: ["*"] });
+    }
+    await createCustomers(DELIVERIES / 3);
+    await expect.poll(async () => (await attemptsOf()).size).toBe(DELIVERIES);
+    // By then, whatever the jitter, six waits have passed and no seventh.
+    const { attempts, failed } = (await advance(2600)).body;
+    expect([attempts, failed]).toEqual([6 * DELIVERIES, 6 * DELIVERIES]);
+    const statuses = [...(await attemptsOf()).values()].flat().map(({ status_code: status }) => status);
+    expect(statuses).toEqual(Array.from({ length: 7 * DELIVERIES }, () => 500));
+    await slow.close();
   });
 
   it("goes only as far as it is told", async () => {
     await createEndpoint("/a");
     await createCustomers(1);
     await receiver.until(1);
-    expect((await advance(20)).body.attempted).toBe(0);
-    expect((await advance(20)).body.attempted).toBe(1);
+    expect((await advance(20)).body.attempts).toBe(0);
+    expect((await advance(20)).body.attempts).toBe(1);
     expect(receiver.received).toHaveLength(2);
   });
 
@@ -168,14 +231,14 @@ describe("advancing", () => {
     };
     await createCustomers(1);
     await receiver.until(1);
-    const { attempted } = (await advance(3 * DAY)).body;
+    const { attempts } = (await advance(3 * DAY)).body;
     await made;
     await receiver.until(1, "/between");
     const times = [...(await attemptsOf()).values()].map((list) => list.map(({ at }) => seconds(at)));
     expect(times.length).toBe(3);
     // It fell due on the way, so its retries up to the end were made too.
     expect(receiver.at("/between").length).toBeGreaterThan(10);
-    expect(attempted).toBe(receiver.received.length - 1);
+    expect(attempts).toBe(receiver.received.length - 1);
     const end = Date.now() / 1000 + 3 * DAY;
     const { data } = (await platform.api("GET", "/v1/deliveries")).body;
     expect(data.length).toBe(3);
@@ -200,7 +263,7 @@ describe("advancing", () => {
     const second = await advance(60);
     expect([second.status, second.body.code]).toEqual([409, "test_clock_advancing"]);
     release();
-    expect((await first).body).toMatchObject({ attempted: 1, succeeded: 1, failed: 0, offset_seconds: 60 });
+    expect((await first).body).toMatchObject({ attempts: 1, succeeded: 1, failed: 0, offset_seconds: 60 });
     expect((await advance(60)).body.offset_seconds).toBe(120);
     await slow.close();
   });
@@ -220,10 +283,49 @@ describe("advancing", () => {
     expect(slow.received).toHaveLength(3);
     release();
     const done = (await Promise.all(both)).find(({ status }) => status === 200);
-    expect(done!.body).toMatchObject({ attempted: 3, failed: 3, offset_seconds: 60 });
+    expect(done!.body).toMatchObject({ attempts: 3, failed: 3, offset_seconds: 60 });
     const attempts = [...(await attemptsOf()).values()];
     expect(attempts.map((list) => list.length)).toEqual([2, 2, 2]);
     expect(slow.received).toHaveLength(6);
+    await slow.close();
+  });
+
+  it("replies with the operation where the way is long, shows how far it got, and stops when it is canceled", async () => {
+    const held: ServerResponse[] = [];
+    let holds = false;
+    const slow = await startScriptedReceiver((_request, response) => {
+      if (holds) held.push(response);
+      else response.writeHead(500).end();
+    });
+    await platform.api("POST", "/v1/webhook_endpoints", { url: slow.url, events: ["*"] });
+    await createCustomers(2);
+    await slow.until(2);
+    await expect.poll(async () => [...(await attemptsOf()).values()].flat()).toHaveLength(2);
+    holds = true;
+    const key = { "Idempotency-Key": "long" };
+    const ask = () => platform.api("POST", "/v1/test_clock/advance", { seconds: 3600 }, key);
+    const accepted = await ask();
+    expect([accepted.status, accepted.body]).toEqual([
+      202,
+      expect.objectContaining({ status: "advancing", attempts: 0, remaining: 2 }),
+    ]);
+    expect(seconds(accepted.body.target) - Date.now() / 1000).toBeGreaterThan(3500);
+    expect((await platform.api("GET", "/v1/test_clock")).body).toMatchObject({ status: "advancing", remaining: 2 });
+
+    const canceled = await platform.api("POST", "/v1/test_clock/cancel");
+    expect([canceled.status, canceled.body.status]).toEqual([200, "canceled"]);
+    expect(canceled.body.offset_seconds).toBeLessThan(60);
+    for (const response of held) response.writeHead(500).end();
+    // What was in flight is recorded, and nothing more is attempted.
+    await expect.poll(async () => [...(await attemptsOf()).values()].flat()).toHaveLength(4);
+    const again = await ask();
+    expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
+    expect(again.body).toMatchObject({ status: "canceled", target: accepted.body.target, attempts: 2, failed: 2 });
+    holds = false;
+    expect((await advance(60)).body).toMatchObject({
+      status: "idle",
+      offset_seconds: canceled.body.offset_seconds + 60,
+    });
     await slow.close();
   });
 
@@ -238,7 +340,7 @@ describe("advancing", () => {
     ]);
   });
 
-  it("stopped half-way by the platform's end keeps what it did and goes on from there", async () => {
+  it("goes on after a restart from where it stopped", async () => {
     await createEndpoint("/a");
     await createCustomers(1);
     await receiver.until(1);
@@ -247,16 +349,18 @@ describe("advancing", () => {
       if (receiver.received.length === 6) restarted = platform.restart();
       return 500;
     };
-    const stopped = await advance(3 * DAY);
-    expect([stopped.status, stopped.body.code]).toEqual([503, "unavailable"]);
-    await restarted;
-    answer = () => 500;
-    const { offset_seconds: offset } = (await platform.api("GET", "/v1/test_clock")).body;
+    const stopped = await platform.api("POST", "/v1/test_clock/advance", { seconds: 3 * DAY });
+    expect([stopped.status, stopped.body.status, stopped.body.attempts]).toEqual([202, "advancing", 5]);
+    const { target, offset_seconds: offset } = stopped.body;
     expect(offset).toBeGreaterThan(60);
     expect(offset).toBeLessThan(3 * DAY);
-    await advance(3 * DAY);
+    await restarted;
+    await expect.poll(async () => (await platform.api("GET", "/v1/test_clock")).body.status).toBe("idle");
+    const arrived = (await platform.api("GET", "/v1/test_clock")).body;
+    expect(arrived).toMatchObject({ offset_seconds: 3 * DAY, target, remaining: 0 });
     const [attempts] = [...(await attemptsOf()).values()];
     expect(attempts).toHaveLength(receiver.received.length);
+    expect(arrived.attempts).toBe(receiver.received.length - 1);
     expect((await platform.api("GET", "/v1/deliveries")).body.data[0].status).toBe("failed");
   });
 });

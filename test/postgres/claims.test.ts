@@ -83,7 +83,7 @@ it("a retry that races with retention never leaves a pending delivery without it
 it("a pending delivery whose event is gone fails, and an advance of the test clock passes it", async () => {
   const { event, delivery } = await createAttempted();
   await sql("DELETE FROM events WHERE id = $1", [event]);
-  expect(await advance(HOUR)).toMatchObject({ status: 200, body: { attempted: 0 } });
+  expect(await advance(HOUR)).toMatchObject({ status: 200, body: { attempts: 0 } });
   expect(await deliveryOf(delivery)).toMatchObject({
     status: "failed",
     attempts: [{ status_code: 500 }, { status_code: null, error: expect.stringMatching(/^event_expired: /) }],
@@ -94,7 +94,7 @@ it("an advance of the test clock ends though somebody else holds what is due", a
   const { delivery } = await createAttempted();
   await holder.query("BEGIN");
   await holder.query("SELECT id FROM deliveries WHERE id = $1 FOR UPDATE", [delivery]);
-  expect(await advance(60)).toMatchObject({ status: 200, body: { attempted: 0 } });
+  expect(await advance(60)).toMatchObject({ status: 200, body: { attempts: 0 } });
   await holder.query("COMMIT");
   // It stays due, and the worker attempts it.
   await expect.poll(async () => (await deliveryOf(delivery)).attempt_count).toBe(2);
@@ -110,7 +110,7 @@ it("an advance takes over what a dead process had claimed, and counts the attemp
      WHERE id = $1`,
     [delivery],
   );
-  expect(await advance(60)).toMatchObject({ status: 200, body: { attempted: 1 } });
+  expect(await advance(60)).toMatchObject({ status: 200, body: { attempts: 1 } });
   const { attempts } = await deliveryOf(delivery);
   expect(attempts).toMatchObject([
     { status_code: 500 },

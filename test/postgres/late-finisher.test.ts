@@ -73,7 +73,7 @@ async function assertOver(): Promise<void> {
     expect.objectContaining({ status: "succeeded", attempt_count: 2, next_attempt: null, status_codes: [null, 200] }),
   ]);
   const advanced = await api("POST", "/v1/test_clock/advance", { seconds: ALL_RETRIES_SECONDS });
-  expect(advanced.body).toMatchObject({ attempted: 0 });
+  expect(advanced.body).toMatchObject({ attempts: 0 });
   expect(receiver.received).toHaveLength(2);
 }
 

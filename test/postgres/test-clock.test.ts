@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import type { Delivery } from "../../src/contract/schemas/delivery.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
@@ -32,56 +33,92 @@ afterAll(async () => {
   await server.remove();
 });
 
-it("a keyed advance of the test clock runs once, whichever process is asked, and the others say that it runs", async () => {
-  const advance = (node: number, key: string) =>
-    apis[node]!("POST", "/v1/test_clock/advance", { seconds: SECONDS }, { "Idempotency-Key": key });
-  await apis[0]!("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
-  await apis[0]!("POST", "/v1/orders", { amount: 1, currency: "EUR" });
-  const waiting = async () => (await apis[0]!("GET", "/v1/deliveries")).body.data[0].attempt_count as number;
-  await expect.poll(waiting).toBe(1);
+const advance = (node: number, seconds: number, key: string) =>
+  apis[node]!("POST", "/v1/test_clock/advance", { seconds }, { "Idempotency-Key": key });
+const clock = async (node = 1) => (await apis[node]!("GET", "/v1/test_clock")).body;
+const arrived = () => expect.poll(async () => (await clock()).status).toBe("idle");
+const newest = async () => (await apis[0]!("GET", "/v1/deliveries?limit=1")).body.data[0] as Delivery;
 
-  const first = advance(0, "the-same");
-  await receiver.until(2);
-  for (const node of [0, 1]) {
-    const again = await advance(node, "the-same");
-    expect([again.status, again.body.code]).toEqual([409, "idempotency_in_flight"]);
-    expect(again.headers.get("retry-after")).toBe("1");
-    expect((await advance(node, "another")).body.code).toBe("test_clock_advancing");
-  }
-
-  retried!.end();
-  const done = await first;
-  expect([done.status, done.body.attempted, done.body.succeeded]).toEqual([200, 1, 1]);
-  for (const node of [0, 1]) {
-    const again = await advance(node, "the-same");
-    expect([again.status, again.headers.get("idempotent-replayed"), again.body]).toEqual([200, "true", done.body]);
-  }
-  expect((await apis[1]!("GET", "/v1/test_clock")).body.offset_seconds).toBe(SECONDS);
-});
-
-it("who moves the clock and stands still for too long moves it no further once another does", async () => {
-  const offset = async () => (await apis[1]!("GET", "/v1/test_clock")).body.offset_seconds as number;
-  const before = await offset();
+/** Makes a delivery whose first attempt fails; its second is held until the test answers it. */
+async function failOnce(): Promise<void> {
   const attempts = receiver.received.length;
   await apis[0]!("POST", "/v1/orders", { amount: 1, currency: "EUR" });
   await receiver.until(attempts + 1);
-  retried!.writeHead(500).end();
-  const tried = async () => (await apis[0]!("GET", "/v1/deliveries?limit=1")).body.data[0].attempt_count as number;
-  await expect.poll(tried).toBe(1);
+  if (attempts > 0) retried!.writeHead(500).end();
+  await expect.poll(async () => (await newest()).attempt_count).toBe(1);
+}
 
-  const slow = apis[0]!("POST", "/v1/test_clock/advance", { seconds: 100 * SECONDS });
-  await receiver.until(attempts + 2);
-  // Its hold has run out.
-  await server.query("UPDATE environments SET clock_held_until = 0", [], database);
-  const other = apis[1]!("POST", "/v1/test_clock/advance", { seconds: SECONDS });
-  const isHeld = async () =>
-    (await server.query("SELECT id FROM environments WHERE clock_held_until > 0", [], database)).length > 0;
-  await expect.poll(isHeld).toBe(true);
+it("a keyed advance of the test clock runs once, whichever process is asked, and all of them follow it", async () => {
+  await apis[0]!("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
+  await failOnce();
+  const first = advance(0, SECONDS, "the-same");
+  await receiver.until(2);
+  for (const node of [0, 1]) {
+    expect((await advance(node, SECONDS, "another")).body.code).toBe("test_clock_advancing");
+  }
+  for (const again of await Promise.all([0, 1].map((node) => advance(node, SECONDS, "the-same")))) {
+    expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([202, "true"]);
+    expect(again.body).toMatchObject({ status: "advancing", attempts: 0, remaining: 1 });
+  }
+  expect((await first).status).toBe(202);
+
   retried!.end();
-  expect((await slow).body).toMatchObject({ status: 409, code: "test_clock_advancing" });
-  expect((await other).status).toBe(200);
-  expect(await offset()).toBeLessThan(before + 100 * SECONDS);
-  expect(await isHeld()).toBe(false);
+  await arrived();
+  const [one, other] = await Promise.all([0, 1].map((node) => advance(node, SECONDS, "the-same")));
+  expect(one!.body).toEqual(other!.body);
+  expect([one!.status, one!.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
+  expect(one!.body).toMatchObject({ attempts: 1, succeeded: 1, remaining: 0, offset_seconds: SECONDS });
+  expect(await clock()).toMatchObject({ offset_seconds: SECONDS });
+  expect(receiver.received).toHaveLength(2);
+});
+
+it("a process that stands still for too long leaves the advance to another, and both attempt nothing twice", async () => {
+  const before = (await clock()).offset_seconds as number;
+  await failOnce();
+  const attempts = receiver.received.length;
+  const slow = advance(0, SECONDS, "slow");
+  await receiver.until(attempts + 1);
+  const holder = async () => {
+    const rows = await server.query("SELECT clock_holder FROM environments WHERE clock_held_until > 0", [], database);
+    return (rows as { clock_holder: string }[])[0]?.clock_holder;
+  };
+  const first = await holder();
+  // Its hold has run out.
+  await server.query("UPDATE environments SET clock_held_until = 1 WHERE clock_held_until > 0", [], database);
+  const isTakenOver = async () => {
+    const now = await holder();
+    return now !== undefined && now !== first;
+  };
+  await expect.poll(isTakenOver).toBe(true);
+  retried!.end();
+  await slow;
+  await arrived();
+  expect(await clock()).toMatchObject({ offset_seconds: before + SECONDS });
+  expect(await holder()).toBeUndefined();
+  expect(receiver.received).toHaveLength(attempts + 1);
   // What came of its attempt is recorded all the same.
-  expect((await apis[1]!("GET", "/v1/deliveries?limit=1")).body.data[0]).toMatchObject({ attempt_count: 2 });
+  expect(await newest()).toMatchObject({ status: "succeeded", attempt_count: 2 });
+});
+
+it("an advance whose process is killed goes on in another one, and loses nothing", async () => {
+  const before = (await clock()).offset_seconds as number;
+  await failOnce();
+  const attempts = receiver.received.length;
+  const cut = advance(0, SECONDS, "killed").catch(() => undefined);
+  await receiver.until(attempts + 1);
+  await nodes[0]!.kill();
+  await cut;
+  const running = await clock();
+  expect(running).toMatchObject({ status: "advancing", remaining: 1 });
+  // The time that the leases and the hold of the dead process last is over.
+  await server.query("UPDATE environments SET clock_held_until = 1 WHERE clock_held_until > 0", [], database);
+  await server.query("UPDATE deliveries SET lease_until = 1 WHERE lease_until IS NOT NULL", [], database);
+  await receiver.until(attempts + 2);
+  retried!.end();
+  await arrived();
+  expect(await clock()).toMatchObject({ offset_seconds: before + SECONDS, target: running.target });
+  const again = await advance(1, SECONDS, "killed");
+  expect([again.status, again.body.target]).toEqual([200, running.target]);
+  const { data } = (await apis[1]!("GET", "/v1/deliveries?limit=1")).body;
+  expect(data[0]).toMatchObject({ status: "succeeded", attempt_count: 3 });
 });

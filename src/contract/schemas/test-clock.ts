@@ -1,16 +1,21 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
-import { closed, Timestamp } from "./fields.ts";
+import { closed, nullable, Timestamp } from "./fields.ts";
 
-/** The sandbox's clock (decisions 3): `now` is real time plus `offset_seconds`. */
+/** The sandbox's clock: `now` is real time plus `offset_seconds`. The fields after `status` tell of the last advance. */
 export const TestClock = Type.Object(
   {
     object: Type.Literal("test_clock"),
     now: Timestamp,
-    offset_seconds: Type.Integer({ description: "How far the time lies ahead of the real one" }),
-    attempted: Type.Optional(Type.Integer({ description: "Attempts that were made on the way" })),
-    succeeded: Type.Optional(Type.Integer()),
-    failed: Type.Optional(Type.Integer()),
+    offset_seconds: Type.Integer({ description: "How far the time is ahead of real time" }),
+    status: Type.Union([Type.Literal("idle"), Type.Literal("advancing"), Type.Literal("canceled")], {
+      description: "`canceled`: the last advance was stopped before its target",
+    }),
+    target: nullable(Timestamp),
+    attempts: Type.Integer({ minimum: 0, description: "Attempts that the last advance made on the way" }),
+    succeeded: Type.Integer({ minimum: 0 }),
+    failed: Type.Integer({ minimum: 0 }),
+    remaining: Type.Integer({ minimum: 0, description: "Deliveries that are still due before the target" }),
   },
   { $id: "TestClock", description: "The sandbox's time" },
 );

@@ -67,32 +67,36 @@ export async function claimDue(
   const [, target] = await Promise.all([shareClock(tx, environment), findTarget(tx, environment, id)]);
   if (target === undefined) return abandonDeleted(tx, claimant, endpoint, time.now, limits.count);
   if (target.status === "disabled" || isClockHeld(target.clock_held_until, time.now)) return NOTHING;
-  return claimAt(tx, claimant, target, time, time.now + target.clock_offset, limits);
+  const now = time.now + target.clock_offset;
+  return claimAt(tx, claimant, target, { ...time, now, dueBy: now }, limits);
 }
 
 const NOTHING: Claim = { jobs: [], abandoned: [], full: false, starved: false, lastDue: 0 };
 
-/** Claims an endpoint's deliveries that are due at a time of its environment. */
+/**
+ * Claims an endpoint's deliveries that are due by a time of its environment, each to be attempted when it is due and not
+ * before `now`, which is the environment's time here.
+ */
 export async function claimAt(
   tx: Transaction,
   { opener, lease, bodies }: Claimant,
   target: DeliveryTarget,
-  { elapsed, mayExpire }: Omit<ClaimTime, "now">,
-  now: number,
+  { now, dueBy, elapsed, mayExpire }: ClaimTime & { dueBy: number },
   limits: ClaimLimits,
 ): Promise<Claim> {
-  const rows = await findDue(tx, { endpointId: target.id, dueAt: now, limit: limits.count });
+  const rows = await findDue(tx, { endpointId: target.id, dueAt: dueBy, limit: limits.count });
   const claim: Claim = { jobs: [], abandoned: [], full: rows.length === limits.count, starved: false, lastDue: 0 };
   const admitted: QueuedDelivery[] = [];
   const abandoned: QueuedDelivery[] = [];
+  const timeOf = (delivery: QueuedDelivery) => Math.max(now, delivery.next_attempt);
   const abandonFor = (delivery: QueuedDelivery, reason: string) => {
     abandoned.push(delivery);
-    claim.abandoned.push(abandon(delivery, target.id, lease.token, now, reason));
+    claim.abandoned.push(abandon(delivery, target.id, lease.token, timeOf(delivery), reason));
   };
   let { heldBytes } = limits;
   for (const delivery of rows) {
     if (delivery.body_bytes === null) abandonFor(delivery, EVENT_EXPIRED);
-    else if (mayExpire && hasEnded(delivery, now)) abandonFor(delivery, ENDED);
+    else if (mayExpire && hasEnded(delivery, timeOf(delivery))) abandonFor(delivery, ENDED);
     else if (bodies.admit(delivery, heldBytes)) {
       admitted.push(delivery);
       heldBytes += delivery.body_bytes;
@@ -104,12 +108,7 @@ export async function claimAt(
   }
   if (admitted.length > 0) {
     const { token } = lease;
-    const destination = {
-      endpointId: target.id,
-      url: new URL(target.url),
-      urlText: target.url,
-      secrets: opener.secretsOf(target, now),
-    };
+    const url = new URL(target.url);
     const eventIds = admitted.map(({ event_id: id }) => id);
     const read = await bodies.read(tx, target.environment, eventIds);
     for (const [index, delivery] of admitted.entries()) {
@@ -117,6 +116,8 @@ export async function claimAt(
       if (body === undefined) abandonFor(delivery, read.has(delivery.event_id) ? DAMAGED : EVENT_EXPIRED);
       else {
         const isMarkedBegun = index < limits.begin;
+        const secrets = opener.secretsOf(target, timeOf(delivery));
+        const destination = { endpointId: target.id, url, urlText: target.url, secrets };
         const clockOffset = target.clock_offset;
         const clocks = { claimedAt: elapsed, clockOffset, mayExpire };
         claim.jobs.push({ delivery, body, token, destination, isMarkedBegun, ...clocks });

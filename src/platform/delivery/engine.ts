@@ -5,7 +5,7 @@ import { DeliveryWorker } from "./worker.ts";
 import { SecretOpener } from "./secret-opener.ts";
 import type { DeliveryLimits } from "./lanes.ts";
 import type { TargetGuard } from "./target-guard.ts";
-import { type AdvanceResult, TestClockAdvancer } from "./test-clock.ts";
+import { TestClockAdvancer } from "./test-clock.ts";
 import { createWaitingEnder } from "./waiting-ender.ts";
 
 /** All that attempts deliveries in this process. */
@@ -13,8 +13,8 @@ export interface DeliveryEngine {
   start(): Promise<void>;
   /** Begins nothing more; resolves when the attempts under way have ended, within their time limit, and are recorded. */
   stop(): Promise<void>;
-  /** Moves a sandbox's time by so many seconds and attempts what falls due on the way. Throws ApiError. */
-  advance: (environment: number, seconds: number) => Promise<AdvanceResult>;
+  /** Moves sandboxes' time and attempts what falls due on the way. */
+  clockAdvancer: TestClockAdvancer;
 }
 
 export function createDeliveryEngine(services: Services, guard: TargetGuard, limits: DeliveryLimits): DeliveryEngine {
@@ -32,12 +32,13 @@ export function createDeliveryEngine(services: Services, guard: TargetGuard, lim
   return {
     async start() {
       await worker.start();
+      advancer.start();
       ender.start();
     },
     async stop() {
       await Promise.all([worker.stop(), advancer.stop(), ender.stop()]);
       await courier.close();
     },
-    advance: (environment, seconds) => advancer.advance(environment, seconds),
+    clockAdvancer: advancer,
   };
 }

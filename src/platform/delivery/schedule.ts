@@ -31,6 +31,11 @@ export function nextAttemptAt(failed: FailedAttempt, fraction: number, mayExpire
   return !mayExpire || isWithinRetries(failed.firstAttempt, at) ? at : undefined;
 }
 
+/** The shortest wait before the next attempt, in milliseconds, after so many failed ones. */
+export function shortestWait(attempts: number): number {
+  return Math.min(FIRST_WAIT * 2 ** (attempts - 1), LONGEST_WAIT) * (1 - JITTER);
+}
+
 /** True while an attempt may still be made. */
 export function isWithinRetries(firstAttempt: number, at: number): boolean {
   return at <= firstAttempt + TOTAL;

@@ -9,7 +9,7 @@ import {
   releaseLeases,
   releaseTokens,
 } from "../storage/delivery-queue.ts";
-import { isClockHeld, letGoOfClocks } from "../storage/environments.ts";
+import { isClockHeld, releaseClocks } from "../storage/environments.ts";
 import { claimDue, LEASE_MILLISECONDS } from "./claim.ts";
 import { type Courier, type Finished, type Job, toLease } from "./courier.ts";
 import { BodyClaim, type EventBodies } from "./event-bodies.ts";
@@ -90,7 +90,7 @@ export class DeliveryWorker {
     // Only one process opens an SQLite file: whoever held a lease is dead.
     if (database.dialect === "sqlite") {
       const interrupted = await database.write(async (tx) => {
-        await letGoOfClocks(tx);
+        await releaseClocks(tx);
         const now = clock.now();
         return takeOver(tx, await findAllLeased(tx), { now, random, mayExpire: clockTrust.isTrusted() });
       });

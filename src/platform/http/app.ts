@@ -17,7 +17,7 @@ import { operationsOf } from "./operations.ts";
 import { serveDocument } from "./openapi/serve.ts";
 import { answerBrokenRequest, CONNECT_REQUEST } from "./problem.ts";
 import { recordRequests } from "./record-requests.ts";
-import type { AdvanceClock } from "./routes/test-clock.ts";
+import type { ClockAdvancer } from "./routes/test-clock.ts";
 import { takeJson } from "./take-json.ts";
 
 const REQUEST_SECONDS = 30;
@@ -25,7 +25,7 @@ const REQUEST_SECONDS = 30;
 /** The platform's HTTP server, not yet listening; without an API it answers probes alone. */
 export function createApp(
   services: Services,
-  api: { authenticate: Authenticate; advanceClock: AdvanceClock } | undefined,
+  api: { authenticate: Authenticate; clockAdvancer: ClockAdvancer } | undefined,
 ): FastifyInstance {
   registerFormats();
   const app = createServer(services);
@@ -58,7 +58,7 @@ export function createApp(
   takeJson(app);
 
   if (api !== undefined) {
-    const operations = operationsOf(services, api.advanceClock);
+    const operations = operationsOf(services, api.clockAdvancer);
     registerOperations(app, services, api.authenticate, operations);
     serveDocument(app, services, operations);
   }

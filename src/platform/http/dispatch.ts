@@ -68,7 +68,7 @@ export function registerOperations(
           const json = toJson(versions, version, await operation.read(call, services.database));
           return send(reply, operation.reply.status, json);
         }
-        const run = operation.run === undefined ? runWrite : runLong;
+        const run = operation.long === undefined ? runWrite : runLong;
         const outcome = await run({ services, inFlight, operation, call, request, version });
         if (outcome.replayed) void reply.header(HEADERS.idempotentReplayed, "true");
         return send(reply, outcome.status, outcome.json);

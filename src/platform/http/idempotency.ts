@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { LIMITS } from "../../contract/limits.ts";
 import { ApiError } from "../domain/api-error.ts";
-import type { Database, Queries, Transaction } from "../storage/database.ts";
+import type { Queries, Transaction, WriteOptions } from "../storage/database.ts";
 import { findIdempotencyKey, type IdempotencyPlace, keepIdempotencyKey } from "../storage/idempotency-keys.ts";
 import type { Vault } from "../vault.ts";
 
@@ -43,29 +43,40 @@ export function fingerprintOf(version: string, body: unknown, principal = ""): B
     .digest();
 }
 
+/** A keyed request. */
+interface KeyedRequest {
+  place: IdempotencyPlace;
+  fingerprint: Buffer;
+  /** The environment's time, in Unix milliseconds. */
+  now: number;
+  isolation: NonNullable<WriteOptions["isolation"]>;
+}
+
 /**
  * Runs the effect of a keyed request at most once in 24 hours, in the transaction of its change, so that a crash keeps
- * both or neither. A refusal is not kept. Throws ApiError `idempotency_key_reused` for another body under the same key.
+ * both or neither. The 24 hours count from `createdAt` where the effect names a later time. A refusal is not kept. Throws
+ * ApiError `idempotency_key_reused` for another body under the same key.
  */
 export async function onceForKey(
   tx: Transaction,
   vault: Vault,
-  place: IdempotencyPlace,
-  fingerprint: Buffer,
-  now: number,
-  effect: () => Promise<{ status: number; json: string }>,
+  { place, fingerprint, now, isolation }: KeyedRequest,
+  effect: () => Promise<{ status: number; json: string; createdAt?: number }>,
 ): Promise<KeptReply> {
   const kept = await findReply(tx, vault, place, fingerprint, now);
   if (kept !== undefined) return kept;
   // It may run in another process.
   if (!(await tx.claim(nameOf(place)))) throw stillInFlight();
-  const { status, json } = await effect();
-  await keepReply(tx, vault, place, fingerprint, now, { status, json });
+  // It may have ended just now; under the other isolations such a unit conflicts and is run again.
+  const justKept = isolation === "latest" ? await findReply(tx, vault, place, fingerprint, now) : undefined;
+  if (justKept !== undefined) return justKept;
+  const { status, json, createdAt = now } = await effect();
+  await keepReply(tx, vault, place, fingerprint, createdAt, { status, json });
   return { status, json, replayed: false };
 }
 
 /** The reply to an earlier request with the key. Throws ApiError `idempotency_key_reused`. */
-export async function findReply(
+async function findReply(
   queries: Queries,
   vault: Vault,
   place: IdempotencyPlace,
@@ -83,7 +94,7 @@ export async function findReply(
   return { status: kept.status, json: vault.open(kept.reply, nameOf(place)), replayed: true };
 }
 
-export async function keepReply(
+async function keepReply(
   tx: Transaction,
   vault: Vault,
   place: IdempotencyPlace,
@@ -104,24 +115,6 @@ function stillInFlight(): ApiError {
   return new ApiError("idempotency_in_flight", "The first request with this Idempotency-Key still runs.", {
     headers: { "Retry-After": "1" },
   });
-}
-
-/**
- * Runs the work of a keyed request that is longer than a transaction, in one process at a time. Throws ApiError
- * `idempotency_in_flight` where it runs already.
- */
-export async function whileHeld<Result>(
-  database: Database,
-  place: IdempotencyPlace,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  const hold = await database.hold(nameOf(place));
-  if (hold === undefined) throw stillInFlight();
-  try {
-    return await work();
-  } finally {
-    await hold.release();
-  }
 }
 
 /** The keyed requests that run in this process now: a second one is refused instead of made to wait. */

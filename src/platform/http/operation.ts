@@ -39,19 +39,34 @@ interface Description<Body extends TSchema, Query extends TSchema> {
   sandboxOnly?: boolean;
   /** True where the operation only adds rows, whatever others add meanwhile: then it shares its commit with theirs. */
   additive?: boolean;
+  /** `latest` where the operation changes rows that the platform changes all the time: see WriteOptions. */
+  isolation?: "latest";
   body?: Body;
   query?: Query;
   /** Error codes of its own, besides those that every operation shares. */
   refusals?: readonly ErrorCode[];
   /** Status and schema of the successful reply. */
   reply: { status: 200 | 201; schema: TSchema };
+  /** What a 202 means, where the reply may come before the work is done. */
+  accepted?: string;
+}
+
+/** Work that is longer than a transaction: begun in one, under the request's key, and followed after its commit. */
+interface LongWork<Body, Query> {
+  /**
+   * Starts the work, which goes on by itself. `reference` names it; `createdAt` is when its Idempotency-Key begins to
+   * age, in the environment's time.
+   */
+  begin: (call: Call<Body, Query>, tx: Transaction) => Promise<{ reference: number; createdAt: number }>;
+  /** Returns what became of the work so far. Called again for each repeated request. */
+  follow: (call: Call<Body, Query>, reference: number) => Promise<{ isDone: boolean; body: ReplyBody }>;
 }
 
 /** One operation of the API as data: routes, checks and documentation are made from it. */
 export interface Operation extends Description<TSchema, TSchema> {
   read?: (call: Call<unknown, unknown>, queries: Queries) => Promise<ReplyBody>;
   write?: (call: Call<unknown, unknown>, tx: Transaction, occasion: Occasion) => Promise<ReplyBody>;
-  run?: (call: Call<unknown, unknown>) => Promise<ReplyBody>;
+  long?: LongWork<unknown, unknown>;
 }
 
 /** An operation that only reads. */
@@ -72,11 +87,11 @@ export function writeOperation<Body extends TSchema, Query extends TSchema>(
   return operation as unknown as Operation;
 }
 
-/** An operation that takes its time, in transactions of its own. A crash in the middle keeps no reply for its key. */
-export function longOperation<Body extends TSchema, Query extends TSchema>(
-  operation: Description<Body, Query> & {
-    run: (call: Call<Static<Body>, Static<Query>>) => Promise<ReplyBody>;
-  },
-): Operation {
-  return operation as unknown as Operation;
+/** An operation whose work goes on after its transaction. */
+export function longOperation<Body extends TSchema, Query extends TSchema>({
+  begin,
+  follow,
+  ...description
+}: Description<Body, Query> & LongWork<Static<Body>, Static<Query>>): Operation {
+  return { ...description, isolation: "latest", long: { begin, follow } } as unknown as Operation;
 }

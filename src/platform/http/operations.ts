@@ -12,12 +12,12 @@ import { paymentOperations } from "./routes/payments.ts";
 import { requestLogOperations } from "./routes/request-logs.ts";
 import { sessionOperations } from "./routes/sessions.ts";
 import { statisticsOperations } from "./routes/statistics.ts";
-import { type AdvanceClock, testClockOperations } from "./routes/test-clock.ts";
+import { type ClockAdvancer, testClockOperations } from "./routes/test-clock.ts";
 import { userOperations } from "./routes/users.ts";
 import { webhookEndpointOperations } from "./routes/webhook-endpoints.ts";
 
 /** Every operation of the API, in the document's order. */
-export function operationsOf(services: Services, advanceClock: AdvanceClock): Operation[] {
+export function operationsOf(services: Services, clockAdvancer: ClockAdvancer): Operation[] {
   return [
     ...customerOperations(services.vault),
     ...orderOperations(services.vault),
@@ -25,7 +25,7 @@ export function operationsOf(services: Services, advanceClock: AdvanceClock): Op
     ...eventOperations(services),
     ...webhookEndpointOperations(services),
     ...deliveryOperations(services.vault),
-    ...testClockOperations(services, advanceClock),
+    ...testClockOperations(services, clockAdvancer),
     ...apiKeyOperations(services),
     ...oauthAppOperations(services),
     ...requestLogOperations(services),

@@ -4,17 +4,16 @@ import type { Occasion } from "../domain/occasion.ts";
 import type { Versions } from "../domain/versions.ts";
 import type { Services } from "../services.ts";
 import type { Vault } from "../vault.ts";
-import type { Transaction, WriteOptions } from "../storage/database.ts";
+import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
+import type { Moment } from "../environment-time.ts";
+import { ApiError } from "../domain/api-error.ts";
 import {
   digestIdempotencyKey,
-  findReply,
   fingerprintOf,
   type InFlight,
-  keepReply,
   type KeptReply,
   onceForKey,
   readIdempotencyKey,
-  whileHeld,
 } from "./idempotency.ts";
 import { type Call, type Operation, RawJson, type ReplyBody } from "./operation.ts";
 
@@ -30,57 +29,76 @@ interface Run {
 }
 
 /** Carries out an operation in one transaction, with the reply that is kept for its Idempotency-Key. */
-export function runWrite({ services, inFlight, operation, call, request, version }: Run): Promise<KeptReply> {
-  const { database, vault, versions } = services;
-  const status = operation.reply.status;
+export function runWrite(run: Run): Promise<KeptReply> {
+  const { services, operation, call, request, version } = run;
+  const { versions } = services;
   const { tenant } = call.caller;
-  const occasionIn = async (tx: Transaction): Promise<Occasion> => ({
-    tenant,
-    requestId: request.id,
-    versions,
-    ...(await services.time.read(tx, tenant)),
+  return writeOnce(run, async (tx, moment) => {
+    const occasion: Occasion = { tenant, requestId: request.id, versions, ...moment };
+    const json = toJson(versions, version, await operation.write!(call, tx, occasion));
+    return { status: operation.reply.status, json };
   });
-  const options: WriteOptions = { isolation: operation.additive === true ? "beside" : "alone" };
+}
+
+const ACCEPTED = 202;
+
+/**
+ * Begins work that goes on after its transaction, and replies with how far it got. What is kept for the Idempotency-Key
+ * names the work, from before it begins: a repeated request is told of the same work, whatever became of the first reply.
+ */
+export async function runLong(run: Run): Promise<KeptReply> {
+  const { services, operation, call, version } = run;
+  const { begin, follow } = operation.long!;
+  const { json: reference, replayed } = await writeOnce(run, async (tx) => {
+    const begun = await begin(call, tx);
+    return { status: ACCEPTED, json: String(begun.reference), createdAt: begun.createdAt };
+  });
+  const { isDone, body } = await follow(call, Number(reference)).catch((error: unknown) => {
+    throw error instanceof StorageUnavailableError ? begunAndUnknown(error) : error;
+  });
+  return {
+    status: isDone ? operation.reply.status : ACCEPTED,
+    json: toJson(services.versions, version, body),
+    replayed,
+  };
+}
+
+/** The work goes on; only its state cannot be read. */
+function begunAndUnknown(cause: Error): ApiError {
+  const detail =
+    "The request was accepted and its work has begun, but the database cannot be read now: how far it got is not known. " +
+    "A request with the same Idempotency-Key says so later.";
+  return new ApiError("unavailable", detail, { headers: { "Retry-After": "1" }, cause });
+}
+
+/** Runs a unit in a transaction, at most once for the request's Idempotency-Key, if it has one. */
+function writeOnce(
+  { services, inFlight, operation, call, request, version }: Run,
+  unit: (tx: Transaction, moment: Moment) => Promise<{ status: number; json: string; createdAt?: number }>,
+): Promise<KeptReply> {
+  const { database, vault, time } = services;
+  const { tenant } = call.caller;
+  const isolation = operation.isolation ?? (operation.additive === true ? "beside" : "alone");
   const place = placeOf(vault, operation, call, request);
   if (place === undefined) {
-    return database.write(async (tx) => {
-      const json = toJson(versions, version, await operation.write!(call, tx, await occasionIn(tx)));
-      return { status, json, replayed: false };
-    }, options);
+    return database.write(
+      async (tx) => {
+        const { status, json } = await unit(tx, await time.read(tx, tenant));
+        return { status, json, replayed: false };
+      },
+      { isolation },
+    );
   }
   const fingerprint = fingerprintOf(version, call.body, secretHolder(operation, call));
   return inFlight.run(place, () =>
-    database.write(async (tx) => {
-      const occasion = await occasionIn(tx);
-      const kept = await onceForKey(tx, vault, place, fingerprint, occasion.now, async () => ({
-        status,
-        json: toJson(versions, version, await operation.write!(call, tx, occasion)),
-      }));
-      return kept;
-    }, options),
+    database.write(
+      async (tx) => {
+        const moment = await time.read(tx, tenant);
+        return onceForKey(tx, vault, { place, fingerprint, now: moment.now, isolation }, () => unit(tx, moment));
+      },
+      { isolation },
+    ),
   );
-}
-
-/** Carries out an operation that has transactions of its own, and keeps its reply behind them. */
-export async function runLong({ services, operation, call, request, version }: Run): Promise<KeptReply> {
-  const { database, vault, time, versions } = services;
-  const { tenant } = call.caller;
-  const run = async () => ({
-    status: operation.reply.status,
-    json: toJson(versions, version, await operation.run!(call)),
-  });
-  const place = placeOf(vault, operation, call, request);
-  if (place === undefined) return { ...(await run()), replayed: false };
-  const fingerprint = fingerprintOf(version, call.body, secretHolder(operation, call));
-  return whileHeld(database, place, async () => {
-    const kept = await findReply(database, vault, place, fingerprint, (await time.read(database, tenant)).now);
-    if (kept !== undefined) return kept;
-    const reply = await run();
-    await database.write(async (tx) => {
-      await keepReply(tx, vault, place, fingerprint, (await time.read(tx, tenant)).now, reply);
-    });
-    return { ...reply, replayed: false };
-  });
 }
 
 /** What a POST's Idempotency-Key is kept under, without the key itself; undefined where it has none. */

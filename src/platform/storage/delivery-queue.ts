@@ -44,6 +44,18 @@ export interface Lease {
   until: number;
 }
 
+/**
+ * The time that leases are measured by, in Unix milliseconds. On PostgreSQL it is the server's own: a process on a machine
+ * that was suspended believes an earlier time until it asks. An SQLite file has one process, whose clock is as good.
+ */
+export async function leaseTime(queries: Queries, now: () => number): Promise<number> {
+  if (queries.dialect === "sqlite") return now();
+  const row = await queries.get<{ now: number }>(
+    "SELECT CAST(extract(epoch FROM statement_timestamp()) * 1000 AS BIGINT) AS now",
+  );
+  return row!.now;
+}
+
 /** Which of an endpoint's deliveries to take, the longest waiting first. */
 export interface QueueRequest {
   endpointId: string;
@@ -127,13 +139,39 @@ export function hastenDeliveries(
   );
 }
 
-/** When an endpoint's first waiting delivery is due, in the environment's time; undefined where none waits. */
-export async function firstDue(queries: Queries, endpointId: string): Promise<number | undefined> {
-  const row = await queries.get<{ due: number | null }>(
-    `SELECT MIN(next_attempt) AS due FROM deliveries WHERE endpoint_id = $1 AND ${WAITING}`,
-    [endpointId],
+/** An endpoint's first waiting deliveries that are due by a time of the environment. */
+export function firstDue(
+  queries: Queries,
+  { endpointId, dueAt, limit }: QueueRequest,
+): Promise<Pick<QueuedDelivery, "next_attempt" | "attempt_count">[]> {
+  return queries.all(
+    `SELECT next_attempt, attempt_count FROM deliveries
+     WHERE endpoint_id = $1 AND ${WAITING} AND next_attempt <= $2 ORDER BY next_attempt LIMIT $3`,
+    [endpointId, dueAt, limit],
   );
-  return row?.due ?? undefined;
+}
+
+/** How many pending deliveries of an environment's enabled endpoints are due by a time of it, those in flight included. */
+export async function countDue(queries: Queries, environment: number, dueAt: number): Promise<number> {
+  const row = await queries.get<{ count: number }>(
+    `SELECT COUNT(*) AS count FROM deliveries d
+     JOIN webhook_endpoints w ON w.environment = d.environment AND w.id = d.endpoint_id AND w.status = 'enabled'
+     WHERE d.environment = $1 AND d.status = 'pending' AND d.next_attempt <= $2`,
+    [environment, dueAt],
+  );
+  return row?.count ?? 0;
+}
+
+/**
+ * Sets an environment's pending deliveries back by as much as its clock: what is due stays due, and what waits waits as
+ * long as before.
+ */
+export async function setBackDeliveries(tx: Transaction, environment: number, milliseconds: number): Promise<void> {
+  await tx.run(
+    `UPDATE deliveries SET next_attempt = next_attempt - $2, first_attempt = first_attempt - $2
+     WHERE environment = $1 AND status = 'pending'`,
+    [environment, milliseconds],
+  );
 }
 
 /** Finds an endpoint's due deliveries that nobody else is claiming, to be leased in the same transaction. */
@@ -171,7 +209,10 @@ function locking({ dialect }: Transaction, table: string): string {
   return dialect === "postgres" ? `FOR UPDATE OF ${table} SKIP LOCKED` : "";
 }
 
-/** `begunAt`: when the attempts begin, in the environment's time; null if they begin later or never. */
+/**
+ * `begunAt`: when the attempts begin at the earliest, in the environment's time: none begins before it is due. Null if
+ * they begin later or never.
+ */
 export async function setLease(
   tx: Transaction,
   rows: readonly { id: string }[],
@@ -180,12 +221,13 @@ export async function setLease(
 ): Promise<void> {
   if (rows.length === 0) return;
   const places = rows.map((_, index) => `$${index + 4}`).join(", ");
-  await tx.run(`UPDATE deliveries SET lease_until = $1, lease_token = $2, begun_at = $3 WHERE id IN (${places})`, [
-    lease.until,
-    lease.token,
-    begunAt,
-    ...rows.map(({ id }) => id),
-  ]);
+  await tx.run(
+    `UPDATE deliveries
+     SET lease_until = $1, lease_token = $2,
+         begun_at = CASE WHEN next_attempt > $3 THEN next_attempt ELSE CAST($3 AS BIGINT) END
+     WHERE id IN (${places})`,
+    [lease.until, lease.token, begunAt, ...rows.map(({ id }) => id)],
+  );
 }
 
 /** Records that the attempt of a leased delivery has begun, so that it counts even if this process crashes. */

@@ -52,37 +52,56 @@ export function isClockHeld(heldUntil: number, now: number): boolean {
   return heldUntil > now && heldUntil <= now + LONGEST_HOLD_MILLISECONDS;
 }
 
-/** Keeps everyone else from attempting the environment's deliveries; false where its clock is held already. */
-export async function holdClock(tx: Transaction, id: number, until: number, now: number): Promise<boolean> {
-  await tx.lock(`clock ${id}`, "exclusive");
+/** Keeps everyone from claiming the environment's deliveries, and from holding its clock, until the transaction ends. */
+export function lockClock(tx: Transaction, id: number): Promise<void> {
+  return tx.lock(`clock ${id}`, "exclusive");
+}
+
+/** How long a hold lasts unless it is renewed: longer than an attempt, and than the leases of others. */
+export const HOLD_MILLISECONDS = 30_000;
+
+/**
+ * Keeps everyone else from attempting the environment's deliveries. Returns false where somebody else than `former` holds
+ * its clock. `now` is real time.
+ */
+export async function holdClock(
+  tx: Transaction,
+  id: number,
+  hold: { holder: string; former?: string | null },
+  now: number,
+): Promise<boolean> {
+  await lockClock(tx, id);
   const held = await tx.run(
-    `UPDATE environments SET clock_held_until = $2
-     WHERE id = $1 AND (clock_held_until <= $3 OR clock_held_until > $3 + ${LONGEST_HOLD_MILLISECONDS})`,
-    [id, until, now],
+    `UPDATE environments SET clock_holder = $2, clock_held_until = $3
+     WHERE id = $1 AND (clock_held_until <= $4 OR clock_held_until > $4 + ${LONGEST_HOLD_MILLISECONDS}
+       OR clock_holder = $5)`,
+    [id, hold.holder, now + HOLD_MILLISECONDS, now, hold.former ?? null],
   );
   return held === 1;
 }
 
 /**
- * Moves a clock that the caller holds until a time, and holds it for longer; a hold until 0 lets it go. False where it is
- * the caller's no more: who stood still for so long that the hold ran out must not move the clock under somebody else.
+ * Renews a hold until the transaction's end at least. Returns false where the clock is held by somebody else or nobody:
+ * then the former holder must not move it.
  */
-export async function moveClock(
-  tx: Transaction,
-  id: number,
-  offset: number,
-  held: { until: number; longer: number },
-): Promise<boolean> {
-  const moved = await tx.run(
-    "UPDATE environments SET clock_offset = $2, clock_held_until = $3 WHERE id = $1 AND clock_held_until = $4",
-    [id, offset, held.longer, held.until],
-  );
-  return moved === 1;
+export async function keepClock(tx: Transaction, id: number, holder: string, now: number): Promise<boolean> {
+  const sql = "UPDATE environments SET clock_held_until = $3 WHERE id = $1 AND clock_holder = $2";
+  return (await tx.run(sql, [id, holder, now + HOLD_MILLISECONDS])) === 1;
 }
 
-/** Lets go of every clock: for a process that knows itself to be the only one. */
-export async function letGoOfClocks(tx: Transaction): Promise<void> {
-  await tx.run("UPDATE environments SET clock_held_until = 0 WHERE clock_held_until <> 0");
+/** Moves a clock that the caller holds. */
+export async function moveClock(tx: Transaction, id: number, offset: number): Promise<void> {
+  await tx.run("UPDATE environments SET clock_offset = $2 WHERE id = $1", [id, offset]);
+}
+
+/** Releases a clock, whoever holds it. */
+export async function releaseClock(tx: Transaction, id: number): Promise<void> {
+  await tx.run("UPDATE environments SET clock_holder = NULL, clock_held_until = 0 WHERE id = $1", [id]);
+}
+
+/** Releases every clock: for a process that knows that it is the only one. */
+export async function releaseClocks(tx: Transaction): Promise<void> {
+  await tx.run("UPDATE environments SET clock_holder = NULL, clock_held_until = 0 WHERE clock_held_until <> 0");
 }
 
 /** What retention removed at once: the newest event, and the highest numbers in the log. */

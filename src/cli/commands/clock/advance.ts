@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { Client } from "../../../client/http.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { TestClock, TestClockAdvance } from "../../../contract/schemas/test-clock.ts";
 import type { Context } from "../../context.ts";
@@ -6,39 +7,77 @@ import { addExamples, addFields } from "../../help-layout.ts";
 import { duration } from "../../arguments/times.ts";
 import { formatSpan } from "../../terminal/time.ts";
 import { addIdempotencyKey } from "../resource/idempotency-key.ts";
-import { CLOCK, CLOCK_PATH, showClock } from "./view.ts";
+import { CLOCK_ADVANCE, CLOCK_PATH, showClock } from "./view.ts";
 
 const FAILURES = "  service deliveries list --status pending\n  service deliveries list --status failed";
-const MOST_SECONDS = LIMITS.replaySeconds * 12;
-/** The platform answers once all has been attempted, and a silent receiver takes 10 s each time. */
-export const ADVANCE_LIMIT_SECONDS = 15 * 60;
+const MAX_SECONDS = LIMITS.replaySeconds * 12;
+const LOOK_MILLISECONDS = 500;
+/** A canceled command waits for so long for the platform to stop the clock. */
+const CANCEL_MILLISECONDS = 5000;
 
 export function registerAdvance(clock: Command, context: Context): void {
   const advance = clock
     .command("advance")
     .description("Move the sandbox's time on; what falls due on the way is attempted, each at its own time")
-    .argument("<duration>", "How far: 30s, 10m, 6h, 3d", duration(1, MOST_SECONDS));
+    .argument("<duration>", "How far: 30s, 10m, 6h, 3d", duration(1, MAX_SECONDS));
   addIdempotencyKey(advance).action(async (seconds: number, { idempotencyKey }: { idempotencyKey?: string }) => {
     const { output } = context;
     const client = await context.client();
-    const advancing = client.request<TestClock>({
-      method: "POST",
-      path: `${CLOCK_PATH}/advance`,
-      body: { seconds } satisfies TestClockAdvance,
-      timeLimit: ADVANCE_LIMIT_SECONDS,
-      idempotencyKey,
+    const span = formatSpan(seconds);
+    const moving = moveClock(context, client, { seconds, idempotencyKey }).catch(async (error: unknown) => {
+      if (context.signal.aborted) await cancelAdvance(context);
+      throw error;
     });
-    output.spinner.say(`Moving the sandbox's time by ${formatSpan(seconds)}; deliveries are attempted on the way`);
-    const { body } = await advancing;
-    output.success(`Moved the sandbox's time by ${formatSpan(seconds)}; ${attemptsInWords(body)}`);
-    await showClock(body, context);
-    if ((body.failed ?? 0) > 0)
-      output.note(`\nSee which deliveries wait for a retry, and which have failed:\n${FAILURES}`);
+    const body = await output.spinner.during(`Moving the sandbox's time by ${span}`, moving);
+    if (body.status === "canceled") output.warn(`The clock was stopped before its target; ${attemptsInWords(body)}`);
+    else output.success(`Moved the sandbox's time by ${span}; ${attemptsInWords(body)}`);
+    await showClock(body, context, CLOCK_ADVANCE);
+    if (body.failed > 0) output.note(`\nSee which deliveries wait for a retry, and which have failed:\n${FAILURES}`);
   });
-  addExamples(addFields(advance, CLOCK), ["service clock advance 30s", "service clock advance 3d"]);
+  addExamples(addFields(advance, CLOCK_ADVANCE), ["service clock advance 30s", "service clock advance 3d"]);
 }
 
-function attemptsInWords({ attempted = 0, succeeded = 0, failed = 0 }: TestClock): string {
-  if (attempted === 0) return "nothing fell due";
-  return `${attempted} ${attempted === 1 ? "attempt" : "attempts"}: ${succeeded} succeeded, ${failed} failed`;
+/** Resolves once the clock has arrived, or was stopped. */
+async function moveClock(
+  context: Context,
+  client: Client,
+  { seconds, idempotencyKey }: { seconds: number; idempotencyKey: string | undefined },
+): Promise<TestClock> {
+  let { body } = await client.request<TestClock>({
+    method: "POST",
+    path: `${CLOCK_PATH}/advance`,
+    body: { seconds } satisfies TestClockAdvance,
+    idempotencyKey,
+  });
+  while (body.status === "advancing") {
+    context.output.spinner.say(progressInWords(body));
+    await context.sleep(LOOK_MILLISECONDS);
+    ({ body } = await client.request<TestClock>({ method: "GET", path: CLOCK_PATH }));
+  }
+  return body;
+}
+
+/** Stops the clock where it is, for a command that was interrupted. */
+async function cancelAdvance(context: Context): Promise<void> {
+  const { output } = context;
+  try {
+    const client = await context.withSignal(AbortSignal.timeout(CANCEL_MILLISECONDS)).client();
+    const { body } = await client.request<TestClock>({ method: "POST", path: `${CLOCK_PATH}/cancel` });
+    output.note(`Stopped the clock at ${body.now}; ${attemptsInWords(body)}`);
+  } catch {
+    output.warn("The clock could not be stopped and moves on. Stop it: service clock cancel");
+  }
+}
+
+function progressInWords({ now, target, attempts, remaining }: TestClock): string {
+  return `${now} of ${target}: ${count(attempts, "attempt")}, ${count(remaining, "delivery", "deliveries")} remaining`;
+}
+
+function count(number: number, one: string, several = `${one}s`): string {
+  return `${number} ${number === 1 ? one : several}`;
+}
+
+function attemptsInWords({ attempts, succeeded, failed }: TestClock): string {
+  if (attempts === 0) return "nothing fell due";
+  return `${count(attempts, "attempt")}: ${succeeded} succeeded, ${failed} failed`;
 }

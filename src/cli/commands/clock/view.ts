@@ -17,33 +17,36 @@ const AHEAD: Column<TestClock> = {
 export const CLOCK: ResourceView<TestClock> = {
   noun: "test clock",
   plural: "test clocks",
-  fields: ["object", "now", "offset_seconds", "attempted", "succeeded", "failed"],
+  fields: ["object", "now", "offset_seconds", "status", "target", "attempts", "succeeded", "failed", "remaining"],
   columns: [],
   details: [NOW, AHEAD],
 };
 
-/** After an advance, with what it attempted. */
-const ADVANCED: ResourceView<TestClock> = {
+/** With what an advance attempted. */
+export const CLOCK_ADVANCE: ResourceView<TestClock> = {
   ...CLOCK,
   details: [
     NOW,
     AHEAD,
-    { label: "Attempted", text: ({ attempted }) => String(attempted ?? 0) },
+    { label: "Status", text: ({ status }) => status },
+    { label: "Target", text: ({ target }) => target ?? "" },
+    { label: "Attempts", text: ({ attempts }) => String(attempts) },
     {
       label: "Succeeded",
-      text: ({ succeeded }) => String(succeeded ?? 0),
+      text: ({ succeeded }) => String(succeeded),
       style: (text, styles) => (text === "0" ? text : styles.good(text)),
     },
     {
       label: "Failed",
-      text: ({ failed }) => String(failed ?? 0),
+      text: ({ failed }) => String(failed),
       style: (text, styles) => (text === "0" ? text : styles.bad(text)),
     },
+    { label: "Remaining", text: ({ remaining }) => String(remaining) },
   ],
 };
 
 /** A clock has no id: with `--quiet` its time is printed. */
-export async function showClock(clock: TestClock, { output }: Context): Promise<void> {
+export async function showClock(clock: TestClock, { output }: Context, view = CLOCK): Promise<void> {
   if (output.quiet && !output.json) return output.line(clock.now);
-  await output.object(clock, clock.attempted === undefined ? CLOCK : ADVANCED);
+  await output.object(clock, view);
 }

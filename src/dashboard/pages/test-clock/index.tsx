@@ -33,25 +33,55 @@ export function TestClockPage() {
   );
 }
 
+/** How far the running advance has got, or what came of the last one. */
+function Progress({ clock, done }: { clock: TestClock; done: () => void }) {
+  const { status, target, attempts, succeeded, failed, remaining } = clock;
+  const made =
+    attempts === 0
+      ? "Nothing fell due on the way."
+      : `${attempts} attempts on the way: ${succeeded} succeeded, ${failed} failed.`;
+  if (status !== "advancing") {
+    return (
+      <p class={status === "canceled" ? "notice" : "notice good"} role="status">
+        {status === "canceled" ? `Stopped before ${target}. ${made}` : made}
+      </p>
+    );
+  }
+  return (
+    <div class="notice" role="status">
+      <p>
+        Advancing to <Time at={target} />: {attempts} attempts so far, {remaining} deliveries remaining.
+      </p>
+      <Action
+        run={async () => {
+          await call("POST", "/v1/test_clock/cancel");
+          done();
+          return "Stopped";
+        }}
+      >
+        Stop
+      </Action>
+    </div>
+  );
+}
+
 function SandboxClock() {
   const query = useQuery<TestClock>("/v1/test_clock", { every: 2000 });
   const [amount, setAmount] = useState("6");
   const [unit, setUnit] = useState<keyof typeof UNITS>("hours");
-  const [result, setResult] = useState<TestClock>();
   const advance = async (seconds: number) => {
     const moved = await call<TestClock>("POST", "/v1/test_clock/advance", { seconds });
     clockOffset.value = moved.offset_seconds * 1000;
-    setResult(moved);
     query.reload();
   };
   return (
     <Loaded of={query}>
-      {({ offset_seconds: offset }) => (
+      {(clock) => (
         <>
           <Facts
             rows={[
               ["In the sandbox it is", <Time at={`${new Date(environmentNow()).toISOString().slice(0, 19)}Z`} />],
-              ["Ahead of real time by", offset === 0 ? "nothing" : duration(offset)],
+              ["Ahead of real time by", clock.offset_seconds === 0 ? "nothing" : duration(clock.offset_seconds)],
             ]}
           />
           <Card title="Advance">
@@ -86,13 +116,7 @@ function SandboxClock() {
                 </div>
               )}
             </Form>
-            {result !== undefined && (
-              <p class="notice good" role="status">
-                {result.attempted === 0
-                  ? "Nothing fell due on the way."
-                  : `${result.attempted} attempts on the way: ${result.succeeded} succeeded, ${result.failed} failed.`}
-              </p>
-            )}
+            {clock.target !== null && <Progress clock={clock} done={query.reload} />}
           </Card>
         </>
       )}

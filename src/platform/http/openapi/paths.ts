@@ -27,7 +27,7 @@ export function pathsOf(tools: PathTools): Json {
 }
 
 function describe(operation: Operation, tools: PathTools): Json {
-  const { name, summary, path, body } = operation;
+  const { name, summary, path, body, accepted } = operation;
   return {
     operationId: name,
     summary,
@@ -38,6 +38,7 @@ function describe(operation: Operation, tools: PathTools): Json {
     ...(body === undefined ? {} : { requestBody: requestBody(body, tools.schemas) }),
     responses: {
       [operation.reply.status]: reply(operation, tools.schemas),
+      ...(accepted === undefined ? {} : { 202: { ...reply(operation, tools.schemas), description: accepted } }),
       ...refusalsOf(operation, tools.schemas, tools.baseUrl),
     },
   };

@@ -1,13 +1,18 @@
 import { TestClock, TestClockAdvance } from "../../../contract/schemas/test-clock.ts";
-import { formatTimestamp } from "../../../contract/timestamps.ts";
+import { cancelAdvance, resetClock, showClock } from "../../domain/test-clock.ts";
 import type { Services } from "../../services.ts";
-import { findEnvironment } from "../../storage/environments.ts";
-import { longOperation, type Operation, readOperation } from "../operation.ts";
+import type { Transaction } from "../../storage/database.ts";
+import { longOperation, type Operation, readOperation, writeOperation } from "../operation.ts";
 
-/** Moves a sandbox's time by so many seconds, and attempts on the way what falls due. */
-export type AdvanceClock = (environment: number, seconds: number) => Promise<TestClock>;
+/** Moves sandboxes' time, and attempts on the way what falls due. */
+export interface ClockAdvancer {
+  /** Starts an advance; `endsAt` is the environment's time. */
+  begin(tx: Transaction, environment: number, seconds: number): Promise<{ number: number; endsAt: number }>;
+  /** Returns how far an advance got, within some seconds. */
+  follow(environment: number, number: number): Promise<TestClock>;
+}
 
-export function testClockOperations({ clock }: Services, advance: AdvanceClock): Operation[] {
+export function testClockOperations({ clock }: Services, advancer: ClockAdvancer): Operation[] {
   return [
     readOperation({
       name: "getTestClock",
@@ -17,14 +22,7 @@ export function testClockOperations({ clock }: Services, advance: AdvanceClock):
       scope: "deliveries:read",
       sandboxOnly: true,
       reply: { status: 200, schema: TestClock },
-      read: async ({ caller }, queries): Promise<TestClock> => {
-        const { clock_offset: offset } = await findEnvironment(queries, caller.tenant.environment);
-        return {
-          object: "test_clock",
-          now: formatTimestamp(clock.now() + offset),
-          offset_seconds: Math.floor(offset / 1000),
-        };
-      },
+      read: ({ caller }, queries) => showClock(queries, caller.tenant.environment, clock.now()),
     }),
     longOperation({
       name: "advanceTestClock",
@@ -36,7 +34,37 @@ export function testClockOperations({ clock }: Services, advance: AdvanceClock):
       body: TestClockAdvance,
       refusals: ["test_clock_advancing"],
       reply: { status: 200, schema: TestClock },
-      run: ({ caller, body }) => advance(caller.tenant.environment, body.seconds),
+      accepted: "The clock is on its way: retrieve it until its `status` is not `advancing` any more.",
+      begin: async ({ caller, body }, tx) => {
+        const { number, endsAt } = await advancer.begin(tx, caller.tenant.environment, body.seconds);
+        return { reference: number, createdAt: endsAt };
+      },
+      follow: async ({ caller }, number) => {
+        const clock = await advancer.follow(caller.tenant.environment, number);
+        return { isDone: clock.status !== "advancing", body: clock };
+      },
+    }),
+    writeOperation({
+      name: "cancelTestClock",
+      summary: "Stop the sandbox's time where it is, if it is being moved",
+      method: "POST",
+      path: "/v1/test_clock/cancel",
+      scope: "deliveries:write",
+      sandboxOnly: true,
+      isolation: "latest",
+      reply: { status: 200, schema: TestClock },
+      write: ({ caller }, tx) => cancelAdvance(tx, caller.tenant.environment, clock.now),
+    }),
+    writeOperation({
+      name: "resetTestClock",
+      summary: "Return the sandbox to real time; deliveries that are due stay due",
+      method: "POST",
+      path: "/v1/test_clock/reset",
+      scope: "deliveries:write",
+      sandboxOnly: true,
+      isolation: "latest",
+      reply: { status: 200, schema: TestClock },
+      write: ({ caller }, tx) => resetClock(tx, caller.tenant.environment, clock.now),
     }),
   ];
 }

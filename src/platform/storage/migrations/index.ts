@@ -10,6 +10,7 @@ import { begunAttempts } from "./009-begun-attempts.ts";
 import { eventLog } from "./010-event-log.ts";
 import { keyCreators } from "./011-key-creators.ts";
 import { counts } from "./012-counts.ts";
+import { clockAdvances } from "./013-clock-advances.ts";
 import type { Migration } from "./migration.ts";
 
 /** In the order in which they run. A released migration never changes. */
@@ -26,4 +27,5 @@ export const MIGRATIONS: readonly Migration[] = [
   eventLog,
   keyCreators,
   counts,
+  clockAdvances,
 ];

@@ -1,0 +1,112 @@
+import type { TestClock } from "../../contract/schemas/test-clock.ts";
+import { formatTimestamp } from "../../contract/timestamps.ts";
+import type { Queries, Transaction } from "../storage/database.ts";
+import {
+  type ClockAdvance,
+  deleteAdvances,
+  endAdvance,
+  findLatestAdvance,
+  forgetAdvances,
+  insertAdvance,
+} from "../storage/clock-advances.ts";
+import { countDue, leaseTime, setBackDeliveries } from "../storage/delivery-queue.ts";
+import { findEnvironment, holdClock, lockClock, moveClock, releaseClock } from "../storage/environments.ts";
+import { ApiError, invalidFields } from "./api-error.ts";
+
+/** Timestamps end with the year 9999; what is scheduled or expires ahead of the clock must still have one. */
+const LATEST_TIME = Date.UTC(9000, 0, 1);
+/** As long as an Idempotency-Key is kept: a repeated request finds its advance. */
+const KEPT_MILLISECONDS = 86_400_000;
+
+const STATUSES = { running: "advancing", succeeded: "idle", canceled: "canceled" } as const;
+
+/** Returns the environment's clock with an advance: the last one, unless the caller names it. */
+export async function showClock(
+  queries: Queries,
+  environment: number,
+  /** Real time, in Unix milliseconds. */
+  now: number,
+  advance?: ClockAdvance,
+): Promise<TestClock> {
+  const { clock_offset: offset } = await findEnvironment(queries, environment);
+  const shown = advance ?? (await findLatestAdvance(queries, environment));
+  const isRunning = shown?.status === "running";
+  return {
+    object: "test_clock",
+    now: formatTimestamp(now + offset),
+    offset_seconds: Math.floor(offset / 1000),
+    status: shown === undefined ? "idle" : STATUSES[shown.status],
+    target: shown === undefined ? null : formatTimestamp(shown.ends_at),
+    attempts: shown?.attempts ?? 0,
+    succeeded: shown?.succeeded ?? 0,
+    failed: shown?.failed ?? 0,
+    remaining: isRunning ? await countDue(queries, environment, shown.ends_at) : 0,
+  };
+}
+
+/** Returns the result of an advance that has ended: the clock as it was then. */
+export async function showAdvance(queries: Queries, advance: ClockAdvance, now: number): Promise<TestClock> {
+  const clock = await showClock(queries, advance.environment, now, advance);
+  if (advance.ended_at === null || advance.ended_offset === null) return clock;
+  return {
+    ...clock,
+    now: formatTimestamp(advance.ended_at),
+    offset_seconds: Math.floor(advance.ended_offset / 1000),
+  };
+}
+
+/**
+ * Starts to move a sandbox's clock and holds it, so that from the commit on only the holder attempts its deliveries.
+ * Returns the number of the advance and when it ends, in the environment's time. Throws ApiError `test_clock_advancing`
+ * where the clock is being moved, `invalid_request` where it would get too far.
+ */
+export async function beginAdvance(
+  tx: Transaction,
+  environment: number,
+  { seconds, holder, now: processNow }: { seconds: number; holder: string; now: () => number },
+): Promise<{ number: number; endsAt: number }> {
+  const now = await leaseTime(tx, processNow);
+  const isHeld = await holdClock(tx, environment, { holder }, now);
+  if (!isHeld || (await findLatestAdvance(tx, environment))?.status === "running") {
+    throw new ApiError("test_clock_advancing", "The test clock is being moved: wait until that is done, or cancel it.");
+  }
+  const { clock_offset: offset } = await findEnvironment(tx, environment);
+  const target = offset + seconds * 1000;
+  if (now + target > LATEST_TIME) throw tooFar();
+  await deleteAdvances(tx, environment, now - KEPT_MILLISECONDS);
+  const advance = { environment, target_offset: target, ends_at: now + target, created: now };
+  return { number: await insertAdvance(tx, advance), endsAt: advance.ends_at };
+}
+
+/** Stops the clock where it is, if it is being moved. Attempts in flight end and are recorded. */
+export async function cancelAdvance(
+  tx: Transaction,
+  environment: number,
+  processNow: () => number,
+): Promise<TestClock> {
+  // From here on nobody moves it.
+  await releaseClock(tx, environment);
+  const now = await leaseTime(tx, processNow);
+  const { clock_offset: offset } = await findEnvironment(tx, environment);
+  await endAdvance(tx, environment, { status: "canceled", at: now + offset, offset });
+  tx.wake("deliveries");
+  return showClock(tx, environment, now);
+}
+
+/** Returns the clock to real time. What was due stays due; what waits for a retry waits as long as before. */
+export async function resetClock(tx: Transaction, environment: number, processNow: () => number): Promise<TestClock> {
+  await lockClock(tx, environment);
+  await releaseClock(tx, environment);
+  const now = await leaseTime(tx, processNow);
+  const { clock_offset: offset } = await findEnvironment(tx, environment);
+  await setBackDeliveries(tx, environment, offset);
+  await moveClock(tx, environment, 0);
+  await forgetAdvances(tx, environment);
+  tx.wake("deliveries");
+  return showClock(tx, environment, now);
+}
+
+function tooFar(): ApiError {
+  const detail = `must not move the clock past ${formatTimestamp(LATEST_TIME)}`;
+  return invalidFields([{ pointer: "/seconds", code: "out_of_range", detail }]);
+}

@@ -1,0 +1,99 @@
+import type { Queries, Transaction } from "./database.ts";
+
+/** The attempts of an advance. */
+export interface Tally {
+  attempts: number;
+  succeeded: number;
+  failed: number;
+}
+
+/** An advance of a test clock: it outlives the process that began it. */
+export interface ClockAdvance extends Tally {
+  environment: number;
+  /** Rises within the environment, and is never used again: Idempotency-Keys refer to it. */
+  number: number;
+  status: "running" | "succeeded" | "canceled";
+  /** The clock's offset at the end, in milliseconds. */
+  target_offset: number;
+  /** What is due up to then is attempted, in the environment's time. */
+  ends_at: number;
+  /** Real time. */
+  created: number;
+  /** The environment's time and offset when the advance ended; null while it runs. */
+  ended_at: number | null;
+  ended_offset: number | null;
+}
+
+const COLUMNS =
+  "environment, number, status, target_offset, ends_at, created, attempts, succeeded, failed, ended_at, ended_offset";
+
+/** Starts an advance and returns its number. The caller holds the clock. */
+export async function insertAdvance(
+  tx: Transaction,
+  advance: Pick<ClockAdvance, "environment" | "target_offset" | "ends_at" | "created">,
+): Promise<number> {
+  const { environment, target_offset: offset, ends_at: end, created } = advance;
+  const latest = await findLatestAdvance(tx, environment);
+  const number = Math.max(created, (latest?.number ?? 0) + 1);
+  await tx.run(
+    `INSERT INTO clock_advances (environment, number, status, target_offset, ends_at, created)
+     VALUES ($1, $2, 'running', $3, $4, $5)`,
+    [environment, number, offset, end, created],
+  );
+  return number;
+}
+
+export function findAdvance(queries: Queries, environment: number, number: number): Promise<ClockAdvance | undefined> {
+  return queries.get(`SELECT ${COLUMNS} FROM clock_advances WHERE environment = $1 AND number = $2`, [
+    environment,
+    number,
+  ]);
+}
+
+export function findLatestAdvance(queries: Queries, environment: number): Promise<ClockAdvance | undefined> {
+  const sql = `SELECT ${COLUMNS} FROM clock_advances WHERE environment = $1 ORDER BY number DESC LIMIT 1`;
+  return queries.get(sql, [environment]);
+}
+
+/** Every running advance, with whoever holds its clock and until when, in real time. */
+export function runningAdvances(queries: Queries) {
+  return queries.all<{ environment: number; number: number; clock_holder: string | null; clock_held_until: number }>(
+    `SELECT a.environment, a.number, v.clock_holder, v.clock_held_until
+     FROM clock_advances a JOIN environments v ON v.id = a.environment WHERE a.status = 'running'`,
+  );
+}
+
+/** Sets the counts of an advance. They are totals, so that a repeated write counts nothing twice. */
+export async function recordTally(tx: Transaction, environment: number, number: number, tally: Tally): Promise<void> {
+  await tx.run(
+    `UPDATE clock_advances SET attempts = $3, succeeded = $4, failed = $5 WHERE environment = $1 AND number = $2`,
+    [environment, number, tally.attempts, tally.succeeded, tally.failed],
+  );
+}
+
+/** Ends the environment's running advance, if there is one, at the environment's present time and offset. */
+export async function endAdvance(
+  tx: Transaction,
+  environment: number,
+  end: { status: "succeeded" | "canceled"; at: number; offset: number },
+): Promise<void> {
+  await tx.run(
+    `UPDATE clock_advances SET status = $2, ended_at = $3, ended_offset = $4
+     WHERE environment = $1 AND status = 'running'`,
+    [environment, end.status, end.at, end.offset],
+  );
+}
+
+/** Deletes advances that ended, if they began before a real time. The latest stays. */
+export async function deleteAdvances(tx: Transaction, environment: number, before: number): Promise<void> {
+  await tx.run(
+    `DELETE FROM clock_advances WHERE environment = $1 AND status <> 'running' AND created < $2
+       AND number < (SELECT MAX(number) FROM clock_advances WHERE environment = $1)`,
+    [environment, before],
+  );
+}
+
+/** Deletes all of an environment's advances: its clock starts anew. */
+export async function forgetAdvances(tx: Transaction, environment: number): Promise<void> {
+  await tx.run("DELETE FROM clock_advances WHERE environment = $1", [environment]);
+}

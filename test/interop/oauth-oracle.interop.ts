@@ -8,20 +8,19 @@ import type { AuthorizationServer } from "../oauth/support/authorization-server.
 
 /** Where oidc-provider does not do what ours does, and why that is no fault of the check. */
 const DIFFERENCES: Record<string, string> = {
-  "31: a challenge of 44 characters is refused": "it takes any length from 43 to 128, though S256 gives 43 only",
-  "37: the question stands in no frame and is kept nowhere":
-    "its own pages are for development; a product brings its own",
-  "42: iss comes with an error": "the error is an unknown scope, which it leaves out instead of refusing",
+  "a challenge of 44 characters is refused": "it takes any length from 43 to 128, though S256 gives 43 only",
+  "the question stands in no frame and is kept nowhere": "its own pages are for development; a product brings its own",
+  "iss comes with an error": "the error is an unknown scope, which it leaves out instead of refusing",
   "71: 200 unknown scopes are refused": "it leaves unknown scopes out",
-  "71: a request without scopes is refused": "it grants nothing at all then, which RFC 6749 3.3 lets a server choose",
-  "41: an unknown scope is refused": "it leaves unknown scopes out",
+  "a request without scopes is refused": "it grants nothing at all then, which RFC 6749 3.3 lets a server choose",
+  "an unknown scope is refused": "it leaves unknown scopes out",
   "a request without state is refused": "RFC 6749 only recommends state; the platform's specification 5.2 demands it",
-  "35: of 10 refreshes at once, the one that succeeds got a token that lives":
+  "of 10 refreshes at once, the one that succeeds got a token that lives":
     "it takes every repeated token for a theft, so that a client with two processes is signed out",
-  "35: within the grace the direct parent gets another successor, and one token lives":
+  "within the grace the direct parent gets another successor, and one token lives":
     "it has no grace: a client killed between rotation and writing its file is signed out",
-  "35: a successor that is replaced within the grace takes its access token along, and no other": "it has no grace",
-  "41: a poll before the answer is pending, the one behind it too early": "it never says slow_down",
+  "a successor that is replaced within the grace takes its access token along, and no other": "it has no grace",
+  "a poll before the answer is pending, the one behind it too early": "it never says slow_down",
 };
 
 let server: AuthorizationServer;

@@ -149,7 +149,7 @@ describe("the answer", () => {
     await fresh.close();
   });
 
-  it("73: from another session is refused", async () => {
+  it("from another session is refused", async () => {
     const url = ask();
     const question = await server.browser.get(url);
     const stranger = new Browser(platform.baseUrl);
@@ -159,14 +159,14 @@ describe("the answer", () => {
     expect(refused.text).toContain("no longer valid");
   });
 
-  it("73: without its hidden field is refused, and gives no code", async () => {
+  it("without its hidden field is refused, and gives no code", async () => {
     for (const csrf of ["", "wrong", "A".repeat(22)]) {
       const refused = await server.browser.post(ask(), { decision: "approve", csrf });
       expect(refused).toMatchObject({ status: 403, left: undefined });
     }
   });
 
-  it("73: after the back button, or by a double click, gives a code each time", async () => {
+  it("after the back button, or by a double click, gives a code each time", async () => {
     const question = await server.browser.get(ask());
     const [one, two] = await Promise.all([
       server.browser.submit(question, { decision: "approve" }),

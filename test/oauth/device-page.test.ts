@@ -59,11 +59,11 @@ it.each([
   ["lower case", (code: string) => code.toLowerCase()],
   ["spaces", (code: string) => ` ${code.slice(0, 2)} ${code.slice(2)} `],
   ["no dash", (code: string) => code.replace("-", "")],
-])("74: reads a code with %s", async (_how, spell) => {
+])("reads a code with %s", async (_how, spell) => {
   expect((await type(spell((await begin()).user_code))).text).toContain("wants to use");
 });
 
-it("74: after 5 wrong codes within a minute even a right one waits", async () => {
+it("after 5 wrong codes within a minute even a right one waits", async () => {
   const device = await begin();
   for (const wrong of ["BCDF-GHJK", "", "AEIO-UAEI", "🎉", "BCDF-GHJKL"]) {
     expect((await type(wrong)).status).toBe(400);
@@ -86,14 +86,14 @@ it("a guess cannot be approved without having been looked up within the limit", 
   expect(visits).toEqual([400, 400, 400, 400, 400, 429, 429]);
 });
 
-it("41: a code is over after 10 minutes, for the user and for the device", async () => {
+it("a code is over after 10 minutes, for the user and for the device", async () => {
   const device = await begin();
   platform.advance(600_000);
   expect((await type(device.user_code)).status).toBe(400);
   expect((await poll(device)).body.error).toBe("expired_token");
 });
 
-it("41: each early poll makes the wait 5 seconds longer", async () => {
+it("each early poll makes the wait 5 seconds longer", async () => {
   const device = await begin();
   const error = async () => (await poll(device)).body.error as string;
   expect(await error()).toBe("authorization_pending");

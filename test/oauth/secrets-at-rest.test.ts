@@ -71,7 +71,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform.close());
 
-it("36: no table holds a usable key, token, code, secret or password, in whatever form", async () => {
+it("no table holds a usable key, token, code, secret or password, in whatever form", async () => {
   const dump = new Connection(await loadSqlite(), platform.database, { readOnly: true });
   const tables = dump.all("SELECT name FROM sqlite_schema WHERE type = 'table'").map(({ name }) => String(name));
   expect(tables).toEqual(expect.arrayContaining(["api_keys", "refresh_tokens", "sessions", "idempotency_keys"]));
@@ -93,14 +93,14 @@ it("36: no table holds a usable key, token, code, secret or password, in whateve
   expect(values).toBeGreaterThan(100);
 });
 
-it("36: kept responses are found by a digest of their Idempotency-Key", async () => {
+it("kept responses are found by a digest of their Idempotency-Key", async () => {
   const dump = new Connection(await loadSqlite(), platform.database, { readOnly: true });
   const keys = dump.all("SELECT key FROM idempotency_keys").map(({ key }) => String(key));
   dump.close();
   expect(keys).toEqual([expect.stringMatching(/^[\w-]{43}$/)]);
 });
 
-it("36: nor does any file beside the master key", () => {
+it("no file beside the master key holds a usable key, token, code, secret or password", () => {
   const folder = dirname(platform.database);
   const files = readdirSync(folder).filter((name) => name !== `${basename(platform.database)}.key`);
   expect(files).toContain("platform.db-wal");

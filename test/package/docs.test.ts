@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 
 const script = fileURLToPath(new URL("../../scripts/write-references.js", import.meta.url));
 
@@ -9,10 +9,33 @@ it("docs/commands.md and docs/errors.md are what the source says", () => {
   execFileSync(process.execPath, [script, "--check"], { stdio: "pipe" });
 });
 
-it("every test that docs/security.md names exists", () => {
+describe("test/threats.md", () => {
   const root = new URL("../../", import.meta.url);
-  const page = readFileSync(new URL("docs/security.md", root), "utf8");
-  const named = new Set(page.match(/test\/[\w./-]+/g));
-  expect(named.size).toBeGreaterThan(50);
-  expect([...named].filter((path) => !existsSync(new URL(path, root)))).toEqual([]);
+  const rowsOf = (file: string): string[][] =>
+    [...readFileSync(new URL(file, root), "utf8").matchAll(/^\| (.+) \|$/gm)]
+      .map(([, row]) => row!.split("|").map((cell) => cell.trim()))
+      .filter(([first]) => !/^(-+|Case|Threat|Decision)$/.test(first!));
+  const rows = rowsOf("test/threats.md");
+
+  it("names in each row a test that exists, or why there is none", () => {
+    expect(rows.length).toBeGreaterThan(100);
+    for (const [threat, tests = ""] of rows) {
+      const files = tests.match(/test\/[\w./-]+/g) ?? [];
+      expect(files.length > 0 || tests.startsWith("None: "), threat).toBe(true);
+      expect(
+        files.filter((file) => !existsSync(new URL(file, root))),
+        threat,
+      ).toEqual([]);
+    }
+  });
+
+  it("has every threat of docs/security.md", () => {
+    const security = readFileSync(new URL("docs/security.md", root), "utf8");
+    const threats = rowsOf("docs/security.md").filter(
+      ([threat]) => security.indexOf("## Threats") < security.indexOf(`| ${threat} `),
+    );
+    expect(threats.length).toBeGreaterThan(20);
+    const known = new Set(rows.map(([threat]) => threat));
+    expect(threats.map(([threat]) => threat).filter((threat) => !known.has(threat))).toEqual([]);
+  });
 });

@@ -69,7 +69,7 @@ describe("ranges", () => {
   });
 });
 
-it("64: a key works from its addresses alone, whatever a header says", async () => {
+it("a key works from its addresses alone, whatever a header says", async () => {
   const platform = await startEmbedded();
   const api = apiOf(platform.baseUrl, platform.sandboxKey);
   const { body } = await api("POST", "/v1/api_keys", { ip_allowlist: ["127.0.0.2/32", "2001:db8::/32"] });
@@ -85,7 +85,7 @@ it("64: a key works from its addresses alone, whatever a header says", async () 
   await platform.close();
 });
 
-it("64: an IPv4 peer on an IPv6 socket is an IPv4 address", async () => {
+it("an IPv4 peer on an IPv6 socket is an IPv4 address", async () => {
   const platform = await startEmbedded({ host: "::" });
   const url = `http://127.0.0.1:${new URL(platform.baseUrl).port}`;
   const api = apiOf(url, platform.sandboxKey);

@@ -27,20 +27,20 @@ const colouredErrors = async (env: Record<string, string>, ...flags: string[]): 
   (await service(["customers", "lst", ...flags], env)).stderr.includes(ESCAPE);
 
 describe("colour", () => {
-  it("17: is on for a terminal, in JSON too, and off in a pipe", async () => {
+  it("is on for a terminal, in JSON too, and off in a pipe", async () => {
     expect(await colouredOnTerminal({})).toBe(true);
     expect(await colouredOnTerminal({}, "--json")).toBe(true);
     expect(await colouredErrors({})).toBe(false);
   });
 
-  it("17: is off by NO_COLOR, TERM=dumb and --no-color, each alone", async () => {
+  it("is off by NO_COLOR, TERM=dumb and --no-color, each alone", async () => {
     expect(await colouredOnTerminal({ NO_COLOR: "1" })).toBe(false);
     expect(await colouredOnTerminal({ TERM: "dumb" })).toBe(false);
     expect(await colouredOnTerminal({}, "--no-color")).toBe(false);
     expect(await colouredOnTerminal({ NO_COLOR: "" })).toBe(true);
   });
 
-  it("17: judges each stream alone: data in a pipe stays plain where stderr is coloured", async () => {
+  it("judges each stream alone: data in a pipe stays plain where stderr is coloured", async () => {
     for (const args of [
       ["customers", "list"],
       ["customers", "list", "--json"],
@@ -50,7 +50,7 @@ describe("colour", () => {
     expect(await colouredErrors({ FORCE_COLOR: "1" })).toBe(true);
   });
 
-  it("18: FORCE_COLOR turns it on, NO_COLOR wins, and help says so", async () => {
+  it("FORCE_COLOR turns it on, NO_COLOR wins, and help says so", async () => {
     expect(await colouredErrors({ FORCE_COLOR: "1" })).toBe(true);
     expect(await colouredErrors({ FORCE_COLOR: "0" })).toBe(false);
     expect(await colouredErrors({ FORCE_COLOR: "1", NO_COLOR: "1" })).toBe(false);
@@ -58,7 +58,7 @@ describe("colour", () => {
     expect((await service(["help", "environment"])).stdout).toMatch(/^NO_COLOR .* wins over FORCE_COLOR$/m);
   });
 
-  it("19: NO_COLOR holds on a terminal for everything: tables, details, notes, errors, help", async () => {
+  it("NO_COLOR holds on a terminal for everything: tables, details, notes, errors, help", async () => {
     for (const args of [
       ["customers", "list"],
       ["customers", "get", ada],
@@ -73,7 +73,7 @@ describe("colour", () => {
     }
   });
 
-  it("20: carries no meaning of its own: the same words stand there without it", async () => {
+  it("carries no meaning of its own: the same words stand there without it", async () => {
     const [coloured, plain] = [
       inTerminal(["customers", "get", ada]),
       inTerminal(["customers", "get", ada, "--no-color"]),
@@ -87,7 +87,7 @@ describe("colour", () => {
     expect(doctor.text()).toContain("! warning");
   });
 
-  it("20: leaves JSON what it is", async () => {
+  it("leaves JSON what it is", async () => {
     const session = inTerminal(["customers", "get", ada, "--json"]);
     await session.ended;
     expect(JSON.parse(session.text())).toEqual(JSON.parse((await service(["customers", "get", ada, "--json"])).stdout));

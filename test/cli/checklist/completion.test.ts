@@ -75,7 +75,7 @@ describe("what is suggested", () => {
     [["compl"], ["completion"]],
     [["customers", "list", "extra", ""], []],
     [["nonsense", ""], []],
-  ])("39: %j: %j", async (words, values) => {
+  ])("after %j is %j", async (words, values) => {
     expect(await complete(words)).toEqual({ values, directive: NO_FILES });
   });
 
@@ -86,7 +86,7 @@ describe("what is suggested", () => {
       ["keys", "create", "--scope", "customers:"],
       ["customers:read", "customers:write"],
     ],
-  ])("39: goes on after a comma: %j: %j", async (words, values) => {
+  ])("goes on after a comma: after %j is %j", async (words, values) => {
     expect(await complete(words)).toEqual({ values, directive: NO_FILES + NO_SPACE });
   });
 
@@ -94,23 +94,23 @@ describe("what is suggested", () => {
     [["webhooks", "verify", "--payload", ""]],
     [["api", "POST", "/v1/orders", "--input="]],
     [["listen", "--forward-to", "localhost:3000", "--", ""]],
-  ])("39: leaves files to the shell: %j", async (words) => {
+  ])("leaves files to the shell: %j", async (words) => {
     expect(await complete(words)).toEqual({ values: [], directive: 0 });
   });
 
-  it("39: completion offers a flag that takes one value once, and those that collect again", async () => {
+  it("completion offers a flag that takes one value once, and those that collect again", async () => {
     const { values } = await complete(["customers", "create", "--email", "a", "--metadata", "a=1", "--"]);
     expect(values).not.toContain("--email");
     expect(values).toContain("--metadata");
     expect(values).not.toContain("--complete");
   });
 
-  it("39: completion describes commands", async () => {
+  it("completion describes commands", async () => {
     const { stdout } = await runCli(["complete", "--", "custo"]);
     expect(stdout).toBe("customers\tCreate, find, update and delete customers\n:4\n");
   });
 
-  it("39: completion knows the profiles", async () => {
+  it("completion knows the profiles", async () => {
     const folder = makeConfigDir();
     const address = "http://127.0.0.1:9";
     const profiles = { shop: { base_url: address, auth_url: address, credentials: {} } };
@@ -120,14 +120,14 @@ describe("what is suggested", () => {
     expect((await complete(["whoami", "--profile", "s"], env)).values).toEqual(["shop"]);
   });
 
-  it("39: completion fetches ids, of arguments and of flags", async () => {
+  it("completion fetches ids, of arguments and of flags", async () => {
     expect((await complete(["customers", "get", "cus_"], platform.env)).values).toEqual([customer]);
     expect((await complete(["orders", "create", "--customer", ""], platform.env)).values).toEqual([customer]);
     const { SERVICE_BASE_URL: baseUrl, ...rest } = platform.env;
     expect((await complete(["customers", "--base-url", baseUrl!, "get", ""], rest)).values).toEqual([customer]);
   });
 
-  it("39: completion says nothing where ids cannot be had, and does not wait for them", async () => {
+  it("completion says nothing where ids cannot be had, and does not wait for them", async () => {
     const silent = await listen(createServer(() => {}));
     const nothing = { values: [], directive: NO_FILES };
     expect(await complete(["customers", "get", ""])).toEqual(nothing);
@@ -144,18 +144,18 @@ describe("the scripts", () => {
     ["zsh", "#compdef service"],
     ["fish", "complete -c service"],
     ["powershell", "Register-ArgumentCompleter -Native -CommandName 'service'"],
-  ])("39: for %s asks the program", async (shell, registration) => {
+  ])("for %s asks the program", async (shell, registration) => {
     const { exitCode, stdout, stderr } = await spawnCli(["completion", shell]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toContain(registration);
     expect(stdout).toMatch(/complete '?--'?/);
   });
 
-  it.each(["bash", "zsh", "fish", "powershell"])("39: for %s evaluates nothing that was typed", async (shell) => {
+  it.each(["bash", "zsh", "fish", "powershell"])("for %s evaluates nothing that was typed", async (shell) => {
     expect((await spawnCli(["completion", shell])).stdout).not.toMatch(/^[^#]*\b(eval|Invoke-Expression|iex)\b/im);
   });
 
-  it("39: completion exists for no other shell", async () => {
+  it("completion exists for no other shell", async () => {
     const { exitCode, stderr } = await runCli(["completion", "tcsh"]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain("bash, zsh, fish, powershell");
@@ -215,11 +215,11 @@ describe("a real bash", () => {
     ["service trigger order.com", "service trigger order.completed "],
     ["service webhooks verify --payload ser", "service webhooks verify --payload service "],
     ["service customers list --jq '$(touch evil)' --lim", "service customers list --jq '$(touch evil)' --limit "],
-  ])("39: %s", async (text, expected) => {
+  ])("turns %j into %j", async (text, expected) => {
     await typed(text, expected);
   });
 
-  it("39: completion completes the id that there is", async () => {
+  it("turns the beginning of an id into the id that there is", async () => {
     await typed("service customers get cus", `service customers get ${customer} `, platform.env);
   });
 });

@@ -16,7 +16,7 @@ beforeEach(async () => {
 const run = (...args: string[]) => runCli([...args, "--live"], { env });
 
 describe("--dry-run", () => {
-  it("25: --dry-run prints the request of each command that changes something, and sends nothing", async () => {
+  it("--dry-run prints the request of each command that changes something, and sends nothing", async () => {
     const cases: readonly [args: string[], method: string, path: string, body: object | null][] = [
       [
         ["customers", "create", "--email", "a@example.com", "--metadata", "plan=pro"],
@@ -65,7 +65,7 @@ describe("--dry-run", () => {
     expect(platform.seen).toEqual([]);
   });
 
-  it("25: --dry-run shows no secret", async () => {
+  it("--dry-run shows no secret", async () => {
     const { stdout, stderr } = await run(
       "api",
       "POST",
@@ -80,14 +80,14 @@ describe("--dry-run", () => {
     expect(stdout + stderr).not.toContain(KEY);
   });
 
-  it("25: --dry-run is a request as people read it on a terminal", async () => {
+  it("--dry-run is a request as people read it on a terminal", async () => {
     const session = runInTerminal(["customers", "delete", "cus_1", "--live", "-n"], { env });
     expect(await session.ended).toBe(0);
     expect(session.text()).toBe(`DELETE ${platform.url}/v1/customers/cus_1\nNothing was sent.\n`);
   });
 
   it.each([[["customers", "list"]], [["config", "set", "update_notices", "false"]], [["logout"]], [["listen"]]])(
-    "25: --dry-run is refused by %j, which it would not hold back",
+    "--dry-run is refused by %j, which it would not hold back",
     async (args) => {
       const { exitCode, stdout, stderr } = await run(...args, "-n");
       expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
@@ -95,7 +95,7 @@ describe("--dry-run", () => {
     },
   );
 
-  it("25: --dry-run stands in the help of what takes it", async () => {
+  it("--dry-run stands in the help of what takes it", async () => {
     expect((await run("customers", "create", "--help")).stdout).toContain("-n, --dry-run");
     expect((await run("customers", "list", "--help")).stdout).not.toContain("--dry-run");
   });

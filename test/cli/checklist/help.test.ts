@@ -11,7 +11,7 @@ const { version } = JSON.parse(readFileSync(new URL("../../../package.json", imp
 };
 
 describe("help", () => {
-  it.each([[[]], [["help"]], [["-h"]], [["--help"]]])("1: service %j shows the program on stdout", async (args) => {
+  it.each([[[]], [["help"]], [["-h"]], [["--help"]]])("service %j shows the program on stdout", async (args) => {
     const { exitCode, stdout, stderr } = await runCli(args);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toMatch(/^Customers, orders, payments/);
@@ -33,7 +33,7 @@ describe("help", () => {
   });
 
   it.each([[["customers"]], [["customers", "--help"]], [["help", "customers"]]])(
-    "1: service %j shows the group",
+    "service %j shows the group",
     async (args) => {
       const { exitCode, stdout, stderr } = await runCli(args);
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
@@ -43,7 +43,7 @@ describe("help", () => {
   );
 
   it.each([[["customers", "create", "-h"]], [["help", "customers", "create"]]])(
-    "1: service %j shows the command",
+    "service %j shows the command",
     async (args) => {
       const { exitCode, stdout } = await runCli(args);
       expect(exitCode).toBe(0);
@@ -53,18 +53,18 @@ describe("help", () => {
     },
   );
 
-  it.each(["environment", "exit-codes", "formatting", "webhooks"])("6: the topic %s explains", async (topic) => {
+  it.each(["environment", "exit-codes", "formatting", "webhooks"])("the topic %s explains", async (topic) => {
     const { exitCode, stdout } = await runCli(["help", topic]);
     expect(exitCode).toBe(0);
     expect(stdout.length).toBeGreaterThan(300);
   });
 
-  it("6: exit-codes lists every exit code that the program uses", async () => {
+  it("exit-codes lists every exit code that the program uses", async () => {
     const { stdout } = await runCli(["help", "exit-codes"]);
     for (const code of [0, 1, 2, 3, 4, 5, 6, 7, 130]) expect(stdout).toMatch(new RegExp(`^${code} +[A-Z]`, "m"));
   });
 
-  it("5: help suggests a topic or command for one that does not exist", async () => {
+  it("help suggests a topic or command for one that does not exist", async () => {
     expect(await runCli(["help", "enviroment"])).toEqual({
       exitCode: 2,
       stdout: "",
@@ -76,7 +76,7 @@ describe("help", () => {
     });
   });
 
-  it("4: lines stay within 100 columns where no terminal says otherwise", async () => {
+  it("lines stay within 100 columns where no terminal says otherwise", async () => {
     const { stdout } = await runCli(["trigger", "--help"]);
     for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
   });
@@ -89,7 +89,7 @@ function allCommands(): string[][] {
 }
 
 describe("every command", () => {
-  it("2: takes -h for help and for nothing else, and 8: is described in sentence case without a full stop", async () => {
+  it("takes -h for help and for nothing else, and is described in sentence case without a full stop", async () => {
     const commands = allCommands();
     expect(commands.length).toBeGreaterThan(60);
     for (let i = 0; i < commands.length; i += 8) {
@@ -106,7 +106,7 @@ describe("every command", () => {
     }
   });
 
-  it("4: shows examples before usage, and the program its commands by group, those to start with first", async () => {
+  it("shows examples before usage, and the program its commands by group, those to start with first", async () => {
     const { stdout } = await runCli(["--help"]);
     const places = ["Examples", "Usage", "Start here", "Resources", "Events and webhooks", "Session", "More"].map(
       (title) => stdout.indexOf(`\n${title}\n`),
@@ -115,13 +115,13 @@ describe("every command", () => {
     expect(places).toEqual([...places].sort((a, b) => a - b));
   });
 
-  it("7: help leads to the documentation and to where problems are reported", async () => {
+  it("help leads to the documentation and to where problems are reported", async () => {
     const { stdout } = await runCli(["--help"]);
     expect(stdout).toContain("service open docs");
     expect(stdout).toMatch(/https:\/\/\S+\/issues$/m);
   });
 
-  it("1, 4: help is the same on a terminal but for colour, and fits it", async () => {
+  it("help is the same on a terminal but for colour, and fits it", async () => {
     const session = runInTerminal(["customers", "--help"], { columns: 60 });
     expect(await session.ended).toBe(0);
     expect(session.output()).toContain("\u001b[1mExamples");
@@ -131,12 +131,12 @@ describe("every command", () => {
   });
 });
 
-describe("5: an unknown command or flag suggests", () => {
+describe("an unknown command or flag", () => {
   it.each([
     [["custmers"], "Did you mean customers?"],
     [["customers", "lst"], "Did you mean list?"],
     [["customers", "list", "--emial", "x"], "Did you mean --email?"],
-  ])("5: service %j, in a pipe and on a terminal", async (args, words) => {
+  ])("is answered with a suggestion, in a pipe and on a terminal: service %j", async (args, words) => {
     const { exitCode, stdout, stderr } = await runCli(args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toContain(words);
@@ -147,11 +147,11 @@ describe("5: an unknown command or flag suggests", () => {
 });
 
 describe("the version", () => {
-  it.each([[["--version"]], [["-v"]], [["--json", "--version"]]])("3: service %j prints the version", async (args) => {
+  it.each([[["--version"]], [["-v"]], [["--json", "--version"]]])("service %j prints the version", async (args) => {
     expect(await runCli(args)).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: "" });
   });
 
-  it("3: service version names the API and Node too", async () => {
+  it("service version names the API and Node too", async () => {
     const { stdout } = await runCli(["version"]);
     expect(stdout).toBe(
       `service ${version} (API 2026-11-01, Node ${process.versions.node}, ${process.platform}-${process.arch})\n`,
@@ -186,7 +186,7 @@ describe("what is loaded", () => {
   }
 
   it.each([[["--help"]], [["customers", "list", "--help"]], [["whoami"]], [["serve", "--help"]]])(
-    "40: nothing of the server by service %j",
+    "holds nothing of the server for service %j",
     async (args) => {
       const code = await loadedCode(args);
       for (const word of SERVER) expect(code).not.toContain(word);
@@ -194,7 +194,7 @@ describe("what is loaded", () => {
   );
 
   it.each([[["--version"]], [["--help"]], [["customers", "list", "--help"]]])(
-    "40: nothing that loads on demand by service %j in a pipe, and one command at most",
+    "holds one command at most, and nothing that loads on demand, for service %j in a pipe",
     async (args) => {
       const urls = await loadedFiles(args);
       expect(urls.filter((url) => url.includes("/dist/lazy/"))).toEqual([]);
@@ -202,7 +202,7 @@ describe("what is loaded", () => {
     },
   );
 
-  it("40: the server by service serve, so that the test above can fail", async () => {
+  it("holds the server for service serve", async () => {
     const code = await loadedCode(["serve", "--port", "0", "--database", "/dev/null/none"]);
     for (const word of SERVER) expect(code).toContain(word);
   });

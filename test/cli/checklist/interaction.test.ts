@@ -40,7 +40,7 @@ async function newCustomer(): Promise<string> {
 }
 
 describe("a question", () => {
-  it("21: is asked on stderr: a redirected stdout holds data alone", async () => {
+  it("is asked on stderr: a redirected stdout holds data alone", async () => {
     const id = await newCustomer();
     const file = join(makeConfigDir(), "out");
     const command = `'${process.execPath}' '${BIN}' customers delete ${id} --live --json > '${file}'`;
@@ -58,7 +58,7 @@ describe("a question", () => {
     expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ id, object: "customer", deleted: true });
   });
 
-  it("22: names its flag where nobody can be asked", async () => {
+  it("names its flag where nobody can be asked", async () => {
     const id = await newCustomer();
     const { exitCode, stdout, stderr } = await service("customers", "delete", id);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
@@ -69,7 +69,7 @@ describe("a question", () => {
   it.each<[string, string[], Record<string, string>]>([
     ["--no-input", ["--no-input"], {}],
     ["SERVICE_NO_INPUT", [], { SERVICE_NO_INPUT: "1" }],
-  ])("23: is not asked with %s, on a terminal either", async (_name, flags, env) => {
+  ])("is not asked with %s, on a terminal either", async (_name, flags, env) => {
     const id = await newCustomer();
     const session = inTerminal(["customers", "delete", id, ...flags], env);
     expect(await session.ended).toBe(2);
@@ -84,7 +84,7 @@ describe("a question", () => {
 });
 
 describe("a live deletion", () => {
-  it("24: is done once the id was typed", async () => {
+  it("is done once the id was typed", async () => {
     const id = await newCustomer();
     const session = inTerminal(["customers", "delete", id]);
     await session.waitFor(`Type ${id} to go on`);
@@ -97,7 +97,7 @@ describe("a live deletion", () => {
   it.each([
     ["something else", "yes"],
     ["nothing", ""],
-  ])("24: is not done where %s was typed", async (_what, words) => {
+  ])("is not done where %s was typed", async (_what, words) => {
     const id = await newCustomer();
     const session = inTerminal(["customers", "delete", id]);
     await session.waitFor(`Type ${id} to go on`);
@@ -107,7 +107,7 @@ describe("a live deletion", () => {
     expect(await exists(id)).toBe(true);
   });
 
-  it("24: is done without a question by --yes", async () => {
+  it("is done without a question by --yes", async () => {
     const id = await newCustomer();
     expect(await service("customers", "delete", id, "--yes")).toMatchObject({ exitCode: 0, stderr: "" });
     expect(await exists(id)).toBe(false);
@@ -115,7 +115,7 @@ describe("a live deletion", () => {
 });
 
 describe("Ctrl-C", () => {
-  it("26: at a question says so, ends with 130, and nothing is done", async () => {
+  it("at a question says so, ends with 130, and nothing is done", async () => {
     const id = await newCustomer();
     const session = inTerminal(["customers", "delete", id]);
     await session.waitFor(`Type ${id} to go on`);
@@ -126,7 +126,7 @@ describe("Ctrl-C", () => {
     expect(await exists(id)).toBe(true);
   });
 
-  it("26: while waiting ends with 130 and brings the cursor back", async () => {
+  it("while waiting ends with 130 and brings the cursor back", async () => {
     const server = await startServer(() => {});
     const session = inTerminal(["customers", "list", "--base-url", server.url]);
     await session.waitFor(`Waiting for ${new URL(server.url).host}`);
@@ -139,7 +139,7 @@ describe("Ctrl-C", () => {
   it.each([
     ["SIGINT", 130, "Interrupted\n"],
     ["SIGTERM", 143, "Error: Terminated\n"],
-  ] as const)("26: %s in a pipe ends a request under way with %i", async (signal, expected, words) => {
+  ] as const)("%s in a pipe ends a request under way with %i", async (signal, expected, words) => {
     let asked = (): void => {};
     const request = new Promise<void>((resolve) => {
       asked = resolve;
@@ -157,7 +157,7 @@ describe("Ctrl-C", () => {
     expect(stderr).toBe(words);
   });
 
-  it("26: a second one ends at once what still finishes its work", async () => {
+  it("a second one ends at once what still finishes its work", async () => {
     const child = spawnChild(process.execPath, [BIN, "serve", "--ephemeral", "--port", "0", "--json"], {
       env: cliEnv(),
       stdio: ["ignore", "pipe", "pipe"],
@@ -185,7 +185,7 @@ describe("Ctrl-C", () => {
 });
 
 describe("a secret", () => {
-  it("27: is typed unseen, or comes through stdin; no flag takes an API key or a password", async () => {
+  it("is typed unseen, or comes through stdin; no flag takes an API key or a password", async () => {
     const session = runInTerminal(["login", "--api-key-stdin"], { env: { ...platform.env, SERVICE_API_KEY: "" } });
     await session.waitFor("API key");
     session.type(platform.sandboxKey + ENTER);
@@ -200,7 +200,7 @@ describe("a secret", () => {
     expect(reference).not.toMatch(/--(api-key|password|token)[ =]</);
   });
 
-  it("27: is shown once, when it is made", async () => {
+  it("is shown once, when it is made", async () => {
     const created = JSON.parse(
       (await service("keys", "create", "--full-access", "--name", "once", "--json")).stdout,
     ) as {

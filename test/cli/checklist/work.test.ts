@@ -17,7 +17,7 @@ const inTerminal = (args: readonly string[], env: Record<string, string> = {}) =
   runInTerminal(args, { env: { ...platform.env, ...env } });
 
 describe("waiting", () => {
-  it("28: shows a spinner on a terminal, and nothing in a pipe", async () => {
+  it("shows a spinner on a terminal, and nothing in a pipe", async () => {
     const silent = await listen(createServer(() => {}));
     const session = inTerminal(["customers", "list", "--base-url", silent]);
     await session.waitFor(`Waiting for ${new URL(silent).host}`);
@@ -30,7 +30,7 @@ describe("waiting", () => {
     expect(stderr.trim().split("\n")).toHaveLength(1);
   });
 
-  it("28: says why it tries again", async () => {
+  it("says why it tries again", async () => {
     const { url } = await startServer((_request, response) =>
       response
         .writeHead(503, { "content-type": "application/problem+json", "retry-after": "25" })
@@ -42,7 +42,7 @@ describe("waiting", () => {
     expect(await session.ended).toBe(130);
   });
 
-  it("29: repeats a create only with the key that makes it safe", async () => {
+  it("repeats a create only with the key that makes it safe", async () => {
     const created = { id: "cus_1", object: "customer", email: "a@example.com" };
     const { url, seen } = await startServer(problem(503, "unavailable"), json(201, created));
     const { exitCode } = await service(["customers", "create", "--email", "a@example.com", "--base-url", url]);
@@ -53,7 +53,7 @@ describe("waiting", () => {
     expect(keys[1]).toBe(keys[0]);
   });
 
-  it("30: counts what can be counted, and gives no percentages", async () => {
+  it("counts what can be counted, and gives no percentages", async () => {
     const session = inTerminal(["trigger", "customer.created", "--count", "10"]);
     expect(await session.ended).toBe(0);
     expect(session.text()).toContain("10/10 customer.created");
@@ -65,7 +65,7 @@ describe("waiting", () => {
 });
 
 describe("success", () => {
-  it("31: names the thing on a terminal, and suggests what is next", async () => {
+  it("names the thing on a terminal, and suggests what is next", async () => {
     const session = inTerminal(["customers", "create", "--email", "ada@example.com"]);
     expect(await session.ended).toBe(0);
     expect(session.text()).toMatch(/^✓ Created customer cus_\w{22}$/m);
@@ -76,7 +76,7 @@ describe("success", () => {
 });
 
 describe("failure", () => {
-  it("32: says what, why and what to do, that last; with the request id", async () => {
+  it("says what, why and what to do, that last; with the request id", async () => {
     await service(["customers", "create", "--email", "taken@example.com"]);
     const args = ["customers", "create", "--email", "taken@example.com"];
     const { exitCode, stdout, stderr } = await service(args);
@@ -89,13 +89,13 @@ describe("failure", () => {
     expect(session.text().trimEnd()).toMatch(/See who has it: service customers get cus_\w{22}$/);
   });
 
-  it("32: leaves the request id where the fault is the platform's", async () => {
+  it("leaves the request id where the fault is the platform's", async () => {
     const { url } = await startServer(problem(500, "internal_error"));
     const { stderr } = await service(["customers", "list", "--base-url", url]);
     expect(stderr).toContain("500 internal_error, request req_1\nThe fault is the platform's");
   });
 
-  it("33: shows stacks and requests with --debug or SERVICE_DEBUG only, never a key", async () => {
+  it("shows stacks and requests with --debug or SERVICE_DEBUG only, never a key", async () => {
     const args = ["customers", "list", "--jq", "."];
     expect((await service(args)).stderr).not.toContain("    at ");
     expect((await service([...args, "--debug"])).stderr).toContain("    at ");
@@ -107,7 +107,7 @@ describe("failure", () => {
     expect(stdout + stderr).not.toContain(platform.sandboxKey);
   });
 
-  it("33: leads to where defects are reported, without a stack", async () => {
+  it("leads to where defects are reported, without a stack", async () => {
     const broken = "process.getBuiltinModule = () => { throw new Error('out of order'); };";
     const { exitCode, stdout, stderr } = await service(["customers", "create", "--email", "b@example.com"], {
       NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(broken)}`,
@@ -125,14 +125,14 @@ describe("the exit code", () => {
     [400, "unsupported_version", 1, "update the older one"],
     [410, "event_expired", 1, "410 event_expired"],
     [500, "internal_error", 1, "The fault is the platform's"],
-  ])("34: of %i %s is %i", async (status, code, expected, words) => {
+  ])("of %i %s is %i", async (status, code, expected, words) => {
     const { url } = await startServer(problem(status, code));
     const { exitCode, stdout, stderr } = await service(["customers", "list", "--base-url", url]);
     expect({ exitCode, stdout }).toEqual({ exitCode: expected, stdout: "" });
     expect(stderr).toContain(words);
   });
 
-  it("34: of 429 is 6 after retries, saying when to come back", async () => {
+  it("of 429 is 6 after retries, saying when to come back", async () => {
     const { url, seen } = await startServer(problem(429, "rate_limited", { "retry-after": "3600" }));
     const { exitCode, stderr } = await service(["customers", "list", "--base-url", url]);
     expect(exitCode).toBe(6);
@@ -140,7 +140,7 @@ describe("the exit code", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("34: is 0, 2, 4 and 7 for success, wrong usage, nobody signed in, and no platform", async () => {
+  it("is 0, 2, 4 and 7 for success, wrong usage, nobody signed in, and no platform", async () => {
     const args = ["customers", "list"];
     expect((await service(args)).exitCode).toBe(0);
     expect((await service([...args, "--nonsense"])).exitCode).toBe(2);

@@ -50,21 +50,21 @@ const CHANGED_LOOPBACKS: Record<string, (uri: string) => string> = {
 
 export const AUTHORIZATION_CHECKS: readonly Check[] = [
   ...Object.entries(CHANGED_REDIRECTS).map(([what, change]) => ({
-    name: `30: a redirect address with ${what} is refused on a page`,
+    name: `a redirect address with ${what} is refused on a page`,
     run: async (server: AuthorizationServer) => {
       const redirect_uri = change(server.confidentialApp.redirectUri);
       expectPage(await server.open(authorizationUrl(server, "confidential", newProof(), { redirect_uri })));
     },
   })),
   ...Object.entries(CHANGED_LOOPBACKS).map(([what, change]) => ({
-    name: `30: a loopback redirect with ${what} is refused on a page`,
+    name: `a loopback redirect with ${what} is refused on a page`,
     run: async (server: AuthorizationServer) => {
       const redirect_uri = change(withPort(server.publicApp.redirectUri, 50_000));
       expectPage(await server.open(authorizationUrl(server, "public", newProof(), { redirect_uri })));
     },
   })),
   {
-    name: "30: a loopback redirect works on any port, and the code on that port alone",
+    name: "a loopback redirect works on any port, and the code on that port alone",
     async run(server) {
       const proof = newProof();
       const redirect_uri = withPort(server.publicApp.redirectUri, 50_001);
@@ -77,14 +77,14 @@ export const AUTHORIZATION_CHECKS: readonly Check[] = [
   },
   ...(["public", "confidential"] as const).flatMap((app) => [
     {
-      name: `31: no challenge is refused for a ${app} app`,
+      name: `no challenge is refused for a ${app} app`,
       run: async (server: AuthorizationServer) => {
         const without = { code_challenge: undefined, code_challenge_method: undefined };
         expectError(await server.open(authorizationUrl(server, app, newProof(), without)), "invalid_request");
       },
     },
     {
-      name: `31: the plain method is refused for a ${app} app`,
+      name: `the plain method is refused for a ${app} app`,
       run: async (server: AuthorizationServer) => {
         const proof = newProof();
         const plain = { code_challenge: proof.verifier, code_challenge_method: "plain" };
@@ -92,7 +92,7 @@ export const AUTHORIZATION_CHECKS: readonly Check[] = [
       },
     },
     {
-      name: `31: a challenge without a method, which would mean plain, is refused for a ${app} app`,
+      name: `a challenge without a method, which would mean plain, is refused for a ${app} app`,
       run: async (server: AuthorizationServer) => {
         const without = { code_challenge_method: undefined };
         expectError(await server.open(authorizationUrl(server, app, newProof(), without)), "invalid_request");
@@ -100,14 +100,14 @@ export const AUTHORIZATION_CHECKS: readonly Check[] = [
     },
   ]),
   ...[42, 44, 129].map((length) => ({
-    name: `31: a challenge of ${length} characters is refused`,
+    name: `a challenge of ${length} characters is refused`,
     run: async (server: AuthorizationServer) => {
       const wrong = { code_challenge: "a".repeat(length) };
       expectError(await server.open(authorizationUrl(server, "public", newProof(), wrong)), "invalid_request");
     },
   })),
   {
-    name: "42: iss comes with the code",
+    name: "iss comes with the code",
     async run(server) {
       const { redirect } = await server.authorize(authorizationUrl(server, "public", newProof()));
       expect(redirect?.searchParams.get("iss")).toBe(server.issuer);
@@ -115,7 +115,7 @@ export const AUTHORIZATION_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "42: iss comes with a denial",
+    name: "iss comes with a denial",
     async run(server) {
       const outcome = await server.authorize(authorizationUrl(server, "public", newProof()), "deny");
       expectError(outcome, "access_denied");
@@ -124,7 +124,7 @@ export const AUTHORIZATION_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "42: iss comes with an error",
+    name: "iss comes with an error",
     async run(server) {
       const outcome = await server.open(authorizationUrl(server, "public", newProof(), { scope: "read_minds" }));
       expectError(outcome, "invalid_scope");
@@ -132,14 +132,14 @@ export const AUTHORIZATION_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "37: the answer is a 303 to the app",
+    name: "the answer is a 303 to the app",
     async run(server) {
       expect((await server.authorize(authorizationUrl(server, "public", newProof()))).status).toBe(303);
       expect((await server.authorize(authorizationUrl(server, "public", newProof()), "deny")).status).toBe(303);
     },
   },
   {
-    name: "37: the question stands in no frame and is kept nowhere",
+    name: "the question stands in no frame and is kept nowhere",
     async run(server) {
       const { headers } = await server.open(authorizationUrl(server, "public", newProof()));
       expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
@@ -147,26 +147,26 @@ export const AUTHORIZATION_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "70: an unknown app is refused on a page",
+    name: "an unknown app is refused on a page",
     async run(server) {
       const client_id = `${server.publicApp.id}x`;
       expectPage(await server.open(authorizationUrl(server, "public", newProof(), { client_id })));
     },
   },
   {
-    name: "70: no app is refused on a page",
+    name: "no app is refused on a page",
     async run(server) {
       expectPage(await server.open(authorizationUrl(server, "public", newProof(), { client_id: undefined })));
     },
   },
   {
-    name: "70: with several addresses registered, the request must name one",
+    name: "with several addresses registered, the request must name one",
     async run(server) {
       expectPage(await server.open(authorizationUrl(server, "public", newProof(), { redirect_uri: undefined })));
     },
   },
   {
-    name: "71: a request without scopes is refused",
+    name: "a request without scopes is refused",
     async run(server) {
       expectError(
         await server.open(authorizationUrl(server, "public", newProof(), { scope: undefined })),
@@ -175,14 +175,14 @@ export const AUTHORIZATION_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "71: 200 unknown scopes are refused",
+    name: "200 unknown scopes are refused",
     async run(server) {
       const scope = Array.from({ length: 200 }, (_, index) => `read_${index}`).join(" ");
       expectError(await server.open(authorizationUrl(server, "public", newProof(), { scope })), "invalid_scope");
     },
   },
   {
-    name: "71: a scope that is named 200 times is one scope",
+    name: "a scope that is named 200 times is one scope",
     async run(server) {
       const proof = newProof();
       const scope = Array.from({ length: 200 }, () => server.scopes[0]).join(" ");
@@ -191,7 +191,7 @@ export const AUTHORIZATION_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "72: a state of 4 KB comes back as it was",
+    name: "a state of 4 KB comes back as it was",
     async run(server) {
       const state = `${"a+b/c=&?#% é".repeat(128)}${"z".repeat(4096)}`.slice(0, 4096);
       const { redirect } = await server.authorize(authorizationUrl(server, "public", newProof(), { state }));

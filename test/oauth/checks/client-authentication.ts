@@ -25,20 +25,20 @@ async function refreshFields(server: AuthorizationServer): Promise<Record<string
 
 export const CLIENT_CHECKS: readonly Check[] = [
   {
-    name: "38: an app proves itself by the header, form-encoded",
+    name: "an app proves itself by the header, form-encoded",
     async run(server) {
       expect((await post(server.endpoints.token, await refreshFields(server), basic(server))).status).toBe(200);
     },
   },
   {
-    name: "38: an app proves itself by the form",
+    name: "an app proves itself by the form",
     async run(server) {
       const { refresh_token } = await obtainTokens(server, "confidential");
       expect((await refreshWith(server, "confidential", refresh_token)).status).toBe(200);
     },
   },
   {
-    name: "38: both at once is refused",
+    name: "both at once is refused",
     async run(server) {
       const fields = { ...(await refreshFields(server)), ...proves(server, "confidential") };
       const reply = await post(server.endpoints.token, fields, basic(server));
@@ -46,7 +46,7 @@ export const CLIENT_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "38: a wrong secret in the header is 401 and says how",
+    name: "a wrong secret in the header is 401 and says how",
     async run(server) {
       const reply = await post(server.endpoints.token, await refreshFields(server), basic(server, "x"));
       expect(reply).toMatchObject({ status: 401, body: { error: "invalid_client" } });
@@ -54,7 +54,7 @@ export const CLIENT_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "38: a wrong secret in the form is 401",
+    name: "a wrong secret in the form is 401",
     async run(server) {
       const fields = { ...(await refreshFields(server)), ...proves(server, "confidential"), client_secret: "wrong" };
       expect(await post(server.endpoints.token, fields)).toMatchObject({
@@ -64,14 +64,14 @@ export const CLIENT_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "38: no secret is 401 for a confidential app",
+    name: "no secret is 401 for a confidential app",
     async run(server) {
       const fields = { ...(await refreshFields(server)), client_id: server.confidentialApp.id };
       expect((await post(server.endpoints.token, fields)).body.error).toMatch(/invalid_client|invalid_request/);
     },
   },
   {
-    name: "38: an unknown app is 401",
+    name: "an unknown app is 401",
     async run(server) {
       const fields = { grant_type: "refresh_token", refresh_token: "x", client_id: "app_unknown" };
       expect(await post(server.endpoints.token, fields)).toMatchObject({
@@ -81,7 +81,7 @@ export const CLIENT_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "38: a code with a wrong secret is neither given nor used up",
+    name: "a code with a wrong secret is neither given nor used up",
     async run(server) {
       const proof = newProof();
       const code = await obtainCode(server, "confidential", proof);
@@ -91,7 +91,7 @@ export const CLIENT_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "38: what stands in the query is ignored",
+    name: "what stands in the query is ignored",
     async run(server) {
       const proof = newProof();
       const code = await obtainCode(server, "public", proof);
@@ -110,7 +110,7 @@ export const CLIENT_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "38: JSON is refused",
+    name: "JSON is refused",
     async run(server) {
       const fields = { ...(await refreshFields(server)), ...proves(server, "confidential") };
       const headers = { "Content-Type": "application/json" };
@@ -119,7 +119,7 @@ export const CLIENT_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "38: a parameter that is given twice is refused",
+    name: "a parameter that is given twice is refused",
     async run(server) {
       const fields = { ...(await refreshFields(server)), ...proves(server, "confidential") };
       const twice = `${new URLSearchParams(fields).toString()}&grant_type=refresh_token`;
@@ -130,7 +130,7 @@ export const CLIENT_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "38: GET gives no token",
+    name: "GET gives no token",
     async run(server) {
       const fields = { ...(await refreshFields(server)), ...proves(server, "confidential") };
       const response = await fetch(`${server.endpoints.token}?${new URLSearchParams(fields).toString()}`);

@@ -19,7 +19,7 @@ function poll(server: AuthorizationServer, code: string, app?: "public" | "confi
 
 export const DEVICE_CHECKS: readonly Check[] = [
   {
-    name: "41: a device gets a code to show, of 8 letters of a 20-letter set, for 10 minutes",
+    name: "a device gets a code to show, of 8 letters of a 20-letter set, for 10 minutes",
     async run(server) {
       const { status, body, headers } = await begin(server);
       expect(status).toBe(200);
@@ -30,7 +30,7 @@ export const DEVICE_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "41: a poll before the answer is pending, the one behind it too early",
+    name: "a poll before the answer is pending, the one behind it too early",
     async run(server) {
       const { body } = await begin(server);
       expect((await poll(server, body.device_code)).body.error).toBe("authorization_pending");
@@ -38,7 +38,7 @@ export const DEVICE_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "41: once the user allows it, one poll gets tokens that work, and no other gets any",
+    name: "once the user allows it, one poll gets tokens that work, and no other gets any",
     async run(server) {
       const { body } = await begin(server);
       expect(await server.answerDevice(body.user_code, "approve")).toBe(true);
@@ -49,7 +49,7 @@ export const DEVICE_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "41: of 10 polls at once, one gets tokens",
+    name: "of 10 polls at once, one gets tokens",
     async run(server) {
       const { body } = await begin(server);
       await server.answerDevice(body.user_code, "approve");
@@ -59,7 +59,7 @@ export const DEVICE_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "41: a denial is told to the device",
+    name: "a denial is told to the device",
     async run(server) {
       const { body } = await begin(server);
       await server.answerDevice(body.user_code, "deny");
@@ -67,7 +67,7 @@ export const DEVICE_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "41: a code is answered once",
+    name: "a code is answered once",
     async run(server) {
       const { body } = await begin(server);
       expect(await server.answerDevice(body.user_code, "deny")).toBe(true);
@@ -75,7 +75,7 @@ export const DEVICE_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "74: a code is read in lower case and without its dash",
+    name: "a code is read in lower case and without its dash",
     async run(server) {
       const { body } = await begin(server);
       expect(await server.answerDevice(` ${String(body.user_code).toLowerCase().replace("-", "")} `, "approve")).toBe(
@@ -85,7 +85,7 @@ export const DEVICE_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "41: a device code does not work for another app",
+    name: "a device code does not work for another app",
     async run(server) {
       const { body } = await begin(server);
       await server.answerDevice(body.user_code, "approve");
@@ -93,13 +93,13 @@ export const DEVICE_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "41: an unknown device code is refused",
+    name: "an unknown device code is refused",
     async run(server) {
       expect((await poll(server, "unknown")).body.error).toBe("invalid_grant");
     },
   },
   {
-    name: "41: an unknown scope is refused",
+    name: "an unknown scope is refused",
     async run(server) {
       const reply = await post(server.endpoints.device, { scope: "read_minds", ...proves(server, "public") });
       expect(reply).toMatchObject({ status: 400, body: { error: "invalid_scope" } });

@@ -46,7 +46,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "33: of 10 exchanges of a code at once, one succeeds",
+    name: "of 10 exchanges of a code at once, one succeeds",
     async run(server) {
       const proof = newProof();
       const code = await obtainCode(server, "public", proof);
@@ -58,7 +58,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "34: a code that comes again ends what it gave",
+    name: "a code that comes again ends what it gave",
     async run(server) {
       const proof = newProof();
       const code = await obtainCode(server, "public", proof);
@@ -69,7 +69,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "34: a code that comes again with a wrong verifier ends nothing",
+    name: "a code that comes again with a wrong verifier ends nothing",
     async run(server) {
       const proof = newProof();
       const code = await obtainCode(server, "public", proof);
@@ -79,7 +79,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "34: a wrong verifier does not use the code up",
+    name: "a wrong verifier does not use the code up",
     async run(server) {
       const proof = newProof();
       const code = await obtainCode(server, "public", proof);
@@ -108,7 +108,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "32: a code does not work without its verifier, or with one that is too short",
+    name: "a code does not work without its verifier, or with one that is too short",
     async run(server) {
       const proof = newProof();
       const code = await obtainCode(server, "public", proof);
@@ -118,7 +118,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "32: a verifier cannot stand in for a challenge that was never sent",
+    name: "a verifier cannot stand in for a challenge that was never sent",
     async run(server) {
       const proof = newProof();
       const without = { code_challenge: undefined, code_challenge_method: undefined };
@@ -127,7 +127,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "35: a refresh rotates, and the reuse of the old token ends the family",
+    name: "a refresh rotates, and the reuse of the old token ends the family",
     async run(server) {
       const first = await obtainTokens(server, "public");
       const { status, body: second } = await refreshWith(server, "public", first.refresh_token);
@@ -140,7 +140,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "35: of 10 refreshes at once, one succeeds",
+    name: "of 10 refreshes at once, one succeeds",
     async run(server) {
       const replies = await refreshAtOnce(server);
       expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -148,7 +148,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "35: of 10 refreshes at once, the one that succeeds got a token that lives",
+    name: "of 10 refreshes at once, the one that succeeds got a token that lives",
     async run(server) {
       const winner = (await refreshAtOnce(server)).find(({ status }) => status === 200);
       expect(await server.works(winner!.body.access_token)).toBe(true);
@@ -156,7 +156,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "35: within the grace the direct parent gets another successor, and one token lives",
+    name: "within the grace the direct parent gets another successor, and one token lives",
     async run(server) {
       const first = await obtainTokens(server, "public");
       const { body: lost } = await refreshWith(server, "public", first.refresh_token);
@@ -168,7 +168,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "35: a successor that is replaced within the grace takes its access token along, and no other",
+    name: "a successor that is replaced within the grace takes its access token along, and no other",
     async run(server) {
       const first = await obtainTokens(server, "public");
       server.advance(1000);
@@ -182,7 +182,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "35: once the successor was used, its parent ends the family, however early",
+    name: "once the successor was used, its parent ends the family, however early",
     async run(server) {
       const first = await obtainTokens(server, "public");
       const { body: second } = await refreshWith(server, "public", first.refresh_token);
@@ -193,7 +193,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "39: a refresh cannot ask for more",
+    name: "a refresh cannot ask for more",
     async run(server) {
       const proof = newProof();
       const [less, more] = server.scopes;
@@ -209,7 +209,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "39: a refresh can ask for less, and the next one for all again",
+    name: "a refresh can ask for less, and the next one for all again",
     async run(server) {
       const { refresh_token } = await obtainTokens(server, "public");
       const [less] = server.scopes;
@@ -228,13 +228,13 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "40: revoking an unknown token is 200",
+    name: "revoking an unknown token is 200",
     async run(server) {
       expect((await post(server.endpoints.revoke, { token: "unknown", ...proves(server, "public") })).status).toBe(200);
     },
   },
   {
-    name: "40: another app's token cannot be revoked",
+    name: "another app's token cannot be revoked",
     async run(server) {
       const tokens = await obtainTokens(server, "public");
       await post(server.endpoints.revoke, { token: tokens.access_token, ...proves(server, "confidential") });
@@ -244,7 +244,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "40: revoking a refresh token ends its access token too",
+    name: "revoking a refresh token ends its access token too",
     async run(server) {
       const tokens = await obtainTokens(server, "confidential");
       const fields = { token: tokens.refresh_token, token_type_hint: "refresh_token" };
@@ -254,7 +254,7 @@ export const TOKEN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "40: revoking an access token ends that one",
+    name: "revoking an access token ends that one",
     async run(server) {
       const tokens = await obtainTokens(server, "public");
       await post(server.endpoints.revoke, { token: tokens.access_token, ...proves(server, "public") });

@@ -157,7 +157,7 @@ function registerRoutes(
     adminToken: string;
   },
 ): void {
-  registerWeb(app, services, settings.dashboard);
+  registerWeb(app, services, settings);
   registerEventStream(app, services, authenticate);
   registerDocs(app, services, settings.reference);
   app.register(async (scope) => leakReportRoute(scope, services, leakKeys));

@@ -4,6 +4,7 @@ import type { Activity } from "./activity.ts";
 import type { DeliveryLimits } from "./delivery/lanes.ts";
 import type { DeploymentSettings } from "./deployment.ts";
 import type { AddressRange } from "./domain/addresses.ts";
+import type { PasswordCost } from "./domain/passwords.ts";
 import type { RateLimits } from "./http/rate-limit.ts";
 import type { Clock, Random } from "./ports.ts";
 
@@ -33,6 +34,8 @@ export interface PlatformSettings extends DeploymentSettings {
   versions?: readonly [ApiVersion, ...ApiVersion[]];
   /** URL or file of the public keys that leak reports are signed with; without it none is taken. */
   leakKeys?: string | undefined;
+  /** How much work it is to hash a password; tests that sign in often take less than the default. */
+  passwordCost?: PasswordCost | undefined;
   /** Folder of the dashboard's built files; without it /dashboard leads to the page that needs none. */
   dashboard?: string | undefined;
   /** Folder of the API reference's built files; without it there is no page at /docs. */

@@ -12,13 +12,16 @@ import { errorPage, PageError, sendPage } from "./pages/page.ts";
 import { ParameterError } from "./pages/parameters.ts";
 import { takeForms } from "./pages/take-forms.ts";
 import type { Services } from "./services.ts";
+import type { PlatformSettings } from "./settings.ts";
 import { accountRoutes } from "./sign-in/account-routes.ts";
 import { linkRoutes } from "./sign-in/link-routes.ts";
 import { signInRoutes } from "./sign-in/sign-in-routes.ts";
 import { Visitors } from "./sign-in/visitors.ts";
 
+type WebSettings = Pick<PlatformSettings, "dashboard" | "passwordCost">;
+
 /** Adds what browsers and OAuth clients see: pages that speak HTML, and endpoints that speak OAuth's JSON. */
-export function registerWeb(app: FastifyInstance, services: Services, dashboard: string | undefined): void {
+export function registerWeb(app: FastifyInstance, services: Services, { dashboard, passwordCost }: WebSettings): void {
   app.register(async (scope) => {
     await scope.register(fastifyCookie);
     takeForms(scope);
@@ -28,7 +31,7 @@ export function registerWeb(app: FastifyInstance, services: Services, dashboard:
       return sendPage(reply.headers(shown.headers), shown.status, errorPage(shown));
     });
     const visitors = new Visitors(services);
-    const tools = { services, visitors, passwords: new Passwords(services.random) };
+    const tools = { services, visitors, passwords: new Passwords(services.random, passwordCost) };
     signInRoutes(scope, tools);
     linkRoutes(scope, tools);
     accountRoutes(scope, tools);

@@ -1,8 +1,15 @@
 import { scrypt, timingSafeEqual } from "node:crypto";
 import type { Random } from "../ports.ts";
 
+/** The parameters of scrypt. */
+export interface PasswordCost {
+  logN: number;
+  r: number;
+  p: number;
+}
+
 /** 32 MiB and some 200 ms a hash: of the settings that OWASP holds equal, one that needs little memory at once. */
-const COST = { logN: 15, r: 8, p: 3 } as const;
+const COST: PasswordCost = { logN: 15, r: 8, p: 3 };
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 /** More at once would take memory without being faster: the others wait their turn. */
@@ -12,7 +19,7 @@ const AT_ONCE = 2;
 const PASSWORD_LENGTH = { least: 10, most: 200 } as const;
 
 interface Hash {
-  cost: { logN: number; r: number; p: number };
+  cost: PasswordCost;
   salt: Uint8Array;
   derived: Uint8Array;
 }
@@ -26,37 +33,40 @@ export function problemOfPassword(password: string, email: string): string | und
   return undefined;
 }
 
-/** True where the hash was made with other parameters than are used now. */
-export function isOutdated(stored: string): boolean {
-  return !stored.startsWith(["scrypt", COST.logN, COST.r, COST.p, ""].join("$"));
-}
-
 /** Hashes and checks passwords, a few at a time. */
 export class Passwords {
   private readonly random: Random;
+  private readonly cost: PasswordCost;
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 
-  constructor(random: Random) {
+  constructor(random: Random, cost = COST) {
     this.random = random;
+    this.cost = cost;
+  }
+
+  /** True where the hash was made with other parameters than are used now. */
+  isOutdated(stored: string): boolean {
+    const { logN, r, p } = this.cost;
+    return !stored.startsWith(["scrypt", logN, r, p, ""].join("$"));
   }
 
   /** The text to store: it holds salt and parameters, so that they can be raised later. */
   async hash(password: string): Promise<string> {
     const salt = Uint8Array.from(this.random.bytes(SALT_BYTES));
-    const derived = await this.derive(password, salt, COST);
-    const { logN, r, p } = COST;
+    const derived = await this.derive(password, salt, this.cost);
+    const { logN, r, p } = this.cost;
     return ["scrypt", logN, r, p, Buffer.from(salt).toString("base64"), derived.toString("base64")].join("$");
   }
 
   /** True where the password is the hashed one. Without a hash it takes as long, and is false. */
   async verify(password: string, stored: string | null): Promise<boolean> {
     const hash = parse(stored);
-    const derived = await this.derive(password, hash?.salt ?? new Uint8Array(SALT_BYTES), hash?.cost ?? COST);
+    const derived = await this.derive(password, hash?.salt ?? new Uint8Array(SALT_BYTES), hash?.cost ?? this.cost);
     return hash !== undefined && hash.derived.length === derived.length && timingSafeEqual(hash.derived, derived);
   }
 
-  private async derive(password: string, salt: Uint8Array, { logN, r, p }: Hash["cost"]): Promise<Buffer> {
+  private async derive(password: string, salt: Uint8Array, { logN, r, p }: PasswordCost): Promise<Buffer> {
     if (this.running < AT_ONCE) this.running += 1;
     else await new Promise<void>((resolve) => this.waiting.push(resolve));
     try {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { addressName } from "../domain/addresses.ts";
-import { isOutdated, type Passwords } from "../domain/passwords.ts";
+import type { Passwords } from "../domain/passwords.ts";
 import { formOf } from "../pages/parameters.ts";
 import { PageError, seeOther, sendPage } from "../pages/page.ts";
 import type { Services } from "../services.ts";
@@ -72,7 +72,7 @@ export function signInRoutes(
       );
     }
     const old = user.password!;
-    const fresh = isOutdated(old) ? await passwords.hash(password) : undefined;
+    const fresh = passwords.isOutdated(old) ? await passwords.hash(password) : undefined;
     const token = await database.write(async (tx) => {
       if (fresh !== undefined) await replaceHash(tx, user.id, old, fresh);
       return visitors.begin(tx, visitor, user.id, false);

@@ -2,9 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
+import type { PasswordCost } from "../../../src/platform/domain/passwords.ts";
 import type { Clock } from "../../../src/platform/ports.ts";
 import { type Platform, type PlatformSettings, startPlatform } from "../../../src/platform/start.ts";
 import { systemClock } from "../../../src/platform/system.ts";
+
+/** A hash at full strength takes 200 ms. */
+const CHEAP: PasswordCost = { logN: 4, r: 8, p: 1 };
 
 /** The real platform in this process, on a database of its own, with a clock that can be put forward. */
 export interface EmbeddedPlatform {
@@ -50,6 +54,7 @@ export async function startEmbedded(
     log: { debug() {}, info() {}, warn: line, error: line },
     report() {},
     clock,
+    passwordCost: CHEAP,
     ...settings,
   });
   const { firstAccount } = platform;

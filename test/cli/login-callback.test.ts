@@ -28,7 +28,7 @@ describe("the request", () => {
     for (const name of ["state", "code_challenge", "redirect_uri"]) {
       expect(queries[0]!.get(name)).not.toBe(queries[1]!.get(name));
     }
-    for (const login of logins) login.signal("SIGINT");
+    for (const login of logins) login.interrupt();
     await Promise.all(logins.map(({ ended }) => ended));
   });
 });
@@ -118,11 +118,11 @@ describe("the callback listener", () => {
   it("listens on this machine's own address only", async () => {
     const login = await begin();
     const { port } = new URL(login.redirectUri);
-    const listening = readFileSync(`/proc/${login.pid}/net/tcp`, "utf8")
+    const listening = readFileSync("/proc/self/net/tcp", "utf8")
       .split("\n")
       .filter((line) => line.includes(`:${Number(port).toString(16).toUpperCase().padStart(4, "0")} 00000000:0000 0A`));
     expect(listening.map((line) => line.trim().split(/\s+/)[1]!.split(":")[0])).toEqual(["0100007F"]);
-    login.signal("SIGINT");
+    login.interrupt();
     await login.ended;
   });
 });

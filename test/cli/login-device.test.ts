@@ -2,12 +2,12 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { makeConfigDir, runCli } from "../support/run-cli.ts";
-import { decideDevice, loginEnv, startLogin } from "./support/running-login.ts";
+import { decideDevice, loginEnv, spawnLogin, startLogin } from "./support/running-login.ts";
 import { ownedPlatform } from "./support/owned-platform.ts";
 
 const on = ownedPlatform();
 
-describe("service login --device", () => {
+describe.concurrent("service login --device", () => {
   it("signs in once the code was typed elsewhere, and keeps the tokens from other users", async () => {
     const dir = join(makeConfigDir(), "new");
     const login = await startLogin(["--device"], loginEnv(on.platform, dir));
@@ -87,8 +87,8 @@ describe("service login --device", () => {
   });
 
   it("ends by Ctrl-C with 130", async () => {
-    const login = await startLogin(["--device"], loginEnv(on.platform, makeConfigDir()));
-    login.signal("SIGINT");
+    const login = await spawnLogin(["--device"], loginEnv(on.platform, makeConfigDir()));
+    login.interrupt();
     expect((await login.ended).exitCode).toBe(130);
   });
 

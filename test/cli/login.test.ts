@@ -7,7 +7,7 @@ import { it as itInBrowser, startChromium } from "../support/chromium.ts";
 import { startPlatform } from "../support/platform.ts";
 import { makeConfigDir, runCli } from "../support/run-cli.ts";
 import { runInTerminal } from "../support/terminal.ts";
-import { decide, followRedirect, loginEnv, startLogin, visit } from "./support/running-login.ts";
+import { decide, followRedirect, loginEnv, spawnLogin, startLogin, visit } from "./support/running-login.ts";
 import { ownedPlatform } from "./support/owned-platform.ts";
 
 const on = ownedPlatform();
@@ -106,8 +106,8 @@ describe("service login in a browser", () => {
   });
 
   it("ends by Ctrl-C with 130, and frees its port", async () => {
-    const login = await begin();
-    login.signal("SIGINT");
+    const login = await spawnLogin(["--no-browser"], loginEnv(on.platform, makeConfigDir()));
+    login.interrupt();
     expect((await login.ended).exitCode).toBe(130);
     await expect(visit(login.redirectUri)).rejects.toThrow("ECONNREFUSED");
   });
@@ -128,7 +128,7 @@ describe("opening the browser", () => {
     const dir = makeConfigDir();
     const { path, log } = withOpener(`printf '%s\\n' "$#" "$1" > "$(dirname "$0")/log"`);
     const env = { ...loginEnv(on.platform, dir), PATH: `${path}:/usr/bin:/bin`, DISPLAY: ":0" };
-    const login = await startLogin(["--browser"], env);
+    const login = await spawnLogin(["--browser"], env);
     await finish(login);
     expect(readFileSync(log, "utf8")).toBe(`1\n${login.announcement.authorization_url}\n`);
   });

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { decide, followRedirect, startLogin } from "../cli/support/running-login.ts";
+import { decide, followRedirect, spawnLogin } from "../cli/support/running-login.ts";
 import { tokensIn } from "../cli/support/stored.ts";
 import { Browser } from "../oauth/support/browser.ts";
 import { apiOf } from "../support/api.ts";
@@ -37,6 +37,8 @@ beforeAll(async () => {
   lines.on("line", (line) => logged.push(line));
   logged.push(first);
   const ready = withCredentials(JSON.parse(first) as ReadyLine);
+  noteCommandLines();
+  // For what the commands themselves start.
   const watch = setInterval(noteCommandLines, 20);
   try {
     await work(ready);
@@ -60,7 +62,9 @@ function noteCommandLines(): void {
 
 /** Runs a command with all that it can say of itself; gives what it printed as data. */
 async function service(args: readonly string[], input?: string): Promise<Record<string, unknown>> {
-  const { exitCode, stdout, stderr } = await spawnCli([...args, "--json", "--debug"], { env, input: input ?? "" });
+  const running = spawnCli([...args, "--json", "--debug"], { env, input: input ?? "" });
+  noteCommandLines();
+  const { exitCode, stdout, stderr } = await running;
   expect(exitCode, stderr).toBe(0);
   said += stderr;
   return JSON.parse(stdout.trim().split("\n").at(-1)!) as Record<string, unknown>;
@@ -72,7 +76,8 @@ async function work(ready: ReadyLine): Promise<void> {
   env = { SERVICE_BASE_URL: ready.base_url, SERVICE_CONFIG_DIR: dir };
   const person = new Browser(ready.base_url);
   await person.get(ready.sign_in_url!);
-  const login = await startLogin(["--no-browser", "--debug"], env);
+  const login = await spawnLogin(["--no-browser", "--debug"], env);
+  noteCommandLines();
   const answer = await decide(person, login.announcement.authorization_url!, "approve");
   await followRedirect(answer);
   const signedIn = await login.ended;
@@ -127,7 +132,9 @@ async function work(ready: ReadyLine): Promise<void> {
   await service(["serve", "link", "--database", database]);
   const leak = join(folder, "leak");
   writeFileSync(leak, `key = ${String(key["key"])}\n`);
-  const scan = await spawnCli(["keys", "scan", leak, "--debug"], { env });
+  const scanning = spawnCli(["keys", "scan", leak, "--debug"], { env });
+  noteCommandLines();
+  const scan = await scanning;
   expect(scan.exitCode).toBe(1);
   said += scan.stdout + scan.stderr;
 }

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import type * as cliErrors from "../../src/cli/errors.ts";
 import type { runIn } from "../../src/cli/run.ts";
 import type { Surroundings } from "../../src/cli/surroundings.ts";
 import type { TextStream } from "../../src/cli/terminal/text-stream.ts";
@@ -14,7 +15,8 @@ export const BIN = fileURLToPath(new URL("../../bin/service.js", import.meta.url
 
 const require = createRequire(import.meta.url);
 /** What the program loads for all but the version. */
-const builtCommand = () => require("../../dist/cli/core.cjs") as { run: { runIn: typeof runIn } };
+const builtCommand = () =>
+  require("../../dist/cli/core.cjs") as { run: { runIn: typeof runIn }; cliErrors: typeof cliErrors };
 
 const { env: inherited } = process;
 
@@ -30,6 +32,12 @@ export interface CliOptions {
   /** What stands on stdin; without it stdin is empty. */
   input?: string | Uint8Array;
   cwd?: string;
+}
+
+/** A command that runs in this process can be watched and interrupted besides. */
+export interface RunOptions extends CliOptions {
+  onStderr?: (text: string) => void;
+  signal?: AbortSignal;
 }
 
 /** An empty folder for settings; each test that stores something takes its own. */
@@ -53,8 +61,8 @@ export function cliEnv(env: CliOptions["env"] = {}): Record<string, string> {
  * command that its program calls. Where Node itself has to see the working directory or a variable, as where a test needs
  * a process, `spawnCli` runs it.
  */
-export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-  const { env, input, cwd } = options;
+export async function runCli(args: readonly string[], options: RunOptions = {}): Promise<CliResult> {
+  const { env, input, cwd, onStderr, signal = new AbortController().signal } = options;
   const isForNode = Object.keys(env ?? {}).some((name) => name.startsWith("NODE_"));
   if (cwd !== undefined || isForNode) return await spawnCli(args, options);
   const written = { stdout: "", stderr: "" };
@@ -62,7 +70,10 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
     isTTY: false,
     columns: undefined,
     getColorDepth: () => 1,
-    write: (text) => void (written[name] += Buffer.from(text).toString()),
+    write(text) {
+      written[name] += Buffer.from(text).toString();
+      if (name === "stderr") onStderr?.(Buffer.from(text).toString());
+    },
     stopWaiting: async () => async () => {},
   });
   const stdin = Readable.from(input === undefined ? [] : [Buffer.from(input)]) as unknown as NodeJS.ReadStream;
@@ -76,11 +87,14 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
     env: cliEnv(env),
     platform: process.platform,
     cwd: process.cwd(),
-    signal: new AbortController().signal,
+    signal,
   };
   const exitCode = await builtCommand().run.runIn(surroundings, args);
   return { exitCode, ...written };
 }
+
+/** What aborts the signal of a command in this process as Ctrl-C would. */
+export const interruption = (): Error => new (builtCommand().cliErrors.InterruptedError)("SIGINT");
 
 /** Runs `service` with these arguments as a process in pipes, and resolves once it has ended. */
 export function spawnCli(args: readonly string[], { env, input, cwd }: CliOptions = {}): Promise<CliResult> {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { get } from "node:http";
 import { Browser, type Visit } from "../../oauth/support/browser.ts";
 import type { RunningPlatform } from "../../support/platform.ts";
-import { BIN, type CliResult, cliEnv } from "../../support/run-cli.ts";
+import { BIN, type CliResult, cliEnv, interruption, runCli } from "../../support/run-cli.ts";
 
 /** What `service login --json` says on stderr that somebody has to do. */
 export interface Announcement {
@@ -14,42 +14,63 @@ export interface Announcement {
   expires_in?: number;
 }
 
-/** `service login --json` in a process of its own, while it waits. */
+/** `service login --json`, while it waits. */
 export interface RunningLogin {
   announcement: Announcement;
   /** Where the browser is to come back to. */
   redirectUri: string;
   state: string;
-  pid: number;
   ended: Promise<CliResult>;
-  signal(name: NodeJS.Signals): void;
+  /** As Ctrl-C does. */
+  interrupt(): void;
 }
 
-/** Starts it and resolves once it has said what to do. */
-export async function startLogin(args: readonly string[], env: Record<string, string>): Promise<RunningLogin> {
-  const child = spawn(process.execPath, [BIN, "login", "--json", ...args], { env: cliEnv(env), stdio: "pipe" });
-  let stdout = "";
-  let stderr = "";
-  const announcement = new Promise<Announcement>((resolve, reject) => {
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      stderr += text;
-      const line = stderr.split("\n").find((line) => /^\{"(authorization_url|verification_uri)"/.test(line));
-      if (line !== undefined && stderr.includes(`${line}\n`)) resolve(JSON.parse(line) as Announcement);
-    });
-    child.once("exit", (code) => reject(new Error(`service login ended with ${code}: ${stderr}`)));
+/** Starts it in this process and resolves once it has said what to do. */
+export function startLogin(args: readonly string[], env: Record<string, string>): Promise<RunningLogin> {
+  const controller = new AbortController();
+  return announced((onStderr) => {
+    const ended = runCli(["login", "--json", ...args], { env, onStderr, signal: controller.signal });
+    return { ended, interrupt: () => controller.abort(interruption()) };
   });
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
-  child.stdin.end();
-  const ended = once(child, "close").then(([exitCode]) => ({ exitCode: exitCode as number | null, stdout, stderr }));
-  const said = await announcement;
-  const query = new URLSearchParams(said.authorization_url?.split("?")[1] ?? "");
+}
+
+/** Starts it in a process of its own. */
+export function spawnLogin(args: readonly string[], env: Record<string, string>): Promise<RunningLogin> {
+  return announced((onStderr) => {
+    const child = spawn(process.execPath, [BIN, "login", "--json", ...args], { env: cliEnv(env), stdio: "pipe" });
+    const said = { stdout: "", stderr: "" };
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (said.stdout += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      said.stderr += text;
+      onStderr(text);
+    });
+    child.stdin.end();
+    const ended = once(child, "close").then(([exitCode]) => ({ exitCode: exitCode as number | null, ...said }));
+    return { ended, interrupt: () => child.kill("SIGINT") };
+  });
+}
+
+async function announced(
+  start: (onStderr: (text: string) => void) => Pick<RunningLogin, "ended" | "interrupt">,
+): Promise<RunningLogin> {
+  let stderr = "";
+  let announce: (announcement: Announcement) => void;
+  const said = new Promise<Announcement>((resolve) => (announce = resolve));
+  const running = start((text) => {
+    stderr += text;
+    const line = stderr.split("\n").find((line) => /^\{"(authorization_url|verification_uri)"/.test(line));
+    if (line !== undefined && stderr.includes(`${line}\n`)) announce(JSON.parse(line) as Announcement);
+  });
+  const early = running.ended.then(({ exitCode }) => {
+    throw new Error(`service login ended with ${exitCode}: ${stderr}`);
+  });
+  const announcement = await Promise.race([said, early]);
+  const query = new URLSearchParams(announcement.authorization_url?.split("?")[1] ?? "");
   return {
-    announcement: said,
+    announcement,
     redirectUri: query.get("redirect_uri") ?? "",
     state: query.get("state") ?? "",
-    pid: child.pid!,
-    ended,
-    signal: (name) => child.kill(name),
+    ...running,
   };
 }
 

@@ -2,7 +2,7 @@
 // a load that takes all processors. Lists what failed; exit 0 means that nothing did.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,7 +13,13 @@ if (!/^[1-9]\d*$/.test(count)) throw new Error("usage: npm run test:repeat -- <r
 const root = fileURLToPath(new URL("..", import.meta.url));
 const vitest = join(root, "node_modules/vitest/vitest.mjs");
 const folder = mkdtempSync(join(tmpdir(), "service-repeat-"));
-process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+/** Processes that end with this one, however that ends. */
+const children = new Set();
+process.once("exit", () => {
+  for (const child of children) child.kill("SIGKILL");
+  rmSync(folder, { recursive: true, force: true });
+});
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 /** The runs in which a test failed, by its file and name. */
 const failures = new Map();
 
@@ -24,13 +30,15 @@ for (let run = 1; run <= Number(count); run++) {
   const began = performance.now();
   const { code, output, report } = await runSuite(seed);
   for (const child of load) child.kill("SIGKILL");
+  for (const child of load) children.delete(child);
   const seconds = Math.round((performance.now() - began) / 1000);
   const title = `run ${run}${hasLoad ? ", under load" : ""}, seed ${seed}`;
   const log = join(tmpdir(), `service-repeat-${seed}.log`);
   if (code !== 0) writeFileSync(log, output);
-  const counts = `${report.numPassedTests} passed, ${report.numFailedTests} failed`;
+  const counts =
+    report === undefined ? "no report" : `${report.numPassedTests} passed, ${report.numFailedTests} failed`;
   process.stdout.write(`${title}: ${counts} in ${seconds} s${code === 0 ? "" : `, output in ${log}`}\n`);
-  const failed = failedTests(report);
+  const failed = report === undefined ? [] : failedTests(report);
   if (code !== 0 && failed.length === 0) failed.push("(no test: see the output)");
   for (const name of failed) failures.set(name, [...(failures.get(name) ?? []), title]);
 }
@@ -41,18 +49,26 @@ process.exitCode = failures.size === 0 ? 0 : 1;
 
 /** Keeps every processor busy until the processes are killed. */
 function startLoad() {
-  return Array.from({ length: availableParallelism() }, () => spawn(process.execPath, ["-e", "for (;;);"]));
+  return Array.from({ length: availableParallelism() }, () => start(["-e", "for (;;);"]));
+}
+
+function start(args) {
+  const child = spawn(process.execPath, args, { cwd: root });
+  children.add(child);
+  return child;
 }
 
 async function runSuite(seed) {
   const file = join(folder, `${seed}.json`);
   const order = ["--sequence.shuffle.files", "--sequence.shuffle.tests", `--sequence.seed=${seed}`];
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
-  const child = spawn(process.execPath, [vitest, "run", ...order, ...reporters, ...files], { cwd: root });
+  const child = start([vitest, "run", ...order, ...reporters, ...files]);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += text));
   const [code] = await once(child, "close");
-  return { code, output, report: JSON.parse(readFileSync(file, "utf8")) };
+  children.delete(child);
+  // A run that broke off has written none.
+  return { code, output, report: existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined };
 }
 
 function failedTests({ testResults }) {

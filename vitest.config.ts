@@ -1,16 +1,55 @@
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
 import { ClosingLine } from "./test/support/closing-line.ts";
+
+/** Files that measure their process: its memory or its processor time. */
+const ALONE = ["test/bad-input/time-budget.test.ts", "test/relay/endurance.test.ts"];
+
+/** Files that wait long, for leases, intervals and restarts. They begin before the others, so that none is left at the end. */
+const WAITING = [
+  "test/cli/events-stream.test.ts",
+  "test/cli/login.test.ts",
+  "test/cli/login-device.test.ts",
+  "test/cli/login-hostile.test.ts",
+  "test/cli/refresh.test.ts",
+  "test/dashboard/looks.test.ts",
+  "test/delivery/crash.test.ts",
+  "test/delivery/isolation.test.ts",
+  "test/platform/event-stream.test.ts",
+  "test/postgres/failover.test.ts",
+  "test/postgres/faults.test.ts",
+  "test/postgres/log-order.test.ts",
+  "test/postgres/migration-crash.test.ts",
+];
+
+const common = {
+  // How long a test may take says nothing of what it tests: these catch what hangs, on a busy machine too.
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  expect: { poll: { timeout: 60_000 } },
+  pool: "forks",
+} as const;
+
+/** The files of a worker run in one process: to start one and to load the platform takes longer than most files do. */
+const shared = { ...common, isolate: false } as const;
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
-    // How long a test may take says nothing of what it tests: these catch what hangs, on a busy machine too.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    expect: { poll: { timeout: 60_000 } },
     globalSetup: ["test/support/temporary-root.ts", "test/support/shared-servers.ts"],
-    pool: "forks",
-    maxWorkers: 2,
+    // Twice as many as the smallest machine has processors: much of the time is spent waiting.
+    maxWorkers: 4,
     reporters: ["default", new ClosingLine()],
+    // They begin in the order of their names.
+    projects: [
+      { test: { ...common, name: "alone", include: ALONE } },
+      { test: { ...shared, name: "first", include: WAITING } },
+      {
+        test: {
+          ...shared,
+          name: "rest",
+          include: ["test/**/*.test.ts"],
+          exclude: [...configDefaults.exclude, ...ALONE, ...WAITING],
+        },
+      },
+    ],
   },
 });

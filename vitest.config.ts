@@ -2,7 +2,13 @@ import { configDefaults, defineConfig } from "vitest/config";
 import { ClosingLine } from "./test/support/closing-line.ts";
 
 /** Files that measure their process: its memory or its processor time. */
-const ALONE = ["test/bad-input/time-budget.test.ts", "test/relay/endurance.test.ts"];
+const ALONE = [
+  "test/bad-input/time-budget.test.ts",
+  "test/delivery/isolation.test.ts",
+  "test/postgres/transactions.test.ts",
+  "test/relay/endurance.test.ts",
+  "test/relay/ledger.test.ts",
+];
 
 /** Files that wait long, for leases, intervals and restarts. They begin before the others, so that none is left at the end. */
 const WAITING = [
@@ -13,7 +19,6 @@ const WAITING = [
   "test/cli/refresh.test.ts",
   "test/dashboard/looks.test.ts",
   "test/delivery/crash.test.ts",
-  "test/delivery/isolation.test.ts",
   "test/platform/event-stream.test.ts",
   "test/postgres/failover.test.ts",
   "test/postgres/faults.test.ts",

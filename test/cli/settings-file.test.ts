@@ -19,6 +19,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withLock } from "../../src/cli/settings/lock.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { BIN, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { volume } from "../support/volume.ts";
 
 let platform: RunningPlatform;
 beforeAll(async () => {
@@ -204,7 +205,7 @@ describe("the folder of the settings file", () => {
 
 describe("several processes that write at once", () => {
   const WRITERS = 8;
-  const WRITES = 100;
+  const WRITES = volume(100, 15);
 
   it("undo nothing of each other's", async () => {
     const folder = mkdtempSync(join(tmpdir(), "service-writer-"));

@@ -10,7 +10,7 @@ import { type ChildPlatform, startChildPlatform } from "../delivery/support/chil
 import { volume } from "../support/volume.ts";
 import { figure } from "../delivery/support/figures.ts";
 
-const ROUNDS = volume(200, 12);
+const ROUNDS = volume(200, 4);
 /** Platforms that are killed side by side, each on a database of its own: a round is mostly the next one's start. */
 const LANES = 3;
 /** Answers of so many bytes together fill every buffer between the platform and a client that reads nothing. */

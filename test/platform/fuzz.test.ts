@@ -18,7 +18,7 @@ import { ValidValues } from "./fuzz/valid-values.ts";
  * `FUZZ_SEED` repeats a run's choices, `FUZZ_REQUESTS` makes it longer. A run goes on until each operation has succeeded
  * and been refused.
  */
-const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? volume(20_000));
+const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? volume(20_000, 1_000));
 const MAX_REQUESTS = REQUESTS + 20_000;
 const SEED = Number(process.env["FUZZ_SEED"] ?? Date.now() % 2 ** 31);
 const CONNECTIONS = 16;

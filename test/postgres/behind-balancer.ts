@@ -21,9 +21,6 @@ export interface BehindBalancer {
   close(): Promise<void>;
 }
 
-/** Several processes, a database and a browser share the machine with whatever else it does. */
-export const PATIENT = { testTimeout: 120_000, hookTimeout: 120_000 };
-
 export async function startBehindBalancer(count: number): Promise<BehindBalancer> {
   const server = await usePostgres();
   const database = await server.createDatabase();

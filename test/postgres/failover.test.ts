@@ -1,16 +1,14 @@
 import { EventSource } from "eventsource";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { apiOf } from "../support/api.ts";
 import { startChromium } from "../support/chromium.ts";
 import { type RunningListener, startListener } from "../support/listener.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type OwnPostgresServer, startPostgres } from "../support/postgres.ts";
-import { PATIENT } from "./behind-balancer.ts";
+import { volume } from "../support/volume.ts";
 
-vi.setConfig(PATIENT);
-
-const LISTENERS = 3;
+const LISTENERS = volume(3, 1);
 const LOST = 100;
 /** Fewer transactions than were lost: their IDs are given again. */
 const NEW = 15;
@@ -55,7 +53,7 @@ beforeAll(async () => {
     { events: () => streamed.events, gaps: () => streamed.gaps },
   ];
   page = await chromium.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(60_000);
   await page.goto(node.ready.sign_in_url!);
   await page.locator("#menu").getByRole("link", { name: "Events", exact: true }).click();
 });

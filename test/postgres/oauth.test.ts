@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decide, decideDevice, followRedirect, loginEnv, startLogin } from "../cli/support/running-login.ts";
 import { expire, tokensIn } from "../cli/support/stored.ts";
 import { postAtOnce } from "../oauth/support/at-once.ts";
@@ -14,11 +14,9 @@ import {
 import { type OurServer, ourServer } from "../oauth/support/our-server.ts";
 import { apiOf } from "../support/api.ts";
 import { makeConfigDir, runCli } from "../support/run-cli.ts";
-import { type BehindBalancer, browserAt, PATIENT, startBehindBalancer } from "./behind-balancer.ts";
+import { type BehindBalancer, browserAt, startBehindBalancer } from "./behind-balancer.ts";
 
 const PAST_GRACE_MS = 31_000;
-
-vi.setConfig(PATIENT);
 
 let platform: BehindBalancer;
 let oauth: OurServer;

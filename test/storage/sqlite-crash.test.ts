@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openSqlite } from "../../src/platform/storage/sqlite.ts";
+import { volume } from "../support/volume.ts";
 import { buildChildren, startChild } from "./child-process.ts";
 import { notes, tags } from "./notes.ts";
 import { temporaryFolder } from "./place.ts";
@@ -22,9 +23,11 @@ beforeEach(() => {
 afterEach(() => folder.remove());
 
 describe("a process killed while it writes", () => {
-  it("loses nothing that it had acknowledged, five times over", async () => {
+  const ROUNDS = volume(5, 2);
+
+  it(`loses nothing that it had acknowledged, ${ROUNDS} times over`, async () => {
     const acknowledged: string[] = [];
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       const child = startChild(programs.path, "write", [file, `r${round}`]);
       await child.line(200 + 77 * round);
       child.process.kill("SIGKILL");

@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { type LookupFunction } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { createLookup, type DnsSettings } from "../../src/platform/delivery/dns.ts";
 import { type DnsAnswer, type DnsServer, startDnsServer } from "./support/dns-server.ts";
 import { hostPlatform } from "./support/hosted-platform.ts";
@@ -167,6 +167,6 @@ describe("names that nobody answers for", () => {
     expect(await Promise.all(silent.map(attemptsTo))).toEqual(silent.map(() => []));
     release("NXDOMAIN");
     const error = "dns: the host name does not exist or has no address";
-    await vi.waitFor(async () => expect(await attemptsTo(silent[0]!)).toMatchObject([{ error }]), 5000);
+    await expect.poll(() => attemptsTo(silent[0]!)).toMatchObject([{ error }]);
   });
 });

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../src/platform/system.ts";
 import { figure, percentile } from "./support/figures.ts";
 import { type HostedPlatform, hostPlatform } from "./support/hosted-platform.ts";
+import { volume } from "../support/volume.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 import { LOOPBACK_SPELLINGS } from "./support/spellings.ts";
 
@@ -91,23 +92,28 @@ describe("a platform that is suspended during an attempt", () => {
     // The process does nothing until more than a second after the time limit.
     const end = begun + 10_000 / speed + 1200;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, end - performance.now());
-    await vi.waitFor(async () => {
-      const { data } = (await platform.api("GET", `/v1/deliveries?event=${event}&endpoint=${id}`)).body;
-      expect(data[0]).toMatchObject({ attempt_count: 1 });
-      expect((await platform.api("GET", `/v1/deliveries/${data[0].id}`)).body).toMatchObject({
-        status: "succeeded",
-        attempts: [{ status_code: 200, error: null, response_excerpt: "in time" }],
-      });
-    });
+    await vi.waitFor(
+      async () => {
+        const { data } = (await platform.api("GET", `/v1/deliveries?event=${event}&endpoint=${id}`)).body;
+        expect(data[0]).toMatchObject({ attempt_count: 1 });
+        expect((await platform.api("GET", `/v1/deliveries/${data[0].id}`)).body).toMatchObject({
+          status: "succeeded",
+          attempts: [{ status_code: 200, error: null, response_excerpt: "in time" }],
+        });
+      },
+      { timeout: 60_000 },
+    );
   });
 });
 
 describe("receivers that misbehave", () => {
+  const DELIVERIES = volume(100, 20);
+
   it("are cut off after 10 s, and delay nobody else", async () => {
     const platform = await host();
     const healthy = await receive();
     await endpoint(platform, healthy.url, ["customer.*"]);
-    const baseline = await latencies(platform, healthy, 100);
+    const baseline = await latencies(platform, healthy, DELIVERIES);
 
     const hanging = await receive(() => {});
     const dripping = await receive((_request, response) => {
@@ -133,9 +139,9 @@ describe("receivers that misbehave", () => {
       // Accepts the connection and never begins TLS.
       await endpoint(platform, `https://127.0.0.1:${(silent.address() as AddressInfo).port}/`, ["order.*"]),
     ]);
-    for (let i = 0; i < 40; i++) await createEvent(platform);
+    await Promise.all(Array.from({ length: 40 }, () => createEvent(platform)));
     await hanging.until(20);
-    const beside = await latencies(platform, healthy, 100);
+    const beside = await latencies(platform, healthy, DELIVERIES);
     const ended = () =>
       platform.activities.filter((activity) => activity.event === "delivery" && bad.has(activity.endpoint));
     // Every one of the healthy receiver's came while the bad ones' first attempts were still under way.

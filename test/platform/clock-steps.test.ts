@@ -100,8 +100,8 @@ describe("a clock that was set ahead by 31 days", () => {
 
 describe("a clock that was set back by a day", () => {
   it("lets a credential that used up its rate limit call again after the usual time", async () => {
-    const limited = await hostPlatform({ clock, rateLimits: { perSecond: 10, burst: 3 } });
-    const calls = () => Promise.all(Array.from({ length: 6 }, () => limited.api("GET", "/v1/me")));
+    const limited = await hostPlatform({ clock, rateLimits: { perSecond: 1, burst: 3 } });
+    const calls = () => Promise.all(Array.from({ length: 12 }, () => limited.api("GET", "/v1/me")));
     const statuses = async () => (await calls()).map((reply) => reply.status);
     expect(await statuses()).toContain(429);
     clock.set(-DAY);

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { renameSync } from "node:fs";
 import { connect } from "node:net";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { EVENT_STREAM_PATH, LISTEN_PATH, LISTEN_SUBPROTOCOL } from "../../src/contract/listen.ts";
 import { followStream } from "../delivery/support/event-stream.ts";
@@ -112,7 +112,7 @@ it("an event stream that is requested while the platform stops does not hold up 
   const body = JSON.stringify({ amount: 1, currency: "EUR" });
   const headers = ["Content-Type: application/json", `Content-Length: ${body.length}`, "Expect: 100-continue"];
   socket.write(head("POST /v1/orders HTTP/1.1", ...headers));
-  await vi.waitFor(() => expect(text).toBe("HTTP/1.1 100 Continue\r\n\r\n"));
+  await expect.poll(() => text).toBe("HTTP/1.1 100 Continue\r\n\r\n");
   const began = performance.now();
   const stopped = platform.stop();
   await stream.ended;

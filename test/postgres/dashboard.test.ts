@@ -30,7 +30,7 @@ afterAll(async () => {
 /** A browser of its own in which somebody is signed in. */
 async function signIn(link: string): Promise<Page> {
   const context = await chromium.newContext({ viewport: { width: 1440, height: 900 }, locale: "en-GB" });
-  context.setDefaultTimeout(30_000);
+  context.setDefaultTimeout(60_000);
   const opened = await context.newPage();
   opened.on("pageerror", ({ message }) => complaints.push(message));
   opened.on("console", (message) => {

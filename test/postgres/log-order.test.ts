@@ -247,7 +247,7 @@ describe("a client of the log that starts and resumes anywhere", () => {
                 expect(missing).toEqual([]);
                 expect(gaps).toBeGreaterThanOrEqual(follower.losses);
               },
-              { timeout: 20_000, interval: 5 },
+              { timeout: 60_000, interval: 5 },
             );
           }
           for (const follower of followers) await follower.cut();
@@ -307,7 +307,7 @@ describe("a list of events", () => {
     }
     const follower = new Follower("listener");
     await follower.start("-3600");
-    await vi.waitFor(() => expect([...follower.take().received].toReversed()).toEqual(events));
+    await expect.poll(() => [...follower.take().received].toReversed()).toEqual(events);
     await follower.cut();
     const paged: string[] = [];
     for (let cursor: string | null = ""; cursor !== null;) {

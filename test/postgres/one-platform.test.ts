@@ -44,18 +44,22 @@ describe("two processes on one PostgreSQL", () => {
   });
 
   it("write one log of requests, which each of them pages and filters", async () => {
-    const ids: (string | null)[] = [];
-    for (let i = 0; i < 6; i++) ids.unshift((await apis[i % 2]!("GET", "/v1/payments")).headers.get("request-id"));
+    const sent = new Set<string | null>();
+    for (let i = 0; i < 6; i++) sent.add((await apis[i % 2]!("GET", "/v1/payments")).headers.get("request-id"));
     const page = async (node: Api, query: string) =>
       (await node("GET", `/v1/request_logs?path=/v1/payments${query}`)).body as {
-        data: { id: string; key: string }[];
+        data: { id: string; key: string; created: string }[];
         next_cursor: string;
       };
     for (const node of apis) {
-      await expect.poll(async () => (await page(node, "&method=GET&status=200")).data.map(({ id }) => id)).toEqual(ids);
+      const all = async () => (await page(node, "&method=GET&status=200")).data;
+      await expect.poll(async () => new Set((await all()).map(({ id }) => id))).toEqual(sent);
+      const newestFirst = await all();
+      const times = newestFirst.map(({ created }) => created);
+      expect(times).toEqual(times.toSorted().toReversed());
       const { data, next_cursor: cursor } = await page(node, "&limit=4");
       const rest = await page(node, `&limit=4&cursor=${cursor}`);
-      expect([...data, ...rest.data].map(({ id }) => id)).toEqual(ids);
+      expect([...data, ...rest.data]).toEqual(newestFirst);
       expect((await page(node, `&key=${data[0]!.key}`)).data).toHaveLength(6);
       expect((await page(node, "&method=POST")).data).toEqual([]);
     }

@@ -248,6 +248,6 @@ describe("a commit that failed", () => {
     renameSync(`${file}.away`, file);
     await expect(database.probe()).rejects.toThrow(/moved/);
     await vi.advanceTimersByTimeAsync(2000);
-    await vi.waitFor(() => database.probe());
+    await vi.waitFor(() => database.probe(), { timeout: 60_000 });
   });
 });

@@ -66,6 +66,6 @@ export async function openBoard(settings: Partial<PlatformSettings> = {}): Promi
 async function newContext(browser: Browser, origin: string): Promise<BrowserContext> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: "en-GB" });
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin });
-  context.setDefaultTimeout(8000);
+  context.setDefaultTimeout(60_000);
   return context;
 }

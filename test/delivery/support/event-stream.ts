@@ -46,7 +46,7 @@ export async function followStream(
   };
   const ended = read();
   ended.catch(() => {});
-  const until = (count: number) => vi.waitFor(() => expect(messages.length).toBeGreaterThanOrEqual(count), 10_000);
+  const until = (count: number) => vi.waitFor(() => expect(messages.length).toBeGreaterThanOrEqual(count), 60_000);
   await until(1);
   return { messages, until, ended, close: () => controller.abort() };
 }

@@ -38,15 +38,19 @@ function serveService(socket, request) {
   const session = { position: after.startsWith("evt_") && found !== -1 ? found : log.length, sent: 0, open: 0 };
   const window = Number(query.get("window") ?? 64);
   const send = () => {
-    for (; session.open < window && session.position < log.length; session.position += 1) {
-      const { id, type, body } = log[session.position];
-      session.sent += 1;
-      session.open += 1;
-      socket.send(JSON.stringify({ frame: "event", seq: session.sent, id, type, body }));
+    while (session.open < window && session.position < log.length) {
+      const count = Math.min(window - session.open, 64);
+      const events = log.slice(session.position, session.position + count).map(({ id, type, body }) => {
+        session.sent += 1;
+        return { seq: session.sent, id, type, body };
+      });
+      session.position += events.length;
+      session.open += events.length;
+      socket.send(JSON.stringify({ frame: "events", events }));
     }
   };
-  socket.on("message", () => {
-    session.open -= 1;
+  socket.on("message", (data) => {
+    session.open -= JSON.parse(data.toString()).acks.length;
     send();
   });
   const cursor = log[session.position - 1]?.id ?? "evt_0000000000000000000000";

@@ -36,6 +36,9 @@ export const LIMITS = {
   eventStreamsPerEnvironment: 100,
   listenWindowDefault: 64,
   listenWindowMost: 1024,
+  eventsPerFrame: 64,
+  acksPerFrame: 64,
+  earlierAttempts: 20,
   heartbeatSeconds: 15,
   silenceSeconds: 30,
 } as const;

@@ -1,10 +1,11 @@
 import type { Environment } from "./environments.ts";
 import { HEADERS } from "./headers.ts";
+import { LIMITS } from "./limits.ts";
 
 /** The WebSocket of `service listen`: `GET {base_url}/v1/listen` with this subprotocol. */
 export const LISTEN_PATH = "/v1/listen";
 
-/** Where events come as server-sent events, in either environment, without acknowledgements. */
+/** The stream of server-sent events, in either environment, without acknowledgements. */
 export const EVENT_STREAM_PATH = "/v1/events/stream";
 export const LISTEN_SUBPROTOCOL = "service.listen.v1";
 
@@ -35,14 +36,19 @@ export interface ReadyFrame {
 }
 
 /** One event. `seq` numbers the session's events from 1; `body` is the exact bytes to forward, as text. */
-export interface EventFrame {
-  frame: "event";
+export interface SentEvent {
   seq: number;
   id: string;
   type: string;
-  /** Only on a replayed event: the id to give as `after` once everything up to here is acknowledged. */
+  /** Only on a replayed event: the ID to pass as `after` once everything up to here is acknowledged. */
   cursor?: string;
   body: string;
+}
+
+/** Events in commit order: all that are due and fit, up to `LIMITS.eventsPerFrame`. A lone event is sent at once. */
+export interface EventsFrame {
+  frame: "events";
+  events: SentEvent[];
 }
 
 /**
@@ -63,16 +69,31 @@ export interface ByeFrame {
   message: string;
 }
 
-export type PlatformFrame = ReadyFrame | EventFrame | GapFrame | ByeFrame;
+export type PlatformFrame = ReadyFrame | EventsFrame | GapFrame | ByeFrame;
 
-/** The outcome of one event: the receiver's status, or why there is none. Neither: taken without being forwarded. */
-export interface AckFrame {
-  frame: "ack";
-  seq: number;
+/** One attempt to forward an event: the receiver's status, or why there is none. */
+export interface ForwardAttempt {
   status_code?: number;
   error?: string;
   duration_ms: number;
   response_excerpt?: string;
+}
+
+/** An attempt that was followed by another one, and how long before the acknowledgement it ended, in milliseconds. */
+export interface EarlierAttempt extends ForwardAttempt {
+  ago_ms: number;
+}
+
+/** The outcome of one event: that of its last attempt. Neither status nor error: received without being forwarded. */
+export interface Ack extends ForwardAttempt {
+  seq: number;
+  /** In order, at most `LIMITS.earlierAttempts`: the most recent ones. */
+  attempts?: EarlierAttempt[];
+}
+
+export interface AcksFrame {
+  frame: "acks";
+  acks: Ack[];
 }
 
 /** A frame that is not one of the protocol's: its message says what is wrong. */
@@ -80,65 +101,119 @@ export class FrameError extends Error {
   override name = "FrameError";
 }
 
-/** What a field may hold, and how that is called. `?` behind a kind: it may be left out. */
+/** What a field may hold, and what that is called. `?` after a kind: the field is optional. */
 const FIELD_KINDS = {
   string: (value: unknown) => typeof value === "string",
   "list of strings": (value: unknown) => Array.isArray(value) && value.every((item) => typeof item === "string"),
+  list: (value: unknown) => Array.isArray(value),
   count: (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0,
   status: (value: unknown) => Number.isInteger(value) && (value as number) >= 100 && (value as number) <= 999,
-  // As much as every database keeps, rounded: 24 days.
+  // As much as every database can store, rounded: 24 days.
   duration: (value: unknown) => typeof value === "number" && value >= 0 && value <= 2 ** 31 - 1,
 } as const;
 
 type FieldKind = keyof typeof FIELD_KINDS | `${keyof typeof FIELD_KINDS}?`;
+type Fields = Record<string, FieldKind>;
 
-const PLATFORM_FRAMES: Record<PlatformFrame["frame"], Record<string, FieldKind>> = {
+/** The fields of a frame, or of an item of one of its lists. */
+interface Shape {
+  fields: Fields;
+  items?: { of: string; shape: Shape; max: number };
+}
+
+const ATTEMPT: Fields = {
+  status_code: "status?",
+  error: "string?",
+  duration_ms: "duration",
+  response_excerpt: "string?",
+};
+
+const PLATFORM_FRAMES: Record<PlatformFrame["frame"], Shape> = {
   ready: {
-    session: "string",
-    secret: "string",
-    cursor: "string",
-    account: "string",
-    environment: "string",
-    subscriptions: "list of strings",
-    others: "count",
+    fields: {
+      session: "string",
+      secret: "string",
+      cursor: "string",
+      account: "string",
+      environment: "string",
+      subscriptions: "list of strings",
+      others: "count",
+    },
   },
-  event: { seq: "count", id: "string", type: "string", cursor: "string?", body: "string" },
-  gap: { from: "string", to: "string" },
-  bye: { code: "string", message: "string" },
+  events: {
+    fields: { events: "list" },
+    items: {
+      of: "events",
+      shape: { fields: { seq: "count", id: "string", type: "string", cursor: "string?", body: "string" } },
+      max: LIMITS.eventsPerFrame,
+    },
+  },
+  gap: { fields: { from: "string", to: "string" } },
+  bye: { fields: { code: "string", message: "string" } },
 };
 
-const CLIENT_FRAMES: Record<AckFrame["frame"], Record<string, FieldKind>> = {
-  ack: { seq: "count", status_code: "status?", error: "string?", duration_ms: "duration", response_excerpt: "string?" },
+const CLIENT_FRAMES: Record<AcksFrame["frame"], Shape> = {
+  acks: {
+    fields: { acks: "list" },
+    items: {
+      of: "acks",
+      shape: {
+        fields: { seq: "count", attempts: "list?", ...ATTEMPT },
+        items: {
+          of: "attempts",
+          shape: { fields: { ago_ms: "duration", ...ATTEMPT } },
+          max: LIMITS.earlierAttempts,
+        },
+      },
+      max: LIMITS.acksPerFrame,
+    },
+  },
 };
 
-/** Reads a frame from the platform. Throws FrameError. Members beyond the protocol's are left alone: it may grow. */
+/** Reads a frame from the platform. Throws FrameError. Unknown members are ignored: the protocol may grow. */
 export function parsePlatformFrame(text: string): PlatformFrame {
   return parseFrame(text, PLATFORM_FRAMES) as PlatformFrame;
 }
 
 /** Reads a frame from a listening client. Throws FrameError. */
-export function parseClientFrame(text: string): AckFrame {
-  return parseFrame(text, CLIENT_FRAMES) as AckFrame;
+export function parseClientFrame(text: string): AcksFrame {
+  return parseFrame(text, CLIENT_FRAMES) as AcksFrame;
 }
 
-function parseFrame(text: string, frames: Record<string, Record<string, FieldKind>>): unknown {
+function parseFrame(text: string, frames: Record<string, Shape>): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     throw new FrameError("a frame is not JSON");
   }
-  if (typeof value !== "object" || value === null) throw new FrameError("a frame is not a JSON object");
-  const frame = value as Record<string, unknown>;
-  const name = frame["frame"];
+  if (!isObject(value)) throw new FrameError("a frame is not a JSON object");
+  const name = value["frame"];
   // JSON.stringify of any other value would overflow the stack where it is nested deep enough.
   if (typeof name !== "string") throw new FrameError("a frame has no name");
-  const fields = Object.hasOwn(frames, name) ? frames[name] : undefined;
-  if (fields === undefined) throw new FrameError(`unknown frame ${JSON.stringify(name.slice(0, 40))}`);
-  for (const [field, kind] of Object.entries(fields)) {
-    const plain = kind.replace("?", "") as keyof typeof FIELD_KINDS;
-    if (frame[field] === undefined && kind !== plain) continue;
-    if (!FIELD_KINDS[plain](frame[field])) throw new FrameError(`frame ${name}: ${field} is not a ${plain}`);
+  const shape = Object.hasOwn(frames, name) ? frames[name] : undefined;
+  if (shape === undefined) throw new FrameError(`unknown frame ${JSON.stringify(name.slice(0, 40))}`);
+  checkShape(value, shape, `frame ${name}`);
+  return value;
+}
+
+function checkShape(value: Record<string, unknown>, { fields, items }: Shape, place: string): void {
+  for (const field in fields) {
+    const kind = fields[field]!;
+    const isOptional = kind.endsWith("?");
+    if (isOptional && value[field] === undefined) continue;
+    const required = (isOptional ? kind.slice(0, -1) : kind) as keyof typeof FIELD_KINDS;
+    if (!FIELD_KINDS[required](value[field])) throw new FrameError(`${place}: ${field} is not a ${required}`);
   }
-  return frame;
+  if (items === undefined) return;
+  const list = (value[items.of] ?? []) as unknown[];
+  if (list.length > items.max) throw new FrameError(`${place}: ${items.of} has more than ${items.max} items`);
+  for (const item of list) {
+    if (!isObject(item)) throw new FrameError(`${place}: an item of ${items.of} is not an object`);
+    checkShape(item, items.shape, `${place}, ${items.of}`);
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
 }

@@ -1,4 +1,4 @@
-import type { LookupFunction } from "node:net";
+import { isIP, type LookupFunction } from "node:net";
 
 /**
  * How long one of several addresses of a host may take to connect before the next one is tried, in milliseconds. Node's
@@ -16,6 +16,12 @@ const lookupLoopback: LookupFunction = (_hostname, _options, callback) => callba
 /** True for `localhost` and the names below it, which need no DNS (RFC 6761). */
 export function isLocalhost(hostname: string): boolean {
   return hostname === "localhost" || hostname.endsWith(".localhost");
+}
+
+/** Returns true for names and addresses that always mean this machine; an IPv6 address may have brackets. */
+export function isLoopback(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  return isLocalhost(host) || (isIP(host) === 4 && host.startsWith("127.")) || host === "::1";
 }
 
 /**

@@ -1,19 +1,19 @@
 import { isId, lowestIdAt, timeOfId } from "../contract/ids.ts";
-import type { Clock } from "./ports.ts";
+import type { Clock } from "./clock.ts";
 
-/** So long nothing may come, though the platform could send, until all that was missed is taken to be here. */
+/** Without any event for this long, though the platform may send, everything missed is taken to have arrived. */
 const QUIET_MS = 1_000;
 const SAMPLE_MS = 1_000;
 
 /**
- * Counts the events that happened while there was no connection, as they arrive after it. The platform does not say
- * where they end: an event that is newer than the new connection does, or a while without any.
+ * Counts the missed events as they arrive after a reconnect. The platform does not say which one is the last: an event
+ * that is newer than the connection shows it, or a while without any.
  */
 export class CatchUp {
   readonly #clock: Clock;
-  /** True while the platform may be waiting for acknowledgements to send more. */
+  /** True while the platform may be waiting for acknowledgements before it sends more. */
   readonly #blocked: () => boolean;
-  /** How far the platform's clock, which a test clock may move by days, was seen to be ahead of the one here. */
+  /** How far the platform's clock, which a test clock may move by days, was seen to be ahead of this one. */
   #ahead = 0;
   #sampledAt = -Infinity;
   #lastArrival = 0;
@@ -27,7 +27,7 @@ export class CatchUp {
     this.#blocked = blocked;
   }
 
-  /** The connection is back; `done` is called once with the number of events that had been missed. */
+  /** Starts counting after a reconnect; `done` is called once with the number of missed events. */
   begin(done: (missed: number) => void): void {
     this.#newest = lowestIdAt("event", this.#clock.unixMilliseconds() + this.#ahead);
     this.#missed = 0;
@@ -36,7 +36,7 @@ export class CatchUp {
     this.#cancel = this.#clock.after(QUIET_MS, () => this.#check());
   }
 
-  /** An event came that had not come before. */
+  /** Records an event that was not received before. */
   add(id: string): void {
     const now = this.#clock.now();
     if (now - this.#sampledAt >= SAMPLE_MS && isId("event", id)) {
@@ -49,7 +49,7 @@ export class CatchUp {
     this.#lastArrival = now;
   }
 
-  /** Takes what has come so far for all. */
+  /** Stops counting: what has arrived so far is the result. */
   end(): void {
     const done = this.#done;
     this.#done = undefined;

@@ -1,36 +1,34 @@
-import type { ChaosFault, ChaosSettings } from "./chaos-settings.ts";
+import { CHAOS_FAULTS, type ChaosFault, type ChaosSettings } from "./chaos-settings.ts";
+import type { Clock, Random } from "./clock.ts";
 import type { Delivery, RelayedEvent } from "./delivery.ts";
-import type { Clock, Random } from "./ports.ts";
-import { seededRandom } from "./seeded-random.ts";
 
-/** A dropped delivery comes again after it; the platform itself would wait half a minute. */
+/** A dropped delivery is sent after this time; the platform itself would wait for half a minute. */
 const REDELIVERY_MS = 2_000;
 /** The longest that a delivery waits to be overtaken, or for its burst to fill. */
-const HOLD_MS = 2_000;
-const OVERTAKEN_MOST = 3;
+const MAX_HOLD_MS = 2_000;
+const MAX_OVERTAKEN = 3;
+/** Faults that a receiver must reject. */
+const FORGERIES: ReadonlySet<ChaosFault> = new Set(["badsig", "stale"]);
 
 interface Plan {
-  /** What the delivery itself goes through. */
+  /** Faults of the delivery itself. */
   faults: ChaosFault[];
   delayMs: number;
   overtakenBy: number;
   /** Copies that precede it. */
   forgeries: ("badsig" | "stale")[];
-  twice: "at once" | "in turn" | undefined;
+  duplicate: "concurrent" | "after" | undefined;
 }
 
 interface Held<Event extends RelayedEvent> {
   delivery: Delivery<Event>;
   plan: Plan;
-  /** How many later deliveries are to pass first. */
+  /** How many later deliveries must pass first. */
   overtakenBy: number;
   cancel: () => void;
 }
 
-/**
- * Does to deliveries what networks and senders do, more often than they do it. What happens to the n-th event depends on
- * the seed alone.
- */
+/** Injects the faults of networks and senders into deliveries. The faults of the n-th event depend on the seed alone. */
 export class Chaos<Event extends RelayedEvent> {
   readonly #settings: ChaosSettings;
   readonly #clock: Clock;
@@ -48,7 +46,7 @@ export class Chaos<Event extends RelayedEvent> {
     this.#release = release;
   }
 
-  /** Takes a delivery; it is released sooner or later, perhaps with copies. */
+  /** Accepts a delivery, which is released now or later, perhaps with copies. */
   admit(delivery: Delivery<Event>): void {
     const plan = this.#plan();
     delivery.faults = plan.faults;
@@ -57,7 +55,7 @@ export class Chaos<Event extends RelayedEvent> {
     this.#after(plan.delayMs, () => this.#order(delivery, plan));
   }
 
-  /** Forgets what is held back. */
+  /** Drops what has not been released. */
   clear(): void {
     for (const cancel of this.#timers) cancel();
     this.#timers.clear();
@@ -65,30 +63,30 @@ export class Chaos<Event extends RelayedEvent> {
     this.#burst = [];
   }
 
-  /** Draws the same count of numbers for every event, so that one fault's settings do not shift another's. */
+  /** Draws the same count of numbers for every event, so that the settings of one fault do not change the others. */
   #plan(): Plan {
     const { duplicate, reorder, delay, drop, badsig, stale, burst } = this.#settings;
-    const [isDuplicate, isAtOnce, isReordered, passing, wait, isDropped, isBadsig, isStale] = Array.from(
+    const [isDuplicate, isConcurrent, isReordered, passing, wait, isDropped, isBadsig, isStale] = Array.from(
       { length: 8 },
       this.#random,
     ) as [number, number, number, number, number, number, number, number];
-    const plan: Plan = { faults: [], delayMs: 0, overtakenBy: 0, forgeries: [], twice: undefined };
+    const plan: Plan = { faults: [], delayMs: 0, overtakenBy: 0, forgeries: [], duplicate: undefined };
     if (isDropped < drop) {
       plan.faults.push("drop");
       plan.delayMs = REDELIVERY_MS;
     }
     if (delay !== undefined) {
       plan.faults.push("delay");
-      plan.delayMs += Math.round(delay.least + wait * (delay.most - delay.least));
+      plan.delayMs += Math.round(delay.min + wait * (delay.max - delay.min));
     }
     if (isReordered < reorder) {
       plan.faults.push("reorder");
-      plan.overtakenBy = 1 + Math.floor(passing * OVERTAKEN_MOST);
+      plan.overtakenBy = 1 + Math.floor(passing * MAX_OVERTAKEN);
     }
     if (burst !== undefined) plan.faults.push("burst");
     if (isBadsig < badsig) plan.forgeries.push("badsig");
     if (isStale < stale) plan.forgeries.push("stale");
-    if (isDuplicate < duplicate) plan.twice = isAtOnce < 0.5 ? "at once" : "in turn";
+    if (isDuplicate < duplicate) plan.duplicate = isConcurrent < 0.5 ? "concurrent" : "after";
     return plan;
   }
 
@@ -96,16 +94,16 @@ export class Chaos<Event extends RelayedEvent> {
     if (plan.overtakenBy > 0) return this.#holdBack(delivery, plan);
     this.#gather(delivery, plan);
     const passed = this.#reordered.filter((held) => (held.overtakenBy -= 1) === 0);
-    for (const held of passed) this.#letGo(held);
+    for (const held of passed) this.#unhold(held);
   }
 
   #holdBack(delivery: Delivery<Event>, plan: Plan): void {
     const held = { delivery, plan, overtakenBy: plan.overtakenBy, cancel: () => {} };
-    held.cancel = this.#after(HOLD_MS, () => this.#letGo(held));
+    held.cancel = this.#after(MAX_HOLD_MS, () => this.#unhold(held));
     this.#reordered.push(held);
   }
 
-  #letGo(held: Held<Event>): void {
+  #unhold(held: Held<Event>): void {
     held.cancel();
     this.#reordered = this.#reordered.filter((other) => other !== held);
     this.#gather(held.delivery, held.plan);
@@ -115,7 +113,7 @@ export class Chaos<Event extends RelayedEvent> {
     const { burst } = this.#settings;
     if (burst === undefined) return this.#send(delivery, plan);
     const size = this.#burst.push({ delivery, plan });
-    if (size === 1) this.#cancelBurst = this.#after(HOLD_MS, () => this.#sendBurst());
+    if (size === 1) this.#cancelBurst = this.#after(MAX_HOLD_MS, () => this.#sendBurst());
     if (size >= burst) this.#sendBurst();
   }
 
@@ -126,7 +124,7 @@ export class Chaos<Event extends RelayedEvent> {
     for (const { delivery, plan } of burst) this.#send(delivery, plan);
   }
 
-  #send(delivery: Delivery<Event>, { forgeries, twice }: Plan): void {
+  #send(delivery: Delivery<Event>, { forgeries, duplicate }: Plan): void {
     for (const copy of forgeries) this.#release({ ...delivery, faults: [copy], copy });
     const again: Delivery<Event> = {
       ...delivery,
@@ -134,9 +132,9 @@ export class Chaos<Event extends RelayedEvent> {
       faults: ["duplicate"],
       copy: "duplicate",
     };
-    if (twice === "in turn") delivery.follower = again;
+    if (duplicate === "after") delivery.follower = again;
     this.#release(delivery);
-    if (twice === "at once") this.#release(again);
+    if (duplicate === "concurrent") this.#release(again);
   }
 
   #after(milliseconds: number, callback: () => void): () => void {
@@ -150,4 +148,69 @@ export class Chaos<Event extends RelayedEvent> {
       this.#timers.delete(cancel);
     };
   }
+}
+
+/** How receivers responded to the deliveries with one fault. */
+export interface FaultTally {
+  /** Deliveries that ended. */
+  sent: number;
+  /** 2xx responses. */
+  accepted: number;
+  /** 4xx responses. */
+  refused: number;
+  /** Other responses, or none. */
+  failed: number;
+  /** How many had the right outcome: forgeries rejected, everything else accepted. */
+  right: number;
+}
+
+export interface ChaosSummary {
+  /** The same seed repeats the run. */
+  seed: number;
+  faults: Partial<Record<ChaosFault, FaultTally>>;
+}
+
+/** Counts the outcomes of deliveries by fault. */
+export class ChaosTally {
+  readonly #settings: ChaosSettings;
+  readonly #faults: Partial<Record<ChaosFault, FaultTally>> = {};
+
+  constructor(settings: ChaosSettings) {
+    this.#settings = settings;
+    for (const fault of CHAOS_FAULTS) {
+      if (settings[fault] === undefined || settings[fault] === 0) continue;
+      this.#faults[fault] = { sent: 0, accepted: 0, refused: 0, failed: 0, right: 0 };
+    }
+  }
+
+  /** Counts a delivery with this fault that has ended, with or without a status. */
+  add(fault: ChaosFault, status: number | undefined): void {
+    const tally = this.#faults[fault];
+    if (tally === undefined) return;
+    const outcome = outcomeOf(status);
+    tally.sent += 1;
+    tally[outcome] += 1;
+    if (outcome === (FORGERIES.has(fault) ? "refused" : "accepted")) tally.right += 1;
+  }
+
+  get summary(): ChaosSummary {
+    return { seed: this.#settings.seed, faults: this.#faults };
+  }
+}
+
+function outcomeOf(status: number | undefined): "accepted" | "refused" | "failed" {
+  if (status === undefined) return "failed";
+  if (status >= 200 && status < 300) return "accepted";
+  return status >= 400 && status < 500 ? "refused" : "failed";
+}
+
+/** Returns a generator of numbers in [0, 1) determined by a seed (mulberry32): fit for choosing faults, not for secrets. */
+function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
 }

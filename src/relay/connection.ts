@@ -1,71 +1,69 @@
 import type { Agent } from "node:http";
 import {
   LISTEN_DEVICE_HEADER,
-  type EventFrame,
+  LISTEN_PATH,
   type GapFrame,
   type ListenQuery,
   type ReadyFrame,
+  type SentEvent,
 } from "../contract/listen.ts";
-import { Acknowledgements } from "./acknowledgements.ts";
-import { reconnectDelay } from "./backoff.ts";
 import { CatchUp } from "./catch-up.ts";
-import type { Disconnection } from "./disconnection.ts";
-import { fatalError } from "./fatal-error.ts";
-import { Ledger, type Entry, type Outcome } from "./ledger.ts";
-import { ListenError } from "./listen-error.ts";
-import { buildListenUrl } from "./listen-url.ts";
-import { PlatformSocket, type SocketEnd } from "./platform-socket.ts";
-import type { Clock, Random } from "./ports.ts";
+import type { Clock, Random } from "./clock.ts";
+import { type Disconnection, fatalError, ListenError } from "./disconnection.ts";
+import { Acknowledgements, Ledger, type Entry, type Outcome } from "./ledger.ts";
+import { PlatformSocket, type SocketEnd } from "./socket.ts";
 
-/** A connection that held so long was good: the next failure is a first one. */
-const STEADY_MS = 10_000;
-/** The longest that a `Retry-After` of the platform is obeyed. */
-const MOST_RETRY_AFTER_MS = 30_000;
+/** After a connection that lasted this long, the next failure counts as the first. */
+const STABLE_MS = 10_000;
+/** The longest `Retry-After` of the platform that is obeyed. */
+const MAX_RETRY_AFTER_MS = 30_000;
+const FIRST_DELAY_MS = 250;
+const MAX_DELAY_MS = 30_000;
 
 export interface ConnectionOptions {
   /** The platform's `{base_url}`. */
   baseUrl: URL;
-  /** The Authorization header's value, asked for at each connection. Throw a ListenError to stop for good. */
+  /** Returns the Authorization header's value, for each connection. Throws a ListenError to end the session. */
   authorization: () => Promise<string>;
-  /** Makes the connections where they are not direct. An error of its own with the code ERR_PROXY is told in its words. */
+  /** Opens connections through a proxy. The message of an error with the code ERR_PROXY is shown as it is. */
   agent?: Agent | undefined;
-  /** The most events that may await their acknowledgement. */
+  /** Maximum number of unacknowledged events. */
   window: number;
   clock: Clock;
   random: Random;
-  /** Names this machine; the signing secret is stable for it. */
+  /** Name of this machine; the signing secret is stable for it. */
   device?: string | undefined;
-  /** Subscriptions; all events where there are none. */
+  /** Subscriptions (default: all events). */
   events?: readonly string[] | undefined;
-  /** Where to start: behind an event id, `now`, or `-<seconds>`. */
+  /** Where to start: after an event ID, `now`, or `-<seconds>`. */
   after?: string | undefined;
-  /** Stops after this many milliseconds without a connection. */
+  /** Ends the session after this many milliseconds without a connection. */
   maxDowntimeMs?: number | undefined;
-  /** Milliseconds in which the first connection must be made; 0 allows one attempt. Unlimited by default. */
+  /** Time limit for the first connection in milliseconds; 0 allows one attempt (default: unlimited). */
   waitMs?: number | undefined;
 }
 
 export interface ConnectionObserver {
-  /** The platform accepted a connection, the first or another. */
+  /** The platform accepted a connection: the first one, or a reconnect. */
   ready(frame: ReadyFrame, first: boolean): void;
-  /** An event to handle; `acknowledge` it when its handling has ended, not before. */
-  event(frame: EventFrame, entry: Entry): void;
-  /** An event that is known already; its acknowledgement is taken care of. */
-  duplicate(frame: EventFrame): void;
+  /** An event to forward; call `acknowledge` with the entry once it has an outcome. */
+  event(event: SentEvent, entry: Entry): void;
+  /** An event that was received before; its acknowledgement is sent by the connection. */
+  duplicate(event: SentEvent): void;
   gap(frame: GapFrame): void;
-  /** Everything up to here is done with: the place behind which a later session can go on. */
+  /** Everything up to here is complete: a later session can start after it. */
   passed(cursor: string): void;
-  /** The connection broke; another is tried after that time. */
+  /** The connection was lost; the next attempt follows after `retryInMs`. */
   lost(reason: Disconnection, retryInMs: number): void;
-  /** No connection could be made, so many times in a row; another is tried after that time. */
+  /** Connecting failed, `failures` times in a row; the next attempt follows after `retryInMs`. */
   failed(reason: Disconnection, failures: number, retryInMs: number): void;
-  /** The connection is back, and what was missed has come. */
+  /** Connected again, and the `missed` events of the downtime have been received. */
   restored(downtimeMs: number, missed: number): void;
-  /** Nothing more will come; with an error unless it was asked for. Called once, as the last. */
+  /** Nothing more follows; `error` is undefined after `close`. Called once, as the last. */
   stopped(error: ListenError | undefined): void;
 }
 
-/** The lasting connection to the platform: reconnects, resumes and drops duplicates (decisions 10). */
+/** The lasting connection to the platform: reconnects, resumes and drops duplicates. */
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #observer: ConnectionObserver;
@@ -87,23 +85,23 @@ export class Connection {
     this.#options = options;
     this.#observer = observer;
     this.#downSince = options.clock.now();
-    // A platform whose window is well filled may have more to send.
+    // While most of its window is used, the platform may have more to send.
     this.#catchUp = new CatchUp(options.clock, () => (this.#acknowledgements?.owed ?? 0) > options.window / 2);
   }
 
-  /** Begins; all else is told to the observer. */
+  /** Starts connecting; the observer is told of everything that follows. */
   start(): void {
     this.#limitDowntime();
     void this.#connect();
   }
 
-  /** The handling of an event has ended. */
+  /** Acknowledges an event that has an outcome. */
   acknowledge(entry: Entry, outcome: Outcome): void {
     this.#ledger.settle(entry, outcome);
     this.#acknowledgements?.give(entry);
   }
 
-  /** Sends the acknowledgements that are due and ends the connection, within 2 s. */
+  /** Sends the acknowledgements that are due and closes the connection, within 2 s. */
   close(): void {
     if (this.#state === "stopped" || this.#state === "closing") return;
     if (this.#socket === undefined) return this.#stop(undefined);
@@ -118,20 +116,20 @@ export class Connection {
     } catch (error) {
       if (error instanceof ListenError) return this.#stop(error);
       const text = error instanceof Error ? error.message : String(error);
-      this.#ended({ reason: { code: "authorization", message: `no credential could be sent: ${text}` } });
+      this.#ended({ reason: { code: "authorization", message: `cannot get a credential: ${text}` } });
     }
   }
 
   #open(authorization: string): PlatformSocket {
     const { baseUrl, agent, clock, device } = this.#options;
     return new PlatformSocket({
-      url: buildListenUrl(baseUrl, this.#query()),
+      url: listenUrl(baseUrl, this.#query()),
       headers: { Authorization: authorization, ...(device === undefined ? {} : { [LISTEN_DEVICE_HEADER]: device }) },
       agent,
       clock,
       observer: {
         ready: (frame) => this.#ready(frame),
-        event: (frame) => this.#event(frame),
+        event: (event) => this.#event(event),
         gap: (frame) => this.#observer.gap(frame),
         confirmed: (count) => this.#confirmed(count),
         ended: (end) => this.#ended(end),
@@ -157,7 +155,11 @@ export class Connection {
     this.#cancelDowntime?.();
     this.#ledger.startAt(frame.cursor);
     this.#cursorAtReady = this.#ledger.cursor;
-    this.#acknowledgements = new Acknowledgements(this.#ledger, (ack) => this.#socket?.acknowledge(ack));
+    this.#acknowledgements = new Acknowledgements(
+      this.#ledger,
+      () => clock.now(),
+      (ack) => this.#socket?.acknowledge(ack),
+    );
     this.#observer.ready(frame, first);
     this.#tellCursor();
     if (first) return;
@@ -165,21 +167,21 @@ export class Connection {
     this.#catchUp.begin((missed) => this.#observer.restored(downtime, missed));
   }
 
-  #event(frame: EventFrame): void {
+  #event(event: SentEvent): void {
     if (this.#state !== "ready" || this.#acknowledgements === undefined) return;
     this.#acknowledgements.owe();
     if (this.#acknowledgements.owed > this.#options.window) {
-      return this.#socket?.violated(`more than ${this.#options.window} events came without an acknowledgement`);
+      return this.#socket?.violated(`more than ${this.#options.window} unacknowledged events`);
     }
-    const cursor = frame.cursor ?? frame.id;
-    const { entry, duplicate } = this.#ledger.receive(cursor, frame.seq);
+    const cursor = event.cursor ?? event.id;
+    const { entry, duplicate } = this.#ledger.receive(cursor, event.seq);
     if (duplicate) {
-      this.#observer.duplicate(frame);
+      this.#observer.duplicate(event);
       if (entry.outcome !== undefined) this.#acknowledgements.give(entry);
       return;
     }
     this.#catchUp.add(cursor);
-    this.#observer.event(frame, entry);
+    this.#observer.event(event, entry);
   }
 
   #confirmed(count: number): void {
@@ -203,7 +205,7 @@ export class Connection {
     const fatal = fatalError(end);
     if (fatal !== undefined) return this.#stop(fatal);
     const { clock, random } = this.#options;
-    const retryAfterMs = Math.min((end.refusal?.retryAfterSeconds ?? 0) * 1000, MOST_RETRY_AFTER_MS);
+    const retryAfterMs = Math.min((end.rejection?.retryAfterSeconds ?? 0) * 1000, MAX_RETRY_AFTER_MS);
     const delay = Math.max(reconnectDelay(this.#failures, random), retryAfterMs);
     const { waitMs = Infinity } = this.#options;
     if (!this.#everReady && clock.now() - this.#downSince + delay > waitMs) {
@@ -220,7 +222,7 @@ export class Connection {
     this.#downSince = this.#options.clock.now();
     this.#limitDowntime();
     const progress = this.#ledger.cursor !== this.#cursorAtReady;
-    if (progress || this.#downSince - this.#readySince >= STEADY_MS) this.#failures = 0;
+    if (progress || this.#downSince - this.#readySince >= STABLE_MS) this.#failures = 0;
   }
 
   #forgetSocket(): void {
@@ -234,7 +236,7 @@ export class Connection {
     const { clock, maxDowntimeMs } = this.#options;
     if (maxDowntimeMs === undefined) return;
     this.#cancelDowntime = clock.after(maxDowntimeMs, () => {
-      const message = `there was no connection to the platform for ${Math.round(maxDowntimeMs / 1000)} s`;
+      const message = `no connection to the platform for ${Math.round(maxDowntimeMs / 1000)} s`;
       this.#stop(new ListenError("downtime", message));
     });
   }
@@ -247,4 +249,24 @@ export class Connection {
     this.#socket?.close();
     this.#observer.stopped(error);
   }
+}
+
+/**
+ * Returns the wait in milliseconds before the next connection, after `failures` failures in a row (0 after the first): a
+ * random time up to 0.25 s, doubled with each failure up to 30 s ("full jitter",
+ * https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
+ */
+export function reconnectDelay(failures: number, random: Random): number {
+  return random() * Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** failures);
+}
+
+/** Returns the URL of the upgrade request below a platform's base URL. */
+function listenUrl(baseUrl: URL, query: ListenQuery): URL {
+  const url = new URL(baseUrl);
+  url.pathname = baseUrl.pathname.replace(/\/$/, "") + LISTEN_PATH;
+  url.hash = "";
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) url.searchParams.set(name, value);
+  }
+  return url;
 }

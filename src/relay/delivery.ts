@@ -1,5 +1,6 @@
 import type { ChaosFault } from "./chaos-settings.ts";
-import type { Destination } from "./router.ts";
+import type { AttemptOutcome } from "./ledger.ts";
+import type { Destination } from "./targets.ts";
 
 /** An event as it is forwarded; `body` is the exact text. */
 export interface RelayedEvent {
@@ -8,20 +9,32 @@ export interface RelayedEvent {
   body: string;
 }
 
-/** One event on its way to one receiver. */
+/** An event on its way to a receiver. */
 export interface Delivery<Event extends RelayedEvent> {
   readonly event: Event;
   readonly destination: Destination;
-  /** What must not run at once with it, and not before it. */
-  readonly lane?: string | undefined;
-  /** The number of the attempt that is under way or comes next. */
+  /** Deliveries with the same partition key run one at a time, in order. */
+  readonly partition?: string | undefined;
+  /** Number of the current or next attempt, from 1. */
   attempt: number;
-  /** The headers of its last attempt, a flat list of names and values. */
+  /** Headers of the last attempt, a flat list of names and values. */
   headers?: readonly string[];
-  /** What `--chaos` did to it. */
+  /** Failed attempts that were followed by another one; `endedAt` is on the clock's scale. */
+  readonly earlier: (AttemptOutcome & { endedAt: number })[];
+  /** Faults that were injected. */
   faults: readonly ChaosFault[];
-  /** Set on a delivery whose outcome is not its event's: it is never retried and nobody waits for it. */
+  /** Set on a delivery beside the event's own: it is never retried, and its outcome is not the event's. */
   readonly copy?: "duplicate" | "badsig" | "stale" | "resent";
   /** Sent once this one has ended. */
   follower?: Delivery<Event>;
+}
+
+/** Returns the ID of the object that an event is about (`data.object.id`), if its body has one. */
+export function objectIdOf(body: string): string | undefined {
+  try {
+    const id: unknown = (JSON.parse(body) as { data?: { object?: { id?: unknown } } } | null)?.data?.object?.id;
+    return typeof id === "string" ? id : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,59 +1,97 @@
 import { LIMITS } from "../contract/limits.ts";
 import { sign } from "../webhooks/index.ts";
-import { Chaos } from "./chaos.ts";
+import { Chaos, ChaosTally } from "./chaos.ts";
 import type { ChaosSettings } from "./chaos-settings.ts";
-import type { Delivery, RelayedEvent } from "./delivery.ts";
-import type { ForwardResult } from "./exchange.ts";
-import { objectIdOf } from "./object-id.ts";
-import type { Clock, Random } from "./ports.ts";
-import { retryDelay } from "./retry-delay.ts";
-import type { Router } from "./router.ts";
+import { systemClock, type Clock, type Random } from "./clock.ts";
+import { objectIdOf, type Delivery, type RelayedEvent } from "./delivery.ts";
+import { hintForStatus } from "./forward-failure.ts";
+import type { ForwardResult, ForwarderOptions } from "./forwarder.ts";
+import type { Outcome } from "./ledger.ts";
+import { LatencyHistogram, type ForwardedReport, type Summary } from "./report.ts";
 import { Schedule } from "./schedule.ts";
+import { Router, type Route } from "./targets.ts";
 
-const FIRST_ATTEMPT = 1;
-/** The longest that a receiver's `Retry-After` is obeyed. */
-const RETRY_AFTER_MOST_MS = 60_000;
-/** Older than any receiver may take. */
+const DEFAULT_CONCURRENCY = 16;
+const FIRST_RETRY_MS = 1_000;
+const MAX_RETRY_MS = 30_000;
+/** The longest `Retry-After` of a receiver that is obeyed. */
+const MAX_RETRY_AFTER_MS = 60_000;
+/** Characters of the response to a retried attempt that are reported: many attempts share one frame. */
+const MAX_EARLIER_EXCERPT = 1_024;
+/** Older than any receiver should accept. */
 const STALE_SECONDS = 2 * LIMITS.signatureToleranceSeconds;
 
-export interface DispatcherOptions<Event extends RelayedEvent> {
-  router: Router;
-  /** What deliveries are signed with. */
-  secret: () => string;
-  /** The most forwards at once. */
-  concurrency: number;
-  /** One event of an object at a time, in their order. */
-  ordered: boolean;
-  /** How often a failed forward is tried again. */
-  retries: number;
-  chaos: ChaosSettings | undefined;
-  clock: Clock;
-  random: Random;
-  /** An attempt has ended; another follows after `retryInMs` where that is given. */
-  attempted(delivery: Delivery<Event>, result: ForwardResult, retryInMs: number | undefined): void;
-  /** An event waits for another attempt that will not be made. */
-  abandoned(event: Event): void;
+export interface ForwardingOptions extends Pick<ForwarderOptions, "headers" | "skipVerify" | "timeoutMs" | "host"> {
+  /** Where to forward events that no route matches; without it they are not forwarded. */
+  target?: URL | undefined;
+  /** Other receivers for some event types; the first route that matches is used. */
+  routes?: readonly Route[] | undefined;
+  /** Maximum number of concurrent forwards (default: 16). */
+  concurrency?: number | undefined;
+  /** Forwards the events of each object one at a time, in order. */
+  ordered?: boolean | undefined;
+  /** Maximum number of retries of a failed forward (default: 0). */
+  retries?: number | undefined;
+  /** Faults to inject. */
+  chaos?: ChaosSettings | undefined;
+  clock?: Clock | undefined;
+  random?: Random | undefined;
 }
 
-/** Brings events to their receivers: when, in which order, how often, signed how. */
+export interface DispatcherHooks<Event extends RelayedEvent> {
+  /** Returns the secret that deliveries are signed with. */
+  secret: () => string;
+  /** Called once for each added event that was forwarded, after its last attempt. */
+  settled(event: Event, outcome: Outcome): void;
+  report(report: ForwardedReport): void;
+}
+
+/** Returns the maximum number of concurrent forwards, with room for a burst. */
+export function concurrencyOf({ concurrency, chaos }: ForwardingOptions): number {
+  return Math.max(concurrency ?? DEFAULT_CONCURRENCY, chaos?.burst ?? 0);
+}
+
+/** Throws SignatureError for a secret that cannot sign. */
+export function assertSigningSecret(secret: string): void {
+  sign({ payload: "", secrets: secret });
+}
+
+/** Forwards events to their receivers (when, in which order, how often, signed how) and counts what came of it. */
 export class Dispatcher<Event extends RelayedEvent> {
-  readonly #options: DispatcherOptions<Event>;
+  readonly #hooks: DispatcherHooks<Event>;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #ordered: boolean;
+  readonly #maxRetries: number;
+  readonly #router: Router;
   readonly #schedule: Schedule<Delivery<Event>>;
   readonly #chaos: Chaos<Event> | undefined;
-  /** Deliveries that wait for their next attempt, with what calls that off. */
+  readonly #tally: ChaosTally | undefined;
+  readonly #latency = new LatencyHistogram();
+  readonly #counts = { received: 0, forwarded: 0, failed: 0 };
+  /** Deliveries that wait for their next attempt, with the function that cancels it. */
   readonly #retries = new Map<Delivery<Event>, () => void>();
   #paused = false;
   #whenIdle: (() => void) | undefined;
 
-  constructor(options: DispatcherOptions<Event>) {
-    const { concurrency, ordered, chaos, clock } = options;
-    this.#options = options;
-    this.#schedule = new Schedule(concurrency, ordered ? (delivery) => delivery.lane : undefined);
-    this.#chaos = chaos === undefined ? undefined : new Chaos(chaos, clock, (delivery) => this.#enqueue(delivery));
+  constructor(options: ForwardingOptions, hooks: DispatcherHooks<Event>) {
+    const { clock = systemClock, random = Math.random, routes = [], target, ordered = false, retries = 0 } = options;
+    const { chaos } = options;
+    this.#hooks = hooks;
+    this.#clock = clock;
+    this.#random = random;
+    this.#ordered = ordered;
+    this.#maxRetries = retries;
+    this.#router = new Router({ ...options, clock, routes, target });
+    this.#schedule = new Schedule(concurrencyOf(options), ordered ? ({ partition }) => partition : undefined);
+    if (chaos === undefined) return;
+    this.#chaos = new Chaos(chaos, clock, (delivery) => this.#enqueue(delivery));
+    this.#tally = new ChaosTally(chaos);
   }
 
-  /** Takes an event; false where no receiver wants it. */
+  /** Forwards an event; returns false if no receiver is configured for it. */
   add(event: Event): boolean {
+    this.#counts.received += 1;
     const delivery = this.#deliveryOf(event);
     if (delivery === undefined) return false;
     if (this.#chaos === undefined) this.#enqueue(delivery);
@@ -61,11 +99,11 @@ export class Dispatcher<Event extends RelayedEvent> {
     return true;
   }
 
-  /** Sends an event once more, by hand; false where no receiver wants it. */
+  /** Forwards an event again, beside its own delivery; returns false if no receiver is configured for it. */
   resend(event: Event): boolean {
     const delivery = this.#deliveryOf(event);
     if (delivery === undefined) return false;
-    this.#enqueue({ ...delivery, attempt: FIRST_ATTEMPT + 1, copy: "resent" });
+    this.#enqueue({ ...delivery, attempt: 2, copy: "resent" });
     return true;
   }
 
@@ -79,24 +117,31 @@ export class Dispatcher<Event extends RelayedEvent> {
     this.#startNext();
   }
 
-  /** Forgets what has not started, lets the rest end, then calls back. */
+  /** Drops what has not started, waits until the rest has ended, then calls back. */
   windUp(whenIdle: () => void): void {
     this.#whenIdle = whenIdle;
     this.#chaos?.clear();
     this.#schedule.clear();
-    for (const [{ event }, cancel] of this.#retries) {
-      cancel();
-      this.#options.abandoned(event);
-    }
+    for (const cancel of this.#retries.values()) cancel();
+    this.#counts.failed += this.#retries.size;
     this.#retries.clear();
     if (this.#schedule.idle) whenIdle();
   }
 
+  /** Closes all connections and returns the totals; the caller counts the duplicates. */
+  close(duplicates: number): Summary {
+    this.#router.close();
+    const [p50, p99] = [this.#latency.percentile(0.5), this.#latency.percentile(0.99)];
+    const summary: Summary = { ...this.#counts, duplicates, p50, p99 };
+    if (this.#tally !== undefined) summary.chaos = this.#tally.summary;
+    return summary;
+  }
+
   #deliveryOf(event: Event): Delivery<Event> | undefined {
-    const destination = this.#options.router.find(event.type);
+    const destination = this.#router.find(event.type);
     if (destination === undefined) return undefined;
-    const lane = this.#options.ordered ? objectIdOf(event.body) : undefined;
-    return { event, destination, lane, attempt: FIRST_ATTEMPT, faults: [] };
+    const partition = this.#ordered ? objectIdOf(event.body) : undefined;
+    return { event, destination, partition, attempt: 1, earlier: [], faults: [] };
   }
 
   #enqueue(delivery: Delivery<Event>): void {
@@ -122,36 +167,82 @@ export class Dispatcher<Event extends RelayedEvent> {
   }
 
   #sign(body: Buffer, { copy }: Delivery<Event>): string {
-    const { secret, clock } = this.#options;
+    const secret = this.#hooks.secret();
     const age = copy === "stale" ? STALE_SECONDS : 0;
-    const timestamp = Math.floor(clock.unixMilliseconds() / 1000) - age;
-    return sign({ payload: body, secrets: copy === "badsig" ? `not ${secret()}` : secret(), timestamp });
+    const timestamp = Math.floor(this.#clock.unixMilliseconds() / 1000) - age;
+    return sign({ payload: body, secrets: copy === "badsig" ? `not ${secret}` : secret, timestamp });
   }
 
   #ended(delivery: Delivery<Event>, result: ForwardResult): void {
     const retryInMs = this.#retryIn(delivery, result);
     if (retryInMs === undefined) this.#schedule.ended(delivery);
-    else this.#schedule.parked(delivery);
-    this.#options.attempted(delivery, result, retryInMs);
-    if (retryInMs !== undefined) this.#retryAfter(retryInMs, delivery);
+    else this.#schedule.suspend();
+    this.#record(delivery, result, retryInMs === undefined);
+    this.#hooks.report(forwardedReport(delivery, result, retryInMs));
+    if (retryInMs !== undefined) this.#retryAfter(retryInMs, delivery, result);
     else if (delivery.follower !== undefined && this.#whenIdle === undefined) this.#schedule.add(delivery.follower);
     if (this.#schedule.idle) this.#whenIdle?.();
   }
 
-  #retryIn({ copy, attempt }: Delivery<Event>, { status, retryAfterMs = 0 }: ForwardResult): number | undefined {
-    const { retries, random } = this.#options;
-    const succeeded = status !== undefined && status >= 200 && status < 300;
-    if (succeeded || copy !== undefined || attempt > retries || this.#whenIdle !== undefined) return undefined;
-    return Math.max(retryDelay(attempt, random), Math.min(retryAfterMs, RETRY_AFTER_MOST_MS));
+  #record({ event, faults, copy, earlier }: Delivery<Event>, result: ForwardResult, isLast: boolean): void {
+    if (isLast) for (const fault of faults) this.#tally?.add(fault, result.status);
+    if (copy !== undefined) return;
+    this.#latency.add(result.durationMs);
+    if (!isLast) return;
+    if (isSuccess(result.status)) this.#counts.forwarded += 1;
+    else this.#counts.failed += 1;
+    this.#hooks.settled(event, { ...attemptOutcome(result), earlier });
   }
 
-  #retryAfter(milliseconds: number, delivery: Delivery<Event>): void {
-    const cancel = this.#options.clock.after(milliseconds, () => {
+  #retryIn({ copy, attempt }: Delivery<Event>, { status, retryAfterMs = 0 }: ForwardResult): number | undefined {
+    const isFinal = isSuccess(status) || copy !== undefined || attempt > this.#maxRetries;
+    if (isFinal || this.#whenIdle !== undefined) return undefined;
+    return Math.max(retryDelay(attempt, this.#random), Math.min(retryAfterMs, MAX_RETRY_AFTER_MS));
+  }
+
+  #retryAfter(milliseconds: number, delivery: Delivery<Event>, result: ForwardResult): void {
+    // A copy: a slice would keep the whole response in memory.
+    const excerpt = Buffer.from(result.excerpt.slice(0, MAX_EARLIER_EXCERPT)).toString();
+    delivery.earlier.push({ ...attemptOutcome(result), excerpt, endedAt: this.#clock.now() });
+    if (delivery.earlier.length > LIMITS.earlierAttempts) delivery.earlier.shift();
+    const cancel = this.#clock.after(milliseconds, () => {
       this.#retries.delete(delivery);
       delivery.attempt += 1;
-      this.#schedule.returned(delivery);
+      this.#schedule.resume(delivery);
       this.#startNext();
     });
     this.#retries.set(delivery, cancel);
   }
+}
+
+/** Returns the wait in milliseconds before the next attempt, after this many: 1 s, doubled up to 30 s, ± 20 %. */
+function retryDelay(attempts: number, random: Random): number {
+  return Math.min(FIRST_RETRY_MS * 2 ** (attempts - 1), MAX_RETRY_MS) * (0.8 + 0.4 * random());
+}
+
+function isSuccess(status: number | undefined): boolean {
+  return status !== undefined && status >= 200 && status < 300;
+}
+
+function attemptOutcome({ status, failure, durationMs, excerpt }: ForwardResult) {
+  return { status, error: failure?.message, durationMs, excerpt };
+}
+
+function forwardedReport(
+  { event: { id, type }, attempt, destination: { url }, headers = [], faults, copy }: Delivery<RelayedEvent>,
+  { status, failure, durationMs, excerpt, location }: ForwardResult,
+  retryInMs: number | undefined,
+): ForwardedReport {
+  const report: ForwardedReport = { event: "forwarded", id, type, attempt, durationMs, url, headers, reply: excerpt };
+  const hint = failure?.hint ?? (status === undefined ? undefined : hintForStatus(status, location));
+  // A receiver that rejects a forged signature does what it should.
+  const isForgery = copy === "badsig" || copy === "stale";
+  if (status !== undefined) report.status = status;
+  if (location !== undefined) report.location = location;
+  if (failure !== undefined) report.failure = failure;
+  if (hint !== undefined && !isForgery) report.hint = hint;
+  if (retryInMs !== undefined) report.retryInMs = retryInMs;
+  if (faults.length > 0) report.faults = faults;
+  if (copy !== undefined) report.copy = copy;
+  return report;
 }

@@ -1,45 +1,46 @@
-import { isLocalhost } from "../network/connect-options.ts";
-import type { HostKind } from "./host-kind.ts";
+import { isLocalhost, isLoopback } from "../network/connect-options.ts";
 import { describeNetworkError, type NetworkFailureCode } from "./network-failure.ts";
-import { isLoopback } from "./target.ts";
 
-/** The name by which a container reaches its host. */
+/** Where `localhost` may not be what the user means: inside a container, or on the Linux side of Windows. */
+export type HostKind = "plain" | "container" | "wsl";
+
+/** The name under which a container reaches its host. */
 const DOCKER_HOST = "host.docker.internal";
 
-/** Why a forward got no usable answer: a stable code, what happened, and what to do about it. */
+/** Why a forward got no complete response: a stable code, what happened, and what to do about it. */
 export interface ForwardFailure {
   code: NetworkFailureCode;
   message: string;
   hint: string;
 }
 
-/** Puts the error of a forward into words. */
+/** Describes the error of a forward. */
 export function describeForwardError(error: unknown, url: URL, host: HostKind): ForwardFailure {
   const failure = describeNetworkError(error, { name: "the receiver", places: placesOf(url) });
   return { ...failure, hint: hintFor(failure.code, url, host) };
 }
 
-/** The failure of a forward that was not over in time. */
-export function describeTimeout(milliseconds: number, answering: boolean, url: URL, host: HostKind): ForwardFailure {
+/** Describes a forward that exceeded its time limit; `isResponding` if the response had begun. */
+export function describeTimeout(milliseconds: number, isResponding: boolean, url: URL, host: HostKind): ForwardFailure {
   const seconds = milliseconds / 1000;
   return {
     code: "timeout",
-    message: answering
-      ? `the receiver at ${placesOf(url)} began its reply but did not end it within ${seconds} s`
-      : `the receiver at ${placesOf(url)} did not answer within ${seconds} s`,
+    message: isResponding
+      ? `the receiver at ${placesOf(url)} did not complete its response within ${seconds} s`
+      : `the receiver at ${placesOf(url)} did not respond within ${seconds} s`,
     hint: hintFor("timeout", url, host),
   };
 }
 
-/** What to do about an answer that is no success, where the status tells. */
+/** Returns what to do about an unsuccessful status, if it suggests anything. */
 export function hintForStatus(status: number, location: string | undefined): string | undefined {
   if (status >= 300 && status < 400) {
-    const where = location === undefined ? "elsewhere" : `to ${location}`;
-    return `The receiver redirects ${where}. Redirects are not followed: forward to the final address.`;
+    const target = location === undefined ? "" : ` to ${location}`;
+    return `The receiver redirects${target}. Redirects are not followed: forward to the final URL.`;
   }
-  if (status === 404 || status === 405) return "Is the path right? The receiver takes no POST there.";
+  if (status === 404 || status === 405) return "Check the path: the receiver does not accept POST there.";
   if (status === 400 || status === 401 || status === 403) {
-    return "If the receiver verifies signatures: is it set up with this session's secret?";
+    return "If the receiver verifies signatures, check that it uses this session's secret.";
   }
   return undefined;
 }
@@ -47,37 +48,37 @@ export function hintForStatus(status: number, location: string | undefined): str
 function hintFor(code: NetworkFailureCode, url: URL, host: HostKind): string {
   switch (code) {
     case "refused":
-      return `Is the receiver running, and on port ${portOf(url)}?${elsewhere(url, host)}`;
+      return `Check that the receiver is running and listens on port ${portOf(url)}.${localhostHint(url, host)}`;
     case "timeout":
-      return "Answer with 2xx first and do slow work after it.";
+      return "Return 2xx first and do slow work afterwards.";
     case "reset":
       return url.protocol === "http:"
-        ? "Did the receiver crash? If it serves https, forward to https://."
-        : "Did the receiver crash?";
+        ? "Check whether the receiver crashed. If it serves https, forward to https://."
+        : "Check whether the receiver crashed.";
     case "dns":
       return url.hostname === DOCKER_HOST
-        ? `On Linux a container knows ${DOCKER_HOST} only when it is started with --add-host=${DOCKER_HOST}:host-gateway.`
-        : "Is the host name spelled right?";
+        ? `On Linux, start the container with --add-host=${DOCKER_HOST}:host-gateway.`
+        : "Check the spelling of the host name.";
     case "tls":
-      return "If the receiver serves plain http, forward to http://; if its certificate is for development only, add --skip-verify.";
+      return "If the receiver serves plain http, forward to http://. If its certificate is for development only, add --skip-verify.";
     case "unreachable":
-      return "Is the address right, and on a network that this machine is part of?";
+      return "Check the address, and that this machine can reach its network.";
     case "invalid_reply":
       return url.protocol === "http:"
-        ? "Does something else listen on that port? If it serves https, forward to https://."
-        : "Does something else listen on that port?";
+        ? "Check what listens on that port. If it serves https, forward to https://."
+        : "Check what listens on that port.";
     case "network":
-      return "Try the same request by hand to see more.";
+      return "Send the same request by hand for details.";
   }
 }
 
-/** What else `localhost` may have been meant to be. */
-function elsewhere(url: URL, host: HostKind): string {
+/** Returns what else `localhost` may be meant to be. */
+function localhostHint(url: URL, host: HostKind): string {
   if (!isLoopback(url.hostname) || host === "plain") return "";
   if (host === "container") {
-    return ` This is a container, whose localhost is the container itself: for a receiver on its host forward to ${DOCKER_HOST}:${portOf(url)}, for one in another container to that one's name.`;
+    return ` In a container, localhost is the container itself. Forward to ${DOCKER_HOST}:${portOf(url)} for a receiver on the host, or to the name of another container.`;
   }
-  return " This is WSL, whose localhost is the Linux side: a receiver on Windows is reached at the address that `ip route show default` tells, or with mirrored networking (networkingMode=mirrored in .wslconfig).";
+  return " In WSL, localhost is the Linux side. For a receiver on Windows, use the address shown by `ip route show default`, or mirrored networking (networkingMode=mirrored in .wslconfig).";
 }
 
 function placesOf(url: URL): string {

@@ -3,7 +3,7 @@ import { HEADERS } from "../contract/headers.ts";
 
 export type ForwardHeaderErrorCode = "no_colon" | "invalid_name" | "invalid_value" | "protected" | "duplicate";
 
-/** A header given by the user that cannot be sent; the message names the fix. */
+/** An invalid `--header`; the message names the fix. */
 export class ForwardHeaderError extends Error {
   override name = "ForwardHeaderError";
   readonly code: ForwardHeaderErrorCode;
@@ -14,8 +14,8 @@ export class ForwardHeaderError extends Error {
   }
 }
 
-/** What makes a forward the same as a delivery of the platform: a receiver tested with other values is not tested. */
-const OF_THE_DELIVERY = new Set([
+/** Set by every delivery of the platform: with other values, a forward would test something else. */
+const DELIVERY_HEADERS = new Set([
   "content-type",
   "user-agent",
   HEADERS.signature.toLowerCase(),
@@ -24,8 +24,8 @@ const OF_THE_DELIVERY = new Set([
   HEADERS.relay.toLowerCase(),
 ]);
 
-/** These frame the message or belong to the connection: a wrong one breaks the exchange. */
-const OF_THE_CONNECTION = new Set([
+/** These belong to the connection or frame the message: a wrong one breaks the request. */
+const CONNECTION_HEADERS = new Set([
   "connection",
   "content-length",
   "expect",
@@ -38,8 +38,8 @@ const OF_THE_CONNECTION = new Set([
 ]);
 
 /**
- * Reads the user's additional headers, each `Name: value`, as a flat list of names and values. `Host` may be given once
- * (for receivers that tell sites apart by it). Throws ForwardHeaderError.
+ * Parses additional headers, each `Name: value`, into a flat list of names and values. `Host` may be given once, for
+ * receivers that serve several sites. Throws ForwardHeaderError.
  */
 export function parseForwardHeaders(lines: readonly string[]): string[] {
   const headers: string[] = [];
@@ -47,14 +47,14 @@ export function parseForwardHeaders(lines: readonly string[]): string[] {
   for (const line of lines) {
     const [name, value] = parseHeader(line);
     const lowerName = name.toLowerCase();
-    if (OF_THE_DELIVERY.has(lowerName)) {
-      throw new ForwardHeaderError("protected", `${name} is set by the delivery itself: leave it out`);
+    if (DELIVERY_HEADERS.has(lowerName)) {
+      throw new ForwardHeaderError("protected", `${name} is set by the delivery: remove it`);
     }
-    if (OF_THE_CONNECTION.has(lowerName)) {
-      throw new ForwardHeaderError("protected", `${name} belongs to the connection and cannot be chosen: leave it out`);
+    if (CONNECTION_HEADERS.has(lowerName)) {
+      throw new ForwardHeaderError("protected", `${name} belongs to the connection and cannot be set: remove it`);
     }
     if (lowerName === "host" && (hosts += 1) > 1) {
-      throw new ForwardHeaderError("duplicate", "Host was given more than once: give it once");
+      throw new ForwardHeaderError("duplicate", "Host is given more than once: give it once");
     }
     headers.push(name, value);
   }
@@ -71,12 +71,18 @@ function parseHeader(line: string): [name: string, value: string] {
   try {
     validateHeaderName(name);
   } catch {
-    throw new ForwardHeaderError("invalid_name", `"${name.slice(0, 40)}" is no header name: use letters, digits and -`);
+    throw new ForwardHeaderError(
+      "invalid_name",
+      `"${name.slice(0, 40)}" is not a valid header name: use letters, digits and -`,
+    );
   }
   try {
     validateHeaderValue(name, value);
   } catch {
-    throw new ForwardHeaderError("invalid_value", `the value of ${name} holds characters that a header cannot carry`);
+    throw new ForwardHeaderError(
+      "invalid_value",
+      `the value of ${name} contains characters that are not allowed in a header`,
+    );
   }
   return [name, value];
 }

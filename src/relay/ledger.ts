@@ -1,67 +1,75 @@
+import type { Ack, ForwardAttempt } from "../contract/listen.ts";
 import { Queue } from "./queue.ts";
 
-/** How an event ended here; neither status nor error where it was only taken note of. */
-export interface Outcome {
+/** How an attempt to forward an event ended. */
+export interface AttemptOutcome {
   status?: number | undefined;
   error?: string | undefined;
   durationMs: number;
   excerpt?: string | undefined;
 }
 
-/** What came from one place of the platform's log, from its arrival until it is forgotten. */
+/** The result of an event: that of its last attempt. Neither status nor error: received without being forwarded. */
+export interface Outcome extends AttemptOutcome {
+  /** Attempts before the last one, in order; `endedAt` is on the clock's scale. */
+  earlier?: readonly (AttemptOutcome & { endedAt: number })[] | undefined;
+}
+
+/** An event at its position in the platform's log, from its arrival until it is forgotten. */
 export interface Entry {
-  /** The id that names the place: the event's own, or a replay's. */
+  /** The ID that names the position: the event's own, or a replay's. */
   readonly cursor: string;
   readonly position: number;
-  /** As what it came on the current connection, where that still awaits its acknowledgement. */
+  /** Its sequence numbers on the current connection that are not acknowledged yet. */
   sequences: number[];
-  /** It came on the current connection. */
+  /** Received on the current connection. */
   arrived: boolean;
   outcome: Outcome | undefined;
   /** The platform has read its acknowledgement. */
   confirmed: boolean;
 }
 
-/** Done with, but remembered, in case a platform sends it again without being asked to. */
-const MOST_DONE = 512;
+/** Completed entries that are remembered, in case a platform sends them again without being asked to. */
+const MAX_COMPLETED = 512;
+/** Events with an outcome that are remembered while an older event has none. */
+const MAX_REMEMBERED = 8_192;
 
 /**
- * What is under way, what is acknowledged, and where to resume. An acknowledgement that was sent may be lost with its
- * connection, so the ledger trusts only confirmed ones: what lies behind the first unconfirmed entry comes again, is
- * known here, and is acknowledged again instead of being forwarded twice.
+ * What is in flight, what is acknowledged, and where to resume. An acknowledgement may be lost with its connection, so the
+ * ledger trusts only confirmed ones: events after the first unconfirmed entry are sent again, recognized here, and
+ * acknowledged again instead of being forwarded twice.
  */
 export class Ledger {
-  /** In the order of the log; the first `#done` of them are done with. */
+  /** In log order; the first `#completed` of them need nothing more. */
   readonly #entries = new Queue<Entry>();
   readonly #positions = new Map<string, number>();
-  /** Positions count all entries that there ever were; this one is the oldest's. */
+  /** Position of the oldest entry, counted from the first entry ever. */
   #first = 0;
-  #done = 0;
+  #completed = 0;
   #passed = 0;
   #cursor: string | undefined;
 
-  /** The place in the log behind which the platform is to resume. */
+  /** The position in the log after which the platform is to resume. */
   get cursor(): string | undefined {
     return this.#cursor;
   }
 
-  /** How many entries are not done with. */
+  /** The number of entries that still need an outcome or a confirmation. */
   get size(): number {
-    return this.#entries.size - this.#done;
+    return this.#entries.size - this.#completed;
   }
 
-  /** True while the oldest event has not ended: nothing newer can be done with before it. */
-  get blocked(): boolean {
-    const oldest = this.#entries.at(this.#done);
-    return oldest !== undefined && oldest.outcome === undefined;
+  /** True if so many events wait behind one without an outcome that no more of them can be remembered. */
+  get isFull(): boolean {
+    return this.size >= MAX_REMEMBERED && this.#entries.at(this.#completed)!.outcome === undefined;
   }
 
-  /** Where the session starts, told by the platform; later calls change nothing. */
+  /** Sets where the session starts, as told by the platform; later calls change nothing. */
   startAt(cursor: string): void {
     this.#cursor ??= cursor;
   }
 
-  /** Takes note of an arrival. `duplicate` where it is already known and must not be handled again. */
+  /** Records an arrival. `duplicate` if the event is known and must not be forwarded again. */
   receive(cursor: string, sequence: number): { entry: Entry; duplicate: boolean } {
     const position = this.#positions.get(cursor);
     const known = position === undefined ? undefined : this.#entries.at(position - this.#first);
@@ -72,21 +80,21 @@ export class Ledger {
     return { entry: known, duplicate: true };
   }
 
-  /** The event has ended. */
+  /** Records the result of an event. */
   settle(entry: Entry, outcome: Outcome): void {
     entry.outcome = outcome;
-    this.#release();
+    this.#complete();
   }
 
-  /** The platform has read the event's acknowledgement. */
+  /** Records that the platform has read the event's acknowledgement. */
   confirm(entry: Entry): void {
     entry.confirmed = true;
-    // It arrived: only what may have to be said again is worth its memory.
-    if (entry.outcome !== undefined) entry.outcome.excerpt = undefined;
-    this.#release();
+    // Large parts are worth their memory only as long as they may have to be sent again.
+    if (entry.outcome !== undefined) entry.outcome.excerpt = entry.outcome.earlier = undefined;
+    this.#complete();
   }
 
-  /** The connection is gone: everything behind the cursor will come again. */
+  /** The connection is gone: everything after the cursor will be sent again. */
   disconnected(): void {
     this.#passed = 0;
     for (let i = 0; i < this.#entries.size; i += 1) {
@@ -105,26 +113,101 @@ export class Ledger {
     return entry;
   }
 
-  /** The platform sends in the log's order: what it left out before this position it will not send again. */
+  /** The platform sends in log order: what it skipped before this position, it will not send again. */
   #pass(position: number): void {
     this.#passed = Math.max(this.#passed, position);
-    this.#release();
+    this.#complete();
   }
 
-  #release(): void {
-    for (let entry = this.#entries.at(this.#done); entry?.outcome !== undefined; entry = this.#entries.at(this.#done)) {
-      const leftOut = !entry.arrived && entry.position < this.#passed;
-      if (!entry.confirmed && !leftOut) return;
+  #complete(): void {
+    for (
+      let entry = this.#entries.at(this.#completed);
+      entry?.outcome !== undefined;
+      entry = this.#entries.at(this.#completed)
+    ) {
+      const isSkipped = !entry.arrived && entry.position < this.#passed;
+      if (!entry.confirmed && !isSkipped) return;
       this.#cursor = entry.cursor;
-      this.#done += 1;
-      if (this.#done > MOST_DONE) this.#forgetOldest();
+      this.#completed += 1;
+      if (this.#completed > MAX_COMPLETED) this.#forgetOldest();
     }
   }
 
   #forgetOldest(): void {
     const entry = this.#entries.shift();
     this.#first += 1;
-    this.#done -= 1;
+    this.#completed -= 1;
     if (entry !== undefined) this.#positions.delete(entry.cursor);
   }
+}
+
+/** The acknowledgements of one connection: those that are owed, and those that the platform has not confirmed yet. */
+export class Acknowledgements {
+  readonly #ledger: Ledger;
+  readonly #now: () => number;
+  readonly #send: (ack: Ack) => void;
+  #owed = 0;
+  #due: { entry: Entry; sequence: number }[] = [];
+  readonly #unconfirmed = new Queue<Entry>();
+  #confirmed = 0;
+
+  constructor(ledger: Ledger, now: () => number, send: (ack: Ack) => void) {
+    this.#ledger = ledger;
+    this.#now = now;
+    this.#send = send;
+  }
+
+  /** The number of events received on this connection that are not acknowledged. */
+  get owed(): number {
+    return this.#owed;
+  }
+
+  /** Counts a received event. */
+  owe(): void {
+    this.#owed += 1;
+  }
+
+  /** Sends the acknowledgements of an event that has an outcome. */
+  give(entry: Entry): void {
+    for (const sequence of entry.sequences) this.#due.push({ entry, sequence });
+    entry.sequences = [];
+    // Withheld acknowledgements fill the platform's window, so that it stops sending before memory grows.
+    if (this.#ledger.isFull) return;
+    for (const { entry, sequence } of this.#due) {
+      this.#send(toAck(sequence, entry.outcome, this.#now));
+      this.#unconfirmed.push(entry);
+    }
+    this.#owed -= this.#due.length;
+    this.#due = [];
+  }
+
+  /** The platform has read this many in all. */
+  confirm(count: number): void {
+    for (; this.#confirmed < count; this.#confirmed += 1) {
+      const entry = this.#unconfirmed.shift();
+      if (entry !== undefined) this.#ledger.confirm(entry);
+    }
+  }
+}
+
+function toAck(seq: number, outcome: Outcome | undefined, now: () => number): Ack {
+  const ack: Ack = { seq, ...toAttempt(outcome) };
+  if (outcome?.earlier === undefined || outcome.earlier.length === 0) return ack;
+  ack.attempts = outcome.earlier.map((attempt) => ({
+    ...toAttempt(attempt),
+    ago_ms: rounded(Math.max(0, now() - attempt.endedAt)),
+  }));
+  return ack;
+}
+
+function toAttempt(outcome: AttemptOutcome | undefined): ForwardAttempt {
+  const attempt: ForwardAttempt = { duration_ms: rounded(outcome?.durationMs ?? 0) };
+  if (outcome?.status !== undefined) attempt.status_code = outcome.status;
+  if (outcome?.error !== undefined) attempt.error = outcome.error;
+  if (outcome?.excerpt !== undefined && outcome.excerpt !== "") attempt.response_excerpt = outcome.excerpt;
+  return attempt;
+}
+
+function rounded(milliseconds: number): number {
+  return Math.round(milliseconds * 100) / 100;
 }

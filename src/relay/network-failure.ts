@@ -1,6 +1,6 @@
 import { InvalidReplyError } from "./reply-parser.ts";
 
-/** Stable names for what can go wrong between two machines. */
+/** Stable codes of network failures. */
 export type NetworkFailureCode =
   | "refused"
   | "timeout"
@@ -16,9 +16,10 @@ export interface NetworkFailure {
   message: string;
 }
 
-/** Whom the message is about: "the receiver", and where it was looked for: "127.0.0.1:3000 or [::1]:3000". */
 export interface Peer {
+  /** As it is called in messages: "the receiver". */
   name: string;
+  /** The addresses that were tried: "127.0.0.1:3000 or [::1]:3000". */
   places: string;
 }
 
@@ -49,19 +50,19 @@ const CERTIFICATES: Record<string, string> = {
   CERT_HAS_EXPIRED: "its certificate has expired",
   CERT_NOT_YET_VALID: "its certificate is not valid yet",
   DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed",
-  SELF_SIGNED_CERT_IN_CHAIN: "its certificate comes from an authority that is not trusted here",
-  UNABLE_TO_GET_ISSUER_CERT: "its certificate comes from an authority that is not known here",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its certificate comes from an authority that is not known here",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate comes from an authority that is not known here",
+  SELF_SIGNED_CERT_IN_CHAIN: "its certificate is signed by an authority that is not trusted",
+  UNABLE_TO_GET_ISSUER_CERT: "its certificate is signed by an unknown authority",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its certificate is signed by an unknown authority",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate is signed by an unknown authority",
   ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host",
 };
 
-/** Puts an error of a socket or of an HTTP exchange into words. */
+/** Describes an error of a socket or of an HTTP exchange. */
 export function describeNetworkError(error: unknown, peer: Peer): NetworkFailure {
   const code = codeOf(error);
   const text = error instanceof Error ? error.message : String(error);
   const kind = error instanceof InvalidReplyError ? "invalid_reply" : kindOf(code);
-  return { code: kind, message: wordsFor(kind, code, text, peer) };
+  return { code: kind, message: messageFor(kind, code, text, peer) };
 }
 
 function kindOf(code: string): NetworkFailureCode {
@@ -69,28 +70,28 @@ function kindOf(code: string): NetworkFailureCode {
   return CODES[code] ?? "network";
 }
 
-function wordsFor(kind: NetworkFailureCode, code: string, text: string, { name, places }: Peer): string {
+function messageFor(kind: NetworkFailureCode, code: string, text: string, { name, places }: Peer): string {
   switch (kind) {
     case "refused":
       return `connection refused: nothing listens on ${places}`;
     case "timeout":
-      return `no connection to ${places} in time`;
+      return `connecting to ${places} timed out`;
     case "reset":
-      return `${name} at ${places} closed the connection without a complete answer`;
+      return `${name} at ${places} closed the connection before the response was complete`;
     case "dns":
       return `the host name of ${places} cannot be resolved`;
     case "unreachable":
       return `no network route to ${places}`;
     case "tls":
-      return `no TLS connection to ${places}: ${CERTIFICATES[code] ?? "the other side did not answer in TLS"}`;
+      return `no TLS connection to ${places}: ${CERTIFICATES[code] ?? "the other side does not speak TLS"}`;
     case "invalid_reply":
-      return `${name} at ${places} sent a reply that is not valid HTTP (${text})`;
+      return `${name} at ${places} sent an invalid HTTP response (${text})`;
     case "network":
-      return `the exchange with ${places} failed: ${text}`;
+      return `the request to ${places} failed: ${text}`;
   }
 }
 
-/** Of several addresses that were tried, the first one's error counts. */
+/** If several addresses were tried, the error of the first one counts. */
 function codeOf(error: unknown): string {
   if (typeof error !== "object" || error === null) return "";
   const { code, errors } = error as { code?: unknown; errors?: unknown };

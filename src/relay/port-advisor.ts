@@ -1,24 +1,24 @@
 import { connect } from "node:net";
-import type { Clock } from "./ports.ts";
+import { isLoopback } from "../network/connect-options.ts";
+import type { Clock } from "./clock.ts";
 import type { Report } from "./report.ts";
-import { isLoopback } from "./target.ts";
 
-/** Where development servers listen by default. */
-const USUAL_PORTS = [3000, 3001, 4000, 4200, 5000, 5173, 8000, 8080, 8787, 9000];
-const NEIGHBOURS = [-2, -1, 1, 2];
+/** Default ports of development servers. */
+const COMMON_PORTS = [3000, 3001, 4000, 4200, 5000, 5173, 8000, 8080, 8787, 9000];
+const NEIGHBORS = [-2, -1, 1, 2];
 const LOOPBACK = ["127.0.0.1", "::1"];
-const PATIENCE_MS = 300;
+const TIMEOUT_MS = 300;
 
 export interface PortAdvisorOptions {
   clock: Clock;
-  /** Ports that are known not to be meant: the platform's own. */
+  /** Ports that are never suggested: the platform's own. */
   except: readonly number[];
-  /** Where something should listen by the time that the session is ready. */
+  /** Where a receiver should listen once the session is ready. */
   expected: readonly URL[];
   report: (report: Report) => void;
 }
 
-/** Looks round for the port that was meant, when nothing listens on a port of this machine: once, until it answers. */
+/** Suggests other ports of this machine when a forward is refused: once for each receiver until it responds. */
 export class PortAdvisor {
   readonly #options: PortAdvisorOptions;
   readonly #advised = new Set<string>();
@@ -27,7 +27,7 @@ export class PortAdvisor {
     this.#options = options;
   }
 
-  /** To be told of every report. */
+  /** Must be called with every report. */
   notice(report: Report): void {
     if (report.event === "ready") return void this.checkExpected();
     if (report.event !== "forwarded") return;
@@ -38,7 +38,7 @@ export class PortAdvisor {
     void this.#advise(url);
   }
 
-  /** Tells of each expected address of this machine that surely nothing listens at. */
+  /** Reports each expected address of this machine that certainly nothing listens on. */
   async checkExpected(): Promise<void> {
     const { clock, expected, report } = this.#options;
     const origins = new Map(expected.filter(({ hostname }) => isLoopback(hostname)).map((url) => [url.origin, url]));
@@ -58,14 +58,14 @@ export class PortAdvisor {
     report({
       event: "hint",
       url,
-      message: `Something listens on ${ports} of this machine: was --forward-to ${open[0]} meant?`,
+      message: `Found a server on ${ports} of this machine. Did you mean --forward-to ${open[0]}?`,
     });
   }
 }
 
-/** Usual and neighbouring ports of this machine that take connections, the nearest first. */
+/** Returns common and neighboring ports of this machine that accept connections, the nearest first. */
 async function openPortsNear(port: number, except: readonly number[], clock: Clock): Promise<number[]> {
-  const wanted = new Set([...NEIGHBOURS.map((step) => port + step), ...USUAL_PORTS]);
+  const wanted = new Set([...NEIGHBORS.map((step) => port + step), ...COMMON_PORTS]);
   const candidates = [...wanted].filter(
     (candidate) => candidate >= 1 && candidate <= 65_535 && candidate !== port && !except.includes(candidate),
   );
@@ -82,11 +82,11 @@ async function isOpen(port: number, clock: Clock): Promise<boolean> {
 }
 
 function tryLoopback(port: number, clock: Clock): Promise<(boolean | undefined)[]> {
-  return Promise.all(LOOPBACK.map((address) => takesConnections(port, address, clock)));
+  return Promise.all(LOOPBACK.map((address) => acceptsConnections(port, address, clock)));
 }
 
-/** Undefined where it did not show in time, as on a busy machine. */
-function takesConnections(port: number, host: string, clock: Clock): Promise<boolean | undefined> {
+/** Resolves with undefined if it stays unknown within the time limit, as on a busy machine. */
+function acceptsConnections(port: number, host: string, clock: Clock): Promise<boolean | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ port, host });
     const end = (open: boolean | undefined) => {
@@ -94,7 +94,7 @@ function takesConnections(port: number, host: string, clock: Clock): Promise<boo
       socket.destroy();
       resolve(open);
     };
-    const cancel = clock.after(PATIENCE_MS, () => end(undefined));
+    const cancel = clock.after(TIMEOUT_MS, () => end(undefined));
     socket.once("connect", () => end(true));
     socket.once("error", () => end(false));
   });

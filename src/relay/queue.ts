@@ -1,8 +1,8 @@
 const FIRST_CAPACITY = 64;
 
 /**
- * First in, first out, at a steady cost. A ring instead of an array that is cut at the front: copies of the array that
- * are no longer used would keep all that ever passed through alive until the next full garbage collection.
+ * A first-in, first-out queue with constant cost. A ring instead of an array that is cut at the front: unused copies of the
+ * array would keep all passed items alive until the next full garbage collection.
  */
 export class Queue<Item> {
   #ring = emptyRing<Item>(FIRST_CAPACITY);
@@ -28,7 +28,7 @@ export class Queue<Item> {
     return item;
   }
 
-  /** The item that so many others stand in front of; undefined where there is none. */
+  /** Returns the item at an index, counted from the front; undefined if there is none. */
   at(index: number): Item | undefined {
     return index >= 0 && index < this.#size ? this.#ring[this.#slot(index)] : undefined;
   }

@@ -1,14 +1,19 @@
+import { systemClock, type Clock } from "./clock.ts";
 import type { RelayedEvent } from "./delivery.ts";
+import { assertSigningSecret, Dispatcher, type ForwardingOptions } from "./dispatcher.ts";
+import type { Report, Summary } from "./report.ts";
 
-/** Characters that are valid in JSON strings, but end a line for some readers (node:readline since Node 24). */
+/** Valid in JSON strings, but the end of a line for some readers (node:readline since Node 24). */
 const LINE_SEPARATORS = /[\u2028\u2029]/g;
+/** Maximum number of events in memory: recordings may be larger than memory. */
+const MAX_WAITING = 1_024;
 
-/** One event of a recording: its exact body, and when it came, Unix milliseconds. */
+/** An event of a recording: its exact body, and when it was received, in Unix milliseconds. */
 export interface RecordedEvent extends RelayedEvent {
   at: number;
 }
 
-/** A line that is no recorded event; the message says what is wrong with it. */
+/** A line that is not a recorded event; the message says what is wrong with it. */
 export class RecordingError extends Error {
   override name = "RecordingError";
 }
@@ -19,7 +24,7 @@ export function formatRecordedEvent({ at, id, type, body }: RecordedEvent): stri
   return line.replace(LINE_SEPARATORS, (character) => (character === "\u2028" ? "\\u2028" : "\\u2029"));
 }
 
-/** Reads a line of a recording; `number` counts from 1, for the message. Throws RecordingError. */
+/** Parses a line of a recording; `number` counts from 1, for the message. Throws RecordingError. */
 export function parseRecordedEvent(line: string, number: number): RecordedEvent {
   let value: unknown;
   try {
@@ -30,7 +35,80 @@ export function parseRecordedEvent(line: string, number: number): RecordedEvent 
   const { time, id, type, body } = (value ?? {}) as Record<string, unknown>;
   const at = typeof time === "string" ? Date.parse(time) : Number.NaN;
   if (Number.isNaN(at) || typeof id !== "string" || typeof type !== "string" || typeof body !== "string") {
-    throw new RecordingError(`line ${number} is no recorded event: it needs time, id, type and body`);
+    throw new RecordingError(`line ${number} is not a recorded event: it needs time, id, type and body`);
   }
   return { at, id, type, body };
+}
+
+export interface ReplayOptions extends ForwardingOptions {
+  secret: string;
+  /** Speed as a multiple of the recording's; Infinity for no waits. */
+  speed: number;
+  signal: AbortSignal;
+  report: (report: Report) => void;
+}
+
+/**
+ * Sends the events of a recording, newly signed. Resolves with the totals once all have ended, or after an abort. If
+ * `events` throws, the events before it are completed first. `events` must end by itself when the signal aborts.
+ */
+export async function replay(
+  events: AsyncIterable<RecordedEvent> | Iterable<RecordedEvent>,
+  options: ReplayOptions,
+): Promise<Summary> {
+  const { secret, speed, signal, report, clock = systemClock } = options;
+  assertSigningSecret(secret);
+  let waiting = 0;
+  let resume = () => {};
+  const dispatcher = new Dispatcher<RecordedEvent>(options, {
+    secret: () => secret,
+    settled: () => {
+      waiting -= 1;
+      resume();
+    },
+    report,
+  });
+  const waitUntil = async (isMet: () => boolean) => {
+    while (!isMet() && !signal.aborted) await new Promise<void>((resolve) => (resume = resolve));
+  };
+  const onAbort = () => resume();
+  signal.addEventListener("abort", onAbort);
+  const startedAt = clock.now();
+  let first: number | undefined;
+  const finish = async (): Promise<Summary> => {
+    await waitUntil(() => waiting === 0);
+    signal.removeEventListener("abort", onAbort);
+    await new Promise<void>((resolve) => dispatcher.windUp(resolve));
+    const summary = dispatcher.close(0);
+    report({ event: "summary", ...summary });
+    return summary;
+  };
+  try {
+    for await (const event of events) {
+      first ??= event.at;
+      await waitUntilDue(startedAt + (event.at - first) / speed, clock, signal);
+      await waitUntil(() => waiting < MAX_WAITING);
+      if (signal.aborted) break;
+      report({ event: "received", id: event.id, type: event.type, body: event.body });
+      if (dispatcher.add(event)) waiting += 1;
+    }
+  } catch (error) {
+    await finish();
+    throw error;
+  }
+  return await finish();
+}
+
+async function waitUntilDue(due: number, clock: Clock, signal: AbortSignal): Promise<void> {
+  const wait = due - clock.now();
+  if (!(wait > 0) || signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    const cancel = clock.after(wait, done);
+    function done(): void {
+      cancel();
+      signal.removeEventListener("abort", done);
+      resolve();
+    }
+    signal.addEventListener("abort", done);
+  });
 }

@@ -1,66 +1,95 @@
 import type { GapFrame, ReadyFrame } from "../contract/listen.ts";
+import type { ChaosSummary } from "./chaos.ts";
 import type { ChaosFault } from "./chaos-settings.ts";
-import type { ChaosSummary } from "./chaos-tally.ts";
 import type { Disconnection } from "./disconnection.ts";
 import type { ForwardFailure } from "./forward-failure.ts";
 
-/** What a session was about. Durations in milliseconds. */
+/** Totals of a session. Durations in milliseconds. */
 export interface Summary {
-  /** Events that came, duplicates not counted. */
+  /** Events received, without duplicates. */
   received: number;
-  /** Forwards that the receiver answered with 2xx. */
+  /** Forwards that got a 2xx response. */
   forwarded: number;
-  /** Forwards that it answered otherwise, or not at all. */
+  /** Forwards that got another response, or none. */
   failed: number;
-  /** Events that came again and were dropped. */
+  /** Events that were received again and dropped. */
   duplicates: number;
-  /** How long forwards took; undefined where there were none. */
+  /** Percentiles of the duration of forwards; undefined if there were none. */
   p50: number | undefined;
   p99: number | undefined;
-  /** Where chaos was asked for. */
+  /** Present if faults were injected. */
   chaos?: ChaosSummary;
 }
 
-/** One thing that a session has to tell. Durations in milliseconds. */
+/** Something that happened in a session. Durations in milliseconds. */
 export type Report =
   | ({ event: "ready" } & Omit<ReadyFrame, "frame">)
   | { event: "received"; id: string; type: string; body: string }
   | ForwardedReport
-  /** The connection broke. */
+  /** The connection was lost; the next attempt follows after `retryInMs`. */
   | { event: "lost"; reason: Disconnection; retryInMs: number }
-  /** A connection could not be made, so many times in a row. */
+  /** Connecting failed, `failures` times in a row. */
   | { event: "retrying"; reason: Disconnection; failures: number; retryInMs: number }
-  /** The connection is back, and so many events that were missed have come. */
+  /** Connected again, and the `caughtUp` events that were missed have been received. */
   | { event: "restored"; downtimeMs: number; caughtUp: number }
   | ({ event: "gap" } & Omit<GapFrame, "frame">)
   | { event: "duplicate"; id: string; type: string }
-  /** What may help with something that was reported before. */
+  /** A suggestion about something reported before. */
   | { event: "hint"; url: URL; message: string }
   | ({ event: "summary" } & Summary);
 
-/** A forward has ended: with a status, or with a failure. */
+/** An attempt to forward an event has ended: with a status, or with a failure. */
 export interface ForwardedReport {
   event: "forwarded";
   id: string;
   type: string;
+  /** Counts from 1. */
   attempt: number;
   durationMs: number;
-  /** Where it went. */
+  /** Where it was sent. */
   url: URL;
-  /** Another attempt follows after this time. */
+  /** Set if another attempt follows, after this time. */
   retryInMs?: number;
-  /** What chaos did to it. */
+  /** Faults injected into this delivery. */
   faults?: readonly ChaosFault[];
-  /** Set on a delivery beside the event's own: sent by hand, or made by chaos. */
+  /** Set on a delivery beside the event's own: sent by hand, or injected. */
   copy?: "duplicate" | "badsig" | "stale" | "resent";
   status?: number;
-  /** Where a redirect points to; it is not followed. */
+  /** Target of a redirect; it is not followed. */
   location?: string;
-  /** What was sent with it, a flat list of names and values. */
+  /** The request's headers, a flat list of names and values. */
   headers: readonly string[];
-  /** The beginning of the reply's body, at most 16 KiB. */
+  /** The start of the response body, at most 16 KiB. */
   reply: string;
   failure?: ForwardFailure;
-  /** What to do about it, where that can be told. */
+  /** What to do about it, if known. */
   hint?: string;
+}
+
+/** Each bucket reaches 2 % further than the one before. */
+const GROWTH = Math.log(1.02);
+const MIN_MS = 0.01;
+/** Reach an hour; slower responses count as that. */
+const BUCKETS = 1000;
+
+/** Percentiles of durations, within 1 %, in memory that does not grow with their number. */
+export class LatencyHistogram {
+  readonly #buckets = new Float64Array(BUCKETS);
+  #count = 0;
+
+  add(milliseconds: number): void {
+    const bucket = Math.ceil(Math.log(Math.max(milliseconds, MIN_MS) / MIN_MS) / GROWTH);
+    this.#buckets[Math.min(bucket, BUCKETS - 1)]! += 1;
+    this.#count += 1;
+  }
+
+  /** Returns the duration in milliseconds that a fraction (0 to 1) of all did not exceed; undefined if there are none. */
+  percentile(fraction: number): number | undefined {
+    if (this.#count === 0) return undefined;
+    const rank = Math.max(1, Math.ceil(fraction * this.#count));
+    let seen = 0;
+    let bucket = 0;
+    while ((seen += this.#buckets[bucket]!) < rank) bucket += 1;
+    return MIN_MS * Math.exp((bucket - 0.5) * GROWTH);
+  }
 }

@@ -1,32 +1,32 @@
 import { Queue } from "./queue.ts";
 
 /**
- * Decides what starts next: first come, first served, at most `concurrency` at once. Items of one lane run one at a
- * time, in their order; lanes do not wait for each other, and an item without one waits for nobody.
+ * Decides what starts next: first come, first served, at most `concurrency` at once. Items of one partition run one at a
+ * time, in order; partitions do not wait for each other, and an item without one waits for none.
  */
 export class Schedule<Item> {
   readonly #concurrency: number;
-  readonly #laneOf: ((item: Item) => string | undefined) | undefined;
+  readonly #partitionOf: ((item: Item) => string | undefined) | undefined;
   readonly #ready = new Queue<Item>();
-  /** Busy lanes, with what waits in each. */
-  readonly #lanes = new Map<string, Queue<Item>>();
+  /** Busy partitions, with the items that wait in each. */
+  readonly #partitions = new Map<string, Queue<Item>>();
   #running = 0;
 
-  constructor(concurrency: number, laneOf?: (item: Item) => string | undefined) {
+  constructor(concurrency: number, partitionOf?: (item: Item) => string | undefined) {
     this.#concurrency = concurrency;
-    this.#laneOf = laneOf;
+    this.#partitionOf = partitionOf;
   }
 
   add(item: Item): void {
-    const lane = this.#laneOf?.(item);
-    if (lane === undefined) return this.#ready.push(item);
-    const waiting = this.#lanes.get(lane);
+    const partition = this.#partitionOf?.(item);
+    if (partition === undefined) return this.#ready.push(item);
+    const waiting = this.#partitions.get(partition);
     if (waiting !== undefined) return waiting.push(item);
-    this.#lanes.set(lane, new Queue());
+    this.#partitions.set(partition, new Queue());
     this.#ready.push(item);
   }
 
-  /** Takes the item that may start now; undefined where none is left or all slots are taken. */
+  /** Takes the item that may start now; undefined if there is none, or no free slot. */
   next(): Item | undefined {
     if (this.#running >= this.#concurrency) return undefined;
     const item = this.#ready.shift();
@@ -34,30 +34,30 @@ export class Schedule<Item> {
     return item;
   }
 
-  /** An item has ended: its slot and its lane are free. */
+  /** Releases the slot and the partition of an item that has ended. */
   ended(item: Item): void {
     this.#running -= 1;
-    const lane = this.#laneOf?.(item);
-    if (lane === undefined) return;
-    const next = this.#lanes.get(lane)?.shift();
-    if (next === undefined) this.#lanes.delete(lane);
+    const partition = this.#partitionOf?.(item);
+    if (partition === undefined) return;
+    const next = this.#partitions.get(partition)?.shift();
+    if (next === undefined) this.#partitions.delete(partition);
     else this.#ready.push(next);
   }
 
-  /** A running item gives back its slot and keeps its lane: it will be back. */
-  parked(_item: Item): void {
+  /** Releases the slot of a running item, which keeps its partition until it is resumed and has ended. */
+  suspend(): void {
     this.#running -= 1;
   }
 
-  /** A parked item wants a slot again. */
-  returned(item: Item): void {
+  /** Queues a suspended item for a slot. */
+  resume(item: Item): void {
     this.#ready.push(item);
   }
 
-  /** Forgets what has not started yet. */
+  /** Removes what has not started. */
   clear(): void {
     this.#ready.clear();
-    this.#lanes.clear();
+    this.#partitions.clear();
   }
 
   get idle(): boolean {

@@ -1,63 +1,60 @@
 import { LIMITS } from "../contract/limits.ts";
+import { systemClock } from "./clock.ts";
 import { Connection, type ConnectionObserver, type ConnectionOptions } from "./connection.ts";
 import type { RelayedEvent } from "./delivery.ts";
-import { assertSigningSecret, concurrencyOf, Forwarding, type ForwardingOptions } from "./forwarding.ts";
+import type { ListenError } from "./disconnection.ts";
+import { assertSigningSecret, concurrencyOf, Dispatcher, type ForwardingOptions } from "./dispatcher.ts";
 import type { Entry } from "./ledger.ts";
-import type { ListenError } from "./listen-error.ts";
-import { systemClock } from "./ports.ts";
 import type { Report, Summary } from "./report.ts";
 
 export interface SessionOptions extends Omit<ConnectionOptions, "window" | "clock" | "random">, ForwardingOptions {
   /** Signs with this secret instead of the session's own. */
   secret?: string | undefined;
-  /** Told the place behind which a later session can go on, each time that it moves. */
+  /** Called with the cursor after which a later session can start, each time that it moves. */
   passed?: ((cursor: string) => void) | undefined;
-  /** Told everything, in order, while it happens. Must not throw. */
+  /** Called with everything that happens, in order. Must not throw. */
   report: (report: Report) => void;
 }
 
-/** How a session ended: because it was stopped, or by an error that no further attempt can mend. */
+/** How a session ended: because it was stopped, or by an error that reconnecting cannot solve. */
 export interface SessionEnd {
   summary: Summary;
   error: ListenError | undefined;
 }
 
-interface Arrival extends RelayedEvent {
-  /** Undefined on what is sent again by hand. */
+interface ReceivedEvent extends RelayedEvent {
+  /** Undefined on an event that is resent by hand. */
   entry: Entry | undefined;
 }
 
 /** Listens to the platform's events and forwards them. */
 export class Session {
-  /** Settles when the session is over and its connections are closed; never rejects. */
+  /** Resolves once the session is over and its connections are closed; never rejects. */
   readonly ended: Promise<SessionEnd>;
   readonly #options: SessionOptions;
   readonly #connection: Connection;
-  readonly #forwarding: Forwarding<Arrival>;
+  readonly #dispatcher: Dispatcher<ReceivedEvent>;
   #duplicates = 0;
   #secret = "";
   #stopping = false;
   #disconnected: (error: ListenError | undefined) => void = () => {};
-  /** What is left to do once the last forward has ended. */
+  /** Called once the last forward has ended. */
   #whenIdle = () => this.#connection.close();
 
+  /** Throws SignatureError if the given secret cannot sign. */
   constructor(options: SessionOptions) {
     const { clock = systemClock, random = Math.random, secret, report } = options;
-    // A secret that cannot sign is told now, not at the first event.
     if (secret !== undefined) assertSigningSecret(secret);
     this.#options = options;
-    this.#forwarding = new Forwarding<Arrival>(options, {
+    this.#dispatcher = new Dispatcher<ReceivedEvent>(options, {
       secret: () => secret ?? this.#secret,
-      settled: ({ entry }, { status, failure, durationMs, excerpt }) => {
-        if (entry !== undefined) {
-          this.#connection.acknowledge(entry, { status, error: failure?.message, durationMs, excerpt });
-        }
+      settled: ({ entry }, outcome) => {
+        if (entry !== undefined) this.#connection.acknowledge(entry, outcome);
       },
       report,
     });
-    // Enough to keep every slot busy while acknowledgements travel.
-    const wanted = Math.max(4 * concurrencyOf(options), LIMITS.listenWindowDefault);
-    const window = Math.min(wanted, LIMITS.listenWindowMost);
+    // Enough to keep every forward busy while acknowledgements travel.
+    const window = Math.min(Math.max(4 * concurrencyOf(options), LIMITS.listenWindowDefault), LIMITS.listenWindowMost);
     this.#connection = new Connection({ ...options, window, clock, random }, this.#observer());
     this.ended = new Promise<ListenError | undefined>((resolve) => {
       this.#disconnected = resolve;
@@ -68,24 +65,24 @@ export class Session {
     this.#connection.start();
   }
 
-  /** Lets the forwards under way end, each within its limit, sends their acknowledgements, and ends the session. */
+  /** Waits for the forwards in flight, each within its time limit, sends their acknowledgements, and ends the session. */
   stop(): Promise<SessionEnd> {
     this.#windUp();
     return this.ended;
   }
 
-  /** Forwards nothing more until `resume`; what comes meanwhile waits, most of it at the platform. */
+  /** Forwards nothing more until `resume`; new events wait, most of them at the platform. */
   pause(): void {
-    this.#forwarding.pause();
+    this.#dispatcher.pause();
   }
 
   resume(): void {
-    this.#forwarding.resume();
+    this.#dispatcher.resume();
   }
 
-  /** Forwards an event once more, beside its own delivery; false where it goes nowhere. */
+  /** Forwards an event again, beside its own delivery; returns false if no receiver is configured for it. */
   resend({ id, type, body }: RelayedEvent): boolean {
-    return !this.#stopping && this.#forwarding.resend({ id, type, body, entry: undefined });
+    return !this.#stopping && this.#dispatcher.resend({ id, type, body, entry: undefined });
   }
 
   #observer(): ConnectionObserver {
@@ -113,20 +110,20 @@ export class Session {
     };
   }
 
-  #received(arrival: Arrival & { entry: Entry }): void {
+  #received(event: ReceivedEvent & { entry: Entry }): void {
     if (this.#stopping) return;
-    const { id, type, body, entry } = arrival;
+    const { id, type, body, entry } = event;
     this.#options.report({ event: "received", id, type, body });
-    if (!this.#forwarding.add(arrival)) this.#connection.acknowledge(entry, { durationMs: 0 });
+    if (!this.#dispatcher.add(event)) this.#connection.acknowledge(entry, { durationMs: 0 });
   }
 
   #windUp(): void {
     this.#stopping = true;
-    this.#forwarding.windUp(() => this.#whenIdle());
+    this.#dispatcher.windUp(() => this.#whenIdle());
   }
 
   #finish(error: ListenError | undefined): SessionEnd {
-    const summary = this.#forwarding.close(this.#duplicates);
+    const summary = this.#dispatcher.close(this.#duplicates);
     this.#options.report({ event: "summary", ...summary });
     return { summary, error };
   }

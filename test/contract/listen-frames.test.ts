@@ -4,35 +4,44 @@ import { FrameError, parseClientFrame, parsePlatformFrame } from "../../src/cont
 
 describe("listen frames", () => {
   it("are read as they were written", () => {
-    const event = { frame: "event", seq: 1, id: "evt_1", type: "order.completed", body: '{"a": 1}' };
-    expect(parsePlatformFrame(JSON.stringify(event))).toEqual(event);
-    const ack = { frame: "ack", seq: 1, status_code: 204, duration_ms: 1.5 };
-    expect(parseClientFrame(JSON.stringify(ack))).toEqual(ack);
-    expect(parseClientFrame(JSON.stringify({ ...ack, later: "member" }))).toMatchObject(ack);
+    const event = { seq: 1, id: "evt_1", type: "order.completed", body: '{"a": 1}' };
+    const events = { frame: "events", events: [event, { ...event, seq: 2, cursor: "evt_2" }] };
+    expect(parsePlatformFrame(JSON.stringify(events))).toEqual(events);
+    const attempts = [{ error: "connection refused", duration_ms: 1, ago_ms: 1000.5 }];
+    const acks = { frame: "acks", acks: [{ seq: 1, status_code: 204, duration_ms: 1.5, attempts }] };
+    expect(parseClientFrame(JSON.stringify(acks))).toEqual(acks);
+    expect(parseClientFrame(JSON.stringify({ ...acks, later: "member" }))).toMatchObject(acks);
   });
 
   it.each([
     "",
     "null",
     "[]",
-    '"ack"',
+    '"acks"',
     "{}",
     '{"frame":"nothing"}',
     '{"frame":"toString"}',
-    '{"frame":["ack"]}',
+    '{"frame":["acks"]}',
     `{"frame":${"[".repeat(50_000)}${"]".repeat(50_000)}}`,
     `{"frame":"${"x".repeat(50_000)}"}`,
-    '{"frame":"ack","seq":"1","duration_ms":1}',
-    '{"frame":"ack","seq":1}',
-    '{"frame":"ack","seq":1,"duration_ms":-0.5}',
-    '{"frame":"ack","seq":1,"duration_ms":-5}',
-    '{"frame":"ack","seq":1,"duration_ms":1e300}',
-    '{"frame":"ack","seq":-1,"duration_ms":1}',
-    '{"frame":"ack","seq":1.5,"duration_ms":1}',
-    '{"frame":"ack","seq":1,"status_code":-200,"duration_ms":1}',
-    '{"frame":"ack","seq":1,"status_code":200.5,"duration_ms":1}',
-    '{"frame":"ack","seq":1,"status_code":2147483648,"duration_ms":1}',
-    '{"frame":"ack","seq":1,"duration_ms":1,"error":5}',
+    '{"frame":"acks","acks":[{"seq":"1","duration_ms":1}]}',
+    '{"frame":"acks","acks":[{"seq":1}]}',
+    '{"frame":"acks","acks":[{"seq":1,"duration_ms":-0.5}]}',
+    '{"frame":"acks","acks":[{"seq":1,"duration_ms":-5}]}',
+    '{"frame":"acks","acks":[{"seq":1,"duration_ms":1e300}]}',
+    '{"frame":"acks","acks":[{"seq":-1,"duration_ms":1}]}',
+    '{"frame":"acks","acks":[{"seq":1.5,"duration_ms":1}]}',
+    '{"frame":"acks","acks":[{"seq":1,"status_code":-200,"duration_ms":1}]}',
+    '{"frame":"acks","acks":[{"seq":1,"status_code":200.5,"duration_ms":1}]}',
+    '{"frame":"acks","acks":[{"seq":1,"status_code":2147483648,"duration_ms":1}]}',
+    '{"frame":"acks","acks":[{"seq":1,"duration_ms":1,"error":5}]}',
+    '{"frame":"acks"}',
+    '{"frame":"acks","acks":{}}',
+    '{"frame":"acks","acks":[null]}',
+    '{"frame":"acks","acks":[{"seq":1,"duration_ms":1,"attempts":1}]}',
+    '{"frame":"acks","acks":[{"seq":1,"duration_ms":1,"attempts":[{"duration_ms":1}]}]}',
+    `{"frame":"acks","acks":[${Array(65).fill('{"seq":1,"duration_ms":1}').join()}]}`,
+    `{"frame":"acks","acks":[{"seq":1,"duration_ms":1,"attempts":[${Array(21).fill('{"duration_ms":1,"ago_ms":1}').join()}]}]}`,
   ])("refuse %j", (text) => {
     expect(() => parseClientFrame(text)).toThrow(FrameError);
   });
@@ -43,7 +52,7 @@ describe("listen frames", () => {
         fc.oneof(
           fc.string(),
           fc.json(),
-          fc.object().map((object) => JSON.stringify({ frame: "event", ...object })),
+          fc.object().map((object) => JSON.stringify({ frame: "events", events: [object], ...object })),
         ),
         (text) => {
           for (const parse of [parseClientFrame, parsePlatformFrame]) {

@@ -263,9 +263,9 @@ describe("a listener that asks for what was removed", () => {
     socket.ack(1);
     await socket.until(2);
     expect(socket.frames.slice(1).map(({ frame, ...rest }) => ({ frame, ...rest }))).toMatchObject([
-      { frame: "event", id: sent },
+      { frame: "events", events: [{ id: sent }] },
       { frame: "gap", from: sent, to: kept },
-      { frame: "event", id: kept },
+      { frame: "events", events: [{ id: kept }] },
     ]);
     await socket.close();
   });

@@ -86,7 +86,7 @@ describe("an event whose stored body is damaged", () => {
     const listener = await listenTo(platform.baseUrl, key, "?after=-600");
     await listener.until(2);
     const seen = listener.frames.flatMap((frame) => {
-      if (frame.frame === "event") return [frame.id];
+      if (frame.frame === "events") return frame.events.map(({ id }) => id);
       return frame.frame === "gap" ? [`gap ${frame.from} ${frame.to}`] : [];
     });
     expect(seen).toEqual([ids.before, `gap ${ids.damaged} ${ids.damaged}`, ids.after]);

@@ -33,7 +33,7 @@ class Listener {
   }
 
   get events(): Frame[] {
-    return this.frames.filter(({ frame }) => frame === "event");
+    return this.frames.flatMap(({ events = [] }) => events as Frame[]);
   }
 
   until(fits: () => boolean): Promise<void> {
@@ -49,7 +49,7 @@ class Listener {
   }
 
   acknowledge(seq: number, outcome: object = { status_code: 204 }): void {
-    this.socket.send(JSON.stringify({ frame: "ack", seq, duration_ms: 1, ...outcome }));
+    this.socket.send(JSON.stringify({ frame: "acks", acks: [{ seq, duration_ms: 1, ...outcome }] }));
   }
 
   close(): void {
@@ -101,7 +101,6 @@ describe("a listening session", () => {
       headers: { Authorization: `Bearer ${on.platform.sandboxKey}` },
     });
     expect(listener.events[0]).toEqual({
-      frame: "event",
       seq: 1,
       id,
       type: "order.created",
@@ -219,7 +218,7 @@ describe("a listening session", () => {
     ["an unknown frame", (socket: WebSocket) => socket.send('{"frame":"hello"}')],
     [
       "an ack of an event that was never sent",
-      (socket: WebSocket) => socket.send('{"frame":"ack","seq":99,"duration_ms":1}'),
+      (socket: WebSocket) => socket.send('{"frame":"acks","acks":[{"seq":99,"duration_ms":1}]}'),
     ],
   ])("ends with a word about it on %s", async (_name, send) => {
     const listener = new Listener();

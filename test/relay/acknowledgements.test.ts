@@ -1,13 +1,16 @@
 import { describe, expect, it } from "vitest";
-import type { AckFrame } from "../../src/contract/listen.ts";
-import { Acknowledgements } from "../../src/relay/acknowledgements.ts";
-import { Ledger, type Entry } from "../../src/relay/ledger.ts";
+import type { Ack } from "../../src/contract/listen.ts";
+import { Acknowledgements, Ledger, type Entry } from "../../src/relay/ledger.ts";
 
 describe("Acknowledgements", () => {
   it("keeps back what it cannot forget while the oldest event is stuck, and then sends all of it", () => {
     const ledger = new Ledger();
-    const sent: AckFrame[] = [];
-    const acknowledgements = new Acknowledgements(ledger, (frame) => sent.push(frame));
+    const sent: Ack[] = [];
+    const acknowledgements = new Acknowledgements(
+      ledger,
+      () => 0,
+      (ack) => sent.push(ack),
+    );
     const entries: Entry[] = [];
     for (let sequence = 1; sequence <= 9_000; sequence += 1) {
       acknowledgements.owe();

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { reconnectDelay } from "../../src/relay/backoff.ts";
+import { reconnectDelay } from "../../src/relay/connection.ts";
 
 const FRACTION = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 

@@ -4,13 +4,13 @@ import { ChaosSettingsError, formatChaosSettings, parseChaosSettings } from "../
 const parse = (text: string) => parseChaosSettings(text, () => 42);
 
 describe("chaos settings", () => {
-  it("are read as they were written, and can be given again", () => {
+  it("reads back what it formats", () => {
     const text = "duplicate=0.1, reorder=0.2,delay=0-3s,drop=.05,badsig=0.05,stale=1,burst=20,seed=7";
     const settings = parse(text);
     expect(settings).toEqual({
       duplicate: 0.1,
       reorder: 0.2,
-      delay: { least: 0, most: 3_000 },
+      delay: { min: 0, max: 3_000 },
       drop: 0.05,
       badsig: 0.05,
       stale: 1,
@@ -20,7 +20,7 @@ describe("chaos settings", () => {
     expect(parse(formatChaosSettings(settings))).toEqual(settings);
   });
 
-  it("get a seed where none is given", () => {
+  it("adds a seed if none is given", () => {
     expect(parse("drop=1")).toMatchObject({ drop: 1, duplicate: 0, delay: undefined, burst: undefined, seed: 42 });
     expect(formatChaosSettings(parse("drop=1"))).toBe("drop=1,seed=42");
   });
@@ -31,25 +31,25 @@ describe("chaos settings", () => {
     ["delay=100ms-1s", 100, 1_000],
     ["delay=100-900ms", 100, 900],
     ["delay=0.5-1.5s", 500, 1_500],
-  ])("take %s", (text, least, most) => {
-    expect(parse(text).delay).toEqual({ least, most });
+  ])("reads %s", (text, min, max) => {
+    expect(parse(text).delay).toEqual({ min, max });
   });
 
   it.each([
-    ["", /no fault/],
-    ["seed=1", /no fault was given/],
-    ["doubles=0.1", /"doubles" is no fault: there are duplicate/],
-    ["duplicate", /duplicate= is no fraction/],
-    ["duplicate=2", /no fraction from 0 to 1/],
-    ["duplicate=-0.1", /no fraction/],
-    ["drop=0.1,drop=0.2", /drop was given twice/],
-    ["delay=3s-1s", /no span of time/],
-    ["delay=2h", /no span of time/],
-    ["delay=90s", /no span of time/],
+    ["", /unknown fault ""/],
+    ["seed=1", /no fault given/],
+    ["doubles=0.1", /unknown fault "doubles": use duplicate/],
+    ["duplicate", /duplicate= is not a fraction/],
+    ["duplicate=2", /not a fraction from 0 to 1/],
+    ["duplicate=-0.1", /not a fraction/],
+    ["drop=0.1,drop=0.2", /drop is given twice/],
+    ["delay=3s-1s", /not a duration/],
+    ["delay=2h", /not a duration/],
+    ["delay=90s", /not a duration/],
     ["burst=1", /whole number from 2/],
     ["burst=9999", /whole number from 2 to 256/],
-    ["drop=1,seed=x", /seed=x is no whole number/],
-  ])("refuse %j", (text, reason) => {
+    ["drop=1,seed=x", /seed=x is not a whole number/],
+  ])("rejects %j", (text, reason) => {
     expect(() => parse(text)).toThrow(ChaosSettingsError);
     expect(() => parse(text)).toThrow(reason);
   });

@@ -43,7 +43,7 @@ describe("routes", () => {
     await reports.wait("ready");
     const { id } = platform.append("customer.created");
     await platform.until(() => platform.acknowledged(id).length === 1);
-    expect(platform.acknowledged(id)).toEqual([{ frame: "ack", seq: 1, duration_ms: 0 }]);
+    expect(platform.acknowledged(id)).toEqual([{ seq: 1, duration_ms: 0 }]);
     expect((await session.stop()).summary).toMatchObject({ received: 1, forwarded: 0, failed: 0 });
   });
 });
@@ -102,7 +102,7 @@ describe("ordered", () => {
 });
 
 describe("retries", () => {
-  it("follow a failure after 1 s, 2 s …, and only the last outcome is acknowledged", async () => {
+  it("follow a failure after 1 s, 2 s …, and are all in the acknowledgement of the last outcome", async () => {
     const platform = await FakePlatform.start();
     const clock = new FakeClock();
     const statuses = [500, 503, 201];
@@ -122,6 +122,17 @@ describe("retries", () => {
     expect(last.retryInMs).toBeUndefined();
     clock.advance(2);
     await platform.until(() => platform.acknowledged(id).length === 1);
+    expect(platform.acknowledged(id)).toEqual([
+      {
+        seq: 1,
+        status_code: 201,
+        duration_ms: 0,
+        attempts: [
+          { status_code: 500, duration_ms: 0, ago_ms: 3_000 },
+          { status_code: 503, duration_ms: 0, ago_ms: 2_000 },
+        ],
+      },
+    ]);
     expect(receiver.requests.map(attemptOf)).toEqual(["1", "2", "3"]);
     expect((await session.stop()).summary).toMatchObject({ received: 1, forwarded: 1, failed: 0 });
   });

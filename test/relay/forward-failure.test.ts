@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { ForwardResult } from "../../src/relay/exchange.ts";
-import { systemClock } from "../../src/relay/ports.ts";
+import type { ForwardResult } from "../../src/relay/forwarder.ts";
+import { systemClock } from "../../src/relay/clock.ts";
 import { FakeClock } from "./support/fake-clock.ts";
 import { closedPort, startHesitantReceiver, startRawReceiver, startReceiver } from "./support/receivers.ts";
 import { EVENT, openForwarder, send } from "./support/forwarder.ts";
@@ -42,7 +42,10 @@ describe("a forward fails in words", () => {
     const socket = await receiver.connected();
     const closed = new Promise((resolve) => socket.once("close", resolve));
     clock.advance(10_000);
-    expect((await sent).failure).toMatchObject({ code: "timeout", message: expect.stringContaining("did not answer") });
+    expect((await sent).failure).toMatchObject({
+      code: "timeout",
+      message: expect.stringContaining("did not respond"),
+    });
     receiver.greet();
     await closed;
     expect(await send(forwarder, { id: "second" })).toMatchObject({ status: 200 });

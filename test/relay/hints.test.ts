@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { HostKind } from "../../src/relay/host-kind.ts";
+import type { HostKind } from "../../src/relay/forward-failure.ts";
 import { describeForwardError } from "../../src/relay/forward-failure.ts";
 import { hostKind } from "../../src/cli/commands/listen/host-kind.ts";
 
@@ -22,14 +22,14 @@ describe("the hint of a refused connection", () => {
     ["http://app:3000", "container"],
     ["http://192.168.1.7:3000", "wsl"],
   ] as const)("keeps to the receiver for %s on a %s machine", (url, host) => {
-    expect(hintFor("ECONNREFUSED", url, host)).toBe("Is the receiver running, and on port 3000?");
+    expect(hintFor("ECONNREFUSED", url, host)).toBe("Check that the receiver is running and listens on port 3000.");
   });
 });
 
 describe("the hint of a name that is not known", () => {
   it("tells how a container on Linux gets to know its host", () => {
     expect(hintFor("ENOTFOUND", "http://host.docker.internal:3000", "container")).toMatch(/--add-host/);
-    expect(hintFor("ENOTFOUND", "http://aap:3000", "container")).toMatch(/spelled right/);
+    expect(hintFor("ENOTFOUND", "http://aap:3000", "container")).toMatch(/spelling/);
   });
 });
 

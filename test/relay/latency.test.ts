@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { LatencyHistogram } from "../../src/relay/latency.ts";
+import { LatencyHistogram } from "../../src/relay/report.ts";
 
 describe("LatencyHistogram", () => {
   it("has no percentile before the first duration", () => {

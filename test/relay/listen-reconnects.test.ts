@@ -10,11 +10,11 @@ import { answer, PROBLEM } from "./support/upgrade-answer.ts";
 describe("an upgrade that fails", () => {
   it.each([
     [500, "application/problem+json", JSON.stringify({ ...PROBLEM, detail: "It broke." }), "500: It broke."],
-    [502, "text/html", "<h1>Bad gateway</h1>", "a web page came"],
-    [200, "text/html; charset=utf-8", "<h1>Welcome to Hotel WiFi</h1>", "a web page came"],
-    [503, "text/plain", "no", "answered 503"],
+    [502, "text/html", "<h1>Bad gateway</h1>", "returned a web page"],
+    [200, "text/html; charset=utf-8", "<h1>Welcome to Hotel WiFi</h1>", "returned a web page"],
+    [503, "text/plain", "no", "returned 503"],
     [301, "text/plain", "", "redirects (301)"],
-    [408, "text/plain", "no", "answered 408"],
+    [408, "text/plain", "no", "returned 408"],
   ])("is tried again: %i %s", async (status, type, body, words) => {
     const platform = await FakePlatform.start({
       intercept: (_request, stream) => platform.upgrades.length < 3 && answer(stream, status, type, body),
@@ -134,14 +134,19 @@ describe("a connection is dropped and made anew", () => {
     ["a frame is not JSON", ({ socket }) => socket.send("{"), "protocol", /not JSON/],
     ["a frame is no object", ({ socket }) => socket.send("null"), "protocol", /not a JSON object/],
     ["a frame is unknown", ({ socket }) => socket.send('{"frame":"hello"}'), "protocol", /unknown frame/],
-    ["a field is missing", ({ socket }) => socket.send('{"frame":"event","seq":1}'), "protocol", /id is not a string/],
+    [
+      "a field is missing",
+      ({ socket }) => socket.send('{"frame":"events","events":[{"seq":1}]}'),
+      "protocol",
+      /id is not a string/,
+    ],
     ["a frame is binary", ({ socket }) => socket.send(Buffer.from("{}")), "protocol", /binary/],
     ["a frame is too large", ({ socket }) => socket.send(" ".repeat(9_000_000)), "protocol", /payload/],
-    ["ready comes twice", (s) => s.send(READY), "protocol", /twice/],
-    ["the platform restarts", ({ socket }) => socket.close(1012), "closed", /1012, it restarts/],
+    ["ready comes twice", (s) => s.send(READY), "protocol", /second ready/],
+    ["the platform restarts", ({ socket }) => socket.close(1012), "closed", /1012, restarting/],
     ["the platform is overloaded", ({ socket }) => socket.close(1013, "busy"), "closed", /1013, busy/],
     ["the policy is broken", ({ socket }) => socket.close(1008), "closed", /1008/],
-    ["the socket is cut", ({ socket }) => socket.terminate(), "reset", /broke/],
+    ["the socket is cut", ({ socket }) => socket.terminate(), "reset", /lost/],
     ["the platform says goodbye for now", (s) => s.send(bye("shutting_down")), "bye", /ended the session: later/],
     ["the credential has expired", (s) => s.send(bye("expired_credential")), "bye", /later/],
   ];
@@ -160,7 +165,7 @@ describe("a connection is dropped and made anew", () => {
   });
 
   it.each([
-    ["an event comes before ready", { frame: "event", seq: 1, id: "evt_1", type: "a", body: "{}" }],
+    ["events come before ready", { frame: "events", events: [{ seq: 1, id: "evt_1", type: "a", body: "{}" }] }],
     ["ready holds no secret", { ...READY, secret: " " }],
   ])("when %s", async (_what, frame) => {
     const platform = await FakePlatform.start();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ListenError } from "../../src/relay/listen-error.ts";
+import { ListenError } from "../../src/relay/disconnection.ts";
 import { FakePlatform } from "./support/fake-platform.ts";
 import { openSession } from "./support/open-session.ts";
 import { startReceiver } from "./support/receivers.ts";

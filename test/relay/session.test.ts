@@ -68,7 +68,7 @@ describe("a session", () => {
       durationMs: expect.any(Number),
     });
     expect(platform.acknowledged(id)).toEqual([
-      { frame: "ack", seq: 1, status_code: 200, duration_ms: expect.any(Number), response_excerpt: "thanks" },
+      { seq: 1, status_code: 200, duration_ms: expect.any(Number), response_excerpt: "thanks" },
     ]);
   });
 
@@ -98,7 +98,7 @@ describe("a session", () => {
     await reports.wait("ready");
     const { id } = platform.append();
     await platform.until(() => platform.acknowledged(id).length > 0);
-    expect(platform.acknowledged(id)).toEqual([{ frame: "ack", seq: 1, duration_ms: 0 }]);
+    expect(platform.acknowledged(id)).toEqual([{ seq: 1, duration_ms: 0 }]);
     const { summary } = await session.stop();
     expect(summary).toEqual({ received: 1, forwarded: 0, failed: 0, duplicates: 0, p50: undefined, p99: undefined });
   });
@@ -129,7 +129,7 @@ describe("a session", () => {
     const second = platform.append();
     await platform.until(() => platform.acknowledgements.length === 2);
     expect(platform.acknowledged(first.id)).toEqual([
-      { frame: "ack", seq: 1, duration_ms: expect.any(Number), error: expect.stringContaining("connection refused") },
+      { seq: 1, duration_ms: expect.any(Number), error: expect.stringContaining("connection refused") },
     ]);
     expect(await reports.wait("forwarded", 2)).toMatchObject({
       id: second.id,

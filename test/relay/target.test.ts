@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseTarget, TargetError } from "../../src/relay/target.ts";
+import { parseTarget, TargetError } from "../../src/relay/targets.ts";
 
 describe("parseTarget", () => {
   it.each([
@@ -18,27 +18,27 @@ describe("parseTarget", () => {
     ["[::1]:3000/a", "http://[::1]:3000/a"],
     ["host.docker.internal:3000", "http://host.docker.internal:3000/"],
     ["localhost:65535", "http://localhost:65535/"],
-  ])("takes %j as %s without a warning", (text, url) => {
+  ])("reads %j as %s without a warning", (text, url) => {
     const target = parseTarget(text);
     expect(target.url.href).toBe(url);
     expect(target.warnings).toEqual([]);
   });
 
   it.each([
-    ["localhost", "http://localhost/", "port was given: 80 is used"],
-    ["https://localhost/hook", "https://localhost/hook", "port was given: 443 is used"],
-    ["[::1]", "http://[::1]/", "80 is used"],
-    ["0.0.0.0:3000", "http://127.0.0.1:3000/", "forwarded to 127.0.0.1"],
-    ["0:3000", "http://127.0.0.1:3000/", "forwarded to 127.0.0.1"],
-    ["[::]:3000", "http://[::1]:3000/", "forwarded to [::1]"],
-    ["localhost:3000/a#part", "http://localhost:3000/a", "behind # was dropped"],
+    ["localhost", "http://localhost/", "using 80"],
+    ["https://localhost/hook", "https://localhost/hook", "using 443"],
+    ["[::1]", "http://[::1]/", "using 80"],
+    ["0.0.0.0:3000", "http://127.0.0.1:3000/", "forwarding to 127.0.0.1"],
+    ["0:3000", "http://127.0.0.1:3000/", "forwarding to 127.0.0.1"],
+    ["[::]:3000", "http://[::1]:3000/", "forwarding to [::1]"],
+    ["localhost:3000/a#part", "http://localhost:3000/a", "after # was removed"],
     ["example.com:8080/hook", "http://example.com:8080/hook", "example.com is not this machine"],
     ["http://192.168.1.20:3000", "http://192.168.1.20:3000/", "there, unencrypted"],
     ["https://example.com", "https://example.com/", "example.com is not this machine"],
     ["https://example.com:8443", "https://example.com:8443/", "example.com is not this machine"],
     ["notlocalhost:3000", "http://notlocalhost:3000/", "notlocalhost is not this machine"],
     ["127.0.0.1.example.com:80", "http://127.0.0.1.example.com/", "is not this machine"],
-  ])("takes %j as %s and warns: %s", (text, url, warning) => {
+  ])("reads %j as %s and warns: %s", (text, url, warning) => {
     const target = parseTarget(text);
     expect(target.url.href).toBe(url);
     expect(target.warnings.join(" ")).toContain(warning);
@@ -46,39 +46,39 @@ describe("parseTarget", () => {
   });
 
   it.each([
-    ["", "empty", "say where to forward to"],
-    ["   ", "empty", "say where to forward to"],
-    ["/tmp/app.sock", "file_path", "give a host and a port"],
-    ["./app.sock", "file_path", "give a host and a port"],
-    ["~/app.sock", "file_path", "give a host and a port"],
-    ["unix:/tmp/app.sock", "file_path", "give a host and a port"],
-    ["unix:///tmp/app.sock", "file_path", "give a host and a port"],
-    ["C:\\app\\socket", "file_path", "give a host and a port"],
-    ["\\\\.\\pipe\\app", "file_path", "give a host and a port"],
+    ["", "empty", "give a host and a port"],
+    ["   ", "empty", "give a host and a port"],
+    ["/tmp/app.sock", "file_path", "Give a host and a port"],
+    ["./app.sock", "file_path", "Give a host and a port"],
+    ["~/app.sock", "file_path", "Give a host and a port"],
+    ["unix:/tmp/app.sock", "file_path", "Give a host and a port"],
+    ["unix:///tmp/app.sock", "file_path", "Give a host and a port"],
+    ["C:\\app\\socket", "file_path", "Give a host and a port"],
+    ["\\\\.\\pipe\\app", "file_path", "Give a host and a port"],
     ["file:///etc/passwd", "unsupported_scheme", "use http:// or https://"],
     ["ws://localhost:3000", "unsupported_scheme", "use http:// or https://"],
     ["ftp://localhost", "unsupported_scheme", "use http:// or https://"],
-    ["http://user:secret@localhost:3000", "credentials", "leave out the user name and password"],
-    ["user@localhost:3000", "credentials", "leave out the user name and password"],
-    ["localhost:99999", "invalid_port", "a number from 1 to 65535"],
-    ["99999", "invalid_port", "a number from 1 to 65535"],
-    ["localhost:0", "invalid_port", "a number from 1 to 65535"],
-    ["0", "invalid_port", "a number from 1 to 65535"],
-    ["localhost:", "invalid_port", "a number from 1 to 65535"],
-    ["localhost:http", "invalid_port", "a number from 1 to 65535"],
-    ["localhost:-1", "invalid_port", "a number from 1 to 65535"],
-    ["file:/etc/passwd", "invalid_port", "a number from 1 to 65535"],
+    ["http://user:secret@localhost:3000", "credentials", "remove the user name and password"],
+    ["user@localhost:3000", "credentials", "remove the user name and password"],
+    ["localhost:99999", "invalid_port", "number from 1 to 65535"],
+    ["99999", "invalid_port", "number from 1 to 65535"],
+    ["localhost:0", "invalid_port", "number from 1 to 65535"],
+    ["0", "invalid_port", "number from 1 to 65535"],
+    ["localhost:", "invalid_port", "number from 1 to 65535"],
+    ["localhost:http", "invalid_port", "number from 1 to 65535"],
+    ["localhost:-1", "invalid_port", "number from 1 to 65535"],
+    ["file:/etc/passwd", "invalid_port", "number from 1 to 65535"],
     ["::1", "invalid_host", "needs brackets"],
     ["::1:3000", "invalid_host", "needs brackets"],
     ["[::1:3000", "invalid_host", "needs brackets"],
-    ["http://", "invalid_host", "no host"],
-    ["http:///path", "invalid_host", "no host"],
-    ["?x=1", "invalid_host", "no host"],
+    ["http://", "invalid_host", "host is missing"],
+    ["http:///path", "invalid_host", "host is missing"],
+    ["?x=1", "invalid_host", "host is missing"],
     ["local host:3000", "invalid_url", "for example localhost:3000"],
     ["localhost:3000/a\nb", "invalid_url", "for example localhost:3000"],
     ["[zz]:3000", "invalid_url", "for example localhost:3000"],
     ["exa%mple:3000", "invalid_url", "for example localhost:3000"],
-  ])("refuses %j as %s and names the fix", (text, code, fix) => {
+  ])("rejects %j as %s and names the fix", (text, code, fix) => {
     const error = thrownBy(() => parseTarget(text));
     expect(error).toBeInstanceOf(TargetError);
     expect(error).toMatchObject({ code, message: expect.stringContaining(fix) });

@@ -1,4 +1,4 @@
-import type { AckFrame } from "../../contract/listen.ts";
+import type { Ack, ForwardAttempt } from "../../contract/listen.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Moment } from "../environment-time.ts";
 import type { Services } from "../services.ts";
@@ -12,7 +12,7 @@ import { holdListener } from "../storage/listeners.ts";
 export interface Outcome {
   eventId: string;
   eventType: string;
-  ack: AckFrame;
+  ack: Ack;
   /** Unix milliseconds. */
   at: number;
 }
@@ -125,6 +125,10 @@ export class AckRecorder {
     newId: Moment["newId"],
   ): Promise<void> {
     const { id: listenerId, environment } = this.listener;
+    const attempts = [
+      ...(ack.attempts ?? []).map((attempt) => ({ ...attempt, at: at - attempt.ago_ms })),
+      { ...ack, at },
+    ];
     const succeeded = ack.status_code !== undefined && ack.status_code >= 200 && ack.status_code < 300;
     const status = succeeded ? "succeeded" : "failed";
     const earlier = await findListenerDelivery(tx, environment, eventId, listenerId);
@@ -138,23 +142,29 @@ export class AckRecorder {
         endpoint_id: null,
         listener_id: listenerId,
         status,
-        attempt_count: 1,
+        attempt_count: attempts.length,
         next_attempt: null,
         created: at,
       });
     } else {
-      await recordListenerOutcome(tx, deliveryId, status);
+      await recordListenerOutcome(tx, deliveryId, status, attempts.length);
     }
-    await insertAttempt(tx, {
-      delivery_id: deliveryId,
-      number: (earlier?.attempt_count ?? 0) + 1,
-      at,
-      status_code: ack.status_code ?? null,
-      error: storableOrNull(ack.error, LIMITS.descriptionLength),
-      duration_ms: Math.round(ack.duration_ms),
-      response_excerpt: storableOrNull(ack.response_excerpt, LIMITS.deliveryExcerptBytes),
-    });
+    let number = earlier?.attempt_count ?? 0;
+    for (const attempt of attempts) {
+      number += 1;
+      await insertAttempt(tx, { delivery_id: deliveryId, number, ...attemptColumns(attempt) });
+    }
   }
+}
+
+function attemptColumns(attempt: ForwardAttempt & { at: number }) {
+  return {
+    at: Math.round(attempt.at),
+    status_code: attempt.status_code ?? null,
+    error: storableOrNull(attempt.error, LIMITS.descriptionLength),
+    duration_ms: Math.round(attempt.duration_ms),
+    response_excerpt: storableOrNull(attempt.response_excerpt, LIMITS.deliveryExcerptBytes),
+  };
 }
 
 function storableOrNull(text: string | undefined, length: number): string | null {

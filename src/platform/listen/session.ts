@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import type { EventType } from "../../contract/event-types.ts";
-import { FrameError, parseClientFrame, type PlatformFrame } from "../../contract/listen.ts";
+import { type Ack, FrameError, parseClientFrame, type PlatformFrame } from "../../contract/listen.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { ApiError } from "../domain/api-error.ts";
 import type { Tenant } from "../domain/occasion.ts";
@@ -14,6 +14,9 @@ import type { Start } from "./position.ts";
 
 /** Room for so many events is worth a read, however large the window is. */
 const ROOM_WORTH_A_READ = 128;
+
+/** Characters of a frame with several events: a client has to hold all of it to read its first event. */
+const MAX_FRAME_LENGTH = 256 * 1024;
 
 export interface SessionSettings {
   tenant: Tenant;
@@ -110,17 +113,22 @@ export class ListenSession implements LogClient, Watched {
     this.heard();
     try {
       if (isBinary) throw new FrameError("frames are text");
-      const ack = parseClientFrame(data.toString("utf8"));
-      if (ack.seq > this.sent) throw new FrameError(`ack of ${ack.seq}, but ${this.sent} events were sent`);
-      const event = this.unacknowledged.get(ack.seq);
-      if (event === undefined) return;
-      this.unacknowledged.delete(ack.seq);
-      this.recorder.add({ eventId: event.id, eventType: event.type, ack, at: this.services.clock.now() });
+      const { acks } = parseClientFrame(data.toString("utf8"));
+      const last = acks.reduce((highest, { seq }) => Math.max(highest, seq), 0);
+      if (last > this.sent) throw new FrameError(`ack of ${last}, but ${this.sent} events were sent`);
+      for (const ack of acks) this.acknowledge(ack);
       this.reader.ask();
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
       this.close(1008, { code: "protocol_error", message: error.message });
     }
+  }
+
+  private acknowledge(ack: Ack): void {
+    const event = this.unacknowledged.get(ack.seq);
+    if (event === undefined) return;
+    this.unacknowledged.delete(ack.seq);
+    this.recorder.add({ eventId: event.id, eventType: event.type, ack, at: this.services.clock.now() });
   }
 
   /** None while the client is slow: `drain` goes on. */
@@ -138,18 +146,27 @@ export class ListenSession implements LogClient, Watched {
     if (this.socket.readyState !== this.socket.OPEN) return 0;
     const before = this.sent;
     this.stream.cork();
-    for (const { id, type, body, replayId } of events) {
-      this.isHeldUp = this.isSlow;
-      if (this.isHeldUp) break;
-      this.sent += 1;
-      this.unacknowledged.set(this.sent, { id, type });
-      const cursor = replayId === undefined ? "" : `"cursor":"${replayId}",`;
-      this.socket.send(
-        `{"frame":"event","seq":${this.sent},"id":"${id}","type":"${type}",${cursor}"body":${JSON.stringify(body)}}`,
-      );
+    while (this.sent - before < events.length && !(this.isHeldUp = this.isSlow)) {
+      this.sendFrame(events, this.sent - before);
     }
     this.stream.uncork();
     return this.sent - before;
+  }
+
+  /** Sends the events from an index on that fit into one frame: at least one. */
+  private sendFrame(events: readonly LoggedEvent[], index: number): void {
+    const items: string[] = [];
+    let length = 0;
+    for (const { id, type, body, replayId } of events.slice(index, index + LIMITS.eventsPerFrame)) {
+      const cursor = replayId === undefined ? "" : `"cursor":"${replayId}",`;
+      const item = `{"seq":${this.sent + 1},"id":"${id}","type":"${type}",${cursor}"body":${JSON.stringify(body)}}`;
+      length += item.length;
+      if (items.length > 0 && length > MAX_FRAME_LENGTH) break;
+      items.push(item);
+      this.sent += 1;
+      this.unacknowledged.set(this.sent, { id, type });
+    }
+    this.socket.send(`{"frame":"events","events":[${items.join()}]}`);
   }
 
   gap(from: string, to: string): void {

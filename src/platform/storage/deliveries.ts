@@ -105,8 +105,17 @@ export function findListenerDelivery(queries: Queries, environment: number, even
 }
 
 /** Counts one more attempt of a listener's delivery, with its outcome. */
-export async function recordListenerOutcome(tx: Transaction, id: string, status: DeliveryStatus): Promise<void> {
-  await tx.run("UPDATE deliveries SET status = $2, attempt_count = attempt_count + 1 WHERE id = $1", [id, status]);
+export async function recordListenerOutcome(
+  tx: Transaction,
+  id: string,
+  status: DeliveryStatus,
+  attempts: number,
+): Promise<void> {
+  await tx.run("UPDATE deliveries SET status = $2, attempt_count = attempt_count + $3 WHERE id = $1", [
+    id,
+    status,
+    attempts,
+  ]);
 }
 
 /** Deliveries made before an id of their kind that have ended, and whose attempts are all older than a time. */

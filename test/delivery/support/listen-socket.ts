@@ -4,14 +4,14 @@ import {
   LISTEN_DEVICE_HEADER,
   LISTEN_PATH,
   LISTEN_SUBPROTOCOL,
-  type EventFrame,
   type PlatformFrame,
+  type SentEvent,
 } from "../../../src/contract/listen.ts";
 
 /** A listening client that does what the test says. */
 export interface ListenSocket {
   frames: PlatformFrame[];
-  events: EventFrame[];
+  events: SentEvent[];
   /** Resolves once so many events came. */
   until(count: number): Promise<void>;
   ack(seq: number): void;
@@ -25,11 +25,11 @@ export async function listenTo(baseUrl: string, key: string, query = "", device 
     headers: { Authorization: `Bearer ${key}`, [LISTEN_DEVICE_HEADER]: device },
   });
   const frames: PlatformFrame[] = [];
-  const events: EventFrame[] = [];
+  const events: SentEvent[] = [];
   socket.on("message", (data: Buffer) => {
     const frame = JSON.parse(data.toString("utf8")) as PlatformFrame;
     frames.push(frame);
-    if (frame.frame === "event") events.push(frame);
+    if (frame.frame === "events") events.push(...frame.events);
   });
   await new Promise<void>((resolve, reject) => {
     socket.once("message", () => resolve());
@@ -45,7 +45,7 @@ export async function listenTo(baseUrl: string, key: string, query = "", device 
         },
         { timeout: 60_000, interval: 5 },
       ),
-    ack: (seq) => socket.send(JSON.stringify({ frame: "ack", seq, status_code: 200, duration_ms: 1 })),
+    ack: (seq) => socket.send(JSON.stringify({ frame: "acks", acks: [{ seq, status_code: 200, duration_ms: 1 }] })),
     close: () =>
       new Promise((resolve) => {
         socket.once("close", () => resolve());

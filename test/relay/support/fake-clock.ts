@@ -1,4 +1,4 @@
-import type { Clock } from "../../../src/relay/ports.ts";
+import type { Clock } from "../../../src/relay/clock.ts";
 
 interface Timer {
   at: number;

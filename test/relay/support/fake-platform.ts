@@ -4,7 +4,11 @@ import type { Duplex } from "node:stream";
 import { onTestFinished } from "vitest";
 import { WebSocketServer, type WebSocket } from "ws";
 import { createIdGenerator } from "../../../src/contract/ids.ts";
-import { parseClientFrame, type AckFrame, type PlatformFrame } from "../../../src/contract/listen.ts";
+import { LIMITS } from "../../../src/contract/limits.ts";
+import { parseClientFrame, type Ack, type PlatformFrame, type SentEvent } from "../../../src/contract/listen.ts";
+
+/** Characters of bodies in a frame with several events. */
+const MAX_FRAME_LENGTH = 256 * 1024;
 
 export const SESSION_SECRET = "whsec_of_the_session";
 
@@ -29,7 +33,7 @@ export interface FakePlatformOptions {
 export class FakePlatform {
   readonly log: LoggedEvent[] = [];
   /** Every acknowledgement that was read, in its order. */
-  readonly acknowledgements: { id: string; ack: AckFrame }[] = [];
+  readonly acknowledgements: { id: string; ack: Ack }[] = [];
   readonly acknowledgedIds = new Set<string>();
   readonly upgrades: IncomingMessage[] = [];
   readonly sessions: FakeSession[] = [];
@@ -95,7 +99,7 @@ export class FakePlatform {
     return this.#append({ ...event, cursor: this.#nextId("event", this.time) });
   }
 
-  acknowledged(id: string): AckFrame[] {
+  acknowledged(id: string): Ack[] {
     return this.acknowledgements.filter((known) => known.id === id).map(({ ack }) => ack);
   }
 
@@ -186,7 +190,9 @@ export class FakeSession {
       this.closeCode = code;
       platform.changed();
     });
-    socket.on("message", (data: Buffer) => this.#acknowledge(parseClientFrame(data.toString("utf8"))));
+    socket.on("message", (data: Buffer) => {
+      for (const ack of parseClientFrame(data.toString("utf8")).acks) this.#acknowledge(ack);
+    });
   }
 
   /** Afterwards the client has read all that was sent here before, and what it sent in turn is read here. */
@@ -209,22 +215,34 @@ export class FakeSession {
 
   /** Sends an event outside the log's order. */
   sendEvent(event: LoggedEvent): void {
-    this.#sequence += 1;
-    this.unacknowledged.set(this.#sequence, event.id);
-    this.peak = Math.max(this.peak, this.unacknowledged.size);
-    this.send({ frame: "event", seq: this.#sequence, ...event });
+    this.send({ frame: "events", events: [this.#numbered(event)] });
   }
 
   pump(): void {
-    while (this.socket.readyState === this.socket.OPEN && this.unacknowledged.size < this.#window) {
-      const event = this.#platform.log[this.#position];
-      if (event === undefined) return;
-      this.#position += 1;
-      this.sendEvent(event);
+    if (this.socket.readyState !== this.socket.OPEN) return;
+    while (this.unacknowledged.size < this.#window && this.#position < this.#platform.log.length) {
+      const room = Math.min(this.#window - this.unacknowledged.size, LIMITS.eventsPerFrame);
+      const events: SentEvent[] = [];
+      let length = 0;
+      for (const event of this.#platform.log.slice(this.#position, this.#position + room)) {
+        const sent = this.#numbered(event);
+        events.push(sent);
+        length += sent.body.length;
+        if (length > MAX_FRAME_LENGTH) break;
+      }
+      this.#position += events.length;
+      this.send({ frame: "events", events });
     }
   }
 
-  #acknowledge(ack: AckFrame): void {
+  #numbered(event: LoggedEvent): SentEvent {
+    this.#sequence += 1;
+    this.unacknowledged.set(this.#sequence, event.id);
+    this.peak = Math.max(this.peak, this.unacknowledged.size);
+    return { seq: this.#sequence, ...event };
+  }
+
+  #acknowledge(ack: Ack): void {
     const id = this.unacknowledged.get(ack.seq);
     if (id === undefined) throw new Error(`acknowledgement of ${ack.seq}, which awaits none`);
     this.unacknowledged.delete(ack.seq);

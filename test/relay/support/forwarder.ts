@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
-import type { ForwardResult } from "../../../src/relay/exchange.ts";
-import { type Envelope, Forwarder, type ForwarderOptions } from "../../../src/relay/forward.ts";
-import { systemClock } from "../../../src/relay/ports.ts";
+import type { ForwardResult } from "../../../src/relay/forwarder.ts";
+import { type Envelope, Forwarder, type ForwarderOptions } from "../../../src/relay/forwarder.ts";
+import { systemClock } from "../../../src/relay/clock.ts";
 
 /** What a forward is made of. */
 interface Sent extends Envelope {

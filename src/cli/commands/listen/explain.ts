@@ -1,4 +1,4 @@
-import type { ListenError } from "../../../relay/listen-error.ts";
+import type { ListenError } from "../../../relay/disconnection.ts";
 import { EXIT_CODES, type ExitCode, UserError } from "../../errors.ts";
 
 const EXIT_BY_CODE: Partial<Record<ListenError["code"], ExitCode>> = {

@@ -1,7 +1,7 @@
 import { ChaosSettingsError, formatChaosSettings, parseChaosSettings } from "../../../relay/chaos-settings.ts";
 import type { ChaosSettings } from "../../../relay/chaos-settings.ts";
 import { ForwardHeaderError, parseForwardHeaders } from "../../../relay/forward-headers.ts";
-import type { ForwardingOptions } from "../../../relay/forwarding.ts";
+import type { ForwardingOptions } from "../../../relay/dispatcher.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { type Receivers, readReceivers } from "./receivers.ts";

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import type { HostKind } from "../../../relay/host-kind.ts";
+import type { HostKind } from "../../../relay/forward-failure.ts";
 
 /** Files that tell where a Linux system runs. */
 const CONTAINER_MARKS = ["/.dockerenv", "/run/.containerenv"];

@@ -1,6 +1,6 @@
-import type { ForwardingOptions } from "../../../relay/forwarding.ts";
+import type { ForwardingOptions } from "../../../relay/dispatcher.ts";
 import { PortAdvisor } from "../../../relay/port-advisor.ts";
-import { systemClock } from "../../../relay/ports.ts";
+import { systemClock } from "../../../relay/clock.ts";
 import type { Report } from "../../../relay/report.ts";
 import { Session } from "../../../relay/session.ts";
 import { SignatureError } from "../../../webhooks/index.ts";

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { parseBaseUrl } from "../../../client/base-url.ts";
 import type { CredentialSource } from "../../../client/http.ts";
 import { proxyFor } from "../../../client/proxy-settings.ts";
-import { ListenError } from "../../../relay/listen-error.ts";
+import { ListenError } from "../../../relay/disconnection.ts";
 import type { SessionOptions } from "../../../relay/session.ts";
 import { proxiesOf } from "../../connect.ts";
 import type { Context } from "../../context.ts";

@@ -1,7 +1,7 @@
 import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS, typesOfSubscription } from "../../../contract/event-types.ts";
 import { nearest } from "../../../contract/nearest.ts";
-import type { Route } from "../../../relay/router.ts";
-import { parseTarget, type Target, TargetError } from "../../../relay/target.ts";
+import type { Route } from "../../../relay/targets.ts";
+import { parseTarget, type Target, TargetError } from "../../../relay/targets.ts";
 import { UsageError } from "../../errors.ts";
 import { usageOf } from "./usage-of.ts";
 

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { addAbortSignal, type Readable } from "node:stream";
 import { parseRecordedEvent, type RecordedEvent, RecordingError } from "../../../relay/recording.ts";
-import { replay } from "../../../relay/replay.ts";
+import { replay } from "../../../relay/recording.ts";
 import { SignatureError } from "../../../webhooks/index.ts";
 import type { Context } from "../../context.ts";
 import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../errors.ts";

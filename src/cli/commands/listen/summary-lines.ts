@@ -1,4 +1,4 @@
-import type { ChaosSummary, FaultTally } from "../../../relay/chaos-tally.ts";
+import type { ChaosSummary, FaultTally } from "../../../relay/chaos.ts";
 import type { Summary } from "../../../relay/report.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";

@@ -3,7 +3,7 @@ import { EVENT_TYPES } from "../../../../contract/event-types.ts";
 import { closed } from "../../../../contract/schemas/fields.ts";
 import { probeAt } from "../../../../receiver-check/observer.ts";
 import { CHECK_COUNT } from "../../../../receiver-check/run.ts";
-import { isLoopback } from "../../../../relay/target.ts";
+import { isLoopback } from "../../../../network/connect-options.ts";
 import { UsageError } from "../../../errors.ts";
 import { clockOf, parseAddress, performCheck } from "../../webhooks/check/perform.ts";
 import { secretsIfGiven } from "../../webhooks/secrets.ts";

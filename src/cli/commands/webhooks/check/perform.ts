@@ -7,7 +7,7 @@ import type { Clock } from "../../../../receiver-check/ports.ts";
 import type { CheckResult, ReceiverReport } from "../../../../receiver-check/report.ts";
 import { checkReceiver } from "../../../../receiver-check/run.ts";
 import { SignatureError } from "../../../../webhooks/index.ts";
-import { parseTarget, TargetError } from "../../../../relay/target.ts";
+import { parseTarget, TargetError } from "../../../../relay/targets.ts";
 import type { Context } from "../../../context.ts";
 import { UsageError } from "../../../errors.ts";
 

@@ -1,8 +1,8 @@
 import { callAfter } from "../network/deadline.ts";
 
-/** What the relay takes from outside, so that a test can pass half a minute of silence in an instant. */
+/** Time as the relay reads it, so that a test can pass half a minute of silence in an instant. */
 export interface Clock {
-  /** Milliseconds that never run backwards; only differences mean something. */
+  /** Monotonic milliseconds; only differences mean something. */
   now(): number;
   /** Unix time in milliseconds. */
   unixMilliseconds(): number;
@@ -10,7 +10,7 @@ export interface Clock {
   after(milliseconds: number, callback: () => void): () => void;
 }
 
-/** A number in [0, 1), for jitter. */
+/** Returns a number in [0, 1), for jitter. */
 export type Random = () => number;
 
 /** The machine's own clock. */

@@ -6,39 +6,46 @@ import {
   FrameError,
   LISTEN_SUBPROTOCOL,
   parsePlatformFrame,
-  type AckFrame,
+  type Ack,
   type ByeFrame,
-  type EventFrame,
   type GapFrame,
   type PlatformFrame,
   type ReadyFrame,
+  type SentEvent,
 } from "../contract/listen.ts";
 import { connectOptions } from "../network/connect-options.ts";
-import { describeSocketClose, describeSocketError, type Disconnection } from "./disconnection.ts";
-import { Heartbeat } from "./heartbeat.ts";
-import type { Clock } from "./ports.ts";
-import { readUpgradeRefusal, type UpgradeRefusal } from "./upgrade-refusal.ts";
+import type { Clock } from "./clock.ts";
+import {
+  describeSocketClose,
+  describeSocketError,
+  type Disconnection,
+  readUpgradeRejection,
+  type UpgradeRejection,
+} from "./disconnection.ts";
 
-/** From the first packet to the ready frame. */
+/** Time limit from the first packet to the ready frame. */
 const OPEN_MS = 10_000;
-/** How long, or how many, acknowledgements wait for the question whether they were read. */
+const PING_MS = LIMITS.heartbeatSeconds * 1000;
+const SILENCE_MS = LIMITS.silenceSeconds * 1000;
+/** A ping asks whether acknowledgements were read: after this time, or this many of them. */
 const CONFIRM_MS = 50;
-const CONFIRM_MOST = 64;
-/** Acknowledgements that fall due within this time, or so many, share a write. */
+const MAX_UNCONFIRMED = 64;
+/** Acknowledgements that fall due within this time share a frame, unless it is full before. */
 const GATHER_MS = 2;
-const GATHER_MOST = 32;
-/** The close code of an end that was asked for. */
-const GOODBYE = 1000;
-/** For the closing handshake. */
+const MAX_ACKS = 32;
+/** Characters of a frame of acknowledgements: a quarter of what the platform accepts in UTF-8 bytes. */
+const MAX_ACKS_LENGTH = 64 * 1024;
+const NORMAL_CLOSURE = 1000;
+/** Time limit of the closing handshake. */
 const CLOSE_MS = 2_000;
-/** A body of the largest size, with every character escaped, and its envelope fit in. */
-const FRAME_BYTES = 8 * LIMITS.bodyBytes;
+/** Enough for a body of the maximum size with every character escaped. */
+const MAX_FRAME_BYTES = 8 * LIMITS.bodyBytes;
 
 export interface PlatformSocketObserver {
   ready(frame: ReadyFrame): void;
-  event(frame: EventFrame): void;
+  event(event: SentEvent): void;
   gap(frame: GapFrame): void;
-  /** The platform has read that many of the acknowledgements sent on this socket. */
+  /** The platform has read this many of the acknowledgements sent on this socket. */
   confirmed(acknowledgements: number): void;
   /** Called once, as the last. */
   ended(end: SocketEnd): void;
@@ -46,7 +53,7 @@ export interface PlatformSocketObserver {
 
 export interface SocketEnd {
   reason: Disconnection;
-  refusal?: UpgradeRefusal;
+  rejection?: UpgradeRejection;
   bye?: ByeFrame;
 }
 
@@ -65,16 +72,19 @@ export class PlatformSocket {
   readonly #clock: Clock;
   readonly #cancelOpening: () => void;
   #tcp: Socket | undefined;
-  #heartbeat: Heartbeat | undefined;
+  #heardAt = 0;
+  #cancelPing: (() => void) | undefined;
+  #cancelSilence: (() => void) | undefined;
   #cancelClosing: (() => void) | undefined;
   #state: "opening" | "open" | "closing" | "ended" = "opening";
   #bye: ByeFrame | undefined;
   #pending: string[] = [];
+  #pendingLength = 0;
   #sent = 0;
   #confirmed = 0;
-  #asked = false;
+  #isPinging = false;
   #cancelFlush: (() => void) | undefined;
-  #cancelAsking: (() => void) | undefined;
+  #cancelConfirm: (() => void) | undefined;
 
   constructor({ url, headers, agent, clock, observer }: PlatformSocketOptions) {
     this.#clock = clock;
@@ -84,7 +94,7 @@ export class PlatformSocket {
       agent,
       ...connectOptions(url.hostname, OPEN_MS),
       perMessageDeflate: false,
-      maxPayload: FRAME_BYTES,
+      maxPayload: MAX_FRAME_BYTES,
     });
     this.#cancelOpening = clock.after(OPEN_MS, () =>
       this.#end({ reason: { code: "timeout", message: `the platform was not ready within ${OPEN_MS / 1000} s` } }),
@@ -93,58 +103,73 @@ export class PlatformSocket {
       this.#tcp = reply.socket;
     });
     this.#socket.on("unexpected-response", (_request, reply) => {
-      readUpgradeRefusal(reply, (refusal) =>
-        this.#end({ reason: { code: "http_status", message: refusal.message }, refusal }),
+      readUpgradeRejection(reply, (rejection) =>
+        this.#end({ reason: { code: "http_status", message: rejection.message }, rejection }),
       );
     });
     this.#socket.on("open", () => this.#opened());
     this.#socket.on("message", (data, isBinary) => this.#received(data, isBinary));
-    this.#socket.on("pong", (data) => this.#answered(data));
+    this.#socket.on("pong", (data) => this.#ponged(data));
     this.#socket.on("error", (error) => this.#end({ reason: describeSocketError(error, url) }));
     this.#socket.on("close", (code, text) => this.#closed(code, text.toString("utf8")));
   }
 
-  /** Sends an acknowledgement, together with all others of this turn. */
-  acknowledge(frame: AckFrame): void {
+  /** Sends an acknowledgement within 2 ms, in a frame with others that fall due meanwhile. */
+  acknowledge(ack: Ack): void {
     if (this.#state !== "open") return;
-    const waiting = this.#pending.push(JSON.stringify(frame));
-    if (waiting === GATHER_MOST) this.#flush();
+    const text = JSON.stringify(ack);
+    if (this.#pending.length > 0 && this.#pendingLength + text.length > MAX_ACKS_LENGTH) this.#flush();
+    this.#pendingLength += text.length;
+    const waiting = this.#pending.push(text);
+    if (waiting === MAX_ACKS) this.#flush();
     else if (waiting === 1) this.#cancelFlush = this.#clock.after(GATHER_MS, () => this.#flush());
   }
 
-  /** Sends what is pending, says goodbye and waits for the answer, at most 2 s. */
+  /** Sends what is pending and closes the connection, within 2 s. */
   close(): void {
     if (this.#state === "opening")
       return this.#end({ reason: { code: "closed", message: "closed before it was open" } });
     if (this.#state !== "open") return;
     this.#flush();
     this.#state = "closing";
-    this.#socket.close(GOODBYE);
+    this.#socket.close(NORMAL_CLOSURE);
     this.#cancelClosing = this.#clock.after(CLOSE_MS, () => this.#closed(1006, ""));
   }
 
-  /** Ends the socket because the platform broke the protocol. */
+  /** Ends the socket because the platform violated the protocol. */
   violated(message: string): void {
     this.#socket.close(1002, message.slice(0, 100));
-    this.#end({ reason: { code: "protocol", message: `the platform broke the protocol: ${message}` } });
+    this.#end({ reason: { code: "protocol", message: `the platform violated the protocol: ${message}` } });
   }
 
   #opened(): void {
-    this.#heartbeat = new Heartbeat({
-      clock: this.#clock,
-      ping: () => this.#ping(),
-      silent: () =>
-        this.#end({
-          reason: { code: "silent", message: `nothing was heard from the platform for ${LIMITS.silenceSeconds} s` },
-        }),
+    this.#heardAt = this.#clock.now();
+    // Any bytes count, not only whole frames: a large event on a slow line shows that the platform is alive.
+    this.#tcp?.on("data", () => (this.#heardAt = this.#clock.now()));
+    this.#schedulePing();
+    this.#cancelSilence = this.#clock.after(SILENCE_MS, () => this.#checkSilence());
+  }
+
+  #schedulePing(): void {
+    this.#cancelPing = this.#clock.after(PING_MS, () => {
+      this.#schedulePing();
+      this.#ping();
     });
-    // Chunks, not frames: a large event on a slow line is a sign of life too.
-    this.#tcp?.on("data", () => this.#heartbeat?.heard());
+  }
+
+  #checkSilence(): void {
+    const remaining = this.#heardAt + SILENCE_MS - this.#clock.now();
+    if (remaining > 0) {
+      this.#cancelSilence = this.#clock.after(Math.ceil(remaining), () => this.#checkSilence());
+      return;
+    }
+    const message = `received nothing from the platform for ${LIMITS.silenceSeconds} s`;
+    this.#end({ reason: { code: "silent", message } });
   }
 
   #received(data: RawData, isBinary: boolean): void {
     if (this.#state !== "opening" && this.#state !== "open") return;
-    if (isBinary) return this.violated("a frame is binary");
+    if (isBinary) return this.violated("a binary frame");
     let frame: PlatformFrame;
     try {
       frame = parsePlatformFrame((data as Buffer).toString("utf8"));
@@ -162,11 +187,18 @@ export class PlatformSocket {
       return this.close();
     }
     if ((frame.frame === "ready") !== (this.#state === "opening")) {
-      return this.violated(frame.frame === "ready" ? "ready came twice" : `${frame.frame} came before ready`);
+      return this.violated(frame.frame === "ready" ? "a second ready frame" : `a ${frame.frame} frame before ready`);
     }
-    if (frame.frame === "event") return this.#observer.event(frame);
+    if (frame.frame === "events") {
+      for (const event of frame.events) {
+        // An event may break the protocol, or end the session.
+        if (this.#state !== "open") return;
+        this.#observer.event(event);
+      }
+      return;
+    }
     if (frame.frame === "gap") return this.#observer.gap(frame);
-    if (frame.secret.trim() === "") return this.violated("ready holds no secret");
+    if (frame.secret.trim() === "") return this.violated("a ready frame without a secret");
     this.#state = "open";
     this.#cancelOpening();
     this.#observer.ready(frame);
@@ -177,44 +209,46 @@ export class PlatformSocket {
     this.#cancelFlush?.();
     const pending = this.#pending;
     this.#pending = [];
+    this.#pendingLength = 0;
+    // The ping that asks whether they were read shares their packet.
     this.#tcp?.cork();
-    for (const text of pending) this.#socket.send(text);
+    this.#socket.send(`{"frame":"acks","acks":[${pending.join()}]}`);
     this.#sent += pending.length;
+    this.#confirmSoon();
     this.#tcp?.uncork();
-    this.#ask();
   }
 
   /**
-   * Asks which acknowledgements were read. One question serves many, since a round trip costs as much as an event; the
-   * first is asked at once, so that even connections that never last make progress.
+   * Asks which acknowledgements were read. One ping serves many, since a round trip costs as much as an event; the first
+   * is sent at once, so that even connections that never last make progress.
    */
-  #ask(): void {
-    if (this.#asked) return;
-    if (this.#confirmed === 0 || this.#sent - this.#confirmed >= CONFIRM_MOST) return this.#ping();
-    this.#cancelAsking ??= this.#clock.after(CONFIRM_MS, () => this.#ping());
+  #confirmSoon(): void {
+    if (this.#isPinging) return;
+    if (this.#confirmed === 0 || this.#sent - this.#confirmed >= MAX_UNCONFIRMED) return this.#ping();
+    this.#cancelConfirm ??= this.#clock.after(CONFIRM_MS, () => this.#ping());
   }
 
-  /** The peer answers a ping in its turn, so the answer tells that everything sent before it was read. */
+  /** Frames are read in order, so a pong shows that everything sent before its ping was read. */
   #ping(): void {
-    this.#cancelAsking?.();
-    this.#cancelAsking = undefined;
+    this.#cancelConfirm?.();
+    this.#cancelConfirm = undefined;
     if (this.#socket.readyState !== WebSocket.OPEN) return;
-    this.#asked = true;
+    this.#isPinging = true;
     this.#socket.ping(String(this.#sent));
   }
 
-  #answered(data: Buffer): void {
+  #ponged(data: Buffer): void {
     const count = Number(data.toString("latin1"));
     if (!Number.isSafeInteger(count) || count > this.#sent || this.#state !== "open") return;
-    this.#asked = false;
+    this.#isPinging = false;
     if (count > this.#confirmed) this.#observer.confirmed((this.#confirmed = count));
-    if (this.#sent > this.#confirmed) this.#ask();
+    if (this.#sent > this.#confirmed) this.#confirmSoon();
   }
 
   #closed(code: number, text: string): void {
     const bye = this.#bye;
-    // The peer answers a goodbye in its turn too.
-    if (this.#state === "closing" && code === GOODBYE && bye === undefined) this.#observer.confirmed(this.#sent);
+    // A close frame is answered in order too: everything sent before it was read.
+    if (this.#state === "closing" && code === NORMAL_CLOSURE && bye === undefined) this.#observer.confirmed(this.#sent);
     if (bye === undefined) return this.#end({ reason: describeSocketClose(code, text) });
     this.#end({ reason: { code: "bye", message: `the platform ended the session: ${bye.message}` }, bye });
   }
@@ -225,8 +259,9 @@ export class PlatformSocket {
     this.#cancelOpening();
     this.#cancelClosing?.();
     this.#cancelFlush?.();
-    this.#cancelAsking?.();
-    this.#heartbeat?.stop();
+    this.#cancelConfirm?.();
+    this.#cancelPing?.();
+    this.#cancelSilence?.();
     this.#pending = [];
     this.#socket.terminate();
     this.#observer.ended(end);

@@ -1,2 +1,0 @@
-/** Where `localhost` may not be what its user means: inside a container, or on the Linux side of Windows. */
-export type HostKind = "plain" | "container" | "wsl";

@@ -90,8 +90,8 @@ async function attemptsOf(event: string): Promise<{ platform?: Attempt; relay?: 
 /** The verdict; any other error as it is. */
 function verdictOf({ status_code: status, error, response_excerpt: body }: Attempt): unknown {
   if (status !== null) return { status, body: body ?? "" };
-  if (/^invalid_reply|not valid HTTP/.test(error!)) return "invalid";
-  return /^connection_closed|without a complete answer/.test(error!) ? "cut" : error!;
+  if (/^invalid_reply|invalid HTTP response/.test(error!)) return "invalid";
+  return /^connection_closed|before the response was complete/.test(error!) ? "cut" : error!;
 }
 
 describe("a receiver's response is judged the same by `listen` and by the platform's deliveries, or differs as told", () => {

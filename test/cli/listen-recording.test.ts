@@ -98,7 +98,7 @@ describe("--record and listen replay", () => {
 
   it.each([
     ["not JSON", "{", /line 1 is not JSON/],
-    ["no event", '{"id":"evt_1"}', /line 1 is no recorded event/],
+    ["no event", '{"id":"evt_1"}', /line 1 is not a recorded event/],
   ])("refuse a file with %s", async (_what, text, reason) => {
     const file = join(makeFolder(), "events.ndjson");
     writeFileSync(file, text);

@@ -97,7 +97,7 @@ describe("one object", () => {
       columns: 40,
     });
     await session.ended;
-    expect(session.text()).toContain("Warning: The part behind # was dropped:\nit is never sent.");
+    expect(session.text()).toContain("Warning: The part after # was removed:\nit is never sent.");
   });
 
   it("names what was created, and what can be done where it failed", async () => {

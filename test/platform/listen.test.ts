@@ -154,6 +154,30 @@ describe("a listening session", () => {
     listener.close();
   });
 
+  it("records earlier attempts of an acknowledged event before the last one", async () => {
+    const listener = new Listener();
+    const { session } = await listener.ready();
+    const [id] = await makeEvents(1);
+    await listener.until(() => listener.events.length === 1);
+    const attempts = [
+      { status_code: 500, duration_ms: 3, response_excerpt: "boom", ago_ms: 3_000 },
+      { error: "connection refused", duration_ms: 1, ago_ms: 1_000 },
+    ];
+    listener.acknowledge(1, { status_code: 204, attempts });
+    const read = async () => (await api("GET", `/v1/deliveries?event=${id}`)).body.data;
+    await expect.poll(read).toMatchObject([{ listener: session, status: "succeeded", attempt_count: 3 }]);
+    const [{ id: delivery }] = await read();
+    const recorded = (await api("GET", `/v1/deliveries/${delivery}`)).body.attempts;
+    expect(recorded).toMatchObject([
+      { status_code: 500, response_excerpt: "boom" },
+      { status_code: null, error: "connection refused" },
+      { status_code: 204 },
+    ]);
+    const [first, second, third] = recorded.map(({ at }: { at: string }) => Date.parse(at));
+    expect([third - first, third - second]).toEqual([3_000, 1_000]);
+    listener.close();
+  });
+
   it("sends only the subscribed types", async () => {
     const listener = new Listener("?events=order.*,payment.failed");
     expect((await listener.ready()).subscriptions).toEqual(["order.*", "payment.failed"]);

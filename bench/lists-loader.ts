@@ -5,9 +5,9 @@ import { formatTimestamp } from "../src/contract/timestamps.ts";
 import { encodeCursor } from "../src/platform/http/cursor.ts";
 import { loadMasterKeyFile } from "../src/platform/master-key.ts";
 import { findEnvironmentNumber, firstAccount } from "../src/platform/storage/accounts.ts";
-import { insertCustomer } from "../src/platform/storage/customers.ts";
 import { insertEvent } from "../src/platform/storage/events.ts";
 import { MIGRATIONS } from "../src/platform/storage/migrations/index.ts";
+import { insertObject } from "../src/platform/storage/objects.ts";
 import { openSqlite } from "../src/platform/storage/sqlite.ts";
 import { systemRandom } from "../src/platform/system.ts";
 import { createVault } from "../src/platform/vault.ts";
@@ -43,7 +43,7 @@ for (let first = 0; first < count; first += UNIT) {
         metadata,
         created,
       };
-      await insertCustomer(tx, customer);
+      await insertObject(tx, "customer", customer);
       const type = TYPES[row % TYPES.length]!;
       const event = newId("event", created);
       const body = JSON.stringify({

@@ -18,6 +18,7 @@ export const RESOURCES = {
         label: "Email",
         about: "Email address, unique per environment, ignoring case",
         required: true,
+        unique: true,
         filter: true,
         inList: true,
         examples: ["ada@example.com"],
@@ -298,6 +299,8 @@ export interface Field {
   /** Type `id`: the resource that it names, which must exist. */
   of?: string;
   required?: true;
+  /** Type `email` alone: unique per environment, ignoring case. A second column, `<name>_key`, has it in lower case. */
+  unique?: true;
   /** True where only the platform sets it. */
   output?: true;
   /** True where lists can be filtered by it. */

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { countPending } from "../../src/platform/storage/counts.ts";
-import { listCustomers } from "../../src/platform/storage/customers.ts";
 import type { Database, Transaction } from "../../src/platform/storage/database.ts";
 import { listDeliveries, removableDeliveries } from "../../src/platform/storage/deliveries.ts";
 import * as queue from "../../src/platform/storage/delivery-queue.ts";
@@ -11,6 +10,7 @@ import { endOfLog, findInLog, positionBefore, readLog } from "../../src/platform
 import { listEvents, readEventBodies, removableEvents } from "../../src/platform/storage/events.ts";
 import { deleteIdempotencyKeys } from "../../src/platform/storage/idempotency-keys.ts";
 import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
+import { listObjects } from "../../src/platform/storage/objects.ts";
 import { deleteReplays, deleteReplaysOf } from "../../src/platform/storage/replays.ts";
 import { deleteRequestLogs, listRequestLogs, type RequestLogFilters } from "../../src/platform/storage/request-logs.ts";
 import { openSqlite } from "../../src/platform/storage/sqlite.ts";
@@ -125,8 +125,8 @@ const statements: [string, () => Promise<unknown>][] = [
   ["removing the replays of old events", () => deleteReplaysOf(explained, 1, { first: "evt_1", last: "evt_2" })],
   ["finding disabled endpoints", () => disabledWithWaiting(explained, 1, "dlv")],
   ["removing old keys", () => deleteIdempotencyKeys(explained, 1, 1, 5)],
-  ["listing customers", () => listCustomers(explained, page, undefined)],
-  ["finding a customer by email", () => listCustomers(explained, page, "a@example.com")],
+  ["listing customers", () => listObjects(explained, "customer", page, {})],
+  ["finding a customer by email", () => listObjects(explained, "customer", page, { email_key: "a@example.com" })],
   ["listing events", () => listedEvents({ types: undefined, objectId: undefined })],
   ["listing events by type", () => listedEvents({ types: ["order.created", "order.canceled"], objectId: undefined })],
   ["listing events of an object", () => listedEvents({ types: undefined, objectId: "cus" })],

@@ -10,7 +10,7 @@ import type { PageRequest } from "../storage/page.ts";
 import type { Vault } from "../vault.ts";
 import { ApiError, invalidFields } from "./api-error.ts";
 import { assertWithin, type Maker } from "./key-bounds.ts";
-import { assertId, missing } from "./missing.ts";
+import { existing } from "./missing.ts";
 import type { Occasion, Tenant } from "./occasion.ts";
 
 /** What making a secret takes. */
@@ -80,7 +80,7 @@ export async function rollApiKey(
   id: string,
 ): Promise<ApiKey> {
   const { tenant, now } = occasion;
-  const old = await existing(tx, tenant, id);
+  const old = await existing("api_key", id, () => findApiKey(tx, tenant.environment, id));
   if (old.revoked_at !== null || (old.expires_at !== null && old.expires_at <= now)) {
     const state = old.revoked_at === null ? "has expired" : "is revoked";
     throw new ApiError("key_not_usable", `The key ${id} ${state}: create another instead.`);
@@ -100,13 +100,13 @@ export async function rollApiKey(
 
 /** Revokes a key for good; one that is revoked already stays as it is. */
 export async function endApiKey(tx: Transaction, { tenant, now }: Occasion, id: string): Promise<ApiKey> {
-  await existing(tx, tenant, id);
+  await existing("api_key", id, () => findApiKey(tx, tenant.environment, id));
   await revokeApiKey(tx, id, now, "revoked");
-  return toApiKey(await existing(tx, tenant, id), tenant);
+  return toApiKey(await existing("api_key", id, () => findApiKey(tx, tenant.environment, id)), tenant);
 }
 
 export async function getApiKey(queries: Queries, tenant: Tenant, id: string): Promise<ApiKey> {
-  return toApiKey(await existing(queries, tenant, id), tenant);
+  return toApiKey(await existing("api_key", id, () => findApiKey(queries, tenant.environment, id)), tenant);
 }
 
 export async function pageOfApiKeys(queries: Queries, tenant: Tenant, page: PageRequest): Promise<ApiKey[]> {
@@ -147,11 +147,6 @@ async function store(
   };
   await insertApiKey(tx, row);
   return { row, secret };
-}
-
-async function existing(queries: Queries, tenant: Tenant, id: string): Promise<ApiKeyRow> {
-  assertId("api_key", id);
-  return (await findApiKey(queries, tenant.environment, id)) ?? missing("api_key", id);
 }
 
 function toNewApiKey({ row, secret }: { row: ApiKeyRow; secret: string }, tenant: Tenant): ApiKey {

@@ -12,14 +12,13 @@ import {
 import { findEventToDeliver } from "../storage/events.ts";
 import type { PageRequest } from "../storage/page.ts";
 import { ApiError } from "./api-error.ts";
-import { assertId, missing } from "./missing.ts";
+import { existing } from "./missing.ts";
 import type { Occasion, Tenant } from "./occasion.ts";
 import { eventExpired } from "./replay.ts";
 import { endpointDisabled } from "./webhook-endpoints.ts";
 
 export async function getDelivery(queries: Queries, tenant: Tenant, id: string): Promise<Delivery> {
-  assertId("delivery", id);
-  const found = (await findDeliveryWithAttempts(queries, tenant.environment, id)) ?? missing("delivery", id);
+  const found = await existing("delivery", id, () => findDeliveryWithAttempts(queries, tenant.environment, id));
   return { ...toDelivery(found.delivery, tenant), attempts: found.attempts.map(toAttempt) };
 }
 
@@ -38,7 +37,7 @@ export async function pageOfDeliveries(
  * `delivery_not_retryable`, `endpoint_disabled`, `endpoint_deleted` or `event_expired`.
  */
 export async function retryDelivery(tx: Transaction, occasion: Occasion, id: string): Promise<Delivery> {
-  const row = await existing(tx, occasion.tenant, id);
+  const row = await existing("delivery", id, () => findDelivery(tx, occasion.tenant.environment, id));
   if (row.endpoint_id === null) {
     throw notRetryable(id, "it went to a listener; replay the event instead");
   }
@@ -55,11 +54,6 @@ export async function retryDelivery(tx: Transaction, occasion: Occasion, id: str
 
 function notRetryable(id: string, reason: string): ApiError {
   return new ApiError("delivery_not_retryable", `The delivery ${id} cannot be retried: ${reason}.`);
-}
-
-async function existing(queries: Queries, tenant: Tenant, id: string): Promise<ShownDelivery> {
-  assertId("delivery", id);
-  return (await findDelivery(queries, tenant.environment, id)) ?? missing("delivery", id);
 }
 
 function toDelivery(row: ShownDelivery, tenant: Tenant): Delivery {

@@ -9,7 +9,7 @@ import { insertDelivery } from "../storage/deliveries.ts";
 import { type EventPage, type EventRow, findEvent, insertEvent, listEvents } from "../storage/events.ts";
 import type { PageRequest } from "../storage/page.ts";
 import { enabledEndpoints, type SubscribedEndpoint } from "../storage/webhook-endpoints.ts";
-import { assertId, missing } from "./missing.ts";
+import { existing } from "./missing.ts";
 import type { Occasion, Tenant } from "./occasion.ts";
 
 /** What happened, with the resource as it is now; `previous` holds the old values of the fields that changed. */
@@ -111,8 +111,7 @@ export async function deliverTo(
 }
 
 export async function getEvent(queries: Queries, tenant: Tenant, id: string): Promise<EventRow> {
-  assertId("event", id);
-  return (await findEvent(queries, tenant.environment, id)) ?? missing("event", id);
+  return await existing("event", id, () => findEvent(queries, tenant.environment, id));
 }
 
 /** How long a page waits for transactions in flight, in steps: the caller's own event may be listed after theirs only. */

@@ -14,7 +14,7 @@ import {
 import type { PageRequest } from "../storage/page.ts";
 import { ApiError } from "./api-error.ts";
 import type { SecretTools } from "./api-keys.ts";
-import { assertId, missing } from "./missing.ts";
+import { existing } from "./missing.ts";
 import type { Occasion, Tenant } from "./occasion.ts";
 
 /** Platform specification 5.2. A public app has no secret: PKCE alone protects it. */
@@ -45,7 +45,7 @@ export async function changeOAuthApp(
   id: string,
   input: OAuthAppUpdate,
 ): Promise<OAuthApp> {
-  const before = await existing(tx, tenant, id);
+  const before = await existing("oauth_app", id, () => findOAuthApp(tx, tenant.environment, id));
   const after: OAuthAppRow = {
     ...before,
     name: input.name ?? before.name,
@@ -62,7 +62,7 @@ export async function rotateClientSecret(
   { tenant }: Occasion,
   id: string,
 ): Promise<OAuthApp> {
-  const row = await existing(tx, tenant, id);
+  const row = await existing("oauth_app", id, () => findOAuthApp(tx, tenant.environment, id));
   if (row.public === 1) throw new ApiError("app_is_public", `The app ${id} is public: it has no secret to rotate.`);
   const secret = newSecret(tools);
   await setClientSecret(tx, id, tools.vault.digest(secret));
@@ -71,13 +71,13 @@ export async function rotateClientSecret(
 
 /** Deletes an app; what its users allowed it ends with it. */
 export async function removeOAuthApp(tx: Transaction, { tenant }: Occasion, id: string) {
-  await existing(tx, tenant, id);
+  await existing("oauth_app", id, () => findOAuthApp(tx, tenant.environment, id));
   await deleteOAuthApp(tx, tenant.environment, id);
   return { id, object: "oauth_app" as const, deleted: true as const };
 }
 
 export async function getOAuthApp(queries: Queries, tenant: Tenant, id: string): Promise<OAuthApp> {
-  return toOAuthApp(await existing(queries, tenant, id), tenant);
+  return toOAuthApp(await existing("oauth_app", id, () => findOAuthApp(queries, tenant.environment, id)), tenant);
 }
 
 export async function pageOfOAuthApps(queries: Queries, tenant: Tenant, page: PageRequest): Promise<OAuthApp[]> {
@@ -86,11 +86,6 @@ export async function pageOfOAuthApps(queries: Queries, tenant: Tenant, page: Pa
 
 function newSecret({ random }: SecretTools): string {
   return formatCredential("cs_", random.bytes(32));
-}
-
-async function existing(queries: Queries, tenant: Tenant, id: string): Promise<OAuthAppRow> {
-  assertId("oauth_app", id);
-  return (await findOAuthApp(queries, tenant.environment, id)) ?? missing("oauth_app", id);
 }
 
 function toOAuthApp(row: OAuthAppRow, tenant: Tenant): OAuthApp {

@@ -25,7 +25,7 @@ import type { Vault } from "../vault.ts";
 import { ApiError, invalidFields } from "./api-error.ts";
 import { checkEndpointUrl, type EndpointUrlRules } from "./endpoint-url.ts";
 import { emitTo } from "./events.ts";
-import { assertId, missing } from "./missing.ts";
+import { existing } from "./missing.ts";
 import type { Occasion, Tenant } from "./occasion.ts";
 
 /** What endpoints are made with. */
@@ -78,7 +78,7 @@ export async function changeEndpoint(
   input: WebhookEndpointUpdate,
   tools: EndpointTools,
 ): Promise<WebhookEndpoint> {
-  const row = await existing(tx, occasion.tenant, id);
+  const row = await existing("webhook_endpoint", id, () => findEndpoint(tx, occasion.tenant.environment, id));
   if (input.url !== undefined) {
     assertUrl(input.url, occasion.tenant, tools);
     row.url = input.url;
@@ -93,7 +93,7 @@ export async function changeEndpoint(
 
 /** Its pending deliveries then end as failed, which says why. */
 export async function removeEndpoint(tx: Transaction, occasion: Occasion, id: string) {
-  await existing(tx, occasion.tenant, id);
+  await existing("webhook_endpoint", id, () => findEndpoint(tx, occasion.tenant.environment, id));
   await deleteEndpoint(tx, occasion.tenant.environment, id);
   tx.wake("deliveries");
   return { id, object: "webhook_endpoint" as const, deleted: true as const };
@@ -107,7 +107,7 @@ export async function rotateSecret(
   { overlap_seconds: overlap = LIMITS.secretOverlapSecondsDefault }: SecretRotate,
   tools: EndpointTools,
 ): Promise<WebhookEndpoint> {
-  const row = await existing(tx, occasion.tenant, id);
+  const row = await existing("webhook_endpoint", id, () => findEndpoint(tx, occasion.tenant.environment, id));
   const secret = formatSigningSecret(tools.random.bytes(32));
   row.previous_secret = overlap === 0 ? null : row.secret;
   row.previous_until = overlap === 0 ? null : occasion.now + overlap * 1000;
@@ -119,13 +119,16 @@ export async function rotateSecret(
 
 /** Sends an event to this endpoint alone, whatever it subscribes to. */
 export async function pingEndpoint(tx: Transaction, occasion: Occasion, id: string): Promise<EventRow> {
-  const row = await existing(tx, occasion.tenant, id);
+  const row = await existing("webhook_endpoint", id, () => findEndpoint(tx, occasion.tenant.environment, id));
   if (row.status === "disabled") throw endpointDisabled(id);
   return emitTo(tx, occasion, { type: "webhook_endpoint.ping", object: toEndpoint(row, occasion.tenant) }, id);
 }
 
 export async function getEndpoint(queries: Queries, tenant: Tenant, id: string): Promise<WebhookEndpoint> {
-  return toEndpoint(await existing(queries, tenant, id), tenant);
+  return toEndpoint(
+    await existing("webhook_endpoint", id, () => findEndpoint(queries, tenant.environment, id)),
+    tenant,
+  );
 }
 
 export async function pageOfEndpoints(queries: Queries, tenant: Tenant, page: PageRequest): Promise<WebhookEndpoint[]> {
@@ -134,11 +137,6 @@ export async function pageOfEndpoints(queries: Queries, tenant: Tenant, page: Pa
 
 export function endpointDisabled(id: string): ApiError {
   return new ApiError("endpoint_disabled", `The endpoint ${id} is disabled: enable it first.`);
-}
-
-async function existing(queries: Queries, tenant: Tenant, id: string): Promise<WebhookEndpointRow> {
-  assertId("webhook_endpoint", id);
-  return (await findEndpoint(queries, tenant.environment, id)) ?? missing("webhook_endpoint", id);
 }
 
 function assertUrl(url: string, tenant: Tenant, { urlRules }: EndpointTools): void {

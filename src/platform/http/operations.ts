@@ -1,14 +1,13 @@
+import { kindsWith } from "../../contract/resources.ts";
 import type { Services } from "../services.ts";
 import type { Operation } from "./operation.ts";
 import { apiKeyOperations } from "./routes/api-keys.ts";
-import { customerOperations } from "./routes/customers.ts";
 import { deliveryOperations } from "./routes/deliveries.ts";
 import { eventOperations } from "./routes/events.ts";
 import { identityOperations } from "./routes/identity.ts";
 import { oauthAppOperations } from "./routes/oauth-apps.ts";
 import { oauthGrantOperations } from "./routes/oauth-grants.ts";
-import { orderOperations } from "./routes/orders.ts";
-import { paymentOperations } from "./routes/payments.ts";
+import { objectOperations } from "./routes/objects.ts";
 import { requestLogOperations } from "./routes/request-logs.ts";
 import { sessionOperations } from "./routes/sessions.ts";
 import { statisticsOperations } from "./routes/statistics.ts";
@@ -16,12 +15,10 @@ import { type ClockAdvancer, testClockOperations } from "./routes/test-clock.ts"
 import { userOperations } from "./routes/users.ts";
 import { webhookEndpointOperations } from "./routes/webhook-endpoints.ts";
 
-/** Every operation of the API, in the document's order. */
+/** Returns every operation of the API, in the document's order. */
 export function operationsOf(services: Services, clockAdvancer: ClockAdvancer): Operation[] {
   return [
-    ...customerOperations(services.vault),
-    ...orderOperations(services.vault),
-    ...paymentOperations(services.vault),
+    ...kindsWith("fields").flatMap((kind) => objectOperations(kind, services.vault)),
     ...eventOperations(services),
     ...webhookEndpointOperations(services),
     ...deliveryOperations(services.vault),

@@ -1,7 +1,7 @@
 // Makes a customer through the domain's own rules, and kills itself before the n-th statement of the transaction.
 import { API_VERSIONS } from "../../../src/contract/versions.ts";
 import { Versions } from "../../../src/platform/domain/versions.ts";
-import { createCustomer } from "../../../src/platform/domain/customers.ts";
+import { createObject } from "../../../src/platform/domain/objects.ts";
 import type { Occasion } from "../../../src/platform/domain/occasion.ts";
 import type { Transaction } from "../../../src/platform/storage/database.ts";
 import { MIGRATIONS } from "../../../src/platform/storage/migrations/index.ts";
@@ -44,7 +44,7 @@ await database.write(async (tx) => {
     versions: new Versions(API_VERSIONS),
     ...(await time.read(transaction, tenant)),
   };
-  await createCustomer(transaction, occasion, { email: `${last}@example.com` });
+  await createObject(transaction, occasion, "customer", { email: `${last}@example.com` });
 });
 process.stdout.write(`${statements}\n`);
 await database.close();

@@ -1,0 +1,224 @@
+import { type Field, inputFieldsOf, nounOf, type ObjectKind, resourceOf, RESOURCES } from "../../contract/resources.ts";
+import type { EventType } from "../../contract/event-types.ts";
+import { formatTimestamp } from "../../contract/timestamps.ts";
+import type { Queries, SqlValue, Transaction } from "../storage/database.ts";
+import {
+  columnOf,
+  deleteObject,
+  findByKey,
+  findObject,
+  insertObject,
+  keyColumnOf,
+  listObjects,
+  moveObject,
+  type ObjectRow,
+  updateObject,
+} from "../storage/objects.ts";
+import type { PageRequest } from "../storage/page.ts";
+import { ApiError, invalidFields, shorten } from "./api-error.ts";
+import { emit } from "./events.ts";
+import { mergeMetadata, parseMetadata } from "./metadata.ts";
+import { assertId, existing } from "./missing.ts";
+import type { Occasion, Tenant } from "./occasion.ts";
+
+/** An object as the API shows it. */
+export interface ApiObject extends Record<string, unknown> {
+  id: string;
+}
+
+/** A request body that the contract's schema has accepted. */
+type Input = Readonly<Record<string, unknown>>;
+
+/**
+ * Creates an object in its initial status and emits `<kind>.created`. Throws ApiError `invalid_request` if it refers to
+ * an object that does not exist, and `email_taken` if another has its address.
+ */
+export async function createObject(
+  tx: Transaction,
+  occasion: Occasion,
+  kind: ObjectKind,
+  input: Input,
+): Promise<ApiObject> {
+  const { environment } = occasion.tenant;
+  const row: ObjectRow = {
+    environment,
+    id: occasion.newId(kind),
+    metadata: JSON.stringify(input["metadata"] ?? {}),
+    created: occasion.now,
+  };
+  const [initial] = Object.keys(resourceOf(kind).statuses ?? {});
+  if (initial !== undefined) row["status"] = initial;
+  for (const [name, field] of inputFieldsOf(kind)) setField(row, name, field, input[name]);
+  await assertReferences(tx, kind, row);
+  if (!(await insertObject(tx, kind, row))) throw await emailTaken(tx, kind, row);
+  const object = toObject(kind, row, occasion.tenant);
+  await emit(tx, occasion, { type: `${kind}.created` as EventType, object });
+  return object;
+}
+
+/**
+ * Changes the given fields, merges the metadata, and emits `<kind>.updated` with the old values. An update that changes
+ * nothing emits nothing. Throws ApiError `not_found` or `email_taken`.
+ */
+export async function updateObjectFields(
+  tx: Transaction,
+  occasion: Occasion,
+  kind: ObjectKind,
+  id: string,
+  input: Input,
+): Promise<ApiObject> {
+  const { tenant } = occasion;
+  const before = await existingObject(tx, tenant, kind, id);
+  const after: ObjectRow = { ...before };
+  for (const [name, field] of inputFieldsOf(kind)) {
+    if (input[name] !== undefined) setField(after, name, field, input[name]);
+  }
+  const { metadata } = input as { metadata?: Record<string, string | null> };
+  if (metadata !== undefined) after.metadata = JSON.stringify(mergeMetadata(parseMetadata(before.metadata), metadata));
+  const object = toObject(kind, after, tenant);
+  const previous = changedFields(kind, before, after);
+  if (Object.keys(previous).length === 0) return object;
+  for (const [name] of uniqueFields(kind)) {
+    const key = after[keyColumnOf(name)] as string;
+    if (key === before[keyColumnOf(name)]) continue;
+    if (await findByKey(tx, kind, tenant.environment, { name, key })) throw await emailTaken(tx, kind, after);
+  }
+  await assertReferences(tx, kind, after, before);
+  await updateObject(tx, kind, after);
+  await emit(tx, occasion, { type: `${kind}.updated` as EventType, object, previous });
+  return object;
+}
+
+/** Deletes an object and emits `<kind>.deleted`. Throws ApiError `not_found`. */
+export async function removeObject(tx: Transaction, occasion: Occasion, kind: ObjectKind, id: string) {
+  const row = await existingObject(tx, occasion.tenant, kind, id);
+  await deleteObject(tx, kind, occasion.tenant.environment, id);
+  await emit(tx, occasion, { type: `${kind}.deleted` as EventType, object: toObject(kind, row, occasion.tenant) });
+  return { id, object: kind, deleted: true as const };
+}
+
+/**
+ * Moves an object from its initial status to the action's, and emits the event of that status. Throws ApiError
+ * `not_found`, and `invalid_transition` if it has a final status already.
+ */
+export async function actOnObject(
+  tx: Transaction,
+  occasion: Occasion,
+  kind: ObjectKind,
+  { id, verb, input = {} }: { id: string; verb: string; input: Input | undefined },
+): Promise<ApiObject> {
+  const { tenant } = occasion;
+  const { statuses = {}, actions = {} } = resourceOf(kind);
+  const { to, takes = {} } = actions[verb]!;
+  const [from] = Object.keys(statuses) as [string];
+  assertId(kind, id);
+  const set = Object.entries(takes).map(([name, preset]) => [name, (input[name] ?? preset) as SqlValue]);
+  const key = { environment: tenant.environment, id };
+  const isMoved = await moveObject(tx, kind, key, { from, to, set: Object.fromEntries(set) });
+  const row = await existingObject(tx, tenant, kind, id);
+  if (!isMoved) {
+    const status = row["status"] as string;
+    const detail = `${RESOURCES[kind].label} ${id} is ${status}: only a ${from} ${nounOf(kind)} can become ${to}.`;
+    throw new ApiError("invalid_transition", detail, { members: { current: status } });
+  }
+  const object = toObject(kind, row, tenant);
+  await emit(tx, occasion, { type: `${kind}.${to}` as EventType, object });
+  return object;
+}
+
+/** Returns an object. Throws ApiError `not_found`. */
+export async function getObject(queries: Queries, tenant: Tenant, kind: ObjectKind, id: string): Promise<ApiObject> {
+  return toObject(kind, await existingObject(queries, tenant, kind, id), tenant);
+}
+
+/** Returns a page of a list, and one object more if another page follows. `query` holds the filters of the list. */
+export async function pageOfObjects(
+  queries: Queries,
+  tenant: Tenant,
+  kind: ObjectKind,
+  { page, query }: { page: PageRequest; query: Input },
+): Promise<ApiObject[]> {
+  const filters = Object.entries<Field>(RESOURCES[kind].fields).flatMap(([name, field]) => {
+    const value = query[name] as string | undefined;
+    if (!field.filter || value === undefined) return [];
+    return [field.unique ? [keyColumnOf(name), keyOf(value)] : [columnOf(name, field), value]];
+  });
+  return (await listObjects(queries, kind, page, Object.fromEntries(filters))).map((row) =>
+    toObject(kind, row, tenant),
+  );
+}
+
+function existingObject(queries: Queries, tenant: Tenant, kind: ObjectKind, id: string): Promise<ObjectRow> {
+  return existing(kind, id, () => findObject(queries, kind, tenant.environment, id));
+}
+
+function setField(row: ObjectRow, name: string, field: Field, value: unknown): void {
+  row[columnOf(name, field)] = (value ?? null) as SqlValue;
+  if (field.unique) row[keyColumnOf(name)] = keyOf(value as string);
+}
+
+function toObject(kind: ObjectKind, row: ObjectRow, tenant: Tenant): ApiObject {
+  const object: ApiObject = { id: row.id, object: kind };
+  for (const [name, field] of Object.entries<Field>(RESOURCES[kind].fields)) {
+    object[name] = row[columnOf(name, field)] ?? null;
+  }
+  object["metadata"] = parseMetadata(row.metadata);
+  object["livemode"] = tenant.livemode;
+  object["created"] = formatTimestamp(row.created);
+  return object;
+}
+
+/** Returns the old values of the fields whose value changed; of metadata, the old value of each changed key. */
+function changedFields(kind: ObjectKind, before: ObjectRow, after: ObjectRow): Record<string, unknown> {
+  const previous: Record<string, unknown> = {};
+  for (const [name, field] of inputFieldsOf(kind)) {
+    const column = columnOf(name, field);
+    if (before[column] !== after[column]) previous[name] = before[column];
+  }
+  // Maps, since a key may be called like what every object inherits.
+  const [old, current] = [before, after].map(({ metadata }) => new Map(Object.entries(parseMetadata(metadata)))) as [
+    Map<string, string>,
+    Map<string, string>,
+  ];
+  const changed = [...new Set([...old.keys(), ...current.keys()])].filter((key) => old.get(key) !== current.get(key));
+  if (changed.length > 0) {
+    previous["metadata"] = Object.fromEntries(changed.map((key) => [key, old.get(key) ?? null]));
+  }
+  return previous;
+}
+
+/** Throws ApiError `invalid_request` if the row refers to an object that does not exist; `before` was checked already. */
+async function assertReferences(tx: Transaction, kind: ObjectKind, row: ObjectRow, before?: ObjectRow): Promise<void> {
+  for (const [name, field] of inputFieldsOf(kind)) {
+    const column = columnOf(name, field);
+    const id = row[column] as string | null;
+    if (field.of === undefined || id === null || id === before?.[column]) continue;
+    const owner = field.of as ObjectKind;
+    if ((await findObject(tx, owner, row.environment, id)) === undefined) {
+      const detail = `no ${nounOf(owner)} has the id ${id}`;
+      throw invalidFields([{ pointer: `/${name}`, code: "unknown", detail }]);
+    }
+  }
+}
+
+function uniqueFields(kind: ObjectKind): [name: string, field: Field][] {
+  return inputFieldsOf(kind).filter(([, { unique }]) => unique);
+}
+
+/** Returns the error that names the object which has the address. */
+async function emailTaken(tx: Transaction, kind: ObjectKind, row: ObjectRow): Promise<ApiError> {
+  const [[name, field]] = uniqueFields(kind) as [[string, Field]];
+  const email = row[columnOf(name, field)] as string;
+  const holder = await findByKey(tx, kind, row.environment, { name, key: keyOf(email) });
+  const noun = nounOf(kind);
+  return new ApiError("email_taken", `The email ${shorten(email)} belongs to ${noun} ${holder?.id ?? "(unknown)"}.`, {
+    members: {
+      existing: holder?.id ?? null,
+      errors: [{ pointer: `/${name}`, code: "taken", detail: `another ${noun} has this email` }],
+    },
+  });
+}
+
+function keyOf(email: string): string {
+  return email.toLowerCase();
+}

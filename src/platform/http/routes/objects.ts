@@ -1,0 +1,153 @@
+import type { TSchema } from "typebox";
+import { type ObjectKind, nounOf, nounsOf, pathOf, resourceOf, RESOURCES } from "../../../contract/resources.ts";
+import type { Scope } from "../../../contract/scopes.ts";
+import * as customer from "../../../contract/schemas/customer.ts";
+import * as order from "../../../contract/schemas/order.ts";
+import * as payment from "../../../contract/schemas/payment.ts";
+import {
+  actOnObject,
+  createObject,
+  getObject,
+  pageOfObjects,
+  removeObject,
+  updateObjectFields,
+} from "../../domain/objects.ts";
+import type { Vault } from "../../vault.ts";
+import { answerList, asJson } from "../list.ts";
+import { type Operation, readOperation, writeOperation } from "../operation.ts";
+
+interface Schemas {
+  object: TSchema;
+  list: TSchema;
+  query: TSchema;
+  create: TSchema;
+  update?: TSchema;
+  deleted?: TSchema;
+  /** Request bodies of actions, by verb. */
+  actions?: Readonly<Record<string, TSchema>>;
+}
+
+const SCHEMAS: Readonly<Record<ObjectKind, Schemas>> = {
+  customer: {
+    object: customer.Customer,
+    list: customer.CustomerList,
+    query: customer.CustomerListQuery,
+    create: customer.CustomerCreate,
+    update: customer.CustomerUpdate,
+    deleted: customer.DeletedCustomer,
+  },
+  order: {
+    object: order.Order,
+    list: order.OrderList,
+    query: order.OrderListQuery,
+    create: order.OrderCreate,
+  },
+  payment: {
+    object: payment.Payment,
+    list: payment.PaymentList,
+    query: payment.PaymentListQuery,
+    create: payment.PaymentCreate,
+    actions: { fail: payment.PaymentFail },
+  },
+};
+
+/** Returns the operations of a resource that the table of resources describes by its fields. */
+export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
+  const { actions = {}, fields = {} } = resourceOf(kind);
+  const schemas = SCHEMAS[kind];
+  const path = pathOf(kind);
+  const name = RESOURCES[kind].label;
+  const noun = nounOf(kind);
+  const a = /^[aeiou]/.test(noun) ? "an" : "a";
+  const { plural } = RESOURCES[kind];
+  const [reads, writes] = [`${plural}:read`, `${plural}:write`] satisfies [Scope, Scope];
+  const conflicts = Object.values(fields).some(({ unique }) => unique) ? { refusals: ["email_taken"] as const } : {};
+  const reply = { status: 200, schema: schemas.object } as const;
+  return [
+    writeOperation({
+      name: `create${name}`,
+      summary: `Create ${a} ${noun}`,
+      method: "POST",
+      path,
+      additive: true,
+      scope: writes,
+      body: schemas.create,
+      ...conflicts,
+      reply: { status: 201, schema: schemas.object },
+      write: ({ body }, tx, occasion) => createObject(tx, occasion, kind, body as Record<string, unknown>),
+    }),
+    readOperation({
+      name: `list${RESOURCES[kind].labels}`,
+      summary: `List ${nounsOf(kind)}, newest first`,
+      method: "GET",
+      path,
+      scope: reads,
+      query: schemas.query,
+      reply: { status: 200, schema: schemas.list },
+      read: (call, queries) => {
+        const query = call.query as Record<string, unknown>;
+        const { tenant } = call.caller;
+        return answerList(
+          vault,
+          kind,
+          { ...call, query },
+          (page) => pageOfObjects(queries, tenant, kind, { page, query }),
+          asJson,
+        );
+      },
+    }),
+    readOperation({
+      name: `get${name}`,
+      summary: `Retrieve ${a} ${noun}`,
+      method: "GET",
+      path: `${path}/{id}`,
+      scope: reads,
+      reply,
+      read: ({ caller, id }, queries) => getObject(queries, caller.tenant, kind, id),
+    }),
+    ...(schemas.update === undefined
+      ? []
+      : [
+          writeOperation({
+            name: `update${name}`,
+            summary: `Update ${a} ${noun}; metadata is merged`,
+            method: "PATCH",
+            path: `${path}/{id}`,
+            scope: writes,
+            body: schemas.update,
+            ...conflicts,
+            reply,
+            write: ({ id, body }, tx, occasion) =>
+              updateObjectFields(tx, occasion, kind, id, body as Record<string, unknown>),
+          }),
+        ]),
+    ...(schemas.deleted === undefined
+      ? []
+      : [
+          writeOperation({
+            name: `delete${name}`,
+            summary: `Delete ${a} ${noun}`,
+            method: "DELETE",
+            path: `${path}/{id}`,
+            scope: writes,
+            reply: { status: 200, schema: schemas.deleted },
+            write: ({ id }, tx, occasion) => removeObject(tx, occasion, kind, id),
+          }),
+        ]),
+    ...Object.entries(actions).map(([verb, { about }]) => {
+      const body = schemas.actions?.[verb];
+      return writeOperation({
+        name: verb + name,
+        summary: about,
+        method: "POST",
+        path: `${path}/{id}/${verb}`,
+        scope: writes,
+        ...(body === undefined ? {} : { body }),
+        refusals: ["invalid_transition"],
+        reply,
+        write: ({ id, body: input }, tx, occasion) =>
+          actOnObject(tx, occasion, kind, { id, verb, input: input as Record<string, unknown> | undefined }),
+      });
+    }),
+  ];
+}

@@ -1,0 +1,115 @@
+import { type Field, kindsWith, type ObjectKind, RESOURCES } from "../../contract/resources.ts";
+import type { Queries, SqlValue, Transaction } from "./database.ts";
+import { type Filters, type PageRequest, readPage } from "./page.ts";
+
+/** A row of a resource that the table of resources describes by its fields: one column per field, by `columnOf`. */
+export interface ObjectRow {
+  environment: number;
+  id: string;
+  /** JSON object of string pairs. */
+  metadata: string;
+  /** Unix milliseconds on the environment's clock. */
+  created: number;
+  [column: string]: SqlValue;
+}
+
+interface Statements {
+  columns: readonly string[];
+  insert: string;
+  update: string;
+  find: string;
+}
+
+const STATEMENTS = Object.fromEntries(kindsWith("fields").map((kind) => [kind, statementsOf(kind)])) as Readonly<
+  Record<ObjectKind, Statements>
+>;
+
+/** Returns the column of a field. */
+export function columnOf(name: string, { stored = name }: Field): string {
+  return stored;
+}
+
+/** Returns the column that holds a unique field in lower case, which the database compares. */
+export function keyColumnOf(name: string): string {
+  return `${name}_key`;
+}
+
+/** Inserts a row. Returns false, and changes nothing, if the value of a unique field is taken in the environment. */
+export async function insertObject(tx: Transaction, kind: ObjectKind, row: ObjectRow): Promise<boolean> {
+  const { insert, columns } = STATEMENTS[kind];
+  return (await tx.run(insert, valuesOf(row, columns))) === 1;
+}
+
+/** Writes all fields and the metadata of a row anew. */
+export async function updateObject(tx: Transaction, kind: ObjectKind, row: ObjectRow): Promise<void> {
+  const { update, columns } = STATEMENTS[kind];
+  await tx.run(update, valuesOf(row, columns));
+}
+
+export async function deleteObject(tx: Transaction, kind: ObjectKind, environment: number, id: string): Promise<void> {
+  await tx.run(`DELETE FROM ${RESOURCES[kind].plural} WHERE environment = $1 AND id = $2`, [environment, id]);
+}
+
+/** Moves an object from its initial to a final status. Returns false if it has another status or does not exist. */
+export async function moveObject(
+  tx: Transaction,
+  kind: ObjectKind,
+  row: { environment: number; id: string },
+  { from, to, set }: { from: string; to: string; set: Readonly<Record<string, SqlValue>> },
+): Promise<boolean> {
+  const assignments = Object.keys(set).map((column, index) => `, ${column} = $${index + 5}`);
+  const moved = await tx.run(
+    `UPDATE ${RESOURCES[kind].plural} SET status = $3${assignments.join("")}
+     WHERE environment = $1 AND id = $2 AND status = $4`,
+    [row.environment, row.id, to, from, ...Object.values(set)],
+  );
+  return moved === 1;
+}
+
+export function findObject(
+  queries: Queries,
+  kind: ObjectKind,
+  environment: number,
+  id: string,
+): Promise<ObjectRow | undefined> {
+  return queries.get(`${STATEMENTS[kind].find} AND id = $2`, [environment, id]);
+}
+
+/** Finds the object that holds a value of a unique field; `key` is the value in lower case. */
+export function findByKey(
+  queries: Queries,
+  kind: ObjectKind,
+  environment: number,
+  { name, key }: { name: string; key: string },
+): Promise<ObjectRow | undefined> {
+  return queries.get(`${STATEMENTS[kind].find} AND ${keyColumnOf(name)} = $2`, [environment, key]);
+}
+
+export function listObjects(
+  queries: Queries,
+  kind: ObjectKind,
+  page: PageRequest,
+  filters: Filters,
+): Promise<ObjectRow[]> {
+  return readPage<ObjectRow>(queries, RESOURCES[kind].plural, STATEMENTS[kind].columns.join(", "), page, filters);
+}
+
+function statementsOf(kind: ObjectKind): Statements {
+  const table = RESOURCES[kind].plural;
+  const fields = Object.entries<Field>(RESOURCES[kind].fields);
+  const own = fields.flatMap(([name, field]) => [columnOf(name, field), ...(field.unique ? [keyColumnOf(name)] : [])]);
+  const columns = ["environment", "id", ...own, "metadata", "created"];
+  const values = columns.map((_column, index) => `$${index + 1}`).join(", ");
+  const isUnique = fields.some(([, { unique }]) => unique);
+  const set = columns.slice(2).map((column, index) => `${column} = $${index + 3}`);
+  return {
+    columns,
+    insert: `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${values})${isUnique ? " ON CONFLICT DO NOTHING" : ""}`,
+    update: `UPDATE ${table} SET ${set.join(", ")} WHERE environment = $1 AND id = $2`,
+    find: `SELECT ${columns.join(", ")} FROM ${table} WHERE environment = $1`,
+  };
+}
+
+function valuesOf(row: ObjectRow, columns: readonly string[]): SqlValue[] {
+  return columns.map((column) => row[column] ?? null);
+}

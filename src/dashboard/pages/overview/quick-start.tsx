@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { CopyLine } from "../../components/copy.tsx";
 import { Card } from "../../components/page.tsx";
 import { hrefOf, Link } from "../../router.tsx";
-import { CreateCustomer } from "../customers/create.tsx";
+import { CreateObject } from "../objects/form.tsx";
 import type { Progress } from "./progress.ts";
 
 const RECEIVER = `import { createServer } from "node:http";
@@ -86,7 +86,7 @@ export function QuickStart({ progress }: { progress: Progress }) {
           </p>
         </Step>
       </ol>
-      {isCreating && <CreateCustomer onClose={() => setCreating(false)} />}
+      {isCreating && <CreateObject kind="customer" onClose={() => setCreating(false)} />}
     </Card>
   );
 }

@@ -1,0 +1,150 @@
+import { useState } from "preact/hooks";
+import {
+  type Action as ActionEntry,
+  type Field,
+  kindsWith,
+  nounOf,
+  nounsOf,
+  type ObjectKind,
+  pathOf,
+  resourceOf,
+  RESOURCES,
+} from "../../../contract/resources.ts";
+import { call } from "../../api/call.ts";
+import { usePages, useQuery } from "../../api/use-query.ts";
+import { Action, ConfirmedAction } from "../../components/action.tsx";
+import { Id } from "../../components/copy.tsx";
+import { MetadataFacts } from "../../components/metadata-facts.tsx";
+import { Card, Facts, Page } from "../../components/page.tsx";
+import { Empty, Loaded } from "../../components/states.tsx";
+import { Time } from "../../components/time.tsx";
+import { go, hrefOf } from "../../router.tsx";
+import { RelatedEvents } from "../related-events.tsx";
+import { ActOnObject, EditObject } from "./form.tsx";
+import { type Item, shownFields, titleField, titleOf, valueOf } from "./item.tsx";
+import { ObjectTable } from "./table.tsx";
+
+export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
+  const path = `${pathOf(kind)}/${encodeURIComponent(id)}`;
+  const query = useQuery<Item>(path, { every: 2000 });
+  const { data } = query;
+  const { labels, page } = RESOURCES[kind];
+  return (
+    <Page
+      title={titleOf(kind, data)}
+      back={{ href: hrefOf(page.name), label: labels }}
+      actions={data !== undefined && <Actions kind={kind} item={data} onDone={query.reload} />}
+    >
+      <Loaded of={query}>
+        {(item) => (
+          <>
+            <Facts rows={factsOf(kind, item)} />
+            <MetadataFacts metadata={item.metadata} />
+            {kindsWith("fields").map((other) => (
+              <ReferringObjects key={other} kind={other} to={kind} id={id} />
+            ))}
+            <RelatedEvents id={item.id} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+/** The title shows the first field. */
+function factsOf(kind: ObjectKind, item: Item) {
+  const fields = shownFields(kind).filter(([name]) => name !== titleField(kind));
+  const facts = (isStatus: boolean) =>
+    fields
+      .filter(([name, { type, output }]) => (type === "status") === isStatus && !(output && item[name] === null))
+      .map(([name, field]) => [field.label, valueOf(item, name, field) ?? null] as const);
+  return [
+    ...facts(true),
+    ["Id", <Id id={item.id} />] as const,
+    ...facts(false),
+    ["Created", <Time at={item.created} />] as const,
+  ];
+}
+
+function Actions({ kind, item, onDone }: { kind: ObjectKind; item: Item; onDone: () => void }) {
+  const [asked, setAsked] = useState<"edit" | { verb: string; action: ActionEntry }>();
+  const { actions = {}, statuses = {}, updatable, deletable } = resourceOf(kind);
+  const noun = nounOf(kind);
+  const path = `${pathOf(kind)}/${item.id}`;
+  const isOpen = item["status"] === Object.keys(statuses)[0];
+  const close = () => {
+    setAsked(undefined);
+    onDone();
+  };
+  return (
+    <>
+      {updatable && (
+        <button type="button" onClick={() => setAsked("edit")}>
+          Edit
+        </button>
+      )}
+      {deletable && (
+        <ConfirmedAction
+          class="danger"
+          title={`Delete this ${noun}?`}
+          explanation={<p>The {noun} cannot be restored. Its events and the objects that refer to it stay.</p>}
+          verb={`Delete ${noun}`}
+          run={async () => {
+            await call("DELETE", path);
+            go(hrefOf(RESOURCES[kind].page.name));
+            return `Deleted ${item.id}`;
+          }}
+        >
+          Delete
+        </ConfirmedAction>
+      )}
+      {isOpen &&
+        Object.entries(actions)
+          .map(([verb, action], index) => {
+            const name = index === 0 ? "primary" : "";
+            if (action.takes !== undefined) {
+              return (
+                <button key={verb} type="button" class={name} onClick={() => setAsked({ verb, action })}>
+                  {action.label}
+                </button>
+              );
+            }
+            const run = async () => {
+              await call("POST", `${path}/${verb}`);
+              onDone();
+              return `${RESOURCES[kind].label} ${item.id} ${action.to}`;
+            };
+            return (
+              <Action key={verb} class={name} run={run}>
+                {action.label}
+              </Action>
+            );
+          })
+          .toReversed()}
+      {asked === "edit" && <EditObject kind={kind} item={item} onClose={close} />}
+      {typeof asked === "object" && <ActOnObject kind={kind} item={item} {...asked} onClose={close} />}
+    </>
+  );
+}
+
+/** The objects of a kind that refer to this one, if that kind has a field for it. */
+function ReferringObjects({ kind, to, id }: { kind: ObjectKind; to: ObjectKind; id: string }) {
+  const field = Object.entries<Field>(RESOURCES[kind].fields).find(([, { of, filter }]) => of === to && filter)?.[0];
+  return field === undefined ? null : <ReferringTable kind={kind} field={field} to={to} id={id} />;
+}
+
+function ReferringTable({ kind, field, to, id }: { kind: ObjectKind; field: string; to: ObjectKind; id: string }) {
+  const pages = usePages<Item>(pathOf(kind), { [field]: id }, { every: 2000 });
+  const { labels } = RESOURCES[kind];
+  return (
+    <Card title={labels}>
+      <ObjectTable
+        kind={kind}
+        without={field}
+        label={`${labels} of this ${nounOf(to)}`}
+        pages={pages}
+        empty={<Empty title={`No ${nounsOf(kind)} yet.`} />}
+      />
+    </Card>
+  );
+}

@@ -1,0 +1,159 @@
+import { useState } from "preact/hooks";
+import {
+  type Action,
+  type Field as FieldEntry,
+  inputFieldsOf,
+  kindsWith,
+  nounOf,
+  type ObjectKind,
+  pathOf,
+  resourceOf,
+  RESOURCES,
+} from "../../../contract/resources.ts";
+import { call, type CallError } from "../../api/call.ts";
+import { Dialog } from "../../components/dialog.tsx";
+import { Field, Form } from "../../components/form.tsx";
+import { filledIn, MetadataField, parseMetadata } from "../../components/metadata-field.tsx";
+import { say } from "../../components/toasts.tsx";
+import { money } from "../../format.ts";
+import { go, hrefOf } from "../../router.tsx";
+import type { Item } from "./item.tsx";
+
+type Values = Readonly<Record<string, string>>;
+
+/** Creates an object, and goes to its page. */
+export function CreateObject({ kind, onClose }: { kind: ObjectKind; onClose: () => void }) {
+  const fields = inputFieldsOf(kind);
+  const presets = fields.map(([name, { type, examples = [] }]) => [name, type === "currency" ? `${examples[0]}` : ""]);
+  const [values, setValues] = useState<Values>(Object.fromEntries(presets));
+  const [metadata, setMetadata] = useState("");
+  const noun = nounOf(kind);
+  return (
+    <Dialog title={`Create ${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`} onClose={onClose}>
+      <Form
+        submit={`Create ${noun}`}
+        fields={[...fields.map(([name]) => name), "metadata"]}
+        onCancel={onClose}
+        run={async () => {
+          const given = fields.flatMap(([name, field]) => {
+            const value = values[name] ?? "";
+            return value === "" && !field.required ? [] : [[name, inputOf(field, value)] as const];
+          });
+          const body = { ...Object.fromEntries(given), metadata: parseMetadata(metadata) };
+          const created = await call<Item>("POST", pathOf(kind), body);
+          say(`Created ${created.id}`);
+          onClose();
+          go(hrefOf(RESOURCES[kind].page.name, created.id));
+        }}
+      >
+        {(error) => (
+          <>
+            <Inputs fields={fields} values={values} onValues={setValues} error={error} />
+            <MetadataField value={metadata} onInput={setMetadata} error={error} />
+          </>
+        )}
+      </Form>
+    </Dialog>
+  );
+}
+
+/** Changes the fields of an object; an empty one is removed. */
+export function EditObject({ kind, item, onClose }: { kind: ObjectKind; item: Item; onClose: () => void }) {
+  const fields = inputFieldsOf(kind);
+  const [values, setValues] = useState<Values>(
+    Object.fromEntries(fields.map(([name]) => [name, (item[name] ?? "") as string])),
+  );
+  return (
+    <Dialog title={`Edit the ${nounOf(kind)}`} onClose={onClose}>
+      <Form
+        submit="Save"
+        fields={fields.map(([name]) => name)}
+        onCancel={onClose}
+        run={async () => {
+          const changes = fields.map(([name, field]) => {
+            const value = values[name] ?? "";
+            return [name, value === "" && !field.required ? null : inputOf(field, value)] as const;
+          });
+          await call("PATCH", `${pathOf(kind)}/${item.id}`, Object.fromEntries(changes));
+          say(`Saved ${item.id}`);
+          onClose();
+        }}
+      >
+        {(error) => <Inputs fields={fields} values={values} onValues={setValues} error={error} />}
+      </Form>
+    </Dialog>
+  );
+}
+
+/** Performs an action that takes fields, which start with their defaults. */
+export function ActOnObject(props: {
+  kind: ObjectKind;
+  item: Item;
+  verb: string;
+  action: Action;
+  onClose: () => void;
+}) {
+  const { kind, item, verb, action, onClose } = props;
+  const { takes = {}, label, to } = action;
+  const [values, setValues] = useState<Values>(takes);
+  const fields = Object.entries<FieldEntry>(resourceOf(kind).fields ?? {}).filter(([name]) => name in takes);
+  return (
+    <Dialog title={action.about} onClose={onClose}>
+      <Form
+        submit={label}
+        fields={Object.keys(takes)}
+        onCancel={onClose}
+        run={async () => {
+          await call("POST", `${pathOf(kind)}/${item.id}/${verb}`, filledIn({ ...values }));
+          say(`${RESOURCES[kind].label} ${item.id} ${to}`);
+          onClose();
+        }}
+      >
+        {(error) => <Inputs fields={fields} values={values} onValues={setValues} error={error} />}
+      </Form>
+    </Dialog>
+  );
+}
+
+function Inputs(props: {
+  fields: readonly [name: string, field: FieldEntry][];
+  values: Values;
+  onValues: (values: Values) => void;
+  error: CallError | undefined;
+}) {
+  const { fields, values, onValues, error } = props;
+  return (
+    <>
+      {fields.map(([name, field]) => (
+        <Field
+          key={name}
+          label={field.label}
+          name={name}
+          value={values[name] ?? ""}
+          onInput={(value) => onValues({ ...values, [name]: value })}
+          error={error}
+          required={field.required ?? false}
+          {...(field.type === "amount" ? { hint: amountHint(values[name], values["currency"]) } : {})}
+          placeholder={placeholderOf(field)}
+        />
+      ))}
+    </>
+  );
+}
+
+/** Shows the amount in the currency's major unit, as soon as both can be read. */
+function amountHint(amount = "", currency = ""): string {
+  const isReadable = /^\d+$/.test(amount) && /^[A-Z]{3}$/.test(currency);
+  return isReadable ? money(Number(amount), currency) : "In the currency's minor unit: 1999 is 19.99";
+}
+
+function placeholderOf({ type, of, examples: [example] = [] }: FieldEntry): string {
+  const owner = kindsWith("prefix").find((kind) => kind === of);
+  if (owner !== undefined) return `${RESOURCES[owner].prefix}…`;
+  return type === "text" || example === undefined ? "" : String(example);
+}
+
+/** Returns an amount as a number; the platform says what is wrong with other text. */
+function inputOf({ type }: FieldEntry, value: string): string | number {
+  return type === "amount" && /^\d+$/.test(value.trim()) ? Number(value) : value;
+}

@@ -99,7 +99,10 @@ const statements: [string, () => Promise<unknown>][] = [
   ["claiming", () => queue.setLease(explained, [{ id: "dlv" }], lease, 1)],
   ["reading bodies", () => readEventBodies(explained, 1, ["evt"])],
   ["finding deliveries that are due too late", () => queue.endpointsDueAfter(explained, 1)],
-  ["hastening deliveries", () => queue.hastenDeliveries(explained, { endpointId: "we", after: 1, dueAt: 0, limit: 5 })],
+  [
+    "hastening deliveries",
+    () => queue.hastenDeliveries(explained, { endpointId: "we", after: 1, dueAt: 0, mostAttempts: 0, limit: 5 }),
+  ],
   ["marking begun attempts", () => queue.markBegun(explained, { id: "dlv", token: "t", at: 1 })],
   ["recording", () => queue.recordOutcomes(explained, [outcome])],
   ["looking for lapsed leases", () => queue.hasLapsedLease(explained, 1, "o")],

@@ -6,6 +6,7 @@ import { apiOf } from "../support/api.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
+const WAITING = 50;
 
 let clock: MinuteClock;
 let platform: HostedPlatform;
@@ -95,6 +96,26 @@ describe("a clock that was set ahead by 31 days", () => {
     clock.pass(HOUR);
     await runPeriodicTasks();
     expect(await exists(event)).toBe(false);
+  });
+});
+
+describe.each([
+  ["a day", DAY],
+  ["two hours", 2 * HOUR],
+])("a clock that was set back by %s", (_name, distance) => {
+  it("delays no first attempt that it met before it was made", async () => {
+    const open: (() => void)[] = [];
+    const slow = await startScriptedReceiver((_request, response) => open.push(() => response.end()));
+    await platform.api("POST", "/v1/webhook_endpoints", { url: slow.url, events: ["*"] });
+    // More than an endpoint is sent at once: the rest waits for its first attempt.
+    const events = await Promise.all(Array.from({ length: WAITING }, createEvent));
+    await expect.poll(() => open.length).toBeGreaterThan(0);
+    clock.set(-distance);
+    const answer = setInterval(() => open.splice(0).forEach((end) => end()), 10);
+    await runPeriodicTasks();
+    await expect.poll(() => new Set(slow.received.map(({ event }) => event)).size).toBe(events.length);
+    clearInterval(answer);
+    await slow.close();
   });
 });
 

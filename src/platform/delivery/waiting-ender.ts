@@ -12,11 +12,20 @@ const MOST = 250;
 const LATEST: WriteOptions = { isolation: "latest" };
 /** No retry waits for longer, with some room: what is due later was scheduled by a clock that was set back since. */
 const LONGEST_WAIT_MILLISECONDS = (LIMITS.retryMostSeconds + 3600) * 1000;
+/** A first attempt is due at once; less than this after a step of the clock, it comes soon enough by itself. */
+const STEP_MILLISECONDS = 60_000;
+const ANY_ATTEMPTS = 1_000_000;
 
 /** What the worker does not meet, because it never comes to be due: looked for now and then. */
 export function createWaitingEnder(services: Services): Periodic {
+  const { clock } = services;
+  /** The wall clock less the uptime, at the last look; a process that has just started does not know it. */
+  let last = Infinity;
   return new Periodic(services, EVERY_MILLISECONDS, async (signal) => {
-    await hastenUnreachable(services, signal);
+    await hasten(services, signal, LONGEST_WAIT_MILLISECONDS, ANY_ATTEMPTS);
+    const difference = clock.now() - clock.uptime();
+    if (difference < last - STEP_MILLISECONDS) await hasten(services, signal, STEP_MILLISECONDS, 0);
+    last = difference;
     await endWaiting(services, signal);
   });
 }
@@ -40,18 +49,25 @@ async function endWaiting(services: Services, signal: AbortSignal): Promise<void
   }
 }
 
-/** Makes deliveries due that were scheduled while the clock was far ahead. */
-async function hastenUnreachable({ database, clock, log }: Services, signal: AbortSignal): Promise<void> {
+/** Makes deliveries due that were scheduled while the clock was ahead, by more than this time. */
+async function hasten(
+  { database, clock, log }: Services,
+  signal: AbortSignal,
+  milliseconds: number,
+  mostAttempts: number,
+): Promise<void> {
   const now = clock.now();
-  const latest = now + LONGEST_WAIT_MILLISECONDS;
+  const latest = now + milliseconds;
   for (const { endpoint_id: endpointId, clock_offset: offset } of await endpointsDueAfter(database, latest)) {
     let hastened = 0;
     for (let count = MOST; count === MOST && !signal.aborted; hastened += count) {
       count = await database.write(async (tx) => {
         tx.wake("deliveries");
-        return hastenDeliveries(tx, { endpointId, after: latest + offset, dueAt: now + offset, limit: MOST });
+        const times = { after: latest + offset, dueAt: now + offset };
+        return hastenDeliveries(tx, { endpointId, ...times, mostAttempts, limit: MOST });
       }, LATEST);
     }
+    if (hastened === 0) continue;
     log.warn(
       { endpoint: endpointId, deliveries: hastened },
       "deliveries were due too late after the clock was set back",

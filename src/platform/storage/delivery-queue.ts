@@ -124,18 +124,29 @@ export function endpointsDueAfter(queries: Queries, time: number) {
   );
 }
 
+/** Which deliveries of an endpoint are due too late, in its environment's time, and when they should be. */
+export interface Haste {
+  endpointId: string;
+  after: number;
+  dueAt: number;
+  /** Those with more attempts are left alone. */
+  mostAttempts: number;
+  limit: number;
+}
+
 /** Makes an endpoint's waiting deliveries that are due after a time of its environment due at another; returns how many. */
 export function hastenDeliveries(
   tx: Transaction,
-  { endpointId, after, dueAt, limit }: { endpointId: string; after: number; dueAt: number; limit: number },
+  { endpointId, after, dueAt, mostAttempts, limit }: Haste,
 ): Promise<number> {
   return tx.run(
     `UPDATE deliveries SET next_attempt = $3
      WHERE id IN (
        SELECT d.id FROM deliveries d
        WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.lease_until IS NULL AND d.next_attempt > $2
+         AND d.attempt_count <= $5
        ORDER BY d.next_attempt LIMIT $4 ${locking(tx, "d")})`,
-    [endpointId, after, dueAt, limit],
+    [endpointId, after, dueAt, limit, mostAttempts],
   );
 }
 

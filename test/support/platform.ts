@@ -69,7 +69,8 @@ export function startNode(
   masterKey = MASTER_KEY,
   env: Record<string, string> = {},
 ) {
-  const flags = ["--port", "0", ...(args.includes("--rate-limit") ? [] : UNLIMITED), ...args];
+  const port = args.includes("--port") ? [] : ["--port", "0"];
+  const flags = [...port, ...(args.includes("--rate-limit") ? [] : UNLIMITED), ...args];
   return launch(flags, { ...env, SERVICE_DATABASE: database, SERVICE_MASTER_KEY: masterKey });
 }
 

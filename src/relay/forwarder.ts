@@ -4,7 +4,7 @@ import { SUSPENDED_MS } from "../network/deadline.ts";
 import type { Clock } from "./clock.ts";
 import { describeForwardError, describeTimeout, type ForwardFailure, type HostKind } from "./forward-failure.ts";
 import { postRequest, ReceiverConnection, type ResponseReader } from "./receiver-connection.ts";
-import type { ReplyHeaders } from "./reply-parser.ts";
+import type { ResponseHeaders } from "./response-parser.ts";
 
 export interface ForwarderOptions {
   url: URL;
@@ -147,7 +147,7 @@ class Exchange implements ResponseReader {
   readonly startedAt: number;
   readonly #options: ExchangeOptions;
   #status: number | undefined;
-  #headers: ReplyHeaders | undefined;
+  #headers: ResponseHeaders | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
   #isOver = false;
@@ -157,7 +157,7 @@ class Exchange implements ResponseReader {
     this.startedAt = options.clock.now();
   }
 
-  head(status: number, headers: ReplyHeaders): void {
+  head(status: number, headers: ResponseHeaders): void {
     this.#status = status;
     this.#headers = headers;
   }

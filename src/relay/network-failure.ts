@@ -1,4 +1,4 @@
-import { InvalidReplyError } from "./reply-parser.ts";
+import { InvalidResponseError } from "./response-parser.ts";
 
 /** Stable codes of network failures. */
 export type NetworkFailureCode =
@@ -61,7 +61,7 @@ const CERTIFICATES: Record<string, string> = {
 export function describeNetworkError(error: unknown, peer: Peer): NetworkFailure {
   const code = codeOf(error);
   const text = error instanceof Error ? error.message : String(error);
-  const kind = error instanceof InvalidReplyError ? "invalid_reply" : kindOf(code);
+  const kind = error instanceof InvalidResponseError ? "invalid_reply" : kindOf(code);
   return { code: kind, message: messageFor(kind, code, text, peer) };
 }
 

@@ -2,7 +2,7 @@ import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { connectOptions } from "../network/connect-options.ts";
 import type { Clock } from "./clock.ts";
-import { InvalidReplyError, ReplyParser, type ReplyReader } from "./reply-parser.ts";
+import { InvalidResponseError, ResponseParser, type ResponseParts } from "./response-parser.ts";
 
 export interface ReceiverConnectionOptions {
   url: URL;
@@ -13,8 +13,7 @@ export interface ReceiverConnectionOptions {
   clock: Clock;
 }
 
-/** Receives a response, in parts. */
-export interface ResponseReader extends ReplyReader {
+export interface ResponseReader extends ResponseParts {
   /** No response follows, or no more of it. */
   failed(error: Error): void;
 }
@@ -33,7 +32,7 @@ export class ReceiverConnection {
   readonly #options: ReceiverConnectionOptions;
   #socket: Socket | undefined;
   #reader: ResponseReader | undefined;
-  #parser: ReplyParser | undefined;
+  #parser: ResponseParser | undefined;
   #idleSince = 0;
 
   constructor(options: ReceiverConnectionOptions) {
@@ -45,7 +44,7 @@ export class ReceiverConnection {
     if (this.#options.clock.now() - this.#idleSince > MAX_IDLE_MS) this.close();
     const socket = (this.#socket ??= this.#connect());
     this.#reader = reader;
-    this.#parser = new ReplyParser({
+    this.#parser = new ResponseParser({
       head: (status, headers) => reader.head(status, headers),
       data: (chunk) => reader.data(chunk),
       end: () => this.#ended(reader),
@@ -89,7 +88,7 @@ export class ReceiverConnection {
       if (this.#reader === undefined) return this.close();
       this.#parser?.push(bytes);
     } catch (error) {
-      if (!(error instanceof InvalidReplyError)) throw error;
+      if (!(error instanceof InvalidResponseError)) throw error;
       this.#fail(socket, error);
     }
   }

@@ -30,7 +30,7 @@ import { readUserCode } from "../../src/platform/oauth/user-code.ts";
 import { formOf, queryOf } from "../../src/platform/pages/parameters.ts";
 import type { Services } from "../../src/platform/services.ts";
 import { createVault } from "../../src/platform/vault.ts";
-import { InvalidReplyError, ReplyParser } from "../../src/relay/reply-parser.ts";
+import { InvalidResponseError, ResponseParser } from "../../src/relay/response-parser.ts";
 import { parseSignatureHeader } from "../../src/webhooks/signature-header.ts";
 import { makeConfigDir } from "../support/run-cli.ts";
 import { expectWithinBudget, pumped } from "../support/time-budget.ts";
@@ -144,14 +144,14 @@ describe("reads 1 MiB of any pumped text within the budget", () => {
 describe("reads a receiver's response of 1 MiB within the budget, however it is cut", () => {
   const parse = (bytes: Buffer, size: number) => {
     let body = 0;
-    const parser = new ReplyParser({ head: () => {}, data: (chunk) => (body += chunk.length), end: () => {} });
+    const parser = new ResponseParser({ head: () => {}, data: (chunk) => (body += chunk.length), end: () => {} });
     try {
       // More of a body is not read.
       for (let at = 0; at < bytes.length && body <= LIMITS.deliveryExcerptBytes; at += size) {
         parser.push(bytes.subarray(at, at + size));
       }
     } catch (error) {
-      expect(error).toBeInstanceOf(InvalidReplyError);
+      expect(error).toBeInstanceOf(InvalidResponseError);
       expect((error as Error).message.length).toBeLessThan(200);
     }
   };

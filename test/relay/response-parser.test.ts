@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InvalidReplyError, ReplyParser } from "../../src/relay/reply-parser.ts";
+import { InvalidResponseError, ResponseParser } from "../../src/relay/response-parser.ts";
 
 /** What a reply is read as, however its bytes are cut. */
 function read(chunks: readonly string[], isClosed = false) {
   const seen = { status: 0, headers: {} as Record<string, string>, body: "", ends: 0 };
-  const parser = new ReplyParser({
+  const parser = new ResponseParser({
     head: (status, headers) => Object.assign(seen, { status, headers: Object.fromEntries(headers) }),
     data: (chunk) => (seen.body += chunk.toString("latin1")),
     end: () => (seen.ends += 1),
@@ -104,7 +104,7 @@ describe("refused is", () => {
     ["a line of chunks that does not end", `${OK}Transfer-Encoding: chunked\r\n\r\n${"1".repeat(5_000)}`],
     ["a head that does not end", `${OK}${"A: x\r\n".repeat(20_000)}`],
   ])("%s", (_what, text) => {
-    expect(() => read([text])).toThrow(InvalidReplyError);
-    expect(() => read(text.split(""))).toThrow(InvalidReplyError);
+    expect(() => read([text])).toThrow(InvalidResponseError);
+    expect(() => read(text.split(""))).toThrow(InvalidResponseError);
   });
 });

@@ -1,17 +1,18 @@
 import { LIMITS } from "../contract/limits.ts";
 
-/** What the relay reads of a reply's head; names in lower case. */
-export type ReplyHeaders = ReadonlyMap<string, string>;
+/** Headers of a response; names in lower case, repeated ones joined with a comma. */
+export type ResponseHeaders = ReadonlyMap<string, string>;
 
-export interface ReplyReader {
-  head(status: number, headers: ReplyHeaders): void;
+/** Receives a response, in parts. */
+export interface ResponseParts {
+  head(status: number, headers: ResponseHeaders): void;
   data(chunk: Buffer): void;
   end(): void;
 }
 
-/** A reply that is not HTTP/1.x as it should be. */
-export class InvalidReplyError extends Error {
-  override name = "InvalidReplyError";
+/** A response that is not valid HTTP/1.x; the message completes "an invalid HTTP response". */
+export class InvalidResponseError extends Error {
+  override name = "InvalidResponseError";
 }
 
 const MAX_CHUNK_LINE = 4 * 1024;
@@ -30,38 +31,38 @@ type State = "status" | "fields" | "length" | "size" | "chunk" | "chunk end" | "
  * Reads one response to a POST from the bytes of a connection (RFC 9112), as they arrive. As strict as the client of the
  * platform's deliveries where it can be: what works here must work there.
  */
-export class ReplyParser {
-  readonly #reader: ReplyReader;
+export class ResponseParser {
+  readonly #reader: ResponseParts;
   #state: State = "status";
-  /** The line that has not ended yet. */
+  /** Parts of the current line. */
   #pieces: Buffer[] = [];
-  /** How many more bytes the head, the trailers or the line of a chunk may have. */
+  /** Bytes left for the head, the trailers or the line of a chunk. */
   #room: number = LIMITS.headerBytes;
   #statusLine = "";
   #fields: string[] = [];
   #remaining = 0;
   #keepAlive = false;
 
-  constructor(reader: ReplyReader) {
+  constructor(reader: ResponseParts) {
     this.#reader = reader;
   }
 
-  /** True once the reply has ended and left the connection fit for another request. */
+  /** True once the response has ended and the connection can be reused. */
   get reusable(): boolean {
     return this.#state === "done" && this.#keepAlive;
   }
 
-  /** Throws InvalidReplyError. */
+  /** Throws InvalidResponseError. */
   push(bytes: Buffer): void {
     let rest: Buffer | undefined = bytes;
     while (rest !== undefined && rest.length > 0 && this.#state !== "done") rest = this.#step(rest);
     if (this.#state !== "done") return;
-    // Nobody asked for what follows.
+    // Bytes after the response belong to no request.
     if (rest !== undefined && rest.length > 0) this.#keepAlive = false;
     this.#reader.end();
   }
 
-  /** The connection has ended: true where that is the end of the reply. */
+  /** Must be called when the connection ends; returns true if that completes the response. */
   closed(): boolean {
     if (this.#state !== "close") return false;
     this.#state = "done";
@@ -69,7 +70,7 @@ export class ReplyParser {
     return true;
   }
 
-  /** Takes the beginning of the bytes and gives the rest; nothing where more is needed. */
+  /** Consumes the first bytes and returns the rest; undefined if more are needed. */
   #step(bytes: Buffer): Buffer | undefined {
     switch (this.#state) {
       case "status":
@@ -87,7 +88,7 @@ export class ReplyParser {
         return this.#readLine(bytes, (line) => this.#readSize(line));
       case "chunk end":
         return this.#readLine(bytes, (line) => {
-          if (line !== "") throw new InvalidReplyError("a chunk is longer than it says");
+          if (line !== "") throw new InvalidResponseError("a chunk exceeds its size");
           this.#enter("size", MAX_CHUNK_LINE);
         });
       case "trailers":
@@ -110,42 +111,43 @@ export class ReplyParser {
 
   #assertHttp(bytes: Buffer): void {
     const known = this.#pieces.length === 0 ? bytes : Buffer.concat([...this.#pieces, bytes]);
-    // Anything else than HTTP may never end its first line.
+    // Another protocol may never end its first line.
     if (!PREFIX.startsWith(known.toString("latin1", 0, PREFIX.length))) {
-      throw new InvalidReplyError(`it begins with ${JSON.stringify(known.toString("latin1", 0, 20))}`);
+      throw new InvalidResponseError(`it starts with ${JSON.stringify(known.toString("latin1", 0, 20))}`);
     }
   }
 
   #readHead(): void {
     const [, minor, code] = STATUS_LINE.exec(this.#statusLine) ?? [];
-    if (code === undefined) throw new InvalidReplyError("its first line is no status line");
+    if (code === undefined) throw new InvalidResponseError("invalid status line");
     const status = Number(code);
     const headers = readFields(this.#fields);
-    if (status === 101) throw new InvalidReplyError("it switches protocols, which nobody asked for");
-    // Interim responses precede the one that counts, even where nobody expects one (RFC 9110 15.2).
+    if (status === 101) throw new InvalidResponseError("unexpected status 101");
+    // Interim responses precede the final one, even if none is expected (RFC 9110 15.2).
     if (status < 200) {
       this.#fields = [];
       return this.#enter("status", LIMITS.headerBytes);
     }
     const connection = (headers.get("connection") ?? "").toLowerCase();
     this.#keepAlive = minor === "1" ? !/\bclose\b/.test(connection) : /\bkeep-alive\b/.test(connection);
-    // HTTP/1.0 knows no chunks: whoever sends them may be mistaken about where the response ends (RFC 9112 6.1).
+    // HTTP/1.0 has no chunks: a server that sends them may be wrong about where the response ends (RFC 9112 6.1).
     if (minor === "0" && headers.has("transfer-encoding")) this.#keepAlive = false;
     this.#enter(this.#bodyState(status, headers), MAX_CHUNK_LINE);
     this.#reader.head(status, headers);
     if (this.#state === "length" && this.#remaining === 0) this.#state = "done";
   }
 
-  #bodyState(status: number, headers: ReplyHeaders): State {
+  #bodyState(status: number, headers: ResponseHeaders): State {
     if (status === 204 || status === 304) return "length";
     const coding = headers.get("transfer-encoding")?.toLowerCase();
     const length = headers.get("content-length");
-    if (coding !== undefined && length !== undefined) throw new InvalidReplyError("it tells its length in two ways");
+    if (coding !== undefined && length !== undefined)
+      throw new InvalidResponseError("both Content-Length and Transfer-Encoding");
     if (coding === "chunked") return "size";
-    if (coding !== undefined) throw new InvalidReplyError(`its transfer coding ${coding.slice(0, 40)} is not known`);
+    if (coding !== undefined) throw new InvalidResponseError(`unknown transfer coding ${coding.slice(0, 40)}`);
     if (length !== undefined) {
       this.#remaining = /^\d+$/.test(length) ? Number(length) : Number.NaN;
-      if (!Number.isSafeInteger(this.#remaining)) throw new InvalidReplyError("its length is no number");
+      if (!Number.isSafeInteger(this.#remaining)) throw new InvalidResponseError("invalid Content-Length");
       return "length";
     }
     this.#keepAlive = false;
@@ -156,7 +158,7 @@ export class ReplyParser {
     const [, digits = ""] = CHUNK_LINE.exec(line) ?? [];
     this.#remaining = Number.parseInt(digits, 16);
     if (!Number.isSafeInteger(this.#remaining) || UNPRINTABLE.test(line)) {
-      throw new InvalidReplyError("a chunk does not tell its size");
+      throw new InvalidResponseError("invalid chunk size");
     }
     if (this.#remaining === 0) this.#enter("trailers", LIMITS.headerBytes);
     else this.#state = "chunk";
@@ -173,17 +175,17 @@ export class ReplyParser {
     return bytes.subarray(taken);
   }
 
-  /** Takes a line, which ends in CRLF alone. Looks at each byte once, however they are cut. */
+  /** Reads a line, which must end in CRLF. Looks at each byte once, however they are split. */
   #readLine(bytes: Buffer, read: (line: string) => void): Buffer | undefined {
     const end = bytes.indexOf(LINE_FEED) + 1;
     const piece = end === 0 ? bytes : bytes.subarray(0, end);
     this.#room -= piece.length;
-    if (this.#room < 0) throw new InvalidReplyError("its headers or a line of its body do not end");
+    if (this.#room < 0) throw new InvalidResponseError("headers or chunk line too long");
     this.#pieces.push(piece);
     if (end === 0) return undefined;
     const line = (this.#pieces.length === 1 ? piece : Buffer.concat(this.#pieces)).toString("latin1");
     this.#pieces = [];
-    if (!line.endsWith("\r\n")) throw new InvalidReplyError("a line of it does not end in CRLF");
+    if (!line.endsWith("\r\n")) throw new InvalidResponseError("a line does not end in CRLF");
     read(line.slice(0, -2));
     return bytes.subarray(end);
   }
@@ -194,7 +196,7 @@ function readFields(lines: readonly string[]): Map<string, string> {
   for (const line of lines) {
     const colon = line.indexOf(":");
     const name = line.slice(0, Math.max(colon, 0));
-    if (!FIELD_NAME.test(name) || UNPRINTABLE.test(line)) throw new InvalidReplyError("a header of it is malformed");
+    if (!FIELD_NAME.test(name) || UNPRINTABLE.test(line)) throw new InvalidResponseError("malformed header");
     const key = name.toLowerCase();
     const value = withoutSpaces(line.slice(colon + 1));
     const known = headers.get(key);
@@ -203,7 +205,7 @@ function readFields(lines: readonly string[]): Map<string, string> {
   return headers;
 }
 
-/** Spaces and tabs alone may surround a value; `trim` also removes other characters. */
+/** Removes spaces and tabs around a value; `trim` would remove other characters, too. */
 function withoutSpaces(text: string): string {
   let start = 0;
   let end = text.length;

@@ -7,7 +7,7 @@ import { objectIdOf, type Delivery, type RelayedEvent } from "./delivery.ts";
 import { hintForStatus } from "./forward-failure.ts";
 import type { ForwardResult, ForwarderOptions } from "./forwarder.ts";
 import type { Outcome } from "./ledger.ts";
-import { LatencyHistogram, type ForwardedReport, type Summary } from "./report.ts";
+import { LatencyHistogram, type ForwardedReport, type Hint, type Summary } from "./report.ts";
 import { Schedule } from "./schedule.ts";
 import { Router, type Route } from "./targets.ts";
 
@@ -16,6 +16,10 @@ const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
 /** The longest `Retry-After` of a receiver that is obeyed. */
 const MAX_RETRY_AFTER_MS = 60_000;
+/** Wait before an attempt that could not be sent, for lack of a file descriptor, is made again. */
+const UNSENT_DELAY_MS = 500;
+const NO_DESCRIPTORS =
+  "No file descriptors are left for connections: forwards wait. Close other programs, or raise `ulimit -n`.";
 /** Characters of the response to a retried attempt that are reported: many attempts share one frame. */
 const MAX_EARLIER_EXCERPT = 1_024;
 /** Older than any receiver should accept. */
@@ -43,7 +47,7 @@ export interface DispatcherHooks<Event extends RelayedEvent> {
   secret: () => string;
   /** Called once for each added event that was forwarded, after its last attempt. */
   settled(event: Event, outcome: Outcome): void;
-  report(report: ForwardedReport): void;
+  report(report: ForwardedReport | Hint): void;
 }
 
 /** Returns the maximum number of concurrent forwards, with room for a burst. */
@@ -71,6 +75,8 @@ export class Dispatcher<Event extends RelayedEvent> {
   readonly #counts = { received: 0, forwarded: 0, failed: 0 };
   /** Deliveries that wait for their next attempt, with the function that cancels it. */
   readonly #retries = new Map<Delivery<Event>, () => void>();
+  /** Set from the first forward that lacked a file descriptor to the next that had one. */
+  #lacksDescriptors = false;
   #paused = false;
   #whenIdle: (() => void) | undefined;
 
@@ -174,6 +180,9 @@ export class Dispatcher<Event extends RelayedEvent> {
   }
 
   #ended(delivery: Delivery<Event>, result: ForwardResult): void {
+    const { isUnsent = false } = result;
+    if (isUnsent && this.#whenIdle === undefined) return this.#wait(delivery);
+    this.#lacksDescriptors = isUnsent;
     const retryInMs = this.#retryIn(delivery, result);
     if (retryInMs === undefined) this.#schedule.ended(delivery);
     else this.#schedule.suspend();
@@ -182,6 +191,15 @@ export class Dispatcher<Event extends RelayedEvent> {
     if (retryInMs !== undefined) this.#retryAfter(retryInMs, delivery, result);
     else if (delivery.follower !== undefined && this.#whenIdle === undefined) this.#schedule.add(delivery.follower);
     if (this.#schedule.idle) this.#whenIdle?.();
+  }
+
+  /** Lets a delivery wait for a file descriptor: that counts as no attempt, and is reported once. */
+  #wait(delivery: Delivery<Event>): void {
+    this.#schedule.suspend();
+    this.#startAfter(UNSENT_DELAY_MS, delivery);
+    if (this.#lacksDescriptors) return;
+    this.#lacksDescriptors = true;
+    this.#hooks.report({ event: "hint", url: delivery.destination.url, message: NO_DESCRIPTORS });
   }
 
   #record({ event, faults, copy, earlier }: Delivery<Event>, result: ForwardResult, isLast: boolean): void {
@@ -205,9 +223,13 @@ export class Dispatcher<Event extends RelayedEvent> {
     const excerpt = Buffer.from(result.excerpt.slice(0, MAX_EARLIER_EXCERPT)).toString();
     delivery.earlier.push({ ...attemptOutcome(result), excerpt, endedAt: this.#clock.now() });
     if (delivery.earlier.length > LIMITS.earlierAttempts) delivery.earlier.shift();
+    delivery.attempt += 1;
+    this.#startAfter(milliseconds, delivery);
+  }
+
+  #startAfter(milliseconds: number, delivery: Delivery<Event>): void {
     const cancel = this.#clock.after(milliseconds, () => {
       this.#retries.delete(delivery);
-      delivery.attempt += 1;
       this.#schedule.resume(delivery);
       this.#startNext();
     });

@@ -1,6 +1,7 @@
 import { DELIVERY_USER_AGENT, HEADERS } from "../contract/headers.ts";
 import { LIMITS } from "../contract/limits.ts";
 import { SUSPENDED_MS } from "../network/deadline.ts";
+import { isOutOfDescriptors } from "../network/descriptors.ts";
 import type { Clock } from "./clock.ts";
 import { describeForwardError, describeTimeout, type ForwardFailure, type HostKind } from "./forward-failure.ts";
 import { postRequest, ReceiverConnection, type ResponseReader } from "./receiver-connection.ts";
@@ -23,6 +24,8 @@ export interface ForwardResult {
   /** The receiver's status; absent without a complete response. */
   status?: number;
   failure?: ForwardFailure;
+  /** True if this machine had no file descriptor left for a connection, so that nothing was sent. */
+  isUnsent?: boolean;
   durationMs: number;
   /** The start of the response body, at most 16 KiB, as text. */
   excerpt: string;
@@ -184,7 +187,7 @@ class Exchange implements ResponseReader {
     if (this.#isOver) return;
     this.#isOver = true;
     const { url, host } = this.#options;
-    this.#fail(describeForwardError(error, url, host));
+    this.#fail(describeForwardError(error, url, host), isOutOfDescriptors(error));
   }
 
   isDue(now: number): boolean {
@@ -220,8 +223,8 @@ class Exchange implements ResponseReader {
     this.#fail(describeTimeout(timeoutMs, isResponding, url, host));
   }
 
-  #fail(failure: ForwardFailure): void {
-    this.#options.ended({ failure, durationMs: this.#elapsed(), excerpt: this.#excerpt() });
+  #fail(failure: ForwardFailure, isUnsent = false): void {
+    this.#options.ended({ failure, isUnsent, durationMs: this.#elapsed(), excerpt: this.#excerpt() });
   }
 
   #elapsed(): number {

@@ -34,9 +34,15 @@ export type Report =
   | { event: "restored"; downtimeMs: number; caughtUp: number }
   | ({ event: "gap" } & Omit<GapFrame, "frame">)
   | { event: "duplicate"; id: string; type: string }
-  /** A suggestion about something reported before. */
-  | { event: "hint"; url: URL; message: string }
+  | Hint
   | ({ event: "summary" } & Summary);
+
+/** A suggestion about something reported before, or about what forwards wait for. */
+export interface Hint {
+  event: "hint";
+  url: URL;
+  message: string;
+}
 
 /** An attempt to forward an event has ended: with a status, or with a failure. */
 export interface ForwardedReport {

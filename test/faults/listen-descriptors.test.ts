@@ -1,0 +1,58 @@
+import { execFileSync } from "node:child_process";
+import { expect, it, onTestFinished } from "vitest";
+import { apiOf } from "../support/api.ts";
+import { startListener } from "../support/listener.ts";
+import { startPlatform } from "../support/platform.ts";
+import { startReceiver } from "../support/receiver.ts";
+
+const EVENTS = 20;
+
+it("listen without a file descriptor fails no forward, says so once, and forwards once it has some again", async () => {
+  const platform = await startPlatform();
+  onTestFinished(async () => void (await platform.stop()));
+  let secret = "";
+  const receiver = await startReceiver(() => secret);
+  onTestFinished(() => receiver.close());
+  const listener = await startListener(platform.env, ["--forward-to", receiver.url]);
+  onTestFinished(() => listener.kill());
+  secret = listener.secret;
+  const of = (name: string) => listener.records.filter(({ event }) => event === name);
+
+  const limitTo = (count: number) => execFileSync("prlimit", ["--pid", `${listener.pid}`, `--nofile=${count}:`]);
+  // Fewer than it has open.
+  limitTo(3);
+  const api = apiOf(platform.baseUrl, platform.sandboxKey);
+  for (let i = 0; i < EVENTS; i++) {
+    expect((await api("POST", "/v1/events", { type: "order.completed", data: { id: `${i}` } })).status).toBe(201);
+  }
+  const hint = await listener.record(({ event }) => event === "hint");
+  expect(hint).toMatchObject({ message: expect.stringContaining("ulimit -n"), url: receiver.url });
+  await expect.poll(() => of("received")).toHaveLength(EVENTS);
+  expect(of("forwarded")).toEqual([]);
+  expect((await api("GET", "/v1/deliveries")).body.data).toEqual([]);
+
+  limitTo(1000);
+  await expect.poll(() => of("forwarded")).toHaveLength(EVENTS);
+  const outcomes = of("forwarded").map(({ status, attempt }) => ({ status, attempt }));
+  expect(outcomes).toEqual(Array.from({ length: EVENTS }, () => ({ status: 204, attempt: 1 })));
+  expect(of("hint")).toHaveLength(1);
+  expect(receiver.ids().size).toBe(EVENTS);
+  await listener.interrupt();
+  expect(of("summary")).toMatchObject([{ received: EVENTS, forwarded: EVENTS, failed: 0 }]);
+});
+
+it("listen that is stopped while it has no file descriptor ends, and counts what it could not forward as failed", async () => {
+  const platform = await startPlatform();
+  onTestFinished(async () => void (await platform.stop()));
+  const receiver = await startReceiver(() => "unused");
+  onTestFinished(() => receiver.close());
+  const listener = await startListener(platform.env, ["--forward-to", receiver.url]);
+  onTestFinished(() => listener.kill());
+  execFileSync("prlimit", ["--pid", `${listener.pid}`, "--nofile=3:"]);
+  const api = apiOf(platform.baseUrl, platform.sandboxKey);
+  expect((await api("POST", "/v1/events", { type: "order.completed", data: {} })).status).toBe(201);
+  await listener.record(({ event }) => event === "hint");
+  await listener.interrupt();
+  const summaries = listener.records.filter(({ event }) => event === "summary");
+  expect(summaries).toMatchObject([{ received: 1, forwarded: 0, failed: 1 }]);
+});

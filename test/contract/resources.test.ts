@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { inputFieldsOf, kindsWith, pathOf, resourceOf, RESOURCES } from "../../src/contract/resources.ts";
+import { runCli } from "../support/run-cli.ts";
+import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+
+interface Schema {
+  properties: Record<string, { enum?: string[] }>;
+  required: string[];
+}
+
+let platform: RunningPlatform;
+let document: { components: { schemas: Record<string, Schema> }; paths: Record<string, Record<string, unknown>> };
+beforeAll(async () => {
+  platform = await startPlatform();
+  document = (await (await fetch(`${platform.baseUrl}/openapi.json`)).json()) as typeof document;
+});
+afterAll(() => platform.stop());
+
+describe("the table of resources", () => {
+  it("gives each resource a prefix, a path and a page of its own", () => {
+    for (const member of ["prefix", "plural"] as const) {
+      const values = kindsWith(member).map((kind) => resourceOf(kind)[member]);
+      expect(new Set(values).size).toBe(values.length);
+    }
+    const pages = kindsWith("page").map((kind) => RESOURCES[kind].page.name);
+    expect(new Set(pages).size).toBe(pages.length);
+  });
+
+  it("moves objects to statuses that exist and have an event", () => {
+    for (const kind of kindsWith("actions")) {
+      const { statuses = {}, events = [], fields = {}, actions = {} } = resourceOf(kind);
+      for (const { to, takes = {} } of Object.values(actions)) {
+        expect(Object.keys(statuses)).toContain(to);
+        expect(events).toContain(to);
+        expect(Object.keys(fields)).toEqual(expect.arrayContaining(Object.keys(takes)));
+      }
+    }
+  });
+
+  it.each(kindsWith("fields"))("has the fields of %s that the API returns and takes", (kind) => {
+    const { label } = RESOURCES[kind];
+    const { statuses = {}, fields = {}, updatable } = resourceOf(kind);
+    const { [label]: shown, [`${label}Create`]: created, [`${label}Update`]: updated } = document.components.schemas;
+    const inputs = inputFieldsOf(kind);
+    const names = inputs.map(([name]) => name);
+    expect(Object.keys(shown!.properties)).toEqual(
+      ["id", "object", ...Object.keys(fields)].concat("metadata", "livemode", "created"),
+    );
+    expect(shown!.properties["status"]?.enum ?? []).toEqual(Object.keys(statuses));
+    expect(Object.keys(created!.properties)).toEqual([...names, "metadata"]);
+    expect(created!.required).toEqual(inputs.filter(([, { required }]) => required).map(([name]) => name));
+    if (updatable) expect(Object.keys(updated!.properties)).toEqual([...names, "metadata"]);
+  });
+
+  it.each(kindsWith("fields"))("has the operations of %s and a command for each", async (kind) => {
+    const { actions = {}, updatable, deletable } = resourceOf(kind);
+    const { [pathOf(kind)]: list, [`${pathOf(kind)}/{id}`]: one } = document.paths;
+    expect(Object.keys(list!)).toEqual(["post", "get"]);
+    expect(Object.keys(one!)).toEqual(["get", ...(updatable ? ["patch"] : []), ...(deletable ? ["delete"] : [])]);
+    for (const verb of Object.keys(actions)) expect(document.paths).toHaveProperty([`${pathOf(kind)}/{id}/${verb}`]);
+    const { stdout } = await runCli([RESOURCES[kind].command.name, "--help"]);
+    const verbs = ["create", "list", "get", ...Object.keys(actions)];
+    for (const verb of [...verbs, ...(updatable ? ["update"] : []), ...(deletable ? ["delete"] : [])]) {
+      expect(stdout).toMatch(new RegExp(`^  ${verb} `, "m"));
+    }
+  });
+});

@@ -118,8 +118,7 @@ export async function claimAt(
         const isMarkedBegun = index < limits.begin;
         const secrets = opener.secretsOf(target, timeOf(delivery));
         const destination = { endpointId: target.id, url, urlText: target.url, secrets };
-        const clockOffset = target.clock_offset;
-        const clocks = { claimedAt: elapsed, clockOffset, mayExpire };
+        const clocks = { claimedAt: elapsed, claimedTime: now, mayExpire };
         claim.jobs.push({ delivery, body, token, destination, isMarkedBegun, ...clocks });
       }
     }

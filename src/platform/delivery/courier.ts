@@ -27,12 +27,12 @@ export interface Job {
   destination: Destination;
   /** On the monotonic clock. */
   claimedAt: number;
+  /** The environment's time when it was claimed. On PostgreSQL it is counted from there on: see leaseTime. */
+  claimedTime: number;
   /** True once the database says that the attempt has begun. */
   isMarkedBegun: boolean;
   /** False while the clock may be wrong: then the delivery does not fail because of its age. */
   mayExpire: boolean;
-  /** The environment's time is real time and this. */
-  clockOffset: number;
 }
 
 /** What a job was claimed under. */

@@ -153,7 +153,7 @@ export class UnderWay {
       // The next turn releases it.
       if (this.ageOf(lane.ahead[0]!) >= maxAge) return;
       const job = lane.ahead.shift()!;
-      const at = this.clock.now() + job.clockOffset;
+      const at = Math.floor(job.claimedTime + this.ageOf(job));
       job.mayExpire = this.clockTrust.isTrusted();
       lane.open += 1;
       this.onWire.set(job, at);

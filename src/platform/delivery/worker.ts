@@ -5,6 +5,7 @@ import {
   findLapsed,
   hasLapsedLease,
   markBegun,
+  leaseTime,
   queueHeads,
   releaseLeases,
   releaseTokens,
@@ -204,11 +205,11 @@ export class DeliveryWorker {
       const disabled = await recordFinished(tx, finished);
       await releaseTokens(tx, this.doubtful);
       await releaseLeases(tx, unbegun.map(toLease));
-      await Promise.all(begun.map(({ job, at }) => markBegun(tx, { ...toLease(job), at })));
-      const now = clock.now();
+      const marked = begun.map(({ job, at }) => markBegun(tx, { ...toLease(job), at }));
+      const [now] = await Promise.all([leaseTime(tx, clock.now), ...marked]);
       const lapsed = this.lapsed ? await findLapsed(tx, now, owner, TAKE_OVER_MOST) : [];
       const interrupted = await takeOver(tx, lapsed, { now, random, mayExpire: clockTrust.isTrusted() });
-      return { disabled, interrupted, ...(await this.claim(tx, token, free)) };
+      return { disabled, interrupted, ...(await this.claim(tx, token, { free, now })) };
     };
     const written = await database.write(unit, { isolation: "latest" }).catch((error: unknown) => {
       underWay.putBack(finished);
@@ -243,7 +244,7 @@ export class DeliveryWorker {
     const { database, clock } = this.services;
     this.stale = false;
     this.nextDue = Infinity;
-    const now = clock.now();
+    const now = await leaseTime(database, clock.now);
     const ready: { endpointId: string; environment: number; due: number }[] = [];
     for (const head of await queueHeads(database)) {
       if (head.endpoint_status === "disabled" || isClockHeld(head.clock_held_until, now)) continue;
@@ -255,13 +256,12 @@ export class DeliveryWorker {
     this.lapsed = await hasLapsedLease(database, now, this.tools.owner);
   }
 
-  private async claim(tx: Transaction, token: string, free: number): Promise<Claimed> {
+  private async claim(tx: Transaction, token: string, { free, now }: { free: number; now: number }): Promise<Claimed> {
     const { clock, clockTrust } = this.services;
     const jobs: Job[] = [];
     const abandoned: Finished[] = [];
     const lanes: Claimed["lanes"] = [];
     if (this.stopped !== undefined) return { jobs, abandoned, lanes };
-    const now = clock.now();
     const time = { now, elapsed: clock.elapsed(), mayExpire: clockTrust.isTrusted() };
     const { opener } = this.tools;
     const bodies = new BodyClaim(this.tools.bodies, false);

@@ -1,3 +1,5 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Delivery } from "../../src/contract/schemas/delivery.ts";
 import type { TestClock } from "../../src/contract/schemas/test-clock.ts";
@@ -70,5 +72,41 @@ describe("service clock", () => {
     const [delivery] = await json<Delivery[]>("deliveries", "list", "--endpoint", id);
     expect(delivery).toMatchObject({ status: "succeeded", attempt_count: 4 });
     expect(receiver.seen).toEqual(Array.from({ length: 4 }, () => delivery!.event));
+  });
+
+  it("shows how far it got, and stops the clock at Ctrl-C", async () => {
+    let seen = 0;
+    // It accepts the first attempt's delivery, and never answers again.
+    const silent = createServer((_request, response) => {
+      seen += 1;
+      if (seen === 1) response.writeHead(500).end();
+    });
+    await new Promise<void>((resolve) => {
+      silent.listen(0, "127.0.0.1", resolve);
+    });
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
+    const { id } = await json<{ id: string }>("endpoints", "create", "--url", url, "--events", "order.created");
+    await json("trigger", "order.created");
+    const attempts = async () => (await json<Delivery[]>("deliveries", "list", "--endpoint", id))[0]?.attempt_count;
+    await expect.poll(attempts).toBe(1);
+    const session = runInTerminal(["clock", "advance", "1h"], { env: cli.platform.env });
+    await session.waitFor(/0 attempts, \d+ deliver(y|ies) remaining/);
+    session.type("\u0003");
+    expect(await session.ended).toBe(130);
+    expect(session.text()).toMatch(/Stopped the clock at \d{4}-.+Z; nothing fell due/);
+    const stopped = await json<TestClock>("clock", "show");
+    expect(stopped).toMatchObject({ status: "canceled" });
+    expect(await json<TestClock>("clock", "cancel")).toMatchObject({ status: "canceled", target: stopped.target });
+    silent.closeAllConnections();
+    silent.close();
+  });
+
+  it("returns to real time", async () => {
+    await json<TestClock>("clock", "advance", "2h");
+    expect(await json<TestClock>("clock", "reset")).toMatchObject({ offset_seconds: 0, status: "idle", target: null });
+    const session = runInTerminal(["clock", "reset"], { env: cli.platform.env });
+    expect(await session.ended).toBe(0);
+    expect(session.text()).toContain("✓ The sandbox is back in real time: ");
+    expect(await json<TestClock>("clock", "show")).toMatchObject({ offset_seconds: 0 });
   });
 });

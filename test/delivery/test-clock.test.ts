@@ -350,7 +350,7 @@ describe("advancing", () => {
       return 500;
     };
     const stopped = await platform.api("POST", "/v1/test_clock/advance", { seconds: 3 * DAY });
-    expect([stopped.status, stopped.body.status, stopped.body.attempts]).toEqual([202, "advancing", 5]);
+    expect([stopped.status, stopped.body.status]).toEqual([202, "advancing"]);
     const { target, offset_seconds: offset } = stopped.body;
     expect(offset).toBeGreaterThan(60);
     expect(offset).toBeLessThan(3 * DAY);

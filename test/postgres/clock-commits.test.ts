@@ -1,0 +1,99 @@
+import type { ServerResponse } from "node:http";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { type Api, apiOf } from "../support/api.ts";
+import { type RunningPlatform, startNode } from "../support/platform.ts";
+import { type PostgresServer, usePostgres } from "../support/postgres.ts";
+import { startLine } from "./line.ts";
+
+let server: PostgresServer & { remove(): Promise<void> };
+let line: Awaited<ReturnType<typeof startLine>>;
+let database: string;
+let node: RunningPlatform;
+let api: Api;
+
+beforeAll(async () => {
+  server = await usePostgres();
+  database = await server.createDatabase();
+  line = await startLine(database);
+  node = await startNode(line.url);
+  api = apiOf(node.baseUrl, node.sandboxKey);
+});
+afterAll(async () => {
+  await node.kill();
+  line.close();
+  await server.remove();
+});
+
+const clock = async () => (await api("GET", "/v1/test_clock")).body;
+const advance = (key: string) =>
+  api("POST", "/v1/test_clock/advance", { seconds: 60 }, { "Idempotency-Key": `clock-${key}` });
+const isHeld = async () =>
+  (await server.query("SELECT id FROM environments WHERE clock_held_until > 0", [], database)).length > 0;
+
+it("an advance of the test clock whose commit was not answered runs, and its repetition finds it", async () => {
+  line.state.breaksAt = "COMMIT\0";
+  const lost = await advance("begun");
+  line.state.breaksAt = undefined;
+  expect([lost.status, lost.body.code]).toEqual([503, "unavailable"]);
+  expect(lost.body.detail).toMatch(/may have been made or not.*Idempotency-Key/);
+  const again = await advance("begun");
+  expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
+  expect(again.body).toMatchObject({ status: "idle", offset_seconds: 60 });
+  expect(await isHeld()).toBe(false);
+  expect(await clock()).toMatchObject({ offset_seconds: 60 });
+});
+
+it("a step of the test clock whose commit was not answered holds the clock no longer than the others", async () => {
+  let retried: ServerResponse | undefined;
+  const receiver = await startScriptedReceiver((_request, response) => {
+    if (receiver.received.length === 1) response.writeHead(500).end();
+    else retried = response;
+  });
+  await api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
+  await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+  const delivery = async () => (await api("GET", "/v1/deliveries?limit=1")).body.data[0];
+  await expect.poll(async () => (await delivery())?.attempt_count).toBe(1);
+  const { offset_seconds: before } = await clock();
+  const advanced = advance("step");
+  await receiver.until(2);
+  const { broken } = line.state;
+  line.state.breaksAt = "COMMIT\0";
+  retried!.end();
+  await expect.poll(() => line.state.broken).toBeGreaterThan(broken);
+  line.state.breaksAt = undefined;
+  await advanced;
+  await expect.poll(async () => (await clock()).status).toBe("idle");
+  expect(await clock()).toMatchObject({ offset_seconds: before + 60, attempts: 1, succeeded: 1 });
+  expect(await isHeld()).toBe(false);
+  expect(await delivery()).toMatchObject({ status: "succeeded", attempt_count: 2 });
+  expect(receiver.received).toHaveLength(2);
+  await receiver.close();
+});
+
+it("an advance of the test clock that cannot be followed says that it has begun, and its repetition tells the rest", async () => {
+  let retried: ServerResponse | undefined;
+  const receiver = await startScriptedReceiver((_request, response) => {
+    if (receiver.received.length === 1) response.writeHead(500).end();
+    else retried = response;
+  });
+  const endpoint = { url: receiver.url, events: ["customer.created"] };
+  const { id } = (await api("POST", "/v1/webhook_endpoints", endpoint)).body;
+  await api("POST", "/v1/customers", { email: "ada@example.com" });
+  const delivery = async () => (await api("GET", `/v1/deliveries?endpoint=${id}`)).body.data[0];
+  await expect.poll(async () => (await delivery())?.attempt_count).toBe(1);
+  const advanced = advance("cut");
+  await receiver.until(2);
+  // Whatever is sent from now on.
+  line.state.breaksAt = "\0";
+  const cut = await advanced;
+  line.state.breaksAt = undefined;
+  retried!.end();
+  expect([cut.status, cut.body.code]).toEqual([503, "unavailable"]);
+  expect(cut.body.detail).toMatch(/its work has begun/);
+  await expect.poll(async () => (await clock()).status).toBe("idle");
+  const again = await advance("cut");
+  expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
+  expect(again.body).toMatchObject({ status: "idle", target: (await clock()).target });
+  await receiver.close();
+});

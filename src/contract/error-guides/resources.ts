@@ -44,9 +44,10 @@ export const RESOURCE_GUIDES = {
   },
   test_clock_advancing: {
     meaning: "The sandbox's test clock is already on its way to another time.",
-    cause: "Two requests moved it at once. Each has to make its attempts in order, so the second is refused.",
-    remedy: "Wait until the first request has answered, then advance the clock by what is still missing.",
-    example: { detail: "The test clock is being moved: wait until that is done." },
+    cause: "Two requests moved it at once. Each has to make its attempts in order, so the second is rejected.",
+    remedy:
+      "Wait until `GET /v1/test_clock` does not show `advancing` any more, or stop the clock (`POST /v1/test_clock/cancel`), then advance it by what is still missing.",
+    example: { detail: "The test clock is being moved: wait until that is done, or cancel it." },
   },
   delivery_not_retryable: {
     meaning: "The delivery cannot be made due again.",

@@ -1,6 +1,8 @@
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { closeSync, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { startServer } from "../client/support/scripted-server.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
@@ -90,14 +92,14 @@ describe("a server that is not the platform", () => {
 
 it.each([["customers", "list", "--json"], ["--version"], ["--help"]])(
   "%s: output that is lost is no success",
-  (...args) => {
+  async (...args) => {
     const full = openSync("/dev/full", "w");
-    const { status, stderr } = spawnSync(process.execPath, [BIN, ...args], {
+    const child = spawn(process.execPath, [BIN, ...args], {
       env: cliEnv(on.platform.env),
       stdio: ["ignore", full, "pipe"],
-      encoding: "utf8",
     });
     closeSync(full);
+    const [stderr, [status]] = await Promise.all([text(child.stderr!), once(child, "close")]);
     expect([status, stderr]).toEqual([1, expect.stringContaining("stdout could not be written (ENOSPC)")]);
   },
 );

@@ -2,7 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type RunningPlatform, startPlatformOn } from "../support/platform.ts";
+import { type RunningPlatform, servePlatform, startPlatformOn } from "../support/platform.ts";
 import { runCli } from "../support/run-cli.ts";
 import { Browser } from "./support/browser.ts";
 
@@ -18,7 +18,9 @@ afterAll(() => platform.stop());
 const landsAt = async (url: string) => new URL((await new Browser(url).get(url)).url).pathname;
 
 it("the ready line of a new database has a sign-in link that works", async () => {
-  expect(await landsAt(platform.ready.sign_in_url!)).toBe("/dashboard");
+  const fresh = await servePlatform();
+  expect(await landsAt(fresh.ready.sign_in_url!)).toBe("/dashboard");
+  expect(await fresh.stop()).toBe(0);
 });
 
 it("service serve link makes another, as text and as JSON", async () => {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll } from "vitest";
 import { type Api, apiOf } from "./api.ts";
-import { type RunningPlatform, startPlatform } from "./platform.ts";
+import { type ServedPlatform, servePlatform } from "./platform.ts";
 
 /** A platform, and calls of its API with the keys of its first account. */
 export interface ApiOnPlatform {
-  readonly platform: RunningPlatform;
+  readonly platform: ServedPlatform;
   /** Calls in the sandbox. */
   readonly api: Api;
   /** Calls in the live environment. */
@@ -13,9 +13,9 @@ export interface ApiOnPlatform {
 
 /** A platform for all tests of a file, started before and stopped after them. Call it at the top of the file. */
 export function apiOnPlatform(): ApiOnPlatform {
-  let platform: RunningPlatform;
+  let platform: ServedPlatform;
   beforeAll(async () => {
-    platform = await startPlatform();
+    platform = await servePlatform();
   });
   afterAll(() => platform.stop());
   return {

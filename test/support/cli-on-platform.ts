@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect } from "vitest";
-import { type RunningPlatform, startPlatform } from "./platform.ts";
+import { type ServedPlatform, servePlatform } from "./platform.ts";
 import { type CliOptions, type CliResult, runCli } from "./run-cli.ts";
 
 /** The built command and a platform for it. */
 export interface CliOnPlatform {
-  readonly platform: RunningPlatform;
+  readonly platform: ServedPlatform;
   /** Runs `service` with the platform's sandbox key. */
   readonly service: (args: readonly string[], options?: CliOptions) => Promise<CliResult>;
   /** What it prints with `--json`; exit 0 and a silent stderr are expected. */
@@ -13,9 +13,9 @@ export interface CliOnPlatform {
 
 /** A platform for all tests of a file, started before and stopped after them. Call it at the top of the file. */
 export function cliOnPlatform(flags: readonly string[] = []): CliOnPlatform {
-  let platform: RunningPlatform;
+  let platform: ServedPlatform;
   beforeAll(async () => {
-    platform = await startPlatform(flags);
+    platform = await servePlatform(flags);
   });
   afterAll(() => platform.stop());
 

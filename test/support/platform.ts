@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { BIN, cliEnv, makeConfigDir } from "./run-cli.ts";
+import { BIN, cliEnv, interruption, makeConfigDir, runCli } from "./run-cli.ts";
 
 /** The first line of `service serve --json`. */
 export interface ReadyLine {
@@ -22,8 +22,8 @@ export interface ReadyLine {
   credentials_file?: string;
 }
 
-/** The real platform in a process of its own. */
-export interface RunningPlatform {
+/** The real platform. */
+export interface ServedPlatform {
   /** Where clients reach it. */
   baseUrl: string;
   /** The process itself, past whatever stands before it. */
@@ -32,19 +32,24 @@ export interface RunningPlatform {
   sandboxKey: string;
   liveKey: string;
   ready: ReadyLine;
-  pid: number;
   /** The lines that it has printed after the first one. */
   lines: string[];
   /** What the command line needs to speak to it, over a settings folder that is shared by all who take this. */
   env: Record<string, string>;
-  /** Ends it by SIGTERM and resolves with its exit code. */
+  /** Ends it as a signal does and resolves with its exit code. */
   stop(): Promise<number | null>;
+}
+
+/** One in a process of its own. */
+export interface RunningPlatform extends ServedPlatform {
+  pid: number;
   /** Ends it by SIGKILL, as a crash would. */
   kill(): Promise<void>;
 }
 
 /** Tests call more often than a rate limit lets a credential. */
 const UNLIMITED = ["--rate-limit", "0"];
+const SERVE = ["serve", "--json", "--allow-private-targets"];
 /** What the processes on one database share. */
 const MASTER_KEY = "5a".repeat(32);
 
@@ -60,6 +65,33 @@ export function startPlatformOn(database: string, port: number): Promise<Running
 export function startPlatform(args: readonly string[] = [], openFiles?: number): Promise<RunningPlatform> {
   const flags = ["--ephemeral", "--port", "0", ...(args.includes("--rate-limit") ? [] : UNLIMITED), ...args];
   return launch(flags, {}, openFiles);
+}
+
+/** Starts the same in this process, for tests that neither kill it nor look at its process. */
+export async function servePlatform(args: readonly string[] = []): Promise<ServedPlatform> {
+  const flags = ["--ephemeral", "--port", "0", ...(args.includes("--rate-limit") ? [] : UNLIMITED), ...args];
+  const controller = new AbortController();
+  const lines: string[] = [];
+  let announce: (line: string) => void;
+  const first = new Promise<string>((resolve) => (announce = resolve));
+  const onStdout = (text: string) => {
+    for (const line of text.split("\n").filter(Boolean)) {
+      if (lines.push(line) === 1) announce(line);
+    }
+  };
+  const ended = runCli([...SERVE, ...flags], { onStdout, signal: controller.signal });
+  const early = ended.then(({ exitCode, stderr }) => {
+    throw new Error(`service serve ended with ${exitCode} before it was ready:\n${stderr}`);
+  });
+  const ready = JSON.parse(await Promise.race([first, early])) as ReadyLine;
+  lines.shift();
+  return {
+    ...served(ready, lines),
+    async stop() {
+      controller.abort(interruption());
+      return (await ended).exitCode;
+    },
+  };
 }
 
 /** Starts one of several processes on a PostgreSQL database, on a free port unless the flags name one. */
@@ -79,7 +111,7 @@ async function launch(
   env: Record<string, string> = {},
   openFiles?: number,
 ): Promise<RunningPlatform> {
-  const command = [process.execPath, BIN, "serve", "--json", "--allow-private-targets", ...flags];
+  const command = [process.execPath, BIN, ...SERVE, ...flags];
   const [program = "", ...args] =
     openFiles === undefined ? command : ["bash", "-c", `ulimit -n ${openFiles}; exec "$0" "$@"`, ...command];
   const child = spawn(program, args, { env: cliEnv(env), stdio: ["ignore", "pipe", "pipe"] });
@@ -97,6 +129,10 @@ async function launch(
     child.once("error", reject);
   });
   lines.shift();
+  return { ...served(ready, lines), pid: child.pid!, stop: () => stop(child), kill: () => kill(child) };
+}
+
+function served(ready: ReadyLine, lines: string[]): Omit<ServedPlatform, "stop"> {
   return {
     baseUrl: ready.base_url,
     listenUrl: ready.listen_url ?? ready.base_url,
@@ -104,15 +140,12 @@ async function launch(
     sandboxKey: ready.sandbox_key,
     liveKey: ready.live_key,
     ready,
-    pid: child.pid!,
     lines,
     env: {
       SERVICE_BASE_URL: ready.base_url,
       SERVICE_API_KEY: ready.sandbox_key,
       SERVICE_CONFIG_DIR: makeConfigDir(),
     },
-    stop: () => stop(child),
-    kill: () => kill(child),
   };
 }
 

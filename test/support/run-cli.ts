@@ -36,6 +36,7 @@ export interface CliOptions {
 
 /** A command that runs in this process can be watched and interrupted besides. */
 export interface RunOptions extends CliOptions {
+  onStdout?: (text: string) => void;
   onStderr?: (text: string) => void;
   signal?: AbortSignal;
 }
@@ -62,7 +63,8 @@ export function cliEnv(env: CliOptions["env"] = {}): Record<string, string> {
  * a process, `spawnCli` runs it.
  */
 export async function runCli(args: readonly string[], options: RunOptions = {}): Promise<CliResult> {
-  const { env, input, cwd, onStderr, signal = new AbortController().signal } = options;
+  const { env, input, cwd, signal = new AbortController().signal } = options;
+  const listeners = { stdout: options.onStdout, stderr: options.onStderr };
   const isForNode = Object.keys(env ?? {}).some((name) => name.startsWith("NODE_"));
   if (cwd !== undefined || isForNode) return await spawnCli(args, options);
   const written = { stdout: "", stderr: "" };
@@ -72,7 +74,7 @@ export async function runCli(args: readonly string[], options: RunOptions = {}):
     getColorDepth: () => 1,
     write(text) {
       written[name] += Buffer.from(text).toString();
-      if (name === "stderr") onStderr?.(Buffer.from(text).toString());
+      listeners[name]?.(Buffer.from(text).toString());
     },
     stopWaiting: async () => async () => {},
   });

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect } from "vitest";
 import type { Browser } from "../../oauth/support/browser.ts";
-import { type RunningPlatform, startPlatform } from "../../support/platform.ts";
+import { type ServedPlatform, servePlatform } from "../../support/platform.ts";
 import { makeConfigDir } from "../../support/run-cli.ts";
 import { decide, followRedirect, loginEnv, type RunningLogin, signedInPerson, startLogin } from "./running-login.ts";
 
 /** A platform, its owner's browser, and how the two sign the command in. */
 export interface OwnedPlatform {
-  readonly platform: RunningPlatform;
+  readonly platform: ServedPlatform;
   readonly person: Browser;
   /** Starts `service login` up to the address that a browser opens. */
   readonly begin: (args?: readonly string[], dir?: string) => Promise<RunningLogin>;
@@ -16,10 +16,10 @@ export interface OwnedPlatform {
 
 /** For all tests of a file, started before and stopped after them. Call it at the top of the file. */
 export function ownedPlatform(): OwnedPlatform {
-  let platform: RunningPlatform;
+  let platform: ServedPlatform;
   let person: Browser;
   beforeAll(async () => {
-    platform = await startPlatform();
+    platform = await servePlatform();
     person = await signedInPerson(platform);
   });
   afterAll(() => platform.stop());

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { get } from "node:http";
 import { Browser, type Visit } from "../../oauth/support/browser.ts";
-import type { RunningPlatform } from "../../support/platform.ts";
+import type { ServedPlatform } from "../../support/platform.ts";
 import { BIN, type CliResult, cliEnv, interruption, runCli } from "../../support/run-cli.ts";
 
 /** What `service login --json` says on stderr that somebody has to do. */
@@ -75,12 +75,12 @@ async function announced(
 }
 
 /** The environment of a terminal with a settings folder of its own. */
-export function loginEnv(platform: RunningPlatform, configDir: string): Record<string, string> {
+export function loginEnv(platform: ServedPlatform, configDir: string): Record<string, string> {
   return { SERVICE_BASE_URL: platform.baseUrl, SERVICE_CONFIG_DIR: configDir };
 }
 
 /** The owner's browser, signed in by the one-time link. The link works once a platform. */
-export async function signedInPerson(platform: RunningPlatform): Promise<Browser> {
+export async function signedInPerson(platform: ServedPlatform): Promise<Browser> {
   const person = new Browser(platform.baseUrl);
   await person.get(platform.ready.sign_in_url!);
   return person;
@@ -113,7 +113,7 @@ export async function followRedirect(url: URL): Promise<void> {
 
 /** Signs a settings folder in, as a person and their browser do. */
 export async function signIn(
-  platform: RunningPlatform,
+  platform: ServedPlatform,
   person: Browser,
   configDir: string,
   args: readonly string[] = [],

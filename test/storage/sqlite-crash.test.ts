@@ -121,8 +121,10 @@ describe("a full disk", () => {
 });
 
 describe("the garbage collector", () => {
-  it("runs 400 times beside reads and writes without harm", async () => {
-    const child = startChild(programs.path, "collect", [folder.path], { nodeArguments: ["--expose-gc"] });
+  const ROUNDS = volume(200, 50);
+
+  it(`runs ${2 * ROUNDS} times beside reads and writes without harm`, async () => {
+    const child = startChild(programs.path, "collect", [folder.path, `${ROUNDS}`], { nodeArguments: ["--expose-gc"] });
     expect(await child.ended).toEqual({ code: 0, signal: null, stderr: "" });
     expect(child.lines).toEqual(["done"]);
   });

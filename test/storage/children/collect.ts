@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { openSqlite } from "../../../src/platform/storage/sqlite.ts";
 import { insert, notes } from "../notes.ts";
 
-const [folder = ""] = process.argv.slice(2);
+const [folder = "", rounds = ""] = process.argv.slice(2);
 const { gc } = globalThis;
 if (gc === undefined) throw new Error("run me with --expose-gc");
 
@@ -22,7 +22,7 @@ async function use(file: string, rounds: number): Promise<void> {
   }
 }
 
-await use(join(folder, "held.db"), 200);
+await use(join(folder, "held.db"), Number(rounds));
 for (let count = 0; count < 20; count++) {
   await use(join(folder, `dropped-${count}.db`), 3);
   gc();

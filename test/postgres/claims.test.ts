@@ -88,7 +88,7 @@ it("a pending delivery whose event is gone fails, and an advance of the test clo
     status: "failed",
     attempts: [{ status_code: 500 }, { status_code: null, error: expect.stringMatching(/^event_expired: /) }],
   });
-}, 15_000);
+});
 
 it("an advance of the test clock ends though somebody else holds what is due", async () => {
   const { delivery } = await createAttempted();
@@ -99,7 +99,7 @@ it("an advance of the test clock ends though somebody else holds what is due", a
   // It stays due, and the worker attempts it.
   await expect.poll(async () => (await deliveryOf(delivery)).attempt_count).toBe(2);
   await sql("UPDATE deliveries SET status = 'failed', next_attempt = NULL WHERE id = $1", [delivery]);
-}, 15_000);
+});
 
 it("an advance takes over what a dead process had claimed, and counts the attempt that it had begun", async () => {
   const { delivery } = await createAttempted();
@@ -117,7 +117,8 @@ it("an advance takes over what a dead process had claimed, and counts the attemp
     { status_code: null, error: expect.stringMatching(/^interrupted: /) },
     { status_code: 500 },
   ]);
-}, 15_000);
+  await platform.restart();
+});
 
 it("a rate limit refills as usual after the database's clock was set back by a day", async () => {
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

@@ -62,8 +62,16 @@ async function expectAccepted(url: string, ...flags: string[]): Promise<void> {
   expect([exitCode, stderr]).toEqual([0, ""]);
 }
 
-it("a server without TLS is refused where TLS is asked for, with the way out", async () => {
-  await expectRefusal(urlWith({ sslmode: "require" }), /speaks no TLS.*sslmode=disable/s);
+describe("a server without TLS", () => {
+  beforeAll(async () => {
+    await server.query("ALTER SYSTEM RESET ssl");
+    await server.halt();
+    await server.resume();
+  });
+
+  it("is refused where TLS is asked for, with the way out", async () => {
+    await expectRefusal(urlWith({ sslmode: "require" }), /speaks no TLS.*sslmode=disable/s);
+  });
 });
 
 describe("a server with a certificate for its name", () => {

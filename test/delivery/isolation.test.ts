@@ -167,7 +167,7 @@ describe("receivers that misbehave", () => {
       `p99 ${percentile(baseline, 0.99).toFixed(1)} ms alone, ${percentile(beside, 0.99).toFixed(1)} ms beside 3 that hang; ` +
         `their attempts ended after ${Math.min(...durations)} to ${Math.max(...durations)} ms`,
     );
-  }, 60_000);
+  });
 
   it("cannot fill the memory with their replies", async () => {
     const platform = await host();
@@ -212,7 +212,7 @@ describe("receivers that misbehave", () => {
     expect(data).toHaveLength(20);
     const shown = (await platform.api("GET", `/v1/deliveries/${data[0].id}`)).body;
     expect(shown.attempts[0]).toMatchObject({ status_code: 200, response_excerpt: "x".repeat(16 * 1024) });
-  }, 30_000);
+  });
 });
 
 describe("many endpoints that hang", () => {
@@ -232,7 +232,7 @@ describe("many endpoints that hang", () => {
     const { data } = (await platform.api("GET", "/v1/deliveries?status=pending&limit=100")).body;
     expect(data.every((delivery: { attempt_count: number }) => delivery.attempt_count === 0)).toBe(true);
     expect(hanging.received.length).toBeLessThanOrEqual(64);
-  }, 30_000);
+  });
 });
 
 describe("a target that is out of bounds", () => {
@@ -289,5 +289,5 @@ describe("a target that is out of bounds", () => {
     }
     expect(hits).toBe(0);
     figure(`${LOOPBACK_SPELLINGS.length} spellings and ${Object.keys(answers).length} names: 0 reached`);
-  }, 30_000);
+  });
 });

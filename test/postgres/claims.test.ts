@@ -117,6 +117,7 @@ it("an advance takes over what a dead process had claimed, and counts the attemp
     { status_code: null, error: expect.stringMatching(/^interrupted: /) },
     { status_code: 500 },
   ]);
+  await sql("UPDATE deliveries SET status = 'failed', next_attempt = NULL WHERE id = $1", [delivery]);
   await platform.restart();
 });
 

@@ -58,6 +58,8 @@ it("a process that was suspended with its machine claims deliveries for as long 
   respond = (_count, answer) => (end = answer);
   ahead = -60_000;
   await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+  // It was due before the suspension, so that the process knows it to be.
+  await server.query("UPDATE deliveries SET next_attempt = 0", [], database);
   await receiver.until(1);
   const [lease] = await server.query(
     `SELECT lease_until > extract(epoch FROM clock_timestamp()) * 1000 AS lasts FROM deliveries`,

@@ -176,6 +176,13 @@ describe("a listening session", () => {
     const [first, second, third] = recorded.map(({ at }: { at: string }) => Date.parse(at));
     expect([third - first, third - second]).toEqual([3_000, 1_000]);
     listener.close();
+
+    const again = new Listener("?after=-3600&window=1000");
+    await again.until(() => again.events.some((event) => event.id === id));
+    const { seq } = again.events.find((event) => event.id === id);
+    again.acknowledge(seq, { status_code: 204, attempts: attempts.map((attempt) => ({ ...attempt, ago_ms: 60_000 })) });
+    await expect.poll(read).toMatchObject([{ status: "succeeded", attempt_count: 4 }]);
+    again.close();
   });
 
   it("sends only the subscribed types", async () => {

@@ -125,14 +125,16 @@ export class AckRecorder {
     newId: Moment["newId"],
   ): Promise<void> {
     const { id: listenerId, environment } = this.listener;
-    const attempts = [
-      ...(ack.attempts ?? []).map((attempt) => ({ ...attempt, at: at - attempt.ago_ms })),
-      { ...ack, at },
-    ];
     const succeeded = ack.status_code !== undefined && ack.status_code >= 200 && ack.status_code < 300;
     const status = succeeded ? "succeeded" : "failed";
     const earlier = await findListenerDelivery(tx, environment, eventId, listenerId);
     const deliveryId = earlier?.id ?? newId("delivery");
+    const lastAt = earlier?.last_attempt_at ?? -Infinity;
+    // After a lost connection an event is acknowledged again, with attempts that may be recorded already.
+    const attempts = (ack.attempts ?? [])
+      .map((attempt) => ({ ...attempt, at: Math.round(at - attempt.ago_ms) }))
+      .filter((attempt) => attempt.at > lastAt);
+    attempts.push({ ...ack, at: Math.max(at, lastAt), ago_ms: 0 });
     if (earlier === undefined) {
       await insertDelivery(tx, {
         id: deliveryId,
@@ -159,7 +161,7 @@ export class AckRecorder {
 
 function attemptColumns(attempt: ForwardAttempt & { at: number }) {
   return {
-    at: Math.round(attempt.at),
+    at: attempt.at,
     status_code: attempt.status_code ?? null,
     error: storableOrNull(attempt.error, LIMITS.descriptionLength),
     duration_ms: Math.round(attempt.duration_ms),

@@ -98,8 +98,10 @@ export async function requeueDelivery(tx: Transaction, row: ShownDelivery, dueAt
 
 /** The delivery of an event to a listener, where one was recorded. */
 export function findListenerDelivery(queries: Queries, environment: number, eventId: string, listenerId: string) {
-  return queries.get<{ id: string; attempt_count: number }>(
-    "SELECT id, attempt_count FROM deliveries WHERE environment = $1 AND event_id = $2 AND listener_id = $3",
+  return queries.get<{ id: string; attempt_count: number; last_attempt_at: number | null }>(
+    `SELECT d.id, d.attempt_count,
+       (SELECT a.at FROM attempts a WHERE a.delivery_id = d.id AND a.number = d.attempt_count) AS last_attempt_at
+     FROM deliveries d WHERE d.environment = $1 AND d.event_id = $2 AND d.listener_id = $3`,
     [environment, eventId, listenerId],
   );
 }

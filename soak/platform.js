@@ -66,7 +66,10 @@ async function startOnPostgres(folder, { startPostgres, startBalancer }) {
     processes,
     async close() {
       await balancer.close();
+      // The server's process keeps nothing alive; without a timer this one would exit before the folder is removed.
+      const alive = setInterval(() => {}, 1000);
       await server.remove();
+      clearInterval(alive);
     },
   };
 }

@@ -93,7 +93,7 @@ export async function findViolations(run: Run): Promise<string[]> {
     const { attempts = [], attempt_count } = await get<ListedDelivery>(run.api, `/v1/deliveries/${id}`);
     const inOrder = attempts.every(({ at }, index) => index === 0 || attempts[index - 1]!.at <= at);
     if (attempts.length !== attempt_count) report(`attempts differ from their count of ${attempt_count}`, [id]);
-    if (!inOrder) report("attempts out of order", [id]);
+    if (!inOrder) report("attempts out of order", [`${id} (${attempts.map(({ at }) => at).join(", ")})`]);
   }
 
   const positions = new Map(events.map(({ id }, position) => [id, position]));

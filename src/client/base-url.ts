@@ -1,11 +1,6 @@
 import { LIMITS } from "../contract/limits.ts";
+import { isLoopback } from "../network/connect-options.ts";
 import { UnsafeRequestError } from "./errors.ts";
-
-/** True for hosts that name this machine, whatever the network. */
-export function isLoopback(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, "").toLowerCase();
-  return host === "localhost" || host.endsWith(".localhost") || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
-}
 
 /** Not by a regular expression, which would try each slash of the text as the first of the trailing ones. */
 export function withoutTrailingSlashes(text: string): string {

@@ -1,4 +1,4 @@
-import { isLoopback } from "./base-url.ts";
+import { isLoopback } from "../network/connect-options.ts";
 import { NetworkError } from "./errors.ts";
 
 /** The code of the transport's own time limit. */

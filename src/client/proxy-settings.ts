@@ -1,5 +1,5 @@
 import { BlockList, isIP } from "node:net";
-import { isLoopback } from "./base-url.ts";
+import { isLoopback } from "../network/connect-options.ts";
 import { NetworkError } from "./errors.ts";
 
 /** The proxy variables of the environment, by their lower-case names. */

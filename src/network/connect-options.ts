@@ -18,10 +18,14 @@ export function isLocalhost(hostname: string): boolean {
   return hostname === "localhost" || hostname.endsWith(".localhost");
 }
 
-/** Returns true for names and addresses that always mean this machine; an IPv6 address may have brackets. */
+/**
+ * Returns true for names and addresses that always mean this machine. An IPv6 address may have brackets, and may be an
+ * IPv4 address mapped into IPv6, as sockets report it.
+ */
 export function isLoopback(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, "");
-  return isLocalhost(host) || (isIP(host) === 4 && host.startsWith("127.")) || host === "::1";
+  const host = hostname.replace(/^\[|\]$/g, "").toLowerCase();
+  const address = host.replace(/^::ffff:/, "");
+  return isLocalhost(host) || (isIP(address) === 4 && address.startsWith("127.")) || host === "::1";
 }
 
 /**

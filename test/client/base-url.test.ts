@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { isLoopback, parseBaseUrl, urlOf } from "../../src/client/base-url.ts";
+import { parseBaseUrl, urlOf } from "../../src/client/base-url.ts";
+import { isLoopback } from "../../src/network/connect-options.ts";
 import { UnsafeRequestError } from "../../src/client/errors.ts";
 
 describe("parseBaseUrl", () => {
@@ -45,6 +46,7 @@ describe("isLoopback", () => {
     ["127.0.0.1", true],
     ["127.8.9.1", true],
     ["[::1]", true],
+    ["::ffff:127.0.0.1", true],
     ["LOCALHOST", true],
     ["127.0.0.1.nip.io", false],
     ["0.0.0.0", false],

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { hostname } from "node:os";
+import { isLocalhost, isLoopback } from "../../network/connect-options.ts";
 import { ApiError } from "../domain/api-error.ts";
 
 /**
@@ -10,16 +11,12 @@ import { ApiError } from "../domain/api-error.ts";
 export function problemOfHost({ headers, socket }: IncomingMessage, publicHost: string | undefined) {
   if (!isLoopback(socket.localAddress ?? "")) return undefined;
   const name = hostName(headers.host ?? "");
-  if (name === "localhost" || name.endsWith(".localhost") || isIP(name) !== 0 || name === publicHost) return undefined;
+  if (isLocalhost(name) || isIP(name) !== 0 || name === publicHost) return undefined;
   if (name === hostname().toLowerCase()) return undefined;
   return new ApiError(
     "misdirected_request",
     `This server is not ${name.slice(0, 100)}. Use localhost or an address, or start it with --public-url.`,
   );
-}
-
-function isLoopback(address: string): boolean {
-  return /^(::ffff:)?127\./.test(address) || address === "::1";
 }
 
 function hostName(host: string): string {

@@ -1,4 +1,4 @@
-import { isLoopback } from "../../../client/base-url.ts";
+import { isLoopback } from "../../../network/connect-options.ts";
 import type { Wish } from "../../../client/oauth/authorization.ts";
 import type { AuthorizationServer } from "../../../client/oauth/authorization-server.ts";
 import {

@@ -1,23 +1,23 @@
 import { isLoopback } from "../network/connect-options.ts";
+import { failureKindOf } from "../network/failures.ts";
 import { NetworkError } from "./errors.ts";
 
-/** The code of the transport's own time limit. */
+/** The code of the transport's own timeout. */
 export const TIME_LIMIT_CODE = "TIME_LIMIT";
 
-const TLS_CODE = /^(CERT_|ERR_TLS|ERR_SSL|EPROTO|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA)/;
-
-/** True where no TLS came about, or a certificate was not trusted. */
+/** Returns true if no TLS connection came about, or a certificate was not trusted. */
 export function isTlsFailure({ code = "" }: NodeJS.ErrnoException): boolean {
-  return TLS_CODE.test(code);
+  return failureKindOf(code) === "tls";
 }
 
-/** Puts a failure of the network into words: what happened, and what to do about it. */
+/** Describes a network failure: what happened, and what to do about it. `timeLimit` is in seconds. */
 export function networkErrorOf(error: unknown, url: URL, timeLimit?: number): NetworkError {
   if (error instanceof NetworkError) return error;
   const cause = error as NodeJS.ErrnoException;
   const code = cause.code ?? "";
+  const kind = failureKindOf(code);
   const at = url.host;
-  if (code === "ENOTFOUND" || code === "EAI_AGAIN") {
+  if (kind === "dns") {
     return new NetworkError(
       "name_not_found",
       `The name ${url.hostname} was not found`,
@@ -28,20 +28,20 @@ export function networkErrorOf(error: unknown, url: URL, timeLimit?: number): Ne
       },
     );
   }
-  if (code === "ECONNREFUSED") {
+  if (kind === "refused") {
     const hint = isLoopback(url.hostname)
       ? "Start the platform with `service serve`, or name another with --base-url."
       : "Check the port of the base URL, and that the platform runs.";
     return new NetworkError("refused", `Nothing listens at ${at}`, hint, { passing: true, cause });
   }
-  if (code === "EHOSTUNREACH" || code === "ENETUNREACH" || code === "EADDRNOTAVAIL") {
+  if (kind === "unreachable") {
     return new NetworkError("unreachable_network", `No network leads to ${at}`, "Check your connection or VPN.", {
       passing: false,
       cause,
     });
   }
-  if (isTlsFailure(cause)) return tlsError(cause, at);
-  if (code === TIME_LIMIT_CODE || code === "ETIMEDOUT") {
+  if (kind === "tls") return tlsError(cause, at);
+  if (code === TIME_LIMIT_CODE || kind === "timeout") {
     const time = timeLimit === undefined ? "in time" : `within ${timeLimit < 1 ? timeLimit : Math.ceil(timeLimit)} s`;
     return new NetworkError(
       "timed_out",

@@ -1,15 +1,8 @@
+import { type FailureKind, failureKindOf } from "../network/failures.ts";
 import { InvalidResponseError } from "./response-parser.ts";
 
 /** Stable codes of network failures. */
-export type NetworkFailureCode =
-  | "refused"
-  | "timeout"
-  | "reset"
-  | "dns"
-  | "tls"
-  | "unreachable"
-  | "invalid_reply"
-  | "network";
+export type NetworkFailureCode = FailureKind | "invalid_reply" | "network";
 
 export interface NetworkFailure {
   code: NetworkFailureCode;
@@ -22,29 +15,6 @@ export interface Peer {
   /** The addresses that were tried: "127.0.0.1:3000 or [::1]:3000". */
   places: string;
 }
-
-const CODES: Record<string, NetworkFailureCode> = {
-  ECONNREFUSED: "refused",
-  ETIMEDOUT: "timeout",
-  ECONNRESET: "reset",
-  ECONNABORTED: "reset",
-  EPIPE: "reset",
-  ENOTFOUND: "dns",
-  EAI_AGAIN: "dns",
-  EAI_FAIL: "dns",
-  EHOSTUNREACH: "unreachable",
-  EHOSTDOWN: "unreachable",
-  ENETUNREACH: "unreachable",
-  EADDRNOTAVAIL: "unreachable",
-  EPROTO: "tls",
-  CERT_HAS_EXPIRED: "tls",
-  CERT_NOT_YET_VALID: "tls",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "tls",
-  SELF_SIGNED_CERT_IN_CHAIN: "tls",
-  UNABLE_TO_GET_ISSUER_CERT: "tls",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "tls",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "tls",
-};
 
 const CERTIFICATES: Record<string, string> = {
   CERT_HAS_EXPIRED: "its certificate has expired",
@@ -61,13 +31,8 @@ const CERTIFICATES: Record<string, string> = {
 export function describeNetworkError(error: unknown, peer: Peer): NetworkFailure {
   const code = codeOf(error);
   const text = error instanceof Error ? error.message : String(error);
-  const kind = error instanceof InvalidResponseError ? "invalid_reply" : kindOf(code);
+  const kind = error instanceof InvalidResponseError ? "invalid_reply" : (failureKindOf(code) ?? "network");
   return { code: kind, message: messageFor(kind, code, text, peer) };
-}
-
-function kindOf(code: string): NetworkFailureCode {
-  if (code.startsWith("ERR_TLS_") || code.startsWith("ERR_SSL_")) return "tls";
-  return CODES[code] ?? "network";
 }
 
 function messageFor(kind: NetworkFailureCode, code: string, text: string, { name, places }: Peer): string {

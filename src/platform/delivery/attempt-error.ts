@@ -1,29 +1,28 @@
+import { type FailureKind, failureKindOf } from "../../network/failures.ts";
 import { DnsError } from "./dns.ts";
 import { BlockedTargetError } from "./target-guard.ts";
 
 const MOST_CHARACTERS = 300;
 
-const CODES: Record<string, string> = {
-  ECONNREFUSED: "connection_refused",
-  ENOTFOUND: "dns",
-  EAI_AGAIN: "dns",
-  EAI_FAIL: "dns",
-  ECONNRESET: "connection_closed",
-  ECONNABORTED: "connection_closed",
-  EPIPE: "connection_closed",
+/** Codes of undici, besides those of Node.js. */
+const UNDICI_CODES: Record<string, string> = {
   UND_ERR_SOCKET: "connection_closed",
   UND_ERR_HEADERS_OVERFLOW: "invalid_reply",
   // undici's word for a status below 100.
   ERR_ASSERTION: "invalid_reply",
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "invalid_reply",
-  ETIMEDOUT: "timeout",
   UND_ERR_CONNECT_TIMEOUT: "timeout",
-  EHOSTUNREACH: "unreachable",
-  ENETUNREACH: "unreachable",
-  EADDRNOTAVAIL: "unreachable",
 };
 
-const TLS_CODE = /^(CERT_|ERR_TLS|ERR_SSL|EPROTO|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_)/;
+/** How the API names the kinds of failures. */
+const KINDS: Readonly<Record<FailureKind, string>> = {
+  refused: "connection_refused",
+  timeout: "timeout",
+  reset: "connection_closed",
+  dns: "dns",
+  tls: "tls",
+  unreachable: "unreachable",
+};
 
 const WORDS: Record<string, string> = {
   connection_refused: "nothing accepts connections there",
@@ -46,7 +45,8 @@ function codeOf(error: Error): string {
   const { code = "", name, message } = error as NodeJS.ErrnoException;
   // "bad upgrade": a 101 that nobody asked for.
   if (name === "HTTPParserError" || (code === "UND_ERR_SOCKET" && message.startsWith("bad "))) return "invalid_reply";
-  return CODES[code] ?? (TLS_CODE.test(code) ? "tls" : "network");
+  const kind = failureKindOf(code);
+  return UNDICI_CODES[code] ?? (kind === undefined ? "network" : KINDS[kind]);
 }
 
 /** The failure of an attempt that was not over in time. */

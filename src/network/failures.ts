@@ -1,0 +1,24 @@
+/** What can go wrong between two machines. */
+export type FailureKind = "refused" | "timeout" | "reset" | "dns" | "tls" | "unreachable";
+
+const KINDS: Readonly<Record<string, FailureKind>> = {
+  ECONNREFUSED: "refused",
+  ETIMEDOUT: "timeout",
+  ECONNRESET: "reset",
+  ECONNABORTED: "reset",
+  EPIPE: "reset",
+  ENOTFOUND: "dns",
+  EAI_AGAIN: "dns",
+  EAI_FAIL: "dns",
+  EHOSTUNREACH: "unreachable",
+  EHOSTDOWN: "unreachable",
+  ENETUNREACH: "unreachable",
+  EADDRNOTAVAIL: "unreachable",
+};
+
+const TLS_CODE = /^(CERT_|ERR_TLS_|ERR_SSL_|EPROTO|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_)/;
+
+/** Returns the kind of failure that a code of Node.js stands for, or undefined for any other code. */
+export function failureKindOf(code: string): FailureKind | undefined {
+  return KINDS[code] ?? (TLS_CODE.test(code) ? "tls" : undefined);
+}

@@ -2,10 +2,9 @@ import { HEADERS } from "../contract/headers.ts";
 import { LATEST_VERSION } from "../contract/versions.ts";
 import { type QueryValue, urlOf } from "./base-url.ts";
 import { ApiError, NetworkError } from "./errors.ts";
-import { problemOf } from "./problem-reply.ts";
 import type { ProxySettings } from "./proxy-settings.ts";
-import { retryDelay } from "./retry.ts";
-import { createTransport, type RawReply } from "./transport.ts";
+import { type RawReply, createTransport } from "./transport.ts";
+import type { FieldError, Problem } from "../contract/errors.ts";
 
 export interface ClientOptions {
   /** From `parseBaseUrl`. */
@@ -218,4 +217,59 @@ function requestIdOf(reply: RawReply): string {
 function retryAfterOf(reply: RawReply): number | undefined {
   const text = reply.headers["retry-after"];
   return typeof text === "string" && /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
+/**
+ * The error that a reply describes. Whatever answers in the platform's place may send JSON of any shape, so that only
+ * members of the right type are believed; the status is the reply's own.
+ */
+export function problemOf(status: number, body: unknown, requestId: string): Problem {
+  const sent = isRecord(body) ? body : {};
+  const { errors } = sent;
+  return {
+    ...sent,
+    type: textOf(sent["type"]) ?? "about:blank",
+    title: textOf(sent["title"]) ?? `HTTP ${status}`,
+    detail: textOf(sent["detail"]) ?? textOf(sent["title"]) ?? `The platform answered ${status} without saying why`,
+    code: (textOf(sent["code"]) ?? "internal_error") as Problem["code"],
+    request_id: textOf(sent["request_id"]) ?? requestId,
+    status,
+    ...(errors === undefined ? {} : { errors: Array.isArray(errors) ? errors.filter(isFieldError) : [] }),
+  };
+}
+
+function isFieldError(value: unknown): value is FieldError {
+  return (
+    isRecord(value) && [value["pointer"], value["code"], value["detail"]].every((text) => typeof text === "string")
+  );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+const FIRST_MILLISECONDS = 250;
+const MOST_MILLISECONDS = 4000;
+/** A person would rather hear "try again in an hour" than wait for it. */
+const LONGEST_RETRY_AFTER_SECONDS = 60;
+const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
+
+/**
+ * Milliseconds to wait before the attempt after this one, or undefined where it would be of no use. Full jitter: anything
+ * up to a bound that doubles, and never before `Retry-After`.
+ */
+export function retryDelay(
+  failure: ApiError | NetworkError,
+  attempts: number,
+  random: () => number,
+): number | undefined {
+  const jitter = random() * Math.min(FIRST_MILLISECONDS * 2 ** (attempts - 1), MOST_MILLISECONDS);
+  if (!(failure instanceof ApiError)) return failure.passing ? jitter : undefined;
+  const passing = PASSING_STATUSES.has(failure.status) || failure.code === "idempotency_in_flight";
+  if (!passing || (failure.retryAfter ?? 0) > LONGEST_RETRY_AFTER_SECONDS) return undefined;
+  return (failure.retryAfter ?? 0) * 1000 + jitter;
 }

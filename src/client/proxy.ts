@@ -4,8 +4,7 @@ import { isIP, isIPv6, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import { connectOptions } from "../network/connect-options.ts";
-import { NetworkError, ProxyError } from "./errors.ts";
-import { isTlsFailure, networkErrorOf, TIME_LIMIT_CODE } from "./network-failures.ts";
+import { NetworkError, ProxyError, TIME_LIMIT_CODE, isTlsFailure, networkErrorOf } from "./errors.ts";
 import type { Sender } from "./transport.ts";
 
 /** For the proxy alone; whoever waits for an answer has a time limit of its own. */

@@ -8,8 +8,7 @@ import {
 } from "node:http";
 import { connectOptions } from "../network/connect-options.ts";
 import { callAfter } from "../network/deadline.ts";
-import { NetworkError } from "./errors.ts";
-import { networkErrorOf, TIME_LIMIT_CODE } from "./network-failures.ts";
+import { NetworkError, TIME_LIMIT_CODE, networkErrorOf } from "./errors.ts";
 import { type ProxySettings, proxyFor } from "./proxy-settings.ts";
 
 /** One HTTP exchange as bytes; no meaning is given to its status. */

@@ -1,4 +1,4 @@
-import { isIP, type LookupFunction } from "node:net";
+import type { LookupFunction } from "node:net";
 
 /**
  * How long one of several addresses of a host may take to connect before the next one is tried, in milliseconds. Node's
@@ -25,7 +25,7 @@ export function isLocalhost(hostname: string): boolean {
 export function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, "").toLowerCase();
   const address = host.replace(/^::ffff:/, "");
-  return isLocalhost(host) || (isIP(address) === 4 && address.startsWith("127.")) || host === "::1";
+  return isLocalhost(host) || host === "::1" || /^127(\.\d{1,3}){3}$/.test(address);
 }
 
 /**

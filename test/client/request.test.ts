@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ApiError } from "../../src/client/errors.ts";
-import { apiPath } from "../../src/client/path.ts";
+import { apiPath } from "../../src/client/base-url.ts";
 import { VERSIONS } from "../../src/contract/versions.ts";
 import { clientOf } from "./support/client.ts";
 import { json, problem, startServer } from "./support/scripted-server.ts";

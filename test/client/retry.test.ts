@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { ApiError, NetworkError } from "../../src/client/errors.ts";
-import { retryDelay } from "../../src/client/retry.ts";
+import { retryDelay } from "../../src/client/http.ts";
 import { clientOf } from "./support/client.ts";
 import { hangUp, json, problem, startServer } from "./support/scripted-server.ts";
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Environment } from "../../contract/environments.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { AuthorizationError, NetworkError } from "../../client/errors.ts";
-import { refreshTokens, type TokenSet } from "../../client/oauth/tokens.ts";
+import { refreshTokens, type TokenSet } from "../../client/oauth/authorization.ts";
 import type { Context } from "../context.ts";
 import { NotSignedInError } from "../errors.ts";
 import { loginCommand } from "../settings/login-command.ts";

@@ -1,4 +1,4 @@
-import { revokeToken } from "../../client/oauth/tokens.ts";
+import { revokeToken } from "../../client/oauth/authorization.ts";
 import type { Context } from "../context.ts";
 import type { Profile } from "../settings/profiles.ts";
 import { openAuthorizationServer } from "./authorization-server.ts";

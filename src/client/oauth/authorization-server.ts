@@ -1,8 +1,7 @@
 import * as openid from "openid-client";
-import { AuthorizationError } from "../errors.ts";
+import { AuthorizationError, NetworkError } from "../errors.ts";
 import type { Transport } from "../transport.ts";
-import { authorizationErrorOf } from "./failures.ts";
-import { fetchThrough } from "./fetch.ts";
+import { AuthorizationResponseError, ClientError, type CustomFetch, ResponseBodyError } from "openid-client";
 
 export interface AuthorizationServerOptions {
   /** `{auth_url}`, from `parseBaseUrl`: the name that the server must give itself. */
@@ -62,4 +61,85 @@ export function assertSameOrigin(text: unknown, name: string, issuer: URL): void
   throw new AuthorizationError("untrusted_address", `The ${name} of ${issuer.host} ${found}`, {
     hint: "It must lie on the authorization server itself. Check --auth-url.",
   });
+}
+
+/** Metadata, tokens and errors are far smaller. */
+const MAX_BYTES = 1024 * 1024;
+const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304]);
+
+/**
+ * The protocol library's requests over the same transport as all others: proxies, certificate authorities and time limits
+ * hold for them too, and redirects are never followed. A server that is out of order becomes an AuthorizationError that
+ * a later attempt may get past.
+ */
+export function fetchThrough(options: AuthorizationServerOptions, timeLimit: number): CustomFetch {
+  const { transport, userAgent, signal, onAttempt } = options;
+  return async (address, { method, headers, body }) => {
+    const url = new URL(address);
+    const started = performance.now();
+    const tell = (outcome: string): void =>
+      onAttempt?.({ method, url: url.origin + url.pathname, outcome, milliseconds: performance.now() - started });
+    try {
+      const reply = await transport.send({
+        method,
+        url,
+        headers: { ...headers, "User-Agent": userAgent },
+        body: body instanceof URLSearchParams ? body.toString() : undefined,
+        timeLimit,
+        maxBytes: MAX_BYTES,
+        signal,
+      });
+      tell(String(reply.status));
+      if (reply.status >= 500) throw outOfOrder(url, reply.status);
+      const entries = Object.entries(reply.headers).map(([name, value]): [string, string] => [name, String(value)]);
+      return new Response(BODILESS.has(reply.status) ? null : reply.text, { status: reply.status, headers: entries });
+    } catch (error) {
+      tell((error as Error).message);
+      throw error;
+    }
+  };
+}
+
+function outOfOrder(url: URL, status: number): AuthorizationError {
+  return new AuthorizationError("temporarily_unavailable", `The authorization server ${url.host} answered ${status}`, {
+    hint: "The fault is the server's. Try again in a moment.",
+    passing: true,
+  });
+}
+
+const MOST_WORDS = 300;
+
+/** What went wrong, in words: the protocol library's own are too general to act upon. */
+export function authorizationErrorOf(error: unknown, issuer: URL, signal: AbortSignal): Error {
+  if (signal.aborted) return signal.reason as Error;
+  const known = causesOf(error).find((cause) => cause instanceof AuthorizationError || cause instanceof NetworkError);
+  if (known !== undefined) return known;
+  const own = issuerIn(error);
+  if (own !== undefined) {
+    return new AuthorizationError("other_issuer", `${issuer.host} says that it is ${own.slice(0, 200)}`, {
+      hint: `Where you trust that address, use it: --auth-url ${own.slice(0, 200)}`,
+    });
+  }
+  if (error instanceof ResponseBodyError || error instanceof AuthorizationResponseError) {
+    const description = error.error_description?.slice(0, MOST_WORDS);
+    return new AuthorizationError(error.error, description ?? `The authorization server said ${error.error}`);
+  }
+  const detail = causesOf(error).at(-1)?.message ?? String(error);
+  return new AuthorizationError("invalid_answer", `The answer of ${issuer.host} is not acceptable: ${detail}`, {
+    hint: "Something else may answer in its place. Check --base-url and --auth-url.",
+    cause: error,
+  });
+}
+
+/** The name that a server gives itself, where it is not the one that was called. */
+function issuerIn(error: unknown): string | undefined {
+  const cause = error instanceof ClientError ? error.cause : undefined;
+  if (typeof cause !== "object" || cause === null || !("attribute" in cause) || cause.attribute !== "issuer") return;
+  const body = "body" in cause ? cause.body : undefined;
+  if (typeof body !== "object" || body === null || !("issuer" in body)) return;
+  return typeof body.issuer === "string" ? body.issuer : undefined;
+}
+
+function causesOf(error: unknown): Error[] {
+  return error instanceof Error ? [error, ...causesOf(error.cause)] : [];
 }

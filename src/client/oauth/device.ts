@@ -2,10 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import * as openid from "openid-client";
 import { DEVICE_CODE_GRANT, ENVIRONMENT_PARAMETER, oauthScopeName } from "../../contract/oauth.ts";
 import { AuthorizationError, NetworkError } from "../errors.ts";
-import type { Wish } from "./authorization.ts";
-import { assertSameOrigin, type AuthorizationServer } from "./authorization-server.ts";
-import { authorizationErrorOf } from "./failures.ts";
-import { readTokens, type TokenSet } from "./tokens.ts";
+import { type TokenSet, type Wish, readTokens } from "./authorization.ts";
+import { type AuthorizationServer, assertSameOrigin, authorizationErrorOf } from "./authorization-server.ts";
 
 /** A sign-in that waits for somebody to type its code elsewhere. */
 export interface DeviceAuthorization {

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { collect, repeatable } from "../../arguments/repeated.ts";
-import { apiPath } from "../../../client/path.ts";
+import { apiPath } from "../../../client/base-url.ts";
 import type { OAuthApp, OAuthAppUpdate } from "../../../contract/schemas/oauth-app.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Client } from "../../../client/http.ts";
-import { apiPath } from "../../../client/path.ts";
+import { apiPath } from "../../../client/base-url.ts";
 import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
 import type { TestClock } from "../../../contract/schemas/test-clock.ts";
 import type { Context } from "../../context.ts";

@@ -1,6 +1,6 @@
 import { ApiError, NetworkError } from "../../../client/errors.ts";
 import { listItems } from "../../../client/pages.ts";
-import { apiPath } from "../../../client/path.ts";
+import { apiPath } from "../../../client/base-url.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { ApiKey } from "../../../contract/schemas/api-key.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { apiPath } from "../../../client/path.ts";
+import { apiPath } from "../../../client/base-url.ts";
 import type { WebhookEndpoint, WebhookEndpointUpdate } from "../../../contract/schemas/webhook-endpoint.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";

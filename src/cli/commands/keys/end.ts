@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { apiPath } from "../../../client/path.ts";
+import { apiPath } from "../../../client/base-url.ts";
 import type { ApiKey } from "../../../contract/schemas/api-key.ts";
 import type { Context } from "../../context.ts";
 import { addDryRun } from "../../dry-run.ts";

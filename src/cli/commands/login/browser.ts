@@ -1,13 +1,19 @@
 import {
   type Authorization,
+  type TokenSet,
+  type Wish,
   beginAuthorization,
   finishAuthorization,
-  type Wish,
 } from "../../../client/oauth/authorization.ts";
 import { assertSameOrigin, type AuthorizationServer } from "../../../client/oauth/authorization-server.ts";
-import { failurePage, type SuccessPage, successPage } from "../../../client/oauth/callback-pages.ts";
-import { type Callback, type Loopback, openLoopback } from "../../../client/oauth/loopback.ts";
-import type { TokenSet } from "../../../client/oauth/tokens.ts";
+import {
+  type Callback,
+  type Loopback,
+  type SuccessPage,
+  failurePage,
+  openLoopback,
+  successPage,
+} from "../../../client/oauth/loopback.ts";
 import { CLI_REDIRECT_PATH } from "../../../contract/oauth.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";

@@ -1,12 +1,11 @@
 import { isLoopback } from "../../../network/connect-options.ts";
-import type { Wish } from "../../../client/oauth/authorization.ts";
+import type { TokenSet, Wish } from "../../../client/oauth/authorization.ts";
 import type { AuthorizationServer } from "../../../client/oauth/authorization-server.ts";
 import {
   beginDeviceAuthorization,
   type DeviceAuthorization,
   pollDeviceAuthorization,
 } from "../../../client/oauth/device.ts";
-import type { TokenSet } from "../../../client/oauth/tokens.ts";
 import type { Context } from "../../context.ts";
 import { formatSpan } from "../../terminal/time.ts";
 import { announce } from "./announce.ts";

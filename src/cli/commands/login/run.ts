@@ -1,8 +1,7 @@
 import { AuthorizationError } from "../../../client/errors.ts";
-import type { Wish } from "../../../client/oauth/authorization.ts";
+import { type TokenSet, type Wish, revokeToken } from "../../../client/oauth/authorization.ts";
 import type { AuthorizationServer } from "../../../client/oauth/authorization-server.ts";
-import type { SuccessPage } from "../../../client/oauth/callback-pages.ts";
-import { revokeToken, type TokenSet } from "../../../client/oauth/tokens.ts";
+import type { SuccessPage } from "../../../client/oauth/loopback.ts";
 import type { Identity } from "../../../contract/schemas/identity.ts";
 import { SCOPES } from "../../../contract/scopes.ts";
 import type { Context } from "../../context.ts";

@@ -1,7 +1,7 @@
 import type { Static, TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import type { Client, Method } from "../../../client/http.ts";
-import { apiPath } from "../../../client/path.ts";
+import { apiPath } from "../../../client/base-url.ts";
 import type { Scope } from "../../../contract/scopes.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";

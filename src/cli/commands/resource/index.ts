@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { apiPath } from "../../../client/path.ts";
+import { apiPath } from "../../../client/base-url.ts";
 import {
   type Field,
   inputFieldsOf,

@@ -1,6 +1,6 @@
 import { ApiError } from "../../../client/errors.ts";
 import type { ApiRequest, Client } from "../../../client/http.ts";
-import { apiPath } from "../../../client/path.ts";
+import { apiPath } from "../../../client/base-url.ts";
 import { isId } from "../../../contract/ids.ts";
 import { kindsWith, pathOf, RESOURCES } from "../../../contract/resources.ts";
 import type { Context } from "../../context.ts";

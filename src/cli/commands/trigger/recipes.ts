@@ -1,5 +1,5 @@
 import type { Method } from "../../../client/http.ts";
-import { apiPath } from "../../../client/path.ts";
+import { apiPath } from "../../../client/base-url.ts";
 import type { EventType } from "../../../contract/event-types.ts";
 import {
   type Field,

@@ -1,7 +1,7 @@
 import { ApiError, NetworkError } from "../../../../client/errors.ts";
 import type { Client } from "../../../../client/http.ts";
 import { listItems } from "../../../../client/pages.ts";
-import { apiPath } from "../../../../client/path.ts";
+import { apiPath } from "../../../../client/base-url.ts";
 import type { Environment } from "../../../../contract/environments.ts";
 import type { ApiKey } from "../../../../contract/schemas/api-key.ts";
 import type { Identity } from "../../../../contract/schemas/identity.ts";

@@ -2,7 +2,7 @@
 import { STATUS_CODES } from "node:http";
 import { apiExitCode } from "../src/cli/failure.ts";
 import { TOPICS } from "../src/cli/commands/help/topics.ts";
-import { ERROR_GUIDES } from "../src/contract/error-guides/index.ts";
+import { ERROR_GUIDES } from "../src/contract/error-guides.ts";
 import { ERRORS, type ErrorCode, type Problem, PROBLEM_MEDIA_TYPE } from "../src/contract/errors.ts";
 import type { SignatureErrorCode } from "../src/webhooks/index.ts";
 

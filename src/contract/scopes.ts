@@ -1,4 +1,4 @@
-import { type KindWith, kindsWith, RESOURCES } from "./resources.ts";
+import { type KindWith, RESOURCES, kindsWith } from "./resources.ts";
 
 type ScopedResource = (typeof RESOURCES)[KindWith<"scoped">]["plural"];
 
@@ -16,4 +16,37 @@ export const SCOPES: readonly Scope[] = [
 /** Returns true if the text names a scope. */
 export function isScope(text: string): text is Scope {
   return (SCOPES as readonly string[]).includes(text);
+}
+
+/** The command's own app: public, known to every platform, on loopback redirects only (decisions 1). */
+export const CLI_CLIENT_ID = "app_service_cli";
+/** Where its sign-in listens: `http://127.0.0.1:<any port>` or `http://[::1]:<any port>`, and this path. */
+export const CLI_REDIRECT_PATH = "/callback";
+
+/** Paths under `{auth_url}` (decisions 7). */
+export const OAUTH_PATHS = {
+  metadata: "/.well-known/oauth-authorization-server",
+  authorize: "/oauth/authorize",
+  token: "/oauth/token",
+  revoke: "/oauth/revoke",
+  deviceAuthorization: "/oauth/device_authorization",
+  device: "/oauth/device",
+} as const;
+
+export const DEVICE_CODE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
+
+/** What both `/oauth/authorize` and `/oauth/device_authorization` take besides the standard parameters. */
+export const ENVIRONMENT_PARAMETER = "environment";
+
+/** A scope as OAuth writes it: `customers:read` is `read_customers` (decisions 6). */
+export function oauthScopeName(scope: Scope): string {
+  const [resource, action] = scope.split(":");
+  return `${action}_${resource}`;
+}
+
+/** The scope that an OAuth name means, or undefined where it means none. */
+export function scopeOfOAuthName(name: string): Scope | undefined {
+  const cut = name.indexOf("_");
+  const scope = `${name.slice(cut + 1)}:${name.slice(0, cut)}`;
+  return isScope(scope) ? scope : undefined;
 }

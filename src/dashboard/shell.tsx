@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { call } from "./api/call.ts";
 import { liveState } from "./api/live.ts";
 import { kindsWith, type Resource, RESOURCES } from "../contract/resources.ts";
-import type { Session } from "../contract/schemas/session.ts";
+import type { Session } from "../contract/schemas/account.ts";
 import { clockOffset } from "./clock.ts";
 import { say } from "./components/toasts.tsx";
 import { duration } from "./format.ts";

@@ -1,7 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { nearest } from "../../contract/nearest.ts";
-import { scopeOfOAuthName } from "../../contract/oauth.ts";
-import { isScope, type Scope, SCOPES } from "../../contract/scopes.ts";
+import { SCOPES, type Scope, isScope, scopeOfOAuthName } from "../../contract/scopes.ts";
 
 /** Parses one value of a flag that collects scopes: `customers:read`, `read_customers`, or several with commas. */
 export function scopeNames(text: string, previous: readonly Scope[] = []): Scope[] {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Identity } from "../../contract/schemas/identity.ts";
+import type { Identity } from "../../contract/schemas/account.ts";
 import type { Context } from "../context.ts";
 import { addExamples } from "../help-layout.ts";
 import { identityView } from "../session/identity-view.ts";

@@ -1,4 +1,4 @@
-import { CLI_CLIENT_ID } from "../../contract/oauth.ts";
+import { CLI_CLIENT_ID } from "../../contract/scopes.ts";
 import { type AuthorizationServer, discoverAuthorizationServer } from "../../client/oauth/authorization-server.ts";
 import { parseBaseUrl } from "../../client/base-url.ts";
 import { AuthorizationError } from "../../client/errors.ts";

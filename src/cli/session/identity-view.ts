@@ -1,4 +1,4 @@
-import type { Identity } from "../../contract/schemas/identity.ts";
+import type { Identity } from "../../contract/schemas/account.ts";
 import type { Column, ResourceView } from "../terminal/view.ts";
 
 /** Shows whom a credential stands for, with lines that the caller adds. */

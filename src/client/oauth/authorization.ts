@@ -1,7 +1,6 @@
 import * as openid from "openid-client";
 import type { Environment } from "../../contract/environments.ts";
-import { ENVIRONMENT_PARAMETER, oauthScopeName, scopeOfOAuthName } from "../../contract/oauth.ts";
-import { SCOPES, type Scope } from "../../contract/scopes.ts";
+import { ENVIRONMENT_PARAMETER, SCOPES, type Scope, oauthScopeName, scopeOfOAuthName } from "../../contract/scopes.ts";
 import { type AuthorizationServer, authorizationErrorOf } from "./authorization-server.ts";
 import { AuthorizationError } from "../errors.ts";
 

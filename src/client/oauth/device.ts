@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import * as openid from "openid-client";
-import { DEVICE_CODE_GRANT, ENVIRONMENT_PARAMETER, oauthScopeName } from "../../contract/oauth.ts";
+import { DEVICE_CODE_GRANT, ENVIRONMENT_PARAMETER, oauthScopeName } from "../../contract/scopes.ts";
 import { AuthorizationError, NetworkError } from "../errors.ts";
 import { type TokenSet, type Wish, readTokens } from "./authorization.ts";
 import { type AuthorizationServer, assertSameOrigin, authorizationErrorOf } from "./authorization-server.ts";

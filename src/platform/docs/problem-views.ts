@@ -1,5 +1,5 @@
 import { STATUS_CODES } from "node:http";
-import { ERROR_GUIDES } from "../../contract/error-guides/index.ts";
+import { ERROR_GUIDES } from "../../contract/error-guides.ts";
 import { ERRORS, type ErrorCode, PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
 import { exampleProblem } from "../http/example-problem.ts";
 import { PROBLEMS_PATH } from "../http/problem.ts";

@@ -1,4 +1,4 @@
-import { CLI_CLIENT_ID, CLI_REDIRECT_PATH } from "../../contract/oauth.ts";
+import { CLI_CLIENT_ID, CLI_REDIRECT_PATH } from "../../contract/scopes.ts";
 import { ENVIRONMENTS, type Environment } from "../../contract/environments.ts";
 import type { IdGenerator } from "../../contract/ids.ts";
 import { firstAccount, insertAccount } from "../storage/accounts.ts";

@@ -1,5 +1,5 @@
 import type { IdGenerator } from "../../contract/ids.ts";
-import type { DeletedUser, User } from "../../contract/schemas/user.ts";
+import type { DeletedUser, User } from "../../contract/schemas/account.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { Clock } from "../ports.ts";
 import { usableKeysOfUser } from "../storage/api-keys.ts";

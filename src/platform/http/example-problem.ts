@@ -1,4 +1,4 @@
-import { ERROR_GUIDES } from "../../contract/error-guides/index.ts";
+import { ERROR_GUIDES } from "../../contract/error-guides.ts";
 import type { ErrorCode, Problem } from "../../contract/errors.ts";
 import { ApiError } from "../domain/api-error.ts";
 import { toProblem } from "./problem.ts";

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { OAUTH_PATHS } from "../../contract/oauth.ts";
+import { OAUTH_PATHS } from "../../contract/scopes.ts";
 import { html } from "../pages/html.ts";
 import { PageError, seeOther, sendPage } from "../pages/page.ts";
 import { formOf } from "../pages/parameters.ts";

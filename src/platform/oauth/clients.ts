@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import { timingSafeEqual } from "node:crypto";
 import { ENVIRONMENTS, type Environment } from "../../contract/environments.ts";
-import { ENVIRONMENT_PARAMETER } from "../../contract/oauth.ts";
+import { ENVIRONMENT_PARAMETER } from "../../contract/scopes.ts";
 import type { Parameters } from "../pages/parameters.ts";
 import type { Services } from "../services.ts";
 import { type ClientRow, findClient } from "../storage/oauth-apps.ts";

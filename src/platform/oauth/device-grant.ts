@@ -1,5 +1,4 @@
-import type { Scope } from "../../contract/scopes.ts";
-import { OAUTH_PATHS } from "../../contract/oauth.ts";
+import { OAUTH_PATHS, type Scope } from "../../contract/scopes.ts";
 import type { Parameters } from "../pages/parameters.ts";
 import type { Services } from "../services.ts";
 import { findEnvironmentNumber } from "../storage/accounts.ts";

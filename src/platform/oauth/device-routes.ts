@@ -1,6 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { OAUTH_PATHS } from "../../contract/oauth.ts";
-import type { Scope } from "../../contract/scopes.ts";
+import { OAUTH_PATHS, type Scope } from "../../contract/scopes.ts";
 import { addressName } from "../domain/addresses.ts";
 import { html } from "../pages/html.ts";
 import { seeOther, sendPage } from "../pages/page.ts";

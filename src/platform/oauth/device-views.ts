@@ -1,4 +1,4 @@
-import { OAUTH_PATHS } from "../../contract/oauth.ts";
+import { OAUTH_PATHS } from "../../contract/scopes.ts";
 import { html } from "../pages/html.ts";
 import type { Page } from "../pages/page.ts";
 import { csrfField } from "../sign-in/views.ts";

@@ -1,4 +1,4 @@
-import { DEVICE_CODE_GRANT, OAUTH_PATHS } from "../../contract/oauth.ts";
+import { DEVICE_CODE_GRANT, OAUTH_PATHS } from "../../contract/scopes.ts";
 import { allScopeNames } from "./scope-names.ts";
 
 const CLIENT_AUTHENTICATION = ["none", "client_secret_basic", "client_secret_post"];

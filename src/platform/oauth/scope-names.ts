@@ -1,6 +1,5 @@
-import { oauthScopeName, scopeOfOAuthName } from "../../contract/oauth.ts";
+import { SCOPES, type Scope, oauthScopeName, scopeOfOAuthName } from "../../contract/scopes.ts";
 import { nearest } from "../../contract/nearest.ts";
-import { type Scope, SCOPES } from "../../contract/scopes.ts";
 import { OAuthError } from "./oauth-error.ts";
 
 const NAMES: readonly string[] = SCOPES.map(oauthScopeName);

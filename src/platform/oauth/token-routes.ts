@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { DEVICE_CODE_GRANT, OAUTH_PATHS } from "../../contract/oauth.ts";
+import { DEVICE_CODE_GRANT, OAUTH_PATHS } from "../../contract/scopes.ts";
 import { addressName } from "../domain/addresses.ts";
 import { logFailure } from "../http/answers.ts";
 import { toApiError } from "../http/problem.ts";

@@ -1,5 +1,5 @@
 import type { Environment } from "../../../contract/environments.ts";
-import type { Identity } from "../../../contract/schemas/identity.ts";
+import type { Identity } from "../../../contract/schemas/account.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
 import { endSessions } from "../../session/end.ts";

@@ -14,7 +14,7 @@ import {
   openLoopback,
   successPage,
 } from "../../../client/oauth/loopback.ts";
-import { CLI_REDIRECT_PATH } from "../../../contract/oauth.ts";
+import { CLI_REDIRECT_PATH } from "../../../contract/scopes.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import { announce } from "./announce.ts";

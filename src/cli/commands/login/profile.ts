@@ -1,5 +1,5 @@
 import { withoutTrailingSlashes } from "../../../client/base-url.ts";
-import type { Identity } from "../../../contract/schemas/identity.ts";
+import type { Identity } from "../../../contract/schemas/account.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import type { Place } from "../../settings/connection.ts";

@@ -2,7 +2,7 @@ import { AuthorizationError } from "../../../client/errors.ts";
 import { type TokenSet, type Wish, revokeToken } from "../../../client/oauth/authorization.ts";
 import type { AuthorizationServer } from "../../../client/oauth/authorization-server.ts";
 import type { SuccessPage } from "../../../client/oauth/loopback.ts";
-import type { Identity } from "../../../contract/schemas/identity.ts";
+import type { Identity } from "../../../contract/schemas/account.ts";
 import { SCOPES } from "../../../contract/scopes.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";

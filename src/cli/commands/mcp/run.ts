@@ -9,7 +9,7 @@ import {
   McpError,
 } from "@modelcontextprotocol/sdk/types.js";
 import { ApiError } from "../../../client/errors.ts";
-import type { Identity } from "../../../contract/schemas/identity.ts";
+import type { Identity } from "../../../contract/schemas/account.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { failureOf } from "../../failure.ts";

@@ -1,7 +1,7 @@
 import { ApiError, NetworkError } from "../../../client/errors.ts";
 import type { Client } from "../../../client/http.ts";
 import type { Environment } from "../../../contract/environments.ts";
-import type { Identity } from "../../../contract/schemas/identity.ts";
+import type { Identity } from "../../../contract/schemas/account.ts";
 import type { Scope } from "../../../contract/scopes.ts";
 import { LATEST_VERSION } from "../../../contract/versions.ts";
 import type { Context } from "../../context.ts";

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { ApiKey } from "../../../contract/schemas/api-key.ts";
-import type { User } from "../../../contract/schemas/user.ts";
+import type { User } from "../../../contract/schemas/account.ts";
 import { SCOPES } from "../../../contract/scopes.ts";
 import { call } from "../../api/call.ts";
 import { usePages, WHOLE } from "../../api/use-query.ts";

@@ -1,6 +1,4 @@
-import type { OAuthGrant } from "../../../contract/schemas/oauth-grant.ts";
-import type { Session } from "../../../contract/schemas/session.ts";
-import type { User } from "../../../contract/schemas/user.ts";
+import type { OAuthGrant, Session, User } from "../../../contract/schemas/account.ts";
 import { call } from "../../api/call.ts";
 import { usePages, WHOLE } from "../../api/use-query.ts";
 import { Action, ConfirmedAction } from "../../components/action.tsx";

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { ApiKey } from "../../../contract/schemas/api-key.ts";
-import type { DeletedUser, User } from "../../../contract/schemas/user.ts";
+import type { DeletedUser, User } from "../../../contract/schemas/account.ts";
 import { call } from "../../api/call.ts";
 import type { Pages } from "../../api/use-query.ts";
 import { ConfirmedAction } from "../../components/action.tsx";

@@ -1,6 +1,5 @@
 import { HEADERS } from "../../../contract/headers.ts";
-import { OAUTH_PATHS, oauthScopeName } from "../../../contract/oauth.ts";
-import { SCOPES } from "../../../contract/scopes.ts";
+import { OAUTH_PATHS, SCOPES, oauthScopeName } from "../../../contract/scopes.ts";
 import { LATEST_VERSION } from "../../../contract/versions.ts";
 import { IDENTIFIER_HEADER, SIGNATURE_HEADER } from "../../leaks/report-route.ts";
 import type { Operation } from "../operation.ts";

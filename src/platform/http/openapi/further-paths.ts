@@ -1,5 +1,4 @@
-import { oauthScopeName } from "../../../contract/oauth.ts";
-import type { Scope } from "../../../contract/scopes.ts";
+import { type Scope, oauthScopeName } from "../../../contract/scopes.ts";
 import { EVENT_STREAM_PATH } from "../../../contract/listen.ts";
 import { IDENTIFIER_HEADER, LEAK_REPORT_PATH, LeakFeedback, LeakReport } from "../../leaks/report-route.ts";
 import { EventStreamQuery, LAST_EVENT_ID } from "../../listen/event-stream-route.ts";

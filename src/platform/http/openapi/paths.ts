@@ -1,5 +1,5 @@
 import type { TSchema } from "typebox";
-import { oauthScopeName } from "../../../contract/oauth.ts";
+import { oauthScopeName } from "../../../contract/scopes.ts";
 import type { Operation } from "../operation.ts";
 import { exampleReply, exampleRequest } from "./examples.ts";
 import { headersOf } from "./headers.ts";

@@ -1,4 +1,4 @@
-import { Identity } from "../../../contract/schemas/identity.ts";
+import { Identity } from "../../../contract/schemas/account.ts";
 import { VersionList } from "../../../contract/schemas/version.ts";
 import type { Versions } from "../../domain/versions.ts";
 import { type Operation, readOperation } from "../operation.ts";

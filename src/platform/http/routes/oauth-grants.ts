@@ -1,4 +1,4 @@
-import { type OAuthGrant, OAuthGrantList, RevokedOAuthGrant } from "../../../contract/schemas/oauth-grant.ts";
+import { type OAuthGrant, OAuthGrantList, RevokedOAuthGrant } from "../../../contract/schemas/account.ts";
 import { formatTimestamp } from "../../../contract/timestamps.ts";
 import { assertId, missing } from "../../domain/missing.ts";
 import type { Services } from "../../services.ts";

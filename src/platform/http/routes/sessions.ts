@@ -1,4 +1,4 @@
-import { DeletedSession, type Session, SessionList } from "../../../contract/schemas/session.ts";
+import { DeletedSession, type Session, SessionList } from "../../../contract/schemas/account.ts";
 import { formatTimestamp } from "../../../contract/timestamps.ts";
 import { assertId, missing } from "../../domain/missing.ts";
 import type { Services } from "../../services.ts";

@@ -1,4 +1,4 @@
-import { DeletedUser, User, UserInvite, UserList } from "../../../contract/schemas/user.ts";
+import { DeletedUser, User, UserInvite, UserList } from "../../../contract/schemas/account.ts";
 import { inviteUser, listUsers, removeUser } from "../../domain/users.ts";
 import type { Services } from "../../services.ts";
 import { type Operation, readOperation, writeOperation } from "../operation.ts";

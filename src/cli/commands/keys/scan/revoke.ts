@@ -4,7 +4,7 @@ import { listItems } from "../../../../client/pages.ts";
 import { apiPath } from "../../../../client/base-url.ts";
 import type { Environment } from "../../../../contract/environments.ts";
 import type { ApiKey } from "../../../../contract/schemas/api-key.ts";
-import type { Identity } from "../../../../contract/schemas/identity.ts";
+import type { Identity } from "../../../../contract/schemas/account.ts";
 import type { Context } from "../../../context.ts";
 import { UserError } from "../../../errors.ts";
 import { type Connection, resolveConnection, resolvePlace } from "../../../settings/connection.ts";

@@ -1,0 +1,100 @@
+import { type Static, Type } from "typebox";
+import { LIMITS } from "../limits.ts";
+import { ApiKeyList } from "./api-key.ts";
+import { Livemode, Timestamp, closed, deleted, idOf, listOf, nullable, secretShownOnce } from "./fields.ts";
+import { ENVIRONMENTS } from "../environments.ts";
+import { SCOPES } from "../scopes.ts";
+
+/** A person of the account, who signs in to the dashboard (decisions 1). `invitation_url` stands in the reply to inviting only. */
+export const User = Type.Object(
+  {
+    id: idOf("user"),
+    object: Type.Literal("user"),
+    email: Type.String(),
+    role: Type.Enum(["owner", "member"]),
+    has_password: Type.Boolean(),
+    is_you: Type.Boolean(),
+    created: Timestamp,
+    invitation_url: Type.Optional(secretShownOnce("Works once, for three days")),
+  },
+  { $id: "User", description: "A person who may sign in" },
+);
+export type User = Static<typeof User>;
+
+export const UserInvite = closed(
+  { email: Type.String({ format: "email", maxLength: LIMITS.emailLength }) },
+  { $id: "UserInvite", description: "Who is to be invited" },
+);
+export type UserInvite = Static<typeof UserInvite>;
+
+export const UserList = listOf(User, "UserList");
+/** What removing a user returns. Their sessions and grants are revoked; keys stay valid until someone revokes them. */
+export const DeletedUser = Type.Object(
+  {
+    ...deleted("user", "").properties,
+    api_keys: Type.Object(ApiKeyList.properties, {
+      description: "Usable keys that the user created, or that were created with such a key, newest first; at most 100",
+    }),
+  },
+  { $id: "DeletedUser", description: "What removing a user returns, with the keys that they created" },
+);
+export type DeletedUser = Static<typeof DeletedUser>;
+
+/** A browser in which the caller is signed in to the dashboard. */
+export const Session = Type.Object(
+  {
+    id: idOf("session"),
+    object: Type.Literal("session"),
+    user_agent: nullable(Type.String()),
+    by_link: Type.Boolean({ description: "True where a one-time link began it" }),
+    is_current: Type.Boolean(),
+    created: Timestamp,
+    expires_at: Timestamp,
+  },
+  { $id: "Session", description: "A browser in which you are signed in" },
+);
+export type Session = Static<typeof Session>;
+
+export const SessionList = listOf(Session, "SessionList");
+export const DeletedSession = deleted("session", "DeletedSession");
+
+/** What the caller allowed an app, in one environment: every token descends from a grant and ends with it. */
+export const OAuthGrant = Type.Object(
+  {
+    id: idOf("oauth_grant"),
+    object: Type.Literal("oauth_grant"),
+    app_name: Type.String(),
+    environment: Type.Enum([...ENVIRONMENTS]),
+    scopes: Type.Array(Type.String()),
+    created: Timestamp,
+  },
+  { $id: "OAuthGrant", description: "What you allow an app" },
+);
+export type OAuthGrant = Static<typeof OAuthGrant>;
+
+export const OAuthGrantList = listOf(OAuthGrant, "OAuthGrantList");
+
+export const RevokedOAuthGrant = Type.Object(
+  { id: idOf("oauth_grant"), object: Type.Literal("oauth_grant"), revoked: Type.Literal(true) },
+  { $id: "RevokedOAuthGrant", description: "The grant has ended" },
+);
+
+/** What `GET /v1/me` answers: whom the credential stands for and what it may do. */
+export const Identity = Type.Object(
+  {
+    object: Type.Literal("identity"),
+    account: Type.Object({ id: idOf("account"), name: Type.String({ examples: ["Example"] }) }),
+    user: nullable(Type.Object({ id: idOf("user"), email: Type.String({ format: "email" }) })),
+    environment: Type.Enum([...ENVIRONMENTS]),
+    livemode: Livemode,
+    credential: Type.Object({
+      kind: Type.Enum(["secret_key", "restricted_key", "access_token", "session"]),
+      id: Type.String({ examples: ["key_06Fv3Tt0q1Yd8mWc5KxLrB"] }),
+      prefix: Type.String({ examples: ["sk_sandbox_a"] }),
+      last4: Type.String({ examples: ["9fQ2"] }),
+    }),
+    scopes: Type.Array(Type.Enum([...SCOPES])),
+  },
+  { $id: "Identity", description: "Whom a credential stands for" },
+);
+export type Identity = Static<typeof Identity>;

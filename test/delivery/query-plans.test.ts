@@ -99,9 +99,10 @@ const statements: [string, () => Promise<unknown>][] = [
   ["claiming", () => queue.setLease(explained, [{ id: "dlv" }], lease, 1)],
   ["reading bodies", () => readEventBodies(explained, 1, ["evt"])],
   ["finding deliveries that are due too late", () => queue.endpointsDueAfter(explained, 1)],
+  ["hastening deliveries", () => queue.hastenDeliveries(explained, { endpointId: "we", after: 1, dueAt: 0, limit: 5 })],
   [
-    "hastening deliveries",
-    () => queue.hastenDeliveries(explained, { endpointId: "we", after: 1, dueAt: 0, mostAttempts: 0, limit: 5 }),
+    "hastening first attempts",
+    () => queue.hastenFirstAttempts(explained, { environment: 1, after: 1, madeAfter: "dlv_", dueAt: 0, limit: 5 }),
   ],
   ["marking begun attempts", () => queue.markBegun(explained, { id: "dlv", token: "t", at: 1 })],
   ["recording", () => queue.recordOutcomes(explained, [outcome])],
@@ -166,6 +167,12 @@ it("lists of events read no more than the rows that match", async () => {
     await listedEvents(filters);
     expect(plan).toContain(`SEARCH events USING INDEX ${index} AND seq>? AND seq<?)`);
   }
+});
+
+it("hastening first attempts reads only pending deliveries that were made later than now", async () => {
+  plan = [];
+  await queue.hastenFirstAttempts(explained, { environment: 1, after: 1, madeAfter: "dlv_", dueAt: 0, limit: 5 });
+  expect(plan).toContain("SEARCH d USING INDEX deliveries_by_status (environment=? AND status=? AND id>?)");
 });
 
 it("finding leases looks at leases alone", async () => {

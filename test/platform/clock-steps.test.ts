@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
 import { createMinuteClock, type MinuteClock } from "../delivery/support/minute-clock.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
@@ -99,23 +99,72 @@ describe("a clock that was set ahead by 31 days", () => {
   });
 });
 
+/** First attempts of an endpoint that answers nobody until it is told to: it is sent some, and the rest waits. */
+async function createWaiting() {
+  const open: (() => void)[] = [];
+  const slow = await startScriptedReceiver((_request, response) => open.push(() => response.end()));
+  onTestFinished(() => slow.close());
+  await platform.api("POST", "/v1/webhook_endpoints", { url: slow.url, events: ["*"] });
+  const create = async () => {
+    const before = open.length;
+    const events = await Promise.all(Array.from({ length: WAITING }, createEvent));
+    if (before === 0) await expect.poll(() => open.length).toBeGreaterThan(0);
+    return events;
+  };
+  /** Answers, and resolves once the events have all been sent. */
+  const sent = async (events: readonly string[]) => {
+    const answer = setInterval(() => open.splice(0).forEach((end) => end()), 10);
+    onTestFinished(() => clearInterval(answer));
+    const all = () => new Set(slow.received.map(({ event }) => event));
+    await expect.poll(() => events.filter((event) => !all().has(event))).toEqual([]);
+  };
+  return { create, sent };
+}
+
 describe.each([
   ["a day", DAY],
   ["two hours", 2 * HOUR],
 ])("a clock that was set back by %s", (_name, distance) => {
   it("delays no first attempt that it met before it was made", async () => {
-    const open: (() => void)[] = [];
-    const slow = await startScriptedReceiver((_request, response) => open.push(() => response.end()));
-    await platform.api("POST", "/v1/webhook_endpoints", { url: slow.url, events: ["*"] });
-    // More than an endpoint is sent at once: the rest waits for its first attempt.
-    const events = await Promise.all(Array.from({ length: WAITING }, createEvent));
-    await expect.poll(() => open.length).toBeGreaterThan(0);
+    const { create, sent } = await createWaiting();
+    const events = await create();
     clock.set(-distance);
-    const answer = setInterval(() => open.splice(0).forEach((end) => end()), 10);
     await runPeriodicTasks();
-    await expect.poll(() => new Set(slow.received.map(({ event }) => event)).size).toBe(events.length);
-    clearInterval(answer);
-    await slow.close();
+    await sent(events);
+  });
+});
+
+describe("a clock that was set ahead by an hour and back", () => {
+  it("delays no first attempt that it met in between, whatever the periodic tasks have seen of it", async () => {
+    const { create, sent } = await createWaiting();
+    await runPeriodicTasks();
+    const before = await create();
+    clock.set(HOUR);
+    const between = await create();
+    clock.set(0);
+    await runPeriodicTasks();
+    await sent([...before, ...between]);
+  });
+
+  it("delays none either where the platform was restarted in between", async () => {
+    const { create, sent } = await createWaiting();
+    clock.set(HOUR);
+    const events = await create();
+    clock.set(0);
+    const all = sent(events);
+    await platform.restart();
+    await runPeriodicTasks();
+    await all;
+  });
+
+  it("leaves retries where they are", async () => {
+    status = 500;
+    await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
+    const event = await createEvent();
+    const { next_attempt: next } = await attempted(event, 1);
+    clock.set(-HOUR);
+    await runPeriodicTasks();
+    expect(await attempted(event, 1)).toMatchObject({ next_attempt: next });
   });
 });
 

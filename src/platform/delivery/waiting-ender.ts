@@ -1,8 +1,9 @@
+import { lowestIdAt } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { Periodic } from "../periodic.ts";
 import type { Services } from "../services.ts";
-import type { WriteOptions } from "../storage/database.ts";
-import { endpointsDueAfter, hastenDeliveries } from "../storage/delivery-queue.ts";
+import type { Transaction, WriteOptions } from "../storage/database.ts";
+import { endpointsDueAfter, hastenDeliveries, hastenFirstAttempts, leaseTime } from "../storage/delivery-queue.ts";
 import { allEnvironments } from "../storage/environments.ts";
 import { claimEnded, LEASE_MILLISECONDS } from "./claim.ts";
 import { recordFinished, reportFinished } from "./record.ts";
@@ -12,20 +13,14 @@ const MOST = 250;
 const LATEST: WriteOptions = { isolation: "latest" };
 /** No retry waits for longer, with some room: what is due later was scheduled by a clock that was set back since. */
 const LONGEST_WAIT_MILLISECONDS = (LIMITS.retryMostSeconds + 3600) * 1000;
-/** A first attempt is due at once; less than this after a step of the clock, it comes soon enough by itself. */
-const STEP_MILLISECONDS = 60_000;
-const ANY_ATTEMPTS = 1_000_000;
+/** A first attempt is due at once; one that is due within this time comes soon enough by itself. */
+const SOON_MILLISECONDS = 60_000;
 
 /** What the worker does not meet, because it never comes to be due: looked for now and then. */
 export function createWaitingEnder(services: Services): Periodic {
-  const { clock } = services;
-  /** The wall clock less the uptime, at the last look; a process that has just started does not know it. */
-  let last = Infinity;
   return new Periodic(services, EVERY_MILLISECONDS, async (signal) => {
-    await hasten(services, signal, LONGEST_WAIT_MILLISECONDS, ANY_ATTEMPTS);
-    const difference = clock.now() - clock.uptime();
-    if (difference < last - STEP_MILLISECONDS) await hasten(services, signal, STEP_MILLISECONDS, 0);
-    last = difference;
+    await hastenUnreachable(services, signal);
+    await hastenFirst(services, signal);
     await endWaiting(services, signal);
   });
 }
@@ -49,28 +44,43 @@ async function endWaiting(services: Services, signal: AbortSignal): Promise<void
   }
 }
 
-/** Makes deliveries due that were scheduled while the clock was ahead, by more than this time. */
-async function hasten(
-  { database, clock, log }: Services,
-  signal: AbortSignal,
-  milliseconds: number,
-  mostAttempts: number,
-): Promise<void> {
-  const now = clock.now();
-  const latest = now + milliseconds;
+/** Makes deliveries due that were scheduled while the clock was far ahead. */
+async function hastenUnreachable(services: Services, signal: AbortSignal): Promise<void> {
+  const { database, clock } = services;
+  const now = await leaseTime(database, clock.now);
+  const latest = now + LONGEST_WAIT_MILLISECONDS;
   for (const { endpoint_id: endpointId, clock_offset: offset } of await endpointsDueAfter(database, latest)) {
-    let hastened = 0;
-    for (let count = MOST; count === MOST && !signal.aborted; hastened += count) {
-      count = await database.write(async (tx) => {
-        tx.wake("deliveries");
-        const times = { after: latest + offset, dueAt: now + offset };
-        return hastenDeliveries(tx, { endpointId, ...times, mostAttempts, limit: MOST });
-      }, LATEST);
-    }
-    if (hastened === 0) continue;
-    log.warn(
-      { endpoint: endpointId, deliveries: hastened },
-      "deliveries were due too late after the clock was set back",
-    );
+    const haste = { endpointId, after: latest + offset, dueAt: now + offset, limit: MOST };
+    await hasten(services, signal, { endpoint: endpointId }, (tx) => hastenDeliveries(tx, haste));
   }
+}
+
+/** Makes first attempts due that were made while a clock was ahead, by however little. */
+async function hastenFirst(services: Services, signal: AbortSignal): Promise<void> {
+  const { database, clock } = services;
+  const now = await leaseTime(database, clock.now);
+  for (const { id: environment, clock_offset: offset } of await allEnvironments(database)) {
+    const dueAt = now + offset;
+    const after = dueAt + SOON_MILLISECONDS;
+    const haste = { environment, after, madeAfter: lowestIdAt("delivery", after), dueAt, limit: MOST };
+    await hasten(services, signal, { environment }, (tx) => hastenFirstAttempts(tx, haste));
+  }
+}
+
+async function hasten(
+  { database, log }: Services,
+  signal: AbortSignal,
+  of: Record<string, unknown>,
+  some: (tx: Transaction) => Promise<number>,
+): Promise<void> {
+  let hastened = 0;
+  for (let count = MOST; count === MOST && !signal.aborted; hastened += count) {
+    count = await database.write(async (tx) => {
+      const changed = await some(tx);
+      if (changed > 0) tx.wake("deliveries");
+      return changed;
+    }, LATEST);
+  }
+  if (hastened === 0) return;
+  log.warn({ ...of, deliveries: hastened }, "deliveries were due too late after the clock was set back");
 }

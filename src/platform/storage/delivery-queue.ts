@@ -124,29 +124,44 @@ export function endpointsDueAfter(queries: Queries, time: number) {
   );
 }
 
-/** Which deliveries of an endpoint are due too late, in its environment's time, and when they should be. */
-export interface Haste {
-  endpointId: string;
-  after: number;
-  dueAt: number;
-  /** Those with more attempts are left alone. */
-  mostAttempts: number;
-  limit: number;
-}
-
 /** Makes an endpoint's waiting deliveries that are due after a time of its environment due at another; returns how many. */
 export function hastenDeliveries(
   tx: Transaction,
-  { endpointId, after, dueAt, mostAttempts, limit }: Haste,
+  { endpointId, after, dueAt, limit }: { endpointId: string; after: number; dueAt: number; limit: number },
 ): Promise<number> {
   return tx.run(
     `UPDATE deliveries SET next_attempt = $3
      WHERE id IN (
        SELECT d.id FROM deliveries d
        WHERE d.endpoint_id = $1 AND d.status = 'pending' AND d.lease_until IS NULL AND d.next_attempt > $2
-         AND d.attempt_count <= $5
        ORDER BY d.next_attempt LIMIT $4 ${locking(tx, "d")})`,
-    [endpointId, after, dueAt, limit, mostAttempts],
+    [endpointId, after, dueAt, limit],
+  );
+}
+
+/** First attempts of an environment that are due after a time of it, and when they should be. */
+export interface LateFirstAttempts {
+  environment: number;
+  after: number;
+  /** The lowest id of a delivery that was made then: a first attempt is due when the delivery is made, so others are not read. */
+  madeAfter: string;
+  dueAt: number;
+  limit: number;
+}
+
+/** Makes first attempts due that wait for a time that a clock has given by mistake; returns how many. */
+export function hastenFirstAttempts(
+  tx: Transaction,
+  { environment, after, madeAfter, dueAt, limit }: LateFirstAttempts,
+): Promise<number> {
+  return tx.run(
+    `UPDATE deliveries SET next_attempt = $4
+     WHERE id IN (
+       SELECT d.id FROM deliveries d
+       WHERE d.environment = $1 AND d.status = 'pending' AND d.id >= $2 AND d.next_attempt > $3
+         AND d.attempt_count = 0 AND d.lease_until IS NULL
+       ORDER BY d.id LIMIT $5 ${locking(tx, "d")})`,
+    [environment, madeAfter, after, dueAt, limit],
   );
 }
 

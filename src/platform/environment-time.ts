@@ -17,29 +17,29 @@ export interface Moment {
  * so each environment makes its own: a sandbox in the future must not drag the live environment's ids there.
  */
 export class EnvironmentTime {
-  private readonly clock: Clock;
-  private readonly random: Random;
-  private readonly newest: ReadonlyMap<number, number>;
-  private readonly generators = new Map<number, IdGenerator>();
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #newest: ReadonlyMap<number, number>;
+  readonly #generators = new Map<number, IdGenerator>();
 
   /** `newest`: the time of each environment's newest id. */
   constructor(clock: Clock, random: Random, newest: ReadonlyMap<number, number>) {
-    this.clock = clock;
-    this.random = random;
-    this.newest = newest;
+    this.#clock = clock;
+    this.#random = random;
+    this.#newest = newest;
   }
 
   /** Read in the transaction that the moment is for, or the clock may be moved in between. */
   async read(queries: Queries, environment: { environment: number; livemode: boolean }): Promise<Moment> {
     const offset = environment.livemode ? 0 : (await findEnvironment(queries, environment.environment)).clock_offset;
-    return this.moment(environment.environment, this.clock.now() + offset);
+    return this.#moment(environment.environment, this.#clock.now() + offset);
   }
 
-  private moment(environment: number, now: number): Moment {
-    let generator = this.generators.get(environment);
+  #moment(environment: number, now: number): Moment {
+    let generator = this.#generators.get(environment);
     if (generator === undefined) {
-      generator = createIdGenerator((size) => this.random.bytes(size), this.newest.get(environment));
-      this.generators.set(environment, generator);
+      generator = createIdGenerator((size) => this.#random.bytes(size), this.#newest.get(environment));
+      this.#generators.set(environment, generator);
     }
     const newId = generator;
     return { now, newId: (kind) => newId(kind, now) };

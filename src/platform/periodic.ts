@@ -3,14 +3,14 @@ import { StorageUnavailableError } from "./storage/database.ts";
 
 /** Runs a task every so often, never twice at once, until it is stopped. */
 export class Periodic {
-  private readonly clock: Clock;
-  private readonly log: Log;
-  private readonly milliseconds: number;
-  private readonly task: (signal: AbortSignal) => Promise<void>;
-  private readonly stopping = new AbortController();
-  private running: Promise<void> = Promise.resolve();
-  private isFailing = false;
-  private cancelTimer: () => void = () => {};
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #milliseconds: number;
+  readonly #task: (signal: AbortSignal) => Promise<void>;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+  #isFailing = false;
+  #cancelTimer: () => void = () => {};
 
   /** The task ends early once its signal is aborted. */
   constructor(
@@ -18,35 +18,35 @@ export class Periodic {
     milliseconds: number,
     task: (signal: AbortSignal) => Promise<void>,
   ) {
-    this.clock = clock;
-    this.log = log;
-    this.milliseconds = milliseconds;
-    this.task = task;
+    this.#clock = clock;
+    this.#log = log;
+    this.#milliseconds = milliseconds;
+    this.#task = task;
   }
 
   start(): void {
-    this.cancelTimer = this.clock.after(this.milliseconds, () => {
-      this.running = this.run();
+    this.#cancelTimer = this.#clock.after(this.#milliseconds, () => {
+      this.#running = this.#run();
     });
   }
 
   /** Resolves once the task does not run any more. */
   async stop(): Promise<void> {
-    this.stopping.abort();
-    this.cancelTimer();
-    await this.running;
+    this.#stopping.abort();
+    this.#cancelTimer();
+    await this.#running;
   }
 
-  private async run(): Promise<void> {
+  async #run(): Promise<void> {
     try {
-      await this.task(this.stopping.signal);
-      this.isFailing = false;
+      await this.#task(this.#stopping.signal);
+      this.#isFailing = false;
     } catch (error) {
-      if (!(error instanceof StorageUnavailableError)) this.log.error({ err: error }, "a periodic task failed");
+      if (!(error instanceof StorageUnavailableError)) this.#log.error({ err: error }, "a periodic task failed");
       // Of several failures in a row, the first is logged.
-      else if (!this.isFailing) this.log.warn({ err: error }, "a periodic task failed and will be tried again");
-      this.isFailing = true;
+      else if (!this.#isFailing) this.#log.warn({ err: error }, "a periodic task failed and will be tried again");
+      this.#isFailing = true;
     }
-    if (!this.stopping.signal.aborted) this.start();
+    if (!this.#stopping.signal.aborted) this.start();
   }
 }

@@ -38,29 +38,29 @@ interface RecorderParts {
  * log, and nothing else. What waits is bounded; past that, entries are dropped, which the platform's own log tells.
  */
 export class RequestRecorder {
-  private readonly database: Pick<Database, "write">;
-  private readonly clock: Clock;
-  private readonly log: Log;
-  private readonly vault: Vault;
-  private waiting: RequestLogRow[] = [];
-  private dropped = 0;
-  private cancelTimer: (() => void) | undefined;
-  private writing: Promise<void> = Promise.resolve();
+  readonly #database: Pick<Database, "write">;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #vault: Vault;
+  #waiting: RequestLogRow[] = [];
+  #dropped = 0;
+  #cancelTimer: (() => void) | undefined;
+  #writing: Promise<void> = Promise.resolve();
 
   constructor({ database, clock, log, vault }: RecorderParts) {
-    this.database = database;
-    this.clock = clock;
-    this.log = log;
-    this.vault = vault;
+    this.#database = database;
+    this.#clock = clock;
+    this.#log = log;
+    this.#vault = vault;
   }
 
   /** Notes a request of whoever's credential it carried, proven or refused. */
   record({ tenant, credential, user }: Caller, request: AnsweredRequest): void {
-    if (this.waiting.length >= MOST_WAITING) {
-      this.dropped += 1;
+    if (this.#waiting.length >= MOST_WAITING) {
+      this.#dropped += 1;
       return;
     }
-    this.waiting.push({
+    this.#waiting.push({
       environment: tenant.environment,
       id: request.id,
       method: request.method,
@@ -69,47 +69,47 @@ export class RequestRecorder {
       duration_us: Math.round(request.milliseconds * 1000),
       key_id: user === null ? credential.id : null,
       user_id: user?.id ?? null,
-      idempotency_key: request.idempotencyKey === undefined ? null : this.digestOf(request.idempotencyKey),
+      idempotency_key: request.idempotencyKey === undefined ? null : this.#digestOf(request.idempotencyKey),
       error_code: request.errorCode ?? null,
     });
-    this.cancelTimer ??= this.clock.after(COLLECT_MILLISECONDS, () => void this.flush());
+    this.#cancelTimer ??= this.#clock.after(COLLECT_MILLISECONDS, () => void this.flush());
   }
 
   /** Resolves once all that was noted before is written, or could not be. */
   flush(): Promise<void> {
-    this.cancelTimer?.();
-    this.cancelTimer = undefined;
-    this.writing = this.writing.then(() => this.writeWaiting());
-    return this.writing;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#writing = this.#writing.then(() => this.#writeWaiting());
+    return this.#writing;
   }
 
   /** Writes what waits, once more; to be called before the database closes. */
   async close(): Promise<void> {
     await this.flush();
-    this.cancelTimer?.();
+    this.#cancelTimer?.();
   }
 
   /** Tells requests with one key from others, no more. */
-  private digestOf(idempotencyKey: string): string {
-    return digestIdempotencyKey(this.vault, idempotencyKey).slice(0, SHOWN_DIGEST);
+  #digestOf(idempotencyKey: string): string {
+    return digestIdempotencyKey(this.#vault, idempotencyKey).slice(0, SHOWN_DIGEST);
   }
 
-  private async writeWaiting(): Promise<void> {
-    for (let left = this.waiting.length; left > 0; left -= ROWS_A_UNIT) {
-      const rows = this.waiting.splice(0, Math.min(left, ROWS_A_UNIT));
+  async #writeWaiting(): Promise<void> {
+    for (let left = this.#waiting.length; left > 0; left -= ROWS_A_UNIT) {
+      const rows = this.#waiting.splice(0, Math.min(left, ROWS_A_UNIT));
       try {
-        await this.database.write((tx) => insertRequestLogs(tx, rows));
+        await this.#database.write((tx) => insertRequestLogs(tx, rows));
       } catch (error) {
         if (error instanceof StorageUnavailableError) {
           // The database has said so itself. It is tried again until there is no room for more.
-          this.waiting.unshift(...rows);
-          this.cancelTimer ??= this.clock.after(COLLECT_MILLISECONDS, () => void this.flush());
+          this.#waiting.unshift(...rows);
+          this.#cancelTimer ??= this.#clock.after(COLLECT_MILLISECONDS, () => void this.flush());
           return;
         }
-        this.log.error({ err: error, count: rows.length }, "entries of the request log could not be kept");
+        this.#log.error({ err: error, count: rows.length }, "entries of the request log could not be kept");
       }
     }
-    if (this.dropped > 0) this.log.warn({ count: this.dropped }, "entries of the request log were dropped");
-    this.dropped = 0;
+    if (this.#dropped > 0) this.#log.warn({ count: this.#dropped }, "entries of the request log were dropped");
+    this.#dropped = 0;
   }
 }

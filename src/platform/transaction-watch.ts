@@ -11,39 +11,39 @@ const WARN_SECONDS = 15;
  * after it began are held back from listeners, event streams and lists until it ends.
  */
 export class TransactionWatch {
-  private readonly services: Pick<Services, "database" | "clock" | "log">;
-  private readonly looking: Periodic;
+  readonly #services: Pick<Services, "database" | "clock" | "log">;
+  readonly #looking: Periodic;
   /** The oldest one at the last look, and when it was first seen. */
-  private oldest: { id: string; seenAt: number } | undefined;
-  private warnedOf: string | undefined;
+  #oldest: { id: string; seenAt: number } | undefined;
+  #warnedOf: string | undefined;
 
   constructor(services: Pick<Services, "database" | "clock" | "log">) {
-    this.services = services;
-    this.looking = new Periodic(services, LOOK_MILLISECONDS, async () => void (await this.ageSeconds()));
+    this.#services = services;
+    this.#looking = new Periodic(services, LOOK_MILLISECONDS, async () => void (await this.ageSeconds()));
   }
 
   start(): void {
-    if (this.services.database.dialect === "postgres") this.looking.start();
+    if (this.#services.database.dialect === "postgres") this.#looking.start();
   }
 
   stop(): Promise<void> {
-    return this.looking.stop();
+    return this.#looking.stop();
   }
 
   /** Returns the age of the oldest one, 0 where there is none; warns once of one that is too old. */
   async ageSeconds(): Promise<number> {
-    const { database, clock, log } = this.services;
+    const { database, clock, log } = this.#services;
     const found = await oldestTransaction(database);
     if (found === undefined) {
-      this.oldest = undefined;
+      this.#oldest = undefined;
       return 0;
     }
     const { id, age_ms: ageMs, ...holder } = found;
-    if (this.oldest?.id !== id) this.oldest = { id, seenAt: clock.elapsed() };
+    if (this.#oldest?.id !== id) this.#oldest = { id, seenAt: clock.elapsed() };
     // PostgreSQL shows the details of other users' transactions to some roles only.
-    const seconds = Math.max(ageMs ?? 0, clock.elapsed() - this.oldest.seenAt) / 1000;
-    if (seconds >= WARN_SECONDS && this.warnedOf !== id) {
-      this.warnedOf = id;
+    const seconds = Math.max(ageMs ?? 0, clock.elapsed() - this.#oldest.seenAt) / 1000;
+    if (seconds >= WARN_SECONDS && this.#warnedOf !== id) {
+      this.#warnedOf = id;
       log.warn(
         { age_seconds: Math.round(seconds), transaction: id, ...holder },
         "a transaction on the PostgreSQL server holds events back from listeners, event streams and lists: end it",

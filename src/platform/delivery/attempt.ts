@@ -27,90 +27,90 @@ const LENGTH_MISMATCH = "UND_ERR_RES_CONTENT_LENGTH_MISMATCH";
  * a promise and a stream for each attempt would cost a third of the rate.
  */
 export class Attempt implements Dispatcher.DispatchHandler {
-  private readonly clock: Clock;
-  private readonly ended: (reply: Reply) => void;
-  private readonly startedAt: number;
-  private readonly cancelDeadline: () => void;
-  private controller: Dispatcher.DispatchController | undefined;
-  private statusCode: number | undefined;
-  private retryAfter: number | undefined;
-  private chunks: Buffer[] = [];
-  private bytes = 0;
-  private over = false;
-  private isUnsent = false;
+  readonly #clock: Clock;
+  readonly #ended: (reply: Reply) => void;
+  readonly #startedAt: number;
+  readonly #cancelDeadline: () => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #statusCode: number | undefined;
+  #retryAfter: number | undefined;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #over = false;
+  #isUnsent = false;
 
   constructor(clock: Clock, ended: (reply: Reply) => void) {
-    this.clock = clock;
-    this.ended = ended;
-    this.startedAt = clock.elapsed();
-    this.cancelDeadline = clock.after(LIMITS.deliverySeconds * 1000, () => this.expire());
+    this.#clock = clock;
+    this.#ended = ended;
+    this.#startedAt = clock.elapsed();
+    this.#cancelDeadline = clock.after(LIMITS.deliverySeconds * 1000, () => this.#expire());
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.controller = controller;
+    this.#controller = controller;
     // The limit passed while the connection was being made.
-    if (this.over) controller.abort(new Error("the attempt is over"));
+    if (this.#over) controller.abort(new Error("the attempt is over"));
   }
 
   onResponseStart(_controller: unknown, status: number, headers: Record<string, string | string[] | undefined>): void {
     if (status < 200) return;
-    this.statusCode = status;
+    this.#statusCode = status;
     const header = headers["retry-after"];
-    this.retryAfter = readRetryAfter(status, Array.isArray(header) ? header[0] : header, this.clock.now());
+    this.#retryAfter = readRetryAfter(status, Array.isArray(header) ? header[0] : header, this.#clock.now());
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.over) return;
-    const room = LIMITS.deliveryExcerptBytes - this.bytes;
-    this.bytes += chunk.length;
+    if (this.#over) return;
+    const room = LIMITS.deliveryExcerptBytes - this.#bytes;
+    this.#bytes += chunk.length;
     // Copied, or a few bytes would keep the connection's whole buffer.
-    this.chunks.push(Buffer.from(chunk.subarray(0, room)));
+    this.#chunks.push(Buffer.from(chunk.subarray(0, room)));
     if (chunk.length <= room) return;
-    this.end(null);
+    this.#end(null);
     controller.abort(new Error("the rest of the reply is not wanted"));
   }
 
   onResponseEnd(): void {
-    this.end(null);
+    this.#end(null);
   }
 
   onResponseError(_controller: unknown, error: Error): void {
-    if (this.hasNoBody() && (error as { code?: unknown }).code === LENGTH_MISMATCH) return this.end(null);
-    this.isUnsent = isOutOfDescriptors(error);
-    this.end(describeAttemptError(error));
+    if (this.#hasNoBody() && (error as { code?: unknown }).code === LENGTH_MISMATCH) return this.#end(null);
+    this.#isUnsent = isOutOfDescriptors(error);
+    this.#end(describeAttemptError(error));
   }
 
   /** These end with their headers, whatever Content-Length they have (RFC 9112 6.3). */
-  private hasNoBody(): boolean {
-    return this.statusCode === 204 || this.statusCode === 304;
+  #hasNoBody(): boolean {
+    return this.#statusCode === 204 || this.#statusCode === 304;
   }
 
-  private expire(): void {
-    this.end(describeTimeout(LIMITS.deliverySeconds));
-    this.controller?.abort(new Error("the time limit has passed"));
+  #expire(): void {
+    this.#end(describeTimeout(LIMITS.deliverySeconds));
+    this.#controller?.abort(new Error("the time limit has passed"));
   }
 
-  private end(error: string | null): void {
-    if (this.over) return;
-    this.over = true;
-    this.cancelDeadline();
-    const durationMs = Math.round(this.clock.elapsed() - this.startedAt);
+  #end(error: string | null): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#cancelDeadline();
+    const durationMs = Math.round(this.#clock.elapsed() - this.#startedAt);
     const failure = error ?? (isLate(durationMs) ? describeTimeout(LIMITS.deliverySeconds) : null);
-    this.ended({
-      statusCode: failure === null ? (this.statusCode ?? null) : null,
+    this.#ended({
+      statusCode: failure === null ? (this.#statusCode ?? null) : null,
       error: failure,
       durationMs,
-      excerpt: this.excerpt(),
-      retryAfter: this.retryAfter,
-      isUnsent: this.isUnsent,
+      excerpt: this.#excerpt(),
+      retryAfter: this.#retryAfter,
+      isUnsent: this.#isUnsent,
     });
-    this.chunks = [];
+    this.#chunks = [];
   }
 
-  private excerpt(): string | null {
-    if (this.bytes === 0) return null;
-    const body = this.chunks.length === 1 ? this.chunks[0]! : Buffer.concat(this.chunks);
-    if (this.bytes <= LIMITS.deliveryExcerptBytes) return body.toString("utf8");
+  #excerpt(): string | null {
+    if (this.#bytes === 0) return null;
+    const body = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
+    if (this.#bytes <= LIMITS.deliveryExcerptBytes) return body.toString("utf8");
     // Streaming mode leaves out a character that the limit has cut in two.
     return new TextDecoder().decode(body, { stream: true });
   }

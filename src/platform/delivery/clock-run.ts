@@ -50,40 +50,40 @@ interface Share {
  * order is that of real time, and a schedule step takes as long as its slowest attempt.
  */
 export class ClockRun {
-  private readonly services: Services;
-  private readonly tools: DeliveryTools;
-  private readonly environment: number;
-  private readonly number: number;
-  private readonly holder: string;
+  readonly #services: Services;
+  readonly #tools: DeliveryTools;
+  readonly #environment: number;
+  readonly #number: number;
+  readonly #holder: string;
   /** Resolves once the run is over, for whatever reason. Never rejects. */
   readonly ended: Promise<void>;
-  private advance!: ClockAdvance;
+  #advance!: ClockAdvance;
   /** The environment's time when the run began: what was due before is attempted then. */
-  private begin = 0;
-  private offset = 0;
-  private tally!: Tally;
-  private steps = 0;
-  private stopping = false;
+  #begin = 0;
+  #offset = 0;
+  #tally!: Tally;
+  #steps = 0;
+  #stopping = false;
   /** Attempts in flight, with the environment's time at which each began. */
-  private readonly inFlight = new Map<Job, number>();
-  private finished: Finished[] = [];
-  private unsent: Job[] = [];
+  readonly #inFlight = new Map<Job, number>();
+  #finished: Finished[] = [];
+  #unsent: Job[] = [];
   /** Tokens of claims of which it is not known whether they were committed. */
-  private doubtful: string[] = [];
-  private emptySince: number | undefined;
-  private signal: () => void = () => {};
+  #doubtful: string[] = [];
+  #emptySince: number | undefined;
+  #signal: () => void = () => {};
 
   constructor(
     services: Services,
     tools: DeliveryTools,
     { environment, number, holder }: { environment: number; number: number; holder: string },
   ) {
-    this.services = services;
-    this.tools = tools;
-    this.environment = environment;
-    this.number = number;
-    this.holder = holder;
-    this.ended = this.run().catch((error: unknown) => {
+    this.#services = services;
+    this.#tools = tools;
+    this.#environment = environment;
+    this.#number = number;
+    this.#holder = holder;
+    this.ended = this.#run().catch((error: unknown) => {
       // Another process takes it over once the hold has run out, or this one does.
       if (!(error instanceof StorageUnavailableError)) {
         services.log.error({ err: error }, "the test clock could not be advanced");
@@ -93,66 +93,66 @@ export class ClockRun {
 
   /** Lets attempts in flight end, and goes no further. */
   stop(): void {
-    this.stopping = true;
-    this.signal();
+    this.#stopping = true;
+    this.#signal();
   }
 
-  private async run(): Promise<void> {
-    if (!(await this.start())) return;
+  async #run(): Promise<void> {
+    if (!(await this.#start())) return;
     let giveUpAt: number | undefined;
     for (;;) {
-      const step = await this.step();
+      const step = await this.#step();
       if (step === undefined) {
-        const now = this.services.clock.elapsed();
-        if (this.stopping && this.inFlight.size === 0) giveUpAt ??= now + GIVE_UP_MILLISECONDS;
+        const now = this.#services.clock.elapsed();
+        if (this.#stopping && this.#inFlight.size === 0) giveUpAt ??= now + GIVE_UP_MILLISECONDS;
         if (giveUpAt !== undefined && now >= giveUpAt) return;
-        await this.pause(STORAGE_PAUSE_MILLISECONDS);
+        await this.#pause(STORAGE_PAUSE_MILLISECONDS);
         continue;
       }
       if (step.state === "over") return;
-      if (step.state !== "going" && this.inFlight.size === 0 && this.finished.length === 0) return;
-      if (step.state === "going" && (await this.hasMore(step))) continue;
-      await this.untilAttemptEnds();
+      if (step.state !== "going" && this.#inFlight.size === 0 && this.#finished.length === 0) return;
+      if (step.state === "going" && (await this.#hasMore(step))) continue;
+      await this.#untilAttemptEnds();
     }
   }
 
   /** Waits for the attempts of others to end; returns false where there is nothing to do any more. */
-  private async start(): Promise<boolean> {
-    const { database, clock } = this.services;
-    const { environment } = this;
+  async #start(): Promise<boolean> {
+    const { database, clock } = this.#services;
+    const environment = this.#environment;
     // Attempts that began before the clock was held belong to the time before. Those of dead processes never end.
     while (await hasLeased(database, environment)) {
-      if (this.stopping) break;
-      if (await hasLapsedLease(database, await leaseTime(database, clock.now), this.tools.owner)) {
-        await this.takeOverLapsed();
+      if (this.#stopping) break;
+      if (await hasLapsedLease(database, await leaseTime(database, clock.now), this.#tools.owner)) {
+        await this.#takeOverLapsed();
       }
-      await this.pause(LOOK_AGAIN_MILLISECONDS);
+      await this.#pause(LOOK_AGAIN_MILLISECONDS);
     }
-    const advance = await findAdvance(database, environment, this.number);
+    const advance = await findAdvance(database, environment, this.#number);
     if (advance === undefined) return false;
-    this.advance = advance;
-    this.tally = { attempts: advance.attempts, succeeded: advance.succeeded, failed: advance.failed };
+    this.#advance = advance;
+    this.#tally = { attempts: advance.attempts, succeeded: advance.succeeded, failed: advance.failed };
     return database.write(
       async (tx) => {
         const now = await leaseTime(tx, clock.now);
-        if (!(await keepClock(tx, environment, this.holder, now))) return false;
+        if (!(await keepClock(tx, environment, this.#holder, now))) return false;
         // Canceled before the hold began.
-        const isRunning = (await findAdvance(tx, environment, this.number))?.status === "running";
+        const isRunning = (await findAdvance(tx, environment, this.#number))?.status === "running";
         if (!isRunning) await releaseClock(tx, environment);
-        this.offset = (await findEnvironment(tx, environment)).clock_offset;
-        this.begin = now + this.offset;
+        this.#offset = (await findEnvironment(tx, environment)).clock_offset;
+        this.#begin = now + this.#offset;
         return isRunning;
       },
       { isolation: "latest" },
     );
   }
 
-  private async takeOverLapsed(): Promise<void> {
-    const { database, clock, clockTrust, random, report } = this.services;
+  async #takeOverLapsed(): Promise<void> {
+    const { database, clock, clockTrust, random, report } = this.#services;
     const interrupted = await database.write(
       async (tx) => {
         const now = await leaseTime(tx, clock.now);
-        const lapsed = await findLapsed(tx, now, this.tools.owner, TAKE_OVER_MOST);
+        const lapsed = await findLapsed(tx, now, this.#tools.owner, TAKE_OVER_MOST);
         return takeOver(tx, lapsed, { now, random, mayExpire: clockTrust.isTrusted() });
       },
       { isolation: "latest" },
@@ -161,93 +161,97 @@ export class ClockRun {
   }
 
   /** Records what has ended and begins what is due; undefined where the database could not take it: then call again. */
-  private async step(): Promise<Step | undefined> {
-    const { database, report } = this.services;
-    const finished = this.finished.splice(0);
-    const unsent = this.unsent.splice(0);
-    const tally = add(this.tally, finished);
+  async #step(): Promise<Step | undefined> {
+    const { database, report } = this.#services;
+    const finished = this.#finished.splice(0);
+    const unsent = this.#unsent.splice(0);
+    const tally = add(this.#tally, finished);
     const tokens: string[] = [];
     let step: Step;
     try {
-      step = await database.write((tx) => this.write(tx, { finished, unsent, tally, tokens }), { isolation: "latest" });
+      step = await database.write((tx) => this.#write(tx, { finished, unsent, tally, tokens }), {
+        isolation: "latest",
+      });
     } catch (error) {
       if (!(error instanceof StorageUnavailableError)) throw error;
-      this.finished.unshift(...finished);
-      this.unsent.unshift(...unsent);
+      this.#finished.unshift(...finished);
+      this.#unsent.unshift(...unsent);
       // The connection was lost during the commit: deliveries may be leased that nobody attempts.
-      if (error.uncertain) this.doubtful.push(...tokens);
+      if (error.uncertain) this.#doubtful.push(...tokens);
       return undefined;
     }
-    this.tally = tally;
-    this.offset = step.offset;
-    this.doubtful = [];
+    this.#tally = tally;
+    this.#offset = step.offset;
+    this.#doubtful = [];
     reportFinished(report, finished, step.disabled);
     reportFinished(report, step.abandoned, []);
-    for (const job of step.jobs) this.attempt(job);
+    for (const job of step.jobs) this.#attempt(job);
     // Perhaps file descriptors are free again later.
-    if (unsent.length > 0 && step.state === "going") await this.pause(UNSENT_PAUSE_MILLISECONDS);
+    if (unsent.length > 0 && step.state === "going") await this.#pause(UNSENT_PAUSE_MILLISECONDS);
     return step;
   }
 
-  private async write(
+  async #write(
     tx: Transaction,
     ended: { finished: Finished[]; unsent: Job[]; tally: Tally; tokens: string[] },
   ): Promise<Step> {
-    const { environment, number } = this;
+    const environment = this.#environment;
+    const number = this.#number;
     const step: Step = {
       state: "going",
       disabled: await recordFinished(tx, ended.finished),
       abandoned: [],
       jobs: [],
-      offset: this.offset,
+      offset: this.#offset,
       wasDue: false,
     };
-    await releaseTokens(tx, this.doubtful);
+    await releaseTokens(tx, this.#doubtful);
     await releaseLeases(tx, ended.unsent.map(toLease));
-    const now = await leaseTime(tx, this.services.clock.now);
-    if (!(await keepClock(tx, environment, this.holder, now))) {
+    const now = await leaseTime(tx, this.#services.clock.now);
+    if (!(await keepClock(tx, environment, this.#holder, now))) {
       const isCanceled = (await findAdvance(tx, environment, number))?.status === "canceled";
       if (isCanceled) await recordTally(tx, environment, number, ended.tally);
       return { ...step, state: "lost" };
     }
     if (ended.finished.length > 0) await recordTally(tx, environment, number, ended.tally);
-    if (this.stopping) {
+    if (this.#stopping) {
       // Another process takes over at once, or this one when it has started again.
-      if (this.inFlight.size === 0) await releaseClock(tx, environment);
+      if (this.#inFlight.size === 0) await releaseClock(tx, environment);
       return { ...step, state: "stopped" };
     }
-    const token = `${this.holder}.${(this.steps += 1)}`;
+    const token = `${this.#holder}.${(this.#steps += 1)}`;
     ended.tokens.push(token);
-    await this.claim(tx, step, { token, until: now + LEASE_MILLISECONDS });
-    const latest = Math.max(...step.jobs.map((job) => this.timeOf(job)));
-    step.offset = Math.min(this.advance.target_offset, Math.max(this.offset, latest - now));
-    if (!step.wasDue && this.inFlight.size === 0 && step.abandoned.length === 0) {
-      const { target_offset: offset } = this.advance;
+    await this.#claim(tx, step, { token, until: now + LEASE_MILLISECONDS });
+    const latest = Math.max(...step.jobs.map((job) => this.#timeOf(job)));
+    step.offset = Math.min(this.#advance.target_offset, Math.max(this.#offset, latest - now));
+    if (!step.wasDue && this.#inFlight.size === 0 && step.abandoned.length === 0) {
+      const { target_offset: offset } = this.#advance;
       step.state = "over";
       step.offset = offset;
       await endAdvance(tx, environment, { status: "succeeded", at: now + offset, offset });
       await releaseClock(tx, environment);
       tx.wake("deliveries");
     }
-    if (step.offset !== this.offset) await moveClock(tx, environment, step.offset);
+    if (step.offset !== this.#offset) await moveClock(tx, environment, step.offset);
     return step;
   }
 
-  private async claim(tx: Transaction, step: Step, lease: { token: string; until: number }): Promise<void> {
-    const { clock } = this.services;
-    const shares = await this.plan(tx);
-    step.wasDue = shares.size > 0 && !this.isEmptyForLong();
-    const claimant = { opener: this.tools.opener, lease, bodies: new BodyClaim(this.tools.bodies, true) };
+  async #claim(tx: Transaction, step: Step, lease: { token: string; until: number }): Promise<void> {
+    const { clock } = this.#services;
+    const shares = await this.#plan(tx);
+    step.wasDue = shares.size > 0 && !this.#isEmptyForLong();
+    const claimant = { opener: this.#tools.opener, lease, bodies: new BodyClaim(this.#tools.bodies, true) };
     for (const [id, { count, dueBy }] of shares) {
-      const target = await findTarget(tx, this.environment, id);
+      const target = await findTarget(tx, this.#environment, id);
       if (target === undefined) continue;
-      const time = { now: this.begin, dueBy, elapsed: clock.elapsed(), mayExpire: true };
+      const time = { now: this.#begin, dueBy, elapsed: clock.elapsed(), mayExpire: true };
       const claim = await claimAt(tx, claimant, target, time, { count, begin: count, heldBytes: 0 });
       step.jobs.push(...claim.jobs);
       step.abandoned.push(...claim.abandoned);
     }
-    if (shares.size === 0 && this.inFlight.size === 0) {
-      const { environment, advance } = this;
+    if (shares.size === 0 && this.#inFlight.size === 0) {
+      const environment = this.#environment;
+      const advance = this.#advance;
       step.abandoned.push(...(await claimEnded(tx, lease, environment, advance.ends_at, END_MOST)));
     }
     await recordFinished(tx, step.abandoned);
@@ -257,20 +261,20 @@ export class ClockRun {
    * Chooses what begins now, in the order of time: up to the earliest time at which a retry may be due of what is in
    * flight or begins too.
    */
-  private async plan(tx: Transaction): Promise<Map<string, Share>> {
-    const { perEndpoint, perProcess } = this.tools.limits;
+  async #plan(tx: Transaction): Promise<Map<string, Share>> {
+    const { perEndpoint, perProcess } = this.#tools.limits;
     const open = new Map<string, number>();
     let horizon = Infinity;
-    for (const [{ delivery, destination }, at] of this.inFlight) {
+    for (const [{ delivery, destination }, at] of this.#inFlight) {
       open.set(destination.endpointId, (open.get(destination.endpointId) ?? 0) + 1);
       horizon = Math.min(horizon, at + shortestWait(delivery.attempt_count + 1));
     }
-    const endpoints = await enabledEndpoints(tx, this.environment);
-    const due = { dueAt: this.advance.ends_at, limit: perEndpoint + 1 };
+    const endpoints = await enabledEndpoints(tx, this.#environment);
+    const due = { dueAt: this.#advance.ends_at, limit: perEndpoint + 1 };
     const queues = await Promise.all(endpoints.map(({ id }) => firstDue(tx, { ...due, endpointId: id })));
     const waiting = queues.flatMap((queue, index) => {
       const rows = queue.map(({ next_attempt: next, attempt_count: count }) => {
-        const at = Math.max(this.begin, next);
+        const at = Math.max(this.#begin, next);
         return { endpointId: endpoints[index]!.id, next, at, retryAt: at + shortestWait(count + 1) };
       });
       // Nothing is known of what waits behind them, but that it is due later.
@@ -278,7 +282,7 @@ export class ClockRun {
       return rows;
     });
     const shares = new Map<string, Share>();
-    let room = perProcess - this.inFlight.size;
+    let room = perProcess - this.#inFlight.size;
     for (const { endpointId, next, at, retryAt } of waiting.toSorted((a, b) => a.at - b.at)) {
       if (at > horizon) break;
       horizon = Math.min(horizon, retryAt);
@@ -290,59 +294,59 @@ export class ClockRun {
     return shares;
   }
 
-  private timeOf(job: Job): number {
-    return Math.max(this.begin, job.delivery.next_attempt);
+  #timeOf(job: Job): number {
+    return Math.max(this.#begin, job.delivery.next_attempt);
   }
 
-  private attempt(job: Job): void {
-    const { courier, bodies } = this.tools;
+  #attempt(job: Job): void {
+    const { courier, bodies } = this.#tools;
     const { event_id: eventId } = job.delivery;
-    const at = this.timeOf(job);
+    const at = this.#timeOf(job);
     job.body = bodies.retain(eventId, job.body);
-    this.inFlight.set(job, at);
+    this.#inFlight.set(job, at);
     courier.attempt(job, at, (finished) => {
       bodies.release(eventId);
-      this.inFlight.delete(job);
-      if (finished === undefined) this.unsent.push(job);
-      else this.finished.push(finished);
-      this.signal();
+      this.#inFlight.delete(job);
+      if (finished === undefined) this.#unsent.push(job);
+      else this.#finished.push(finished);
+      this.#signal();
     });
   }
 
-  private isEmptyForLong(): boolean {
-    return this.emptySince !== undefined && this.services.clock.elapsed() - this.emptySince >= EMPTY_MILLISECONDS;
+  #isEmptyForLong(): boolean {
+    return this.#emptySince !== undefined && this.#services.clock.elapsed() - this.#emptySince >= EMPTY_MILLISECONDS;
   }
 
   /** Returns whether the next step comes at once; pauses where what is due could not be claimed. */
-  private async hasMore({ jobs, abandoned, wasDue }: Step): Promise<boolean> {
-    if (jobs.length > 0 || abandoned.length > 0 || this.inFlight.size > 0) {
-      this.emptySince = undefined;
-      return this.inFlight.size === 0;
+  async #hasMore({ jobs, abandoned, wasDue }: Step): Promise<boolean> {
+    if (jobs.length > 0 || abandoned.length > 0 || this.#inFlight.size > 0) {
+      this.#emptySince = undefined;
+      return this.#inFlight.size === 0;
     }
     if (wasDue) {
-      this.emptySince ??= this.services.clock.elapsed();
-      await this.pause(LOOK_AGAIN_MILLISECONDS);
+      this.#emptySince ??= this.#services.clock.elapsed();
+      await this.#pause(LOOK_AGAIN_MILLISECONDS);
     }
     return true;
   }
 
-  private async untilAttemptEnds(): Promise<void> {
-    if (this.finished.length === 0 && this.unsent.length === 0) {
+  async #untilAttemptEnds(): Promise<void> {
+    if (this.#finished.length === 0 && this.#unsent.length === 0) {
       await new Promise<void>((resolve) => {
-        const cancel = this.services.clock.after(RENEW_MILLISECONDS, resolve);
-        this.signal = () => {
+        const cancel = this.#services.clock.after(RENEW_MILLISECONDS, resolve);
+        this.#signal = () => {
           cancel();
           resolve();
         };
       });
-      this.signal = () => {};
+      this.#signal = () => {};
     }
-    if (this.inFlight.size > 0) await this.pause(GATHER_MILLISECONDS);
+    if (this.#inFlight.size > 0) await this.#pause(GATHER_MILLISECONDS);
   }
 
-  private pause(milliseconds: number): Promise<void> {
+  #pause(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
-      this.services.clock.after(milliseconds, resolve);
+      this.#services.clock.after(milliseconds, resolve);
     });
   }
 }

@@ -60,14 +60,14 @@ const PIECE_BYTES = 64 * 1024;
 
 /** Carries deliveries to their receivers: signs, posts, and judges what came back. */
 export class Courier {
-  private readonly agent: Agent;
-  private readonly clock: Clock;
-  private readonly random: Random;
+  readonly #agent: Agent;
+  readonly #clock: Clock;
+  readonly #random: Random;
 
   constructor(guard: TargetGuard, clock: Clock, random: Random) {
-    this.clock = clock;
-    this.random = random;
-    this.agent = new Agent({
+    this.#clock = clock;
+    this.#random = random;
+    this.#agent = new Agent({
       connect: guard.connector,
       keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
       keepAliveMaxTimeout: KEEP_ALIVE_MILLISECONDS,
@@ -83,7 +83,7 @@ export class Courier {
    */
   attempt(job: Job, at: number, ended: (finished: Finished | undefined) => void): void {
     const { delivery, destination, body: payload } = job;
-    const timestamp = Math.floor(this.clock.now() / 1000);
+    const timestamp = Math.floor(this.#clock.now() / 1000);
     const headers = {
       "Content-Type": "application/json",
       "Content-Length": String(payload.length),
@@ -94,17 +94,17 @@ export class Courier {
     };
     const { origin, pathname, search } = destination.url;
     const body = payload.length > PIECE_BYTES ? Readable.from(piecesOf(payload)) : payload;
-    this.agent.dispatch(
+    this.#agent.dispatch(
       { origin, path: pathname + search, method: "POST", headers, body },
-      new Attempt(this.clock, (reply) =>
-        ended(reply.isUnsent ? undefined : judge(job, at, reply, this.random.fraction())),
+      new Attempt(this.#clock, (reply) =>
+        ended(reply.isUnsent ? undefined : judge(job, at, reply, this.#random.fraction())),
       ),
     );
   }
 
   /** Cuts what is still open. */
   async close(): Promise<void> {
-    await this.agent.destroy();
+    await this.#agent.destroy();
   }
 }
 

@@ -7,61 +7,61 @@ import { readEventBodies } from "../storage/events.ts";
  * the bytes of all of them, so that large events with slow endpoints cannot fill the memory.
  */
 export class EventBodies {
-  private readonly maxBytes: number;
-  private readonly held = new Map<string, { body: Buffer; uses: number }>();
-  private bytes = 0;
+  readonly #maxBytes: number;
+  readonly #held = new Map<string, { body: Buffer; uses: number }>();
+  #bytes = 0;
 
   constructor(maxBytes: number) {
-    this.maxBytes = maxBytes;
+    this.#maxBytes = maxBytes;
   }
 
   get free(): number {
-    return this.maxBytes - this.bytes;
+    return this.#maxBytes - this.#bytes;
   }
 
   get isEmpty(): boolean {
-    return this.held.size === 0;
+    return this.#held.size === 0;
   }
 
   get(eventId: string): Buffer | undefined {
-    return this.held.get(eventId)?.body;
+    return this.#held.get(eventId)?.body;
   }
 
   /** Keeps the body until `release` was called as often; returns the buffer to use from now on. */
   retain(eventId: string, body: Buffer): Buffer {
-    const known = this.held.get(eventId);
+    const known = this.#held.get(eventId);
     if (known !== undefined) {
       known.uses += 1;
       return known.body;
     }
-    this.held.set(eventId, { body, uses: 1 });
-    this.bytes += body.length;
+    this.#held.set(eventId, { body, uses: 1 });
+    this.#bytes += body.length;
     return body;
   }
 
   release(eventId: string): void {
-    const known = this.held.get(eventId);
+    const known = this.#held.get(eventId);
     if (known === undefined) throw new Error(`The body of ${eventId} is not retained.`);
     known.uses -= 1;
     if (known.uses > 0) return;
-    this.held.delete(eventId);
-    this.bytes -= known.body.length;
+    this.#held.delete(eventId);
+    this.#bytes -= known.body.length;
   }
 }
 
 /** The bodies that one transaction claims. They count against the limit for good once its deliveries retain them. */
 export class BodyClaim {
-  private readonly bodies: EventBodies;
-  private readonly isFirstFree: boolean;
-  private readonly admitted = new Set<string>();
+  readonly #bodies: EventBodies;
+  readonly #isFirstFree: boolean;
+  readonly #admitted = new Set<string>();
   /** By event: what is being read, of this event and others. */
-  private readonly reads = new Map<string, ReturnType<typeof readEventBodies>>();
-  private bytes = 0;
+  readonly #reads = new Map<string, ReturnType<typeof readEventBodies>>();
+  #bytes = 0;
 
   /** With `isFirstFree` the first body is admitted whatever else is held, so that its claimant always gets ahead. */
   constructor(bodies: EventBodies, isFirstFree: boolean) {
-    this.bodies = bodies;
-    this.isFirstFree = isFirstFree || bodies.isEmpty;
+    this.#bodies = bodies;
+    this.#isFirstFree = isFirstFree || bodies.isEmpty;
   }
 
   /**
@@ -69,13 +69,13 @@ export class BodyClaim {
    * to others: large bodies for endpoints that hang leave room for those of endpoints that do not.
    */
   admit({ event_id: eventId, body_bytes: bytes }: QueuedDelivery, bytesOfEndpoint: number): boolean {
-    if (this.admitted.has(eventId) || this.bodies.get(eventId) !== undefined) return true;
+    if (this.#admitted.has(eventId) || this.#bodies.get(eventId) !== undefined) return true;
     const size = bytes ?? 0;
-    const free = this.bodies.free - this.bytes;
-    const isFirst = this.isFirstFree && this.admitted.size === 0;
+    const free = this.#bodies.free - this.#bytes;
+    const isFirst = this.#isFirstFree && this.#admitted.size === 0;
     if (!isFirst && size > (free - 2 * bytesOfEndpoint) / 3) return false;
-    this.admitted.add(eventId);
-    this.bytes += size;
+    this.#admitted.add(eventId);
+    this.#bytes += size;
     return true;
   }
 
@@ -89,16 +89,16 @@ export class BodyClaim {
     const bodies = new Map<string, Buffer | undefined>();
     // Taken before anything is awaited: it may be released meanwhile.
     for (const id of ids) {
-      const held = this.bodies.get(id);
+      const held = this.#bodies.get(id);
       if (held !== undefined) bodies.set(id, held);
     }
-    const missing = [...ids].filter((id) => !bodies.has(id) && !this.reads.has(id));
+    const missing = [...ids].filter((id) => !bodies.has(id) && !this.#reads.has(id));
     if (missing.length > 0) {
       const found = readEventBodies(tx, environment, missing);
-      for (const id of missing) this.reads.set(id, found);
+      for (const id of missing) this.#reads.set(id, found);
     }
     for (const id of ids) {
-      const found = await this.reads.get(id);
+      const found = await this.#reads.get(id);
       if (!bodies.has(id) && found?.has(id)) bodies.set(id, found.get(id));
     }
     return bodies;

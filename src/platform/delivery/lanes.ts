@@ -38,53 +38,53 @@ const AHEAD_MOST = 64;
 
 /** The endpoints that deliveries wait for, and who may begin how many attempts. */
 export class Lanes {
-  private readonly limits: DeliveryLimits;
-  private readonly lanes = new Map<string, Lane>();
+  readonly #limits: DeliveryLimits;
+  readonly #lanes = new Map<string, Lane>();
 
   constructor(limits: DeliveryLimits) {
-    this.limits = limits;
+    this.#limits = limits;
   }
 
   /** Takes the endpoints whose deliveries are due for all that are. */
   update(due: readonly { endpointId: string; environment: number; due: number }[]): void {
-    for (const lane of this.lanes.values()) lane.ready = false;
+    for (const lane of this.#lanes.values()) lane.ready = false;
     for (const { endpointId, environment, due: since } of due) {
-      const lane = this.lanes.get(endpointId);
+      const lane = this.#lanes.get(endpointId);
       if (lane !== undefined) Object.assign(lane, { ready: true, starved: false, due: since });
       else {
         const idle = { starved: false, open: 0, bytes: 0, ended: 0, ahead: [] };
-        this.lanes.set(endpointId, { endpointId, environment, ready: true, due: since, ...idle });
+        this.#lanes.set(endpointId, { endpointId, environment, ready: true, due: since, ...idle });
       }
     }
-    for (const [id, { ready, open, ahead }] of this.lanes) {
-      if (!ready && open === 0 && ahead.length === 0) this.lanes.delete(id);
+    for (const [id, { ready, open, ahead }] of this.#lanes) {
+      if (!ready && open === 0 && ahead.length === 0) this.#lanes.delete(id);
     }
   }
 
   all(): Iterable<Lane> {
-    return this.lanes.values();
+    return this.#lanes.values();
   }
 
   /** The lane of an endpoint for which something was claimed. */
   of(endpointId: string): Lane {
-    const lane = this.lanes.get(endpointId);
+    const lane = this.#lanes.get(endpointId);
     if (lane === undefined) throw new Error(`Nothing was claimed for ${endpointId}.`);
     return lane;
   }
 
   /** To be called when the body of an event was dropped: there may be room for another. */
   bodyDropped(): void {
-    for (const lane of this.lanes.values()) lane.starved = false;
+    for (const lane of this.#lanes.values()) lane.starved = false;
   }
 
   /** Endpoints that are not being served come first; of these, and of the rest, whoever waits longest. */
   ready(): Lane[] {
-    const ready = [...this.lanes.values()].filter((lane) => lane.ready);
+    const ready = [...this.#lanes.values()].filter((lane) => lane.ready);
     return ready.sort((a, b) => Number(a.open > 0) - Number(b.open > 0) || a.due - b.due);
   }
 
   canClaim(free: number): boolean {
-    for (const lane of this.lanes.values()) if (lane.ready && this.wantedBy(lane, free) > 0) return true;
+    for (const lane of this.#lanes.values()) if (lane.ready && this.wantedBy(lane, free) > 0) return true;
     return false;
   }
 
@@ -94,13 +94,13 @@ export class Lanes {
    */
   slotsFor(lane: Lane, free: number): number {
     const share = Math.ceil((free - 2 * lane.open) / 3);
-    return Math.max(0, Math.min(this.limits.perEndpoint - lane.open, share, free));
+    return Math.max(0, Math.min(this.#limits.perEndpoint - lane.open, share, free));
   }
 
   /** How many deliveries to claim for an endpoint: for its slots, and for those that will soon be free. */
   wantedBy(lane: Lane, free: number): number {
     if (lane.starved) return 0;
-    const wanted = this.slotsFor(lane, free) + Math.min(lane.ended, Math.floor(AHEAD_MOST / this.lanes.size));
+    const wanted = this.slotsFor(lane, free) + Math.min(lane.ended, Math.floor(AHEAD_MOST / this.#lanes.size));
     // What is there lasts for a while.
     return lane.ahead.length * 2 >= wanted ? 0 : wanted - lane.ahead.length;
   }

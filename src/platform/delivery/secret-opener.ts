@@ -5,31 +5,31 @@ const MOST_OPENED = 1000;
 
 /** Opens the secrets that sign for an endpoint. */
 export class SecretOpener {
-  private readonly vault: Vault;
+  readonly #vault: Vault;
   /** By the sealed bytes, which no two secrets share: what was opened once is right for ever. */
-  private readonly opened = new Map<string, string>();
+  readonly #opened = new Map<string, string>();
 
   constructor(vault: Vault) {
-    this.vault = vault;
+    this.#vault = vault;
   }
 
   /** The endpoint's secret, and during a rotation's overlap the one before it. `now` is the environment's time. */
   secretsOf(target: DeliveryTarget, now: number): string[] {
-    const secrets = [this.open(target.secret, target.id)];
+    const secrets = [this.#open(target.secret, target.id)];
     if (target.previous_secret !== null && target.previous_until !== null && target.previous_until > now) {
-      secrets.push(this.open(target.previous_secret, target.id));
+      secrets.push(this.#open(target.previous_secret, target.id));
     }
     return secrets;
   }
 
-  private open(sealed: Uint8Array, endpointId: string): string {
+  #open(sealed: Uint8Array, endpointId: string): string {
     const key = `${endpointId} ${Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength).toString("latin1")}`;
-    const known = this.opened.get(key);
+    const known = this.#opened.get(key);
     if (known !== undefined) return known;
-    const secret = this.vault.open(sealed, endpointId);
-    const oldest = this.opened.keys().next();
-    if (this.opened.size >= MOST_OPENED && !oldest.done) this.opened.delete(oldest.value);
-    this.opened.set(key, secret);
+    const secret = this.#vault.open(sealed, endpointId);
+    const oldest = this.#opened.keys().next();
+    if (this.#opened.size >= MOST_OPENED && !oldest.done) this.#opened.delete(oldest.value);
+    this.#opened.set(key, secret);
     return secret;
   }
 }

@@ -20,94 +20,94 @@ const WATCH_MILLISECONDS = 100;
  * process finds it without a holder goes on.
  */
 export class TestClockAdvancer {
-  private readonly services: Services;
-  private readonly tools: DeliveryTools;
-  private readonly periodic: Periodic;
-  private readonly runs = new Map<string, ClockRun>();
-  private holders = 0;
-  private stopping = false;
+  readonly #services: Services;
+  readonly #tools: DeliveryTools;
+  readonly #periodic: Periodic;
+  readonly #runs = new Map<string, ClockRun>();
+  #holders = 0;
+  #stopping = false;
 
   constructor(services: Services, tools: DeliveryTools) {
-    this.services = services;
-    this.tools = tools;
-    this.periodic = new Periodic(services, LOOK_MILLISECONDS, () => this.look());
+    this.#services = services;
+    this.#tools = tools;
+    this.#periodic = new Periodic(services, LOOK_MILLISECONDS, () => this.#look());
   }
 
   /** Begins to take over advances that nobody carries out. */
   start(): void {
-    this.periodic.start();
+    this.#periodic.start();
   }
 
   /** Lets attempts in flight end. Advances that are not over go on in another process, or after the next start. */
   async stop(): Promise<void> {
-    this.stopping = true;
-    for (const run of this.runs.values()) run.stop();
-    await Promise.all([this.periodic.stop(), ...[...this.runs.values()].map((run) => run.ended)]);
+    this.#stopping = true;
+    for (const run of this.#runs.values()) run.stop();
+    await Promise.all([this.#periodic.stop(), ...[...this.#runs.values()].map((run) => run.ended)]);
   }
 
   /** Starts an advance in the caller's transaction; call `follow` after the commit. Throws ApiError. */
   begin(tx: Transaction, environment: number, seconds: number): Promise<{ number: number; endsAt: number }> {
-    const { now } = this.services.clock;
-    return beginAdvance(tx, environment, { seconds, holder: this.newHolder(), now });
+    const { now } = this.#services.clock;
+    return beginAdvance(tx, environment, { seconds, holder: this.#newHolder(), now });
   }
 
   /** Returns how far the advance got, once it is over or after some seconds; undefined where it was forgotten. */
   async follow(environment: number, number: number): Promise<TestClock> {
-    const { database, clock } = this.services;
+    const { database, clock } = this.#services;
     const until = clock.elapsed() + SHORT_MILLISECONDS;
-    await this.look();
+    await this.#look();
     for (;;) {
       const advance = await findAdvance(database, environment, number);
       const rest = until - clock.elapsed();
       if (advance === undefined) return showClock(database, environment, clock.now());
-      if (advance.status !== "running" || rest <= 0 || this.stopping) {
+      if (advance.status !== "running" || rest <= 0 || this.#stopping) {
         return showAdvance(database, advance, clock.now());
       }
-      const run = this.runs.get(nameOf(environment, number));
-      if (run === undefined) await this.pause(Math.min(rest, WATCH_MILLISECONDS));
-      else await Promise.race([run.ended, this.pause(rest)]);
+      const run = this.#runs.get(nameOf(environment, number));
+      if (run === undefined) await this.#pause(Math.min(rest, WATCH_MILLISECONDS));
+      else await Promise.race([run.ended, this.#pause(rest)]);
     }
   }
 
   /** Carries out what this process holds, and what nobody holds. */
-  private async look(): Promise<void> {
-    const { database, clock } = this.services;
+  async #look(): Promise<void> {
+    const { database, clock } = this.#services;
     const advances = await runningAdvances(database);
     if (advances.length === 0) return;
     const now = await leaseTime(database, clock.now);
     for (const { environment, number, clock_holder: former, clock_held_until: until } of advances) {
-      if (this.stopping) return;
-      const isMine = former?.startsWith(this.ownPrefix) === true;
-      if (this.runs.has(nameOf(environment, number))) continue;
-      if (isMine) this.run(environment, number, former);
+      if (this.#stopping) return;
+      const isMine = former?.startsWith(this.#ownPrefix) === true;
+      if (this.#runs.has(nameOf(environment, number))) continue;
+      if (isMine) this.#run(environment, number, former);
       else if (!isClockHeld(until, now)) {
-        const holder = this.newHolder();
+        const holder = this.#newHolder();
         if (await database.write((tx) => holdClock(tx, environment, { holder }, now), { isolation: "latest" })) {
-          this.run(environment, number, holder);
+          this.#run(environment, number, holder);
         }
       }
     }
   }
 
-  private run(environment: number, number: number, holder: string): void {
+  #run(environment: number, number: number, holder: string): void {
     const name = nameOf(environment, number);
-    if (this.stopping || this.runs.has(name)) return;
-    const run = new ClockRun(this.services, this.tools, { environment, number, holder });
-    this.runs.set(name, run);
-    void run.ended.then(() => this.runs.delete(name));
+    if (this.#stopping || this.#runs.has(name)) return;
+    const run = new ClockRun(this.#services, this.#tools, { environment, number, holder });
+    this.#runs.set(name, run);
+    void run.ended.then(() => this.#runs.delete(name));
   }
 
-  private get ownPrefix(): string {
-    return `clock.${this.tools.owner}.`;
+  get #ownPrefix(): string {
+    return `clock.${this.#tools.owner}.`;
   }
 
-  private newHolder(): string {
-    return `${this.ownPrefix}${(this.holders += 1)}`;
+  #newHolder(): string {
+    return `${this.#ownPrefix}${(this.#holders += 1)}`;
   }
 
-  private pause(milliseconds: number): Promise<void> {
+  #pause(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
-      this.services.clock.after(milliseconds, resolve);
+      this.#services.clock.after(milliseconds, resolve);
     });
   }
 }

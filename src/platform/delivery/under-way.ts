@@ -17,24 +17,24 @@ const PAUSE_MILLISECONDS = 1000;
 
 /** The attempts of this process, from their claim until they are recorded. */
 export class UnderWay {
-  private readonly courier: Courier;
-  private readonly lanes: Lanes;
-  private readonly bodies: EventBodies;
-  private readonly clock: Clock;
-  private readonly clockTrust: ClockTrust;
-  private readonly most: number;
-  private readonly ended: () => void;
-  private readonly paused: () => void;
-  private finished: Finished[] = [];
+  readonly #courier: Courier;
+  readonly #lanes: Lanes;
+  readonly #bodies: EventBodies;
+  readonly #clock: Clock;
+  readonly #clockTrust: ClockTrust;
+  readonly #most: number;
+  readonly #ended: () => void;
+  readonly #paused: () => void;
+  #finished: Finished[] = [];
   /** In flight, with the time at which each began, on its environment's clock. */
-  private readonly onWire = new Map<Job, number>();
+  readonly #onWire = new Map<Job, number>();
   /** Begun and not yet recorded. */
-  private unsettled = 0;
-  private stopped = false;
+  #unsettled = 0;
+  #stopped = false;
   /** Could not be sent: to be released. */
-  private unsent: Job[] = [];
+  #unsent: Job[] = [];
   /** Ends the pause that a lack of file descriptors brought. */
-  private cancelPause: (() => void) | undefined;
+  #cancelPause: (() => void) | undefined;
 
   /**
    * `ended` is called after each attempt, and `paused` when none can begin for a while because this process has no file
@@ -46,81 +46,81 @@ export class UnderWay {
     most: number,
     { ended, paused }: { ended: () => void; paused: () => void },
   ) {
-    this.courier = courier;
-    this.lanes = lanes;
-    this.bodies = bodies;
-    this.clock = clock;
-    this.clockTrust = clockTrust;
-    this.most = most;
-    this.ended = ended;
-    this.paused = paused;
+    this.#courier = courier;
+    this.#lanes = lanes;
+    this.#bodies = bodies;
+    this.#clock = clock;
+    this.#clockTrust = clockTrust;
+    this.#most = most;
+    this.#ended = ended;
+    this.#paused = paused;
   }
 
   /** How many more may begin, once what has ended is recorded. */
   get free(): number {
-    if (this.cancelPause !== undefined) return 0;
-    return this.most - this.unsettled + this.finished.length;
+    if (this.#cancelPause !== undefined) return 0;
+    return this.#most - this.#unsettled + this.#finished.length;
   }
 
   /** True when no attempt is in flight and none waits to be recorded. */
   get idle(): boolean {
-    return this.onWire.size === 0 && this.finished.length === 0;
+    return this.#onWire.size === 0 && this.#finished.length === 0;
   }
 
   get isSending(): boolean {
-    return this.onWire.size > 0;
+    return this.#onWire.size > 0;
   }
 
   get hasFinished(): boolean {
-    return this.finished.length > 0;
+    return this.#finished.length > 0;
   }
 
   /** True when waiting for more attempts to end before recording would leave the wire empty. */
   get hungry(): boolean {
-    return this.onWire.size === 0 || this.finished.length * 2 >= this.most;
+    return this.#onWire.size === 0 || this.#finished.length * 2 >= this.#most;
   }
 
   /** Begins what was claimed, as far as there are slots, and the rest as they become free. */
   add(jobs: readonly Job[]): void {
     const lanes = new Set<Lane>();
     for (const job of jobs) {
-      const lane = this.lanes.of(job.destination.endpointId);
-      job.body = this.bodies.retain(job.delivery.event_id, job.body);
+      const lane = this.#lanes.of(job.destination.endpointId);
+      job.body = this.#bodies.retain(job.delivery.event_id, job.body);
       lane.bytes += job.body.length;
       lane.ahead.push(job);
       lanes.add(lane);
     }
-    for (const lane of lanes) this.begin(lane, FRESH_MILLISECONDS);
+    for (const lane of lanes) this.#begin(lane, FRESH_MILLISECONDS);
   }
 
   /** What has ended, to be recorded: then call `settle`, or `putBack` where that failed. */
   take(): Finished[] {
-    return this.finished.splice(0);
+    return this.#finished.splice(0);
   }
 
   putBack(finished: readonly Finished[]): void {
-    this.finished.unshift(...finished);
+    this.#finished.unshift(...finished);
   }
 
   settle(count: number): void {
-    this.unsettled -= count;
-    for (const lane of this.lanes.all()) if (lane.ahead.length > 0) this.begin(lane, AHEAD_MILLISECONDS);
+    this.#unsettled -= count;
+    for (const lane of this.#lanes.all()) if (lane.ahead.length > 0) this.#begin(lane, AHEAD_MILLISECONDS);
   }
 
   /** Begins nothing more. */
   stop(): void {
-    this.stopped = true;
-    this.cancelPause?.();
+    this.#stopped = true;
+    this.#cancelPause?.();
   }
 
   /** Takes back what has waited for a slot for too long, or all of it once stopped, and what could not be sent. */
   takeStale(): Job[] {
-    const stale = this.unsent.splice(0);
-    for (const lane of this.lanes.all()) {
+    const stale = this.#unsent.splice(0);
+    for (const lane of this.#lanes.all()) {
       const [first] = lane.ahead;
-      if (first === undefined || !(this.stopped || this.ageOf(first) >= AHEAD_MILLISECONDS)) continue;
+      if (first === undefined || !(this.#stopped || this.#ageOf(first) >= AHEAD_MILLISECONDS)) continue;
       const jobs = lane.ahead.splice(0);
-      for (const job of jobs) this.drop(job, lane);
+      for (const job of jobs) this.#drop(job, lane);
       stale.push(...jobs);
     }
     return stale;
@@ -129,58 +129,58 @@ export class UnderWay {
   /** Attempts in flight whose beginning the database does not know yet. */
   unmarked(): { job: Job; at: number }[] {
     const found: { job: Job; at: number }[] = [];
-    for (const [job, at] of this.onWire) if (!job.isMarkedBegun) found.push({ job, at });
+    for (const [job, at] of this.#onWire) if (!job.isMarkedBegun) found.push({ job, at });
     return found;
   }
 
-  private ageOf(job: Job): number {
-    return this.clock.elapsed() - job.claimedAt;
+  #ageOf(job: Job): number {
+    return this.#clock.elapsed() - job.claimedAt;
   }
 
-  private drop(job: Job, lane: Lane): void {
+  #drop(job: Job, lane: Lane): void {
     lane.bytes -= job.body.length;
-    this.bodies.release(job.delivery.event_id);
-    this.lanes.bodyDropped();
+    this.#bodies.release(job.delivery.event_id);
+    this.#lanes.bodyDropped();
   }
 
-  private begin(lane: Lane, maxAge: number): void {
+  #begin(lane: Lane, maxAge: number): void {
     while (
-      !this.stopped &&
-      this.cancelPause === undefined &&
+      !this.#stopped &&
+      this.#cancelPause === undefined &&
       lane.ahead.length > 0 &&
-      this.lanes.slotsFor(lane, this.most - this.unsettled) > 0
+      this.#lanes.slotsFor(lane, this.#most - this.#unsettled) > 0
     ) {
       // The next turn releases it.
-      if (this.ageOf(lane.ahead[0]!) >= maxAge) return;
+      if (this.#ageOf(lane.ahead[0]!) >= maxAge) return;
       const job = lane.ahead.shift()!;
-      const at = Math.floor(job.claimedTime + this.ageOf(job));
-      job.mayExpire = this.clockTrust.isTrusted();
+      const at = Math.floor(job.claimedTime + this.#ageOf(job));
+      job.mayExpire = this.#clockTrust.isTrusted();
       lane.open += 1;
-      this.onWire.set(job, at);
-      this.unsettled += 1;
-      this.courier.attempt(job, at, (finished) => {
+      this.#onWire.set(job, at);
+      this.#unsettled += 1;
+      this.#courier.attempt(job, at, (finished) => {
         lane.open -= 1;
-        this.onWire.delete(job);
-        this.drop(job, lane);
-        if (finished === undefined) this.pause(job);
+        this.#onWire.delete(job);
+        this.#drop(job, lane);
+        if (finished === undefined) this.#pause(job);
         else {
           lane.ended += 1;
-          this.finished.push(finished);
+          this.#finished.push(finished);
         }
-        this.begin(lane, AHEAD_MILLISECONDS);
-        this.ended();
+        this.#begin(lane, AHEAD_MILLISECONDS);
+        this.#ended();
       });
     }
   }
 
-  private pause(job: Job): void {
-    this.unsettled -= 1;
-    this.unsent.push(job);
-    if (this.cancelPause !== undefined || this.stopped) return;
-    this.cancelPause = this.clock.after(PAUSE_MILLISECONDS, () => {
-      this.cancelPause = undefined;
-      this.ended();
+  #pause(job: Job): void {
+    this.#unsettled -= 1;
+    this.#unsent.push(job);
+    if (this.#cancelPause !== undefined || this.#stopped) return;
+    this.#cancelPause = this.#clock.after(PAUSE_MILLISECONDS, () => {
+      this.#cancelPause = undefined;
+      this.#ended();
     });
-    this.paused();
+    this.#paused();
   }
 }

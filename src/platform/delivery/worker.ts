@@ -51,43 +51,43 @@ export interface DeliveryTools {
  * are free slots, endpoint by endpoint, so that the queue of one never stands before another's.
  */
 export class DeliveryWorker {
-  private readonly services: Services;
-  private readonly tools: DeliveryTools;
-  private readonly lanes: Lanes;
-  private readonly underWay: UnderWay;
-  private claims = 0;
+  readonly #services: Services;
+  readonly #tools: DeliveryTools;
+  readonly #lanes: Lanes;
+  readonly #underWay: UnderWay;
+  #claims = 0;
   /** The queue may have changed. */
-  private stale = true;
-  private lapsed = false;
+  #stale = true;
+  #lapsed = false;
   /** Leased and never begun: to be given back. */
-  private unbegun: Job[] = [];
+  #unbegun: Job[] = [];
   /** Tokens of claims of which it is not known whether they were committed. */
-  private doubtful: string[] = [];
+  #doubtful: string[] = [];
   /** When the next delivery is due that was not yet so, in real time. */
-  private nextDue = Infinity;
-  private turning = false;
-  private lastTurn = -Infinity;
-  private cancelTimer: (() => void) | undefined;
-  private timerIsShort = false;
-  private unsubscribe: () => void = () => {};
-  private stopped: (() => void) | undefined;
+  #nextDue = Infinity;
+  #turning = false;
+  #lastTurn = -Infinity;
+  #cancelTimer: (() => void) | undefined;
+  #timerIsShort = false;
+  #unsubscribe: () => void = () => {};
+  #stopped: (() => void) | undefined;
   /** Until when a stop tries to record the last outcomes, on the monotonic clock. */
-  private giveUpAt: number | undefined;
-  private warnedAt = -Infinity;
+  #giveUpAt: number | undefined;
+  #warnedAt = -Infinity;
 
   constructor(services: Services, tools: DeliveryTools) {
-    this.services = services;
-    this.tools = tools;
-    this.lanes = new Lanes(tools.limits);
-    const { lanes } = this;
-    this.underWay = new UnderWay(services, { ...tools, lanes }, tools.limits.perProcess, {
-      ended: () => this.plan(),
-      paused: () => this.warnOfDescriptors(),
+    this.#services = services;
+    this.#tools = tools;
+    this.#lanes = new Lanes(tools.limits);
+    const lanes = this.#lanes;
+    this.#underWay = new UnderWay(services, { ...tools, lanes }, tools.limits.perProcess, {
+      ended: () => this.#plan(),
+      paused: () => this.#warnOfDescriptors(),
     });
   }
 
   async start(): Promise<void> {
-    const { database, clock, clockTrust, random, report } = this.services;
+    const { database, clock, clockTrust, random, report } = this.#services;
     // Only one process opens an SQLite file: whoever held a lease is dead.
     if (database.dialect === "sqlite") {
       const interrupted = await database.write(async (tx) => {
@@ -97,25 +97,25 @@ export class DeliveryWorker {
       });
       reportFinished(report, interrupted, []);
     }
-    this.unsubscribe = database.onWake("deliveries", () => {
-      this.stale = true;
-      this.plan();
+    this.#unsubscribe = database.onWake("deliveries", () => {
+      this.#stale = true;
+      this.#plan();
     });
-    this.plan();
+    this.#plan();
   }
 
   /** Claims nothing more; resolves when the attempts under way have ended and are recorded. */
   async stop(): Promise<void> {
-    this.unsubscribe();
-    this.underWay.stop();
+    this.#unsubscribe();
+    this.#underWay.stop();
     await new Promise<void>((resolve) => {
-      this.stopped = resolve;
-      this.plan();
+      this.#stopped = resolve;
+      this.#plan();
     });
-    this.cancelTimer?.();
-    const leased = [...this.unbegun, ...this.underWay.takeStale()].map(toLease);
+    this.#cancelTimer?.();
+    const leased = [...this.#unbegun, ...this.#underWay.takeStale()].map(toLease);
     if (leased.length === 0) return;
-    await this.services.database
+    await this.#services.database
       .write((tx) => releaseLeases(tx, leased))
       .catch((error: unknown) => {
         // Others take them over once their leases have run out.
@@ -124,153 +124,153 @@ export class DeliveryWorker {
   }
 
   /** Sees to it that the next turn comes: now, soon, or when the queue is to be looked at again. */
-  private plan(): void {
-    if (this.turning) return;
-    if (this.stopped !== undefined && this.underWay.idle) return this.stopped();
-    if (!this.underWay.hasFinished && !this.canClaim()) return this.setTimer(this.idleMilliseconds(), false);
-    const wait = this.lastTurn + TURN_MILLISECONDS - this.services.clock.elapsed();
-    if (wait <= 0 || this.underWay.hungry) return this.turn();
-    this.setTimer(wait, true);
+  #plan(): void {
+    if (this.#turning) return;
+    if (this.#stopped !== undefined && this.#underWay.idle) return this.#stopped();
+    if (!this.#underWay.hasFinished && !this.#canClaim()) return this.#setTimer(this.#idleMilliseconds(), false);
+    const wait = this.#lastTurn + TURN_MILLISECONDS - this.#services.clock.elapsed();
+    if (wait <= 0 || this.#underWay.hungry) return this.#turn();
+    this.#setTimer(wait, true);
   }
 
-  private canClaim(): boolean {
-    if (this.stopped !== undefined) return false;
-    return this.stale || this.lanes.canClaim(this.underWay.free);
+  #canClaim(): boolean {
+    if (this.#stopped !== undefined) return false;
+    return this.#stale || this.#lanes.canClaim(this.#underWay.free);
   }
 
-  private idleMilliseconds(): number {
-    return Math.min(POLL_MILLISECONDS, Math.max(1, this.nextDue - this.services.clock.now()));
+  #idleMilliseconds(): number {
+    return Math.min(POLL_MILLISECONDS, Math.max(1, this.#nextDue - this.#services.clock.now()));
   }
 
   /** A short timer goes before a long one; otherwise the one that runs stays. */
-  private setTimer(milliseconds: number, short: boolean): void {
-    if (this.cancelTimer !== undefined && (this.timerIsShort || !short)) return;
-    this.cancelTimer?.();
-    this.timerIsShort = short;
-    this.cancelTimer = this.services.clock.after(milliseconds, () => {
-      this.cancelTimer = undefined;
-      if (!short) this.stale = true;
-      if (!this.turning) this.turn();
+  #setTimer(milliseconds: number, short: boolean): void {
+    if (this.#cancelTimer !== undefined && (this.#timerIsShort || !short)) return;
+    this.#cancelTimer?.();
+    this.#timerIsShort = short;
+    this.#cancelTimer = this.#services.clock.after(milliseconds, () => {
+      this.#cancelTimer = undefined;
+      if (!short) this.#stale = true;
+      if (!this.#turning) this.#turn();
     });
   }
 
-  private turn(): void {
-    this.turning = true;
-    this.lastTurn = this.services.clock.elapsed();
-    this.cancelTimer?.();
-    this.cancelTimer = undefined;
-    this.takeTurn().then(
+  #turn(): void {
+    this.#turning = true;
+    this.#lastTurn = this.#services.clock.elapsed();
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#takeTurn().then(
       () => {
-        this.turning = false;
-        this.plan();
+        this.#turning = false;
+        this.#plan();
       },
       (error: unknown) => {
         // A database that takes no writes has said so itself.
         if (!(error instanceof StorageUnavailableError)) {
-          this.services.log.error({ err: error }, "deliveries could not be claimed or recorded");
+          this.#services.log.error({ err: error }, "deliveries could not be claimed or recorded");
         }
-        this.turning = false;
-        this.stale = true;
-        if (this.stopped !== undefined && this.mayGiveUp()) this.stopped();
-        else this.setTimer(POLL_MILLISECONDS, false);
+        this.#turning = false;
+        this.#stale = true;
+        if (this.#stopped !== undefined && this.#mayGiveUp()) this.#stopped();
+        else this.#setTimer(POLL_MILLISECONDS, false);
       },
     );
   }
 
   /** True if a stop waits no longer for outcomes that cannot be recorded: they are attempted again after the next start. */
-  private mayGiveUp(): boolean {
-    if (this.underWay.idle) return true;
-    if (this.underWay.isSending) return false;
-    const now = this.services.clock.elapsed();
-    this.giveUpAt ??= now + GIVE_UP_MILLISECONDS;
-    return now >= this.giveUpAt;
+  #mayGiveUp(): boolean {
+    if (this.#underWay.idle) return true;
+    if (this.#underWay.isSending) return false;
+    const now = this.#services.clock.elapsed();
+    this.#giveUpAt ??= now + GIVE_UP_MILLISECONDS;
+    return now >= this.#giveUpAt;
   }
 
-  private async takeTurn(): Promise<void> {
-    const { database, report, clock, clockTrust, random } = this.services;
-    const { underWay } = this;
-    const { owner } = this.tools;
-    if (this.stale && this.stopped === undefined) await this.look();
-    this.unbegun.push(...underWay.takeStale());
-    const { unbegun } = this;
+  async #takeTurn(): Promise<void> {
+    const { database, report, clock, clockTrust, random } = this.#services;
+    const underWay = this.#underWay;
+    const { owner } = this.#tools;
+    if (this.#stale && this.#stopped === undefined) await this.#look();
+    this.#unbegun.push(...underWay.takeStale());
+    const unbegun = this.#unbegun;
     const hasChanges = underWay.hasFinished || unbegun.length > 0 || underWay.unmarked().length > 0;
-    if (!hasChanges && !this.lapsed && !this.canClaim()) return;
+    if (!hasChanges && !this.#lapsed && !this.#canClaim()) return;
     const { free } = underWay;
     const finished = underWay.take();
     const begun = underWay.unmarked();
     const tried: string[] = [];
     const unit = async (tx: Transaction) => {
-      const token = `${owner}.${(this.claims += 1)}`;
+      const token = `${owner}.${(this.#claims += 1)}`;
       tried.push(token);
       const disabled = await recordFinished(tx, finished);
-      await releaseTokens(tx, this.doubtful);
+      await releaseTokens(tx, this.#doubtful);
       await releaseLeases(tx, unbegun.map(toLease));
       const marked = begun.map(({ job, at }) => markBegun(tx, { ...toLease(job), at }));
       const [now] = await Promise.all([leaseTime(tx, clock.now), ...marked]);
-      const lapsed = this.lapsed ? await findLapsed(tx, now, owner, TAKE_OVER_MOST) : [];
+      const lapsed = this.#lapsed ? await findLapsed(tx, now, owner, TAKE_OVER_MOST) : [];
       const interrupted = await takeOver(tx, lapsed, { now, random, mayExpire: clockTrust.isTrusted() });
-      return { disabled, interrupted, ...(await this.claim(tx, token, { free, now })) };
+      return { disabled, interrupted, ...(await this.#claim(tx, token, { free, now })) };
     };
     const written = await database.write(unit, { isolation: "latest" }).catch((error: unknown) => {
       underWay.putBack(finished);
       // The connection was lost during the commit: the deliveries may be leased and nobody attempts them.
-      if (error instanceof StorageUnavailableError && error.uncertain) this.doubtful.push(...tried);
+      if (error instanceof StorageUnavailableError && error.uncertain) this.#doubtful.push(...tried);
       throw error;
     });
     const { disabled, interrupted, abandoned, jobs } = written;
     for (const { lane, ...change } of written.lanes) Object.assign(lane, change);
     for (const { job } of begun) job.isMarkedBegun = true;
-    this.doubtful = [];
-    this.lapsed = false;
-    this.unbegun = [];
+    this.#doubtful = [];
+    this.#lapsed = false;
+    this.#unbegun = [];
     reportFinished(report, finished, disabled);
     reportFinished(report, [...interrupted, ...abandoned], []);
     underWay.settle(finished.length);
     underWay.add(jobs);
   }
 
-  private warnOfDescriptors(): void {
-    const now = this.services.clock.elapsed();
-    if (now - this.warnedAt < WARN_AGAIN_MILLISECONDS) return;
-    this.warnedAt = now;
-    this.services.log.warn(
+  #warnOfDescriptors(): void {
+    const now = this.#services.clock.elapsed();
+    if (now - this.#warnedAt < WARN_AGAIN_MILLISECONDS) return;
+    this.#warnedAt = now;
+    this.#services.log.warn(
       {},
       "deliveries wait because no file descriptors are left for connections: raise the limit of open files (ulimit -n)",
     );
   }
 
   /** Learns which endpoints have deliveries that are due. */
-  private async look(): Promise<void> {
-    const { database, clock } = this.services;
-    this.stale = false;
-    this.nextDue = Infinity;
+  async #look(): Promise<void> {
+    const { database, clock } = this.#services;
+    this.#stale = false;
+    this.#nextDue = Infinity;
     const now = await leaseTime(database, clock.now);
     const ready: { endpointId: string; environment: number; due: number }[] = [];
     for (const head of await queueHeads(database)) {
       if (head.endpoint_status === "disabled" || isClockHeld(head.clock_held_until, now)) continue;
       const due = head.endpoint_status === null ? now : head.due - head.clock_offset;
-      if (due > now) this.nextDue = Math.min(this.nextDue, due);
+      if (due > now) this.#nextDue = Math.min(this.#nextDue, due);
       else ready.push({ endpointId: head.endpoint_id, environment: head.environment, due });
     }
-    this.lanes.update(ready);
-    this.lapsed = await hasLapsedLease(database, now, this.tools.owner);
+    this.#lanes.update(ready);
+    this.#lapsed = await hasLapsedLease(database, now, this.#tools.owner);
   }
 
-  private async claim(tx: Transaction, token: string, { free, now }: { free: number; now: number }): Promise<Claimed> {
-    const { clock, clockTrust } = this.services;
+  async #claim(tx: Transaction, token: string, { free, now }: { free: number; now: number }): Promise<Claimed> {
+    const { clock, clockTrust } = this.#services;
     const jobs: Job[] = [];
     const abandoned: Finished[] = [];
     const lanes: Claimed["lanes"] = [];
-    if (this.stopped !== undefined) return { jobs, abandoned, lanes };
+    if (this.#stopped !== undefined) return { jobs, abandoned, lanes };
     const time = { now, elapsed: clock.elapsed(), mayExpire: clockTrust.isTrusted() };
-    const { opener } = this.tools;
-    const bodies = new BodyClaim(this.tools.bodies, false);
+    const { opener } = this.#tools;
+    const bodies = new BodyClaim(this.#tools.bodies, false);
     const claimant = { opener, bodies, lease: { token, until: now + LEASE_MILLISECONDS } };
-    for (let rest = this.lanes.ready(); rest.length > 0;) {
+    for (let rest = this.#lanes.ready(); rest.length > 0;) {
       let room = Math.max(0, free - jobs.length);
       const group = rest.flatMap((lane) => {
-        const count = this.lanes.wantedBy(lane, room);
-        const begin = this.lanes.slotsFor(lane, room) - lane.ahead.length;
+        const count = this.#lanes.wantedBy(lane, room);
+        const begin = this.#lanes.slotsFor(lane, room) - lane.ahead.length;
         room = Math.max(0, room - count);
         return count === 0 ? [] : [{ lane, limits: { count, begin, heldBytes: lane.bytes } }];
       });

@@ -35,40 +35,40 @@ export function problemOfPassword(password: string, email: string): string | und
 
 /** Hashes and checks passwords, a few at a time. */
 export class Passwords {
-  private readonly random: Random;
-  private readonly cost: PasswordCost;
-  private running = 0;
-  private readonly waiting: (() => void)[] = [];
+  readonly #random: Random;
+  readonly #cost: PasswordCost;
+  #running = 0;
+  readonly #waiting: (() => void)[] = [];
 
   constructor(random: Random, cost = COST) {
-    this.random = random;
-    this.cost = cost;
+    this.#random = random;
+    this.#cost = cost;
   }
 
   /** True where the hash was made with other parameters than are used now. */
   isOutdated(stored: string): boolean {
-    const { logN, r, p } = this.cost;
+    const { logN, r, p } = this.#cost;
     return !stored.startsWith(["scrypt", logN, r, p, ""].join("$"));
   }
 
   /** The text to store: it holds salt and parameters, so that they can be raised later. */
   async hash(password: string): Promise<string> {
-    const salt = Uint8Array.from(this.random.bytes(SALT_BYTES));
-    const derived = await this.derive(password, salt, this.cost);
-    const { logN, r, p } = this.cost;
+    const salt = Uint8Array.from(this.#random.bytes(SALT_BYTES));
+    const derived = await this.#derive(password, salt, this.#cost);
+    const { logN, r, p } = this.#cost;
     return ["scrypt", logN, r, p, Buffer.from(salt).toString("base64"), derived.toString("base64")].join("$");
   }
 
   /** True where the password is the hashed one. Without a hash it takes as long, and is false. */
   async verify(password: string, stored: string | null): Promise<boolean> {
     const hash = parse(stored);
-    const derived = await this.derive(password, hash?.salt ?? new Uint8Array(SALT_BYTES), hash?.cost ?? this.cost);
+    const derived = await this.#derive(password, hash?.salt ?? new Uint8Array(SALT_BYTES), hash?.cost ?? this.#cost);
     return hash !== undefined && hash.derived.length === derived.length && timingSafeEqual(hash.derived, derived);
   }
 
-  private async derive(password: string, salt: Uint8Array, { logN, r, p }: PasswordCost): Promise<Buffer> {
-    if (this.running < AT_ONCE) this.running += 1;
-    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+  async #derive(password: string, salt: Uint8Array, { logN, r, p }: PasswordCost): Promise<Buffer> {
+    if (this.#running < AT_ONCE) this.#running += 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {
       return await new Promise((resolve, reject) => {
         const options = { N: 2 ** logN, r, p, maxmem: 256 * 2 ** logN * r };
@@ -80,8 +80,8 @@ export class Passwords {
       });
     } finally {
       // Whoever waits takes over the place.
-      const next = this.waiting.shift();
-      if (next === undefined) this.running -= 1;
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running -= 1;
       else next();
     }
   }

@@ -10,10 +10,10 @@ export class Versions {
   /** Oldest first. */
   readonly dates: readonly string[];
   readonly latest: string;
-  private readonly versions: readonly ApiVersion[];
+  readonly #versions: readonly ApiVersion[];
 
   constructor(versions: readonly [ApiVersion, ...ApiVersion[]]) {
-    this.versions = versions;
+    this.#versions = versions;
     this.dates = versions.map(({ date }) => date);
     this.latest = this.dates.at(-1)!;
   }
@@ -22,7 +22,7 @@ export class Versions {
   upgrade(date: string, operation: string, body: unknown): unknown {
     if (date === this.latest) return body;
     let upgraded = body;
-    for (const { requests } of this.from(date)) {
+    for (const { requests } of this.#from(date)) {
       const change = requests?.[operation];
       if (change !== undefined && isObject(upgraded)) upgraded = change(upgraded);
     }
@@ -34,7 +34,7 @@ export class Versions {
     if (date === this.latest) return body;
     const { object, data } = body as { object?: unknown; data?: unknown };
     if (object === "event") return body;
-    if (object !== "list" || !Array.isArray(data)) return this.shape(date, object, body as Json);
+    if (object !== "list" || !Array.isArray(data)) return this.#shape(date, object, body as Json);
     const items = data.map((item: object) => this.reply(date, item));
     return items.every((item, index) => item === data[index]) ? body : { ...body, data: items };
   }
@@ -44,20 +44,20 @@ export class Versions {
     if (date === this.latest) return envelope;
     const { object, previous } = envelope.data;
     const kind = object["object"];
-    const data = { ...envelope.data, object: this.shape(date, kind, object) };
-    if (previous !== undefined) data.previous = this.shape(date, kind, previous);
-    return this.shape(date, "event", { ...envelope, data });
+    const data = { ...envelope.data, object: this.#shape(date, kind, object) };
+    if (previous !== undefined) data.previous = this.#shape(date, kind, previous);
+    return this.#shape(date, "event", { ...envelope, data });
   }
 
-  private shape(date: string, kind: unknown, object: Json): Json {
-    return this.from(date).reduceRight((shaped, { objects }) => objects?.[String(kind)]?.(shaped) ?? shaped, object);
+  #shape(date: string, kind: unknown, object: Json): Json {
+    return this.#from(date).reduceRight((shaped, { objects }) => objects?.[String(kind)]?.(shaped) ?? shaped, object);
   }
 
   /** A version and all that lie between it and the newest. */
-  private from(date: string): readonly ApiVersion[] {
+  #from(date: string): readonly ApiVersion[] {
     const index = this.dates.indexOf(date);
     if (index === -1) throw new Error(`An account is pinned to the version ${date}, which this program does not know.`);
-    return this.versions.slice(index, -1);
+    return this.#versions.slice(index, -1);
   }
 }
 

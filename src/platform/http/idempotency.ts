@@ -119,18 +119,18 @@ function stillInFlight(): ApiError {
 
 /** The keyed requests that run in this process now: a second one is refused instead of made to wait. */
 export class InFlight {
-  private readonly running = new Set<string>();
+  readonly #running = new Set<string>();
 
   async run<Result>(place: IdempotencyPlace, work: () => Promise<Result>): Promise<Result> {
     const name = nameOf(place);
-    if (this.running.has(name)) {
+    if (this.#running.has(name)) {
       throw stillInFlight();
     }
-    this.running.add(name);
+    this.#running.add(name);
     try {
       return await work();
     } finally {
-      this.running.delete(name);
+      this.#running.delete(name);
     }
   }
 }

@@ -20,15 +20,15 @@ const REFUSALS = { burst: 100, refillSeconds: 1 };
 export class RateLimit {
   /** The policy in force, as the IETF's draft 10 writes it. */
   readonly policy: string;
-  private readonly limits: RateLimits;
-  private readonly requests: Limiter;
-  private readonly refusals: Limiter;
+  readonly #limits: RateLimits;
+  readonly #requests: Limiter;
+  readonly #refusals: Limiter;
 
   constructor(createLimiter: CreateLimiter, limits: RateLimits) {
-    this.limits = limits;
+    this.#limits = limits;
     this.policy = `"default";q=${limits.burst};w=${Math.ceil(limits.burst / limits.perSecond)}`;
-    this.requests = createLimiter("requests", { burst: limits.burst, refillSeconds: 1 / limits.perSecond });
-    this.refusals = createLimiter("refusals", REFUSALS);
+    this.#requests = createLimiter("requests", { burst: limits.burst, refillSeconds: 1 / limits.perSecond });
+    this.#refusals = createLimiter("refusals", REFUSALS);
   }
 
   /**
@@ -36,8 +36,8 @@ export class RateLimit {
    * ApiError `rate_limited`.
    */
   async take(credentialId: string, setHeader: (name: string, value: string) => unknown): Promise<void> {
-    const { wait, left } = await this.requests.take(credentialId);
-    const refill = Math.ceil((this.limits.burst - left) / this.limits.perSecond);
+    const { wait, left } = await this.#requests.take(credentialId);
+    const refill = Math.ceil((this.#limits.burst - left) / this.#limits.perSecond);
     setHeader(HEADERS.rateLimit, `"default";r=${left};t=${refill}`);
     if (wait > 0) throw tooMany("This credential called too often", wait);
   }
@@ -49,7 +49,7 @@ export class RateLimit {
   async countRefusal(request: IncomingMessage, address: string | undefined): Promise<void> {
     const credential = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1] ?? "";
     if (parseCredential(credential) === undefined) return;
-    const { wait } = await this.refusals.take(addressName(address));
+    const { wait } = await this.#refusals.take(addressName(address));
     if (wait > 0) throw tooMany("Too many refused credentials came from this address", wait);
   }
 }

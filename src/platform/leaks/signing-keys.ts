@@ -14,38 +14,38 @@ export class SigningKeysError extends Error {
 
 /** The public keys of the partner that reports leaks, as it publishes them: `{public_keys: [{key_identifier, key}]}`. */
 export class SigningKeys {
-  private readonly source: string;
-  private readonly limiter: LocalLimiter;
-  private keys: ReadonlyMap<string, KeyObject> = new Map();
-  private loading: Promise<ReadonlyMap<string, KeyObject>> | undefined;
+  readonly #source: string;
+  readonly #limiter: LocalLimiter;
+  #keys: ReadonlyMap<string, KeyObject> = new Map();
+  #loading: Promise<ReadonlyMap<string, KeyObject>> | undefined;
 
   /** `source` is an https URL (http to this machine) or a file. Throws SigningKeysError for any other URL. */
   constructor(source: string, elapsed: () => number) {
     if (/^[a-z][a-z0-9+.-]*:\/\//i.test(source) && !isFetchable(source)) {
       throw new SigningKeysError(`Leak report keys cannot be read from ${source}: give an https URL or a file.`);
     }
-    this.source = source;
-    this.limiter = new LocalLimiter(elapsed, LOOKS);
+    this.#source = source;
+    this.#limiter = new LocalLimiter(elapsed, LOOKS);
   }
 
   /** The key, looked up at its source once where it is not known yet; undefined where it is not there either. */
   async find(identifier: string): Promise<KeyObject | undefined> {
-    const known = this.keys.get(identifier);
+    const known = this.#keys.get(identifier);
     if (known !== undefined) return known;
-    if (this.loading === undefined && this.limiter.take("source") > 0) return undefined;
-    this.loading ??= this.load().finally(() => (this.loading = undefined));
-    this.keys = await this.loading;
-    return this.keys.get(identifier);
+    if (this.#loading === undefined && this.#limiter.take("source") > 0) return undefined;
+    this.#loading ??= this.#load().finally(() => (this.#loading = undefined));
+    this.#keys = await this.#loading;
+    return this.#keys.get(identifier);
   }
 
-  private async load(): Promise<ReadonlyMap<string, KeyObject>> {
+  async #load(): Promise<ReadonlyMap<string, KeyObject>> {
     try {
-      const text = isFetchable(this.source) ? await download(this.source) : await readFile(this.source, "utf8");
+      const text = isFetchable(this.#source) ? await download(this.#source) : await readFile(this.#source, "utf8");
       const { public_keys: published } = JSON.parse(text) as { public_keys: { key_identifier: string; key: string }[] };
       return new Map(published.map(({ key_identifier, key }) => [key_identifier, createPublicKey(key)]));
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      throw new SigningKeysError(`The keys for leak reports cannot be read from ${this.source}: ${why}`);
+      throw new SigningKeysError(`The keys for leak reports cannot be read from ${this.#source}: ${why}`);
     }
   }
 }

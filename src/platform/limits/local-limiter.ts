@@ -11,52 +11,52 @@ interface Bucket {
 
 /** A token bucket a name, in this process alone. */
 export class LocalLimiter {
-  private readonly elapsed: () => number;
-  private readonly burst: number;
-  private readonly refillMs: number;
-  private readonly buckets = new Map<string, Bucket>();
+  readonly #elapsed: () => number;
+  readonly #burst: number;
+  readonly #refillMs: number;
+  readonly #buckets = new Map<string, Bucket>();
 
   /** `elapsed` is a monotonic clock: on the wall clock a bucket would not refill for a day once that is set back by one. */
   constructor(elapsed: () => number, limits: Limits) {
-    this.elapsed = elapsed;
-    this.burst = limits.burst;
-    this.refillMs = limits.refillSeconds * 1000;
+    this.#elapsed = elapsed;
+    this.#burst = limits.burst;
+    this.#refillMs = limits.refillSeconds * 1000;
   }
 
   /** Takes an attempt and answers 0, or answers the seconds until there is one. */
   take(name: string): number {
-    const attempts = this.attemptsOf(name);
-    if (attempts < 1) return Math.ceil(((1 - attempts) * this.refillMs) / 1000);
-    this.keep(name, attempts - 1);
+    const attempts = this.#attemptsOf(name);
+    if (attempts < 1) return Math.ceil(((1 - attempts) * this.#refillMs) / 1000);
+    this.#keep(name, attempts - 1);
     return 0;
   }
 
   /** Returns an attempt that turned out to be none. */
   giveBack(name: string): void {
-    this.keep(name, Math.min(this.burst, this.attemptsOf(name) + 1));
+    this.#keep(name, Math.min(this.#burst, this.#attemptsOf(name) + 1));
   }
 
   /** How many are left, fractions included. */
   left(name: string): number {
-    return this.attemptsOf(name);
+    return this.#attemptsOf(name);
   }
 
-  private attemptsOf(name: string): number {
-    const bucket = this.buckets.get(name);
-    if (bucket === undefined) return this.burst;
-    return Math.min(this.burst, bucket.attempts + (this.elapsed() - bucket.at) / this.refillMs);
+  #attemptsOf(name: string): number {
+    const bucket = this.#buckets.get(name);
+    if (bucket === undefined) return this.#burst;
+    return Math.min(this.#burst, bucket.attempts + (this.#elapsed() - bucket.at) / this.#refillMs);
   }
 
-  private keep(name: string, attempts: number): void {
-    if (this.buckets.size >= NAMES_KEPT && !this.buckets.has(name)) this.forget();
-    this.buckets.set(name, { attempts, at: this.elapsed() });
+  #keep(name: string, attempts: number): void {
+    if (this.#buckets.size >= NAMES_KEPT && !this.#buckets.has(name)) this.#forget();
+    this.#buckets.set(name, { attempts, at: this.#elapsed() });
   }
 
-  private forget(): void {
-    for (const name of this.buckets.keys()) if (this.attemptsOf(name) >= this.burst) this.buckets.delete(name);
-    if (this.buckets.size < NAMES_KEPT) return;
-    const [oldest] = this.buckets.keys();
-    this.buckets.delete(oldest!);
+  #forget(): void {
+    for (const name of this.#buckets.keys()) if (this.#attemptsOf(name) >= this.#burst) this.#buckets.delete(name);
+    if (this.#buckets.size < NAMES_KEPT) return;
+    const [oldest] = this.#buckets.keys();
+    this.#buckets.delete(oldest!);
   }
 }
 

@@ -54,21 +54,21 @@ export function sharedLimiters(database: Database, log: Log): { create: CreateLi
 }
 
 class SharedLimiter implements Limiter {
-  private readonly database: Database;
-  private readonly purpose: string;
-  private readonly limits: { burst: number; refillMs: number };
-  private readonly lotSize: number;
-  private readonly lots = new Map<string, Lot>();
+  readonly #database: Database;
+  readonly #purpose: string;
+  readonly #limits: { burst: number; refillMs: number };
+  readonly #lotSize: number;
+  readonly #lots = new Map<string, Lot>();
 
   constructor(database: Database, purpose: string, limits: Limits) {
-    this.database = database;
-    this.purpose = purpose;
-    this.limits = { burst: limits.burst, refillMs: limits.refillSeconds * 1000 };
-    this.lotSize = Math.max(1, Math.floor(limits.burst / LOT_SHARE));
+    this.#database = database;
+    this.#purpose = purpose;
+    this.#limits = { burst: limits.burst, refillMs: limits.refillSeconds * 1000 };
+    this.#lotSize = Math.max(1, Math.floor(limits.burst / LOT_SHARE));
   }
 
   async take(name: string): Promise<Taken> {
-    const lot = this.lotOf(name);
+    const lot = this.#lotOf(name);
     for (;;) {
       if (lot.held >= 1) {
         lot.held -= 1;
@@ -77,53 +77,53 @@ class SharedLimiter implements Limiter {
       }
       const empty = lot.emptyUntil - performance.now();
       if (empty > 0) return { wait: Math.ceil(empty / 1000), left: 0 };
-      await (lot.asking ??= this.ask(lot).finally(() => {
+      await (lot.asking ??= this.#ask(lot).finally(() => {
         lot.asking = undefined;
       }));
     }
   }
 
   async giveBack(name: string): Promise<void> {
-    await this.database.write((tx) => returnTokens(tx, this.bucketOf(name), 1), { isolation: "latest" });
+    await this.#database.write((tx) => returnTokens(tx, this.#bucketOf(name), 1), { isolation: "latest" });
   }
 
   /** Gives back what lies unused since a moment. */
   async returnIdle(before: number): Promise<void> {
-    for (const [name, lot] of this.lots) {
+    for (const [name, lot] of this.#lots) {
       if (lot.usedAt > before || lot.asking !== undefined) continue;
-      this.lots.delete(name);
+      this.#lots.delete(name);
       const { held } = lot;
       if (held < 1) continue;
-      await this.database.write((tx) => returnTokens(tx, lot.bucket, held), { isolation: "latest" });
+      await this.#database.write((tx) => returnTokens(tx, lot.bucket, held), { isolation: "latest" });
     }
   }
 
-  private async ask(lot: Lot): Promise<void> {
-    const { granted, tokens } = await this.database.write((tx) => takeTokens(tx, lot.bucket, this.lotSize), {
+  async #ask(lot: Lot): Promise<void> {
+    const { granted, tokens } = await this.#database.write((tx) => takeTokens(tx, lot.bucket, this.#lotSize), {
       isolation: "latest",
     });
     lot.held += granted;
     lot.left = Math.max(0, tokens);
     lot.usedAt = performance.now();
-    if (granted < 1) lot.emptyUntil = performance.now() + (1 - tokens) * this.limits.refillMs;
+    if (granted < 1) lot.emptyUntil = performance.now() + (1 - tokens) * this.#limits.refillMs;
   }
 
-  private lotOf(name: string): Lot {
-    const known = this.lots.get(name);
+  #lotOf(name: string): Lot {
+    const known = this.#lots.get(name);
     if (known !== undefined) return known;
     const lot: Lot = {
-      bucket: this.bucketOf(name),
+      bucket: this.#bucketOf(name),
       held: 0,
       left: 0,
       emptyUntil: 0,
       asking: undefined,
       usedAt: performance.now(),
     };
-    this.lots.set(name, lot);
+    this.#lots.set(name, lot);
     return lot;
   }
 
-  private bucketOf(name: string): Bucket {
-    return { name: `${this.purpose} ${name}`, ...this.limits };
+  #bucketOf(name: string): Bucket {
+    return { name: `${this.#purpose} ${name}`, ...this.#limits };
   }
 }

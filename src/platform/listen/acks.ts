@@ -27,54 +27,54 @@ const MOST_TRIES = 120;
 
 /** Records the outcomes of one listener as deliveries with their attempts. */
 export class AckRecorder {
-  private readonly services: Services;
-  private readonly listener: { id: string; environment: number };
-  private waiting: Outcome[] = [];
-  private recording: Promise<void> | undefined;
+  readonly #services: Services;
+  readonly #listener: { id: string; environment: number };
+  #waiting: Outcome[] = [];
+  #recording: Promise<void> | undefined;
   /** Ends the wait for more outcomes. */
-  private hurry: () => void = () => {};
+  #hurry: () => void = () => {};
   /** Ends the wait for the next try. */
-  private tryNow: () => void = () => {};
-  private hasGivenUp = false;
+  #tryNow: () => void = () => {};
+  #hasGivenUp = false;
 
   constructor(services: Services, listener: { id: string; environment: number }) {
-    this.services = services;
-    this.listener = listener;
+    this.#services = services;
+    this.#listener = listener;
   }
 
   add(outcome: Outcome): void {
     // Neither status nor error: the event was only shown, so there is no delivery to tell of.
     if (outcome.ack.status_code === undefined && outcome.ack.error === undefined) return;
-    this.waiting.push(outcome);
-    if (this.waiting.length >= GATHER_MOST) this.hurry();
-    this.recording ??= this.record();
+    this.#waiting.push(outcome);
+    if (this.#waiting.length >= GATHER_MOST) this.#hurry();
+    this.#recording ??= this.#record();
   }
 
   /** Resolves when everything that was added is durable (or was refused by the database, which the log then says). */
   async settled(): Promise<void> {
-    this.hurry();
-    await this.recording;
+    this.#hurry();
+    await this.#recording;
   }
 
   /** Tries once more at once, and then no longer: what the database does not take is lost, which the log says. */
   giveUp(): void {
-    this.hasGivenUp = true;
-    this.hurry();
-    this.tryNow();
+    this.#hasGivenUp = true;
+    this.#hurry();
+    this.#tryNow();
   }
 
-  private async record(): Promise<void> {
-    const { database, log, time } = this.services;
+  async #record(): Promise<void> {
+    const { database, log, time } = this.#services;
     let tries = 0;
     let mayBeRecorded = false;
-    while (this.waiting.length > 0) {
-      await this.gather();
-      const batch = this.waiting;
-      this.waiting = [];
+    while (this.#waiting.length > 0) {
+      await this.#gather();
+      const batch = this.#waiting;
+      this.#waiting = [];
       try {
         await database.write(
           async (tx) => {
-            const { id, environment } = this.listener;
+            const { id, environment } = this.#listener;
             // Other sessions of the same device may be recording outcomes of the same events.
             await holdListener(tx, id);
             const { clock_offset: offset } = await findEnvironment(tx, environment);
@@ -83,35 +83,38 @@ export class AckRecorder {
               const at = outcome.at + offset;
               if (mayBeRecorded && (await hasListenerAttempt(tx, { environment, listenerId: id, ...outcome, at })))
                 return;
-              await this.recordOne(tx, { ...outcome, at }, newId);
+              await this.#recordOne(tx, { ...outcome, at }, newId);
             });
           },
           { isolation: "latest" },
         );
         mayBeRecorded = false;
       } catch (error) {
-        if (error instanceof StorageUnavailableError && tries < MOST_TRIES && !this.hasGivenUp) {
+        if (error instanceof StorageUnavailableError && tries < MOST_TRIES && !this.#hasGivenUp) {
           tries += 1;
           // Where the connection was lost during the commit, the outcomes are there or not.
           mayBeRecorded ||= error.uncertain;
-          this.waiting.unshift(...batch);
-          await this.pause(TRY_AGAIN_MILLISECONDS, (end) => (this.tryNow = end));
+          this.#waiting.unshift(...batch);
+          await this.#pause(TRY_AGAIN_MILLISECONDS, (end) => (this.#tryNow = end));
           continue;
         }
-        log.error({ err: error, listener: this.listener.id, outcomes: batch.length }, "outcomes could not be recorded");
+        log.error(
+          { err: error, listener: this.#listener.id, outcomes: batch.length },
+          "outcomes could not be recorded",
+        );
       }
     }
-    this.recording = undefined;
+    this.#recording = undefined;
   }
 
-  private gather(): Promise<void> {
-    if (this.waiting.length >= GATHER_MOST || this.hasGivenUp) return Promise.resolve();
-    return this.pause(GATHER_MILLISECONDS, (end) => (this.hurry = end));
+  #gather(): Promise<void> {
+    if (this.#waiting.length >= GATHER_MOST || this.#hasGivenUp) return Promise.resolve();
+    return this.#pause(GATHER_MILLISECONDS, (end) => (this.#hurry = end));
   }
 
-  private pause(milliseconds: number, endableBy: (end: () => void) => void): Promise<void> {
+  #pause(milliseconds: number, endableBy: (end: () => void) => void): Promise<void> {
     return new Promise((resolve) => {
-      const cancel = this.services.clock.after(milliseconds, resolve);
+      const cancel = this.#services.clock.after(milliseconds, resolve);
       endableBy(() => {
         cancel();
         resolve();
@@ -119,12 +122,8 @@ export class AckRecorder {
     });
   }
 
-  private async recordOne(
-    tx: Transaction,
-    { eventId, eventType, ack, at }: Outcome,
-    newId: Moment["newId"],
-  ): Promise<void> {
-    const { id: listenerId, environment } = this.listener;
+  async #recordOne(tx: Transaction, { eventId, eventType, ack, at }: Outcome, newId: Moment["newId"]): Promise<void> {
+    const { id: listenerId, environment } = this.#listener;
     const succeeded = ack.status_code !== undefined && ack.status_code >= 200 && ack.status_code < 300;
     const status = succeeded ? "succeeded" : "failed";
     const earlier = await findListenerDelivery(tx, environment, eventId, listenerId);

@@ -16,44 +16,44 @@ export interface Watched {
  * since another process may have revoked it; once a credential, however much it holds open.
  */
 export class CredentialWatch {
-  private readonly services: Services;
-  private readonly open: ReadonlyMap<Watched, Caller>;
-  private cancel: (() => void) | undefined;
-  private stopped = false;
+  readonly #services: Services;
+  readonly #open: ReadonlyMap<Watched, Caller>;
+  #cancel: (() => void) | undefined;
+  #stopped = false;
 
   constructor(services: Services, open: ReadonlyMap<Watched, Caller>) {
-    this.services = services;
-    this.open = open;
+    this.#services = services;
+    this.#open = open;
   }
 
   /** Looks from now on, while anything is open; to be called when something is opened. */
   start(): void {
-    if (this.stopped) return;
-    this.cancel ??= this.services.clock.after(LOOK_MS, () => {
-      this.look().catch((error: unknown) => {
-        this.services.log.warn({ err: error }, "the credentials of open connections could not be looked at");
+    if (this.#stopped) return;
+    this.#cancel ??= this.#services.clock.after(LOOK_MS, () => {
+      this.#look().catch((error: unknown) => {
+        this.#services.log.warn({ err: error }, "the credentials of open connections could not be looked at");
       });
     });
   }
 
   stop(): void {
-    this.stopped = true;
-    this.cancel?.();
+    this.#stopped = true;
+    this.#cancel?.();
   }
 
-  private async look(): Promise<void> {
-    const { database, clock } = this.services;
+  async #look(): Promise<void> {
+    const { database, clock } = this.#services;
     const looked = new Map<string, ReturnType<typeof refusalOf>>();
     try {
-      for (const [watched, { credential }] of this.open) {
+      for (const [watched, { credential }] of this.#open) {
         const refusal = looked.get(credential.id) ?? refusalOf(database, credential, clock.now());
         looked.set(credential.id, refusal);
         const found = await refusal;
         if (found !== undefined) watched.refuse(found);
       }
     } finally {
-      this.cancel = undefined;
-      if (this.open.size > 0) this.start();
+      this.#cancel = undefined;
+      if (this.#open.size > 0) this.start();
     }
   }
 }

@@ -36,154 +36,155 @@ export interface LogClient {
  * waiting, and its replacement by a standby that lacks the last commits.
  */
 export class LogReader {
-  private readonly services: Services;
-  private readonly tenant: Tenant;
-  private readonly types: readonly EventType[];
-  private readonly client: LogClient;
-  private position: LogPosition;
-  private gapAfter: string | undefined;
+  readonly #services: Services;
+  readonly #tenant: Tenant;
+  readonly #types: readonly EventType[];
+  readonly #client: LogClient;
+  #position: LogPosition;
+  #gapAfter: string | undefined;
   /** What the client knows to be removed. */
-  private removed: LogNumbers;
+  #removed: LogNumbers;
   /** An event's size is taken for a large one's before one was seen. */
-  private eventBytes = READ_BYTES / 8;
-  private asked = false;
-  private running = false;
-  private stopped = false;
-  private cancelLater: (() => void) | undefined;
-  private unsubscribe: () => void = () => {};
+  #eventBytes = READ_BYTES / 8;
+  #asked = false;
+  #running = false;
+  #stopped = false;
+  #cancelLater: (() => void) | undefined;
+  #unsubscribe: () => void = () => {};
 
   constructor(services: Services, tenant: Tenant, types: readonly EventType[], start: Start, client: LogClient) {
-    this.services = services;
-    this.tenant = tenant;
-    this.types = types;
-    this.client = client;
-    this.position = start.position;
-    this.gapAfter = start.gapAfter;
-    this.removed = start.removed;
+    this.#services = services;
+    this.#tenant = tenant;
+    this.#types = types;
+    this.#client = client;
+    this.#position = start.position;
+    this.#gapAfter = start.gapAfter;
+    this.#removed = start.removed;
   }
 
   start(): void {
-    this.unsubscribe = this.services.database.onWake("events", () => this.ask());
+    this.#unsubscribe = this.#services.database.onWake("events", () => this.ask());
     this.ask();
   }
 
   /** Reads on; what is asked for during a read is done after it. */
   ask(): void {
-    this.asked = true;
-    if (this.running || this.stopped) return;
-    this.running = true;
-    this.run().catch((error: unknown) => {
-      this.running = false;
-      if (error instanceof StorageUnavailableError) return this.askLater(UNAVAILABLE_MS);
+    this.#asked = true;
+    if (this.#running || this.#stopped) return;
+    this.#running = true;
+    this.#run().catch((error: unknown) => {
+      this.#running = false;
+      if (error instanceof StorageUnavailableError) return this.#askLater(UNAVAILABLE_MS);
       this.stop();
-      this.client.failed(error);
+      this.#client.failed(error);
     });
   }
 
   stop(): void {
-    this.stopped = true;
-    this.unsubscribe();
-    this.cancelLater?.();
+    this.#stopped = true;
+    this.#unsubscribe();
+    this.#cancelLater?.();
   }
 
-  private async run(): Promise<void> {
-    while (this.asked && !this.stopped) {
-      this.asked = false;
-      const found = await this.read();
+  async #run(): Promise<void> {
+    while (this.#asked && !this.#stopped) {
+      this.#asked = false;
+      const found = await this.#read();
       if (found === "more") {
-        this.asked = true;
+        this.#asked = true;
         // An SQLite file answers at once: reads that only follow each other would leave no turn to anybody else.
         await new Promise((resolve) => {
           setImmediate(resolve);
         });
-      } else if (found === "held back") this.askLater(HELD_BACK_MS);
+      } else if (found === "held back") this.#askLater(HELD_BACK_MS);
     }
-    this.running = false;
+    this.#running = false;
   }
 
-  private askLater(milliseconds: number): void {
-    if (this.stopped) return;
-    this.cancelLater ??= this.services.clock.after(milliseconds, () => {
-      this.cancelLater = undefined;
+  #askLater(milliseconds: number): void {
+    if (this.#stopped) return;
+    this.#cancelLater ??= this.#services.clock.after(milliseconds, () => {
+      this.#cancelLater = undefined;
       this.ask();
     });
   }
 
   /** Says whether there may be more, now or in a moment. */
-  private async read(): Promise<"end" | "more" | "held back"> {
-    const room = this.client.room();
+  async #read(): Promise<"end" | "more" | "held back"> {
+    const room = this.#client.room();
     if (room <= 0) return "end";
-    const limit = Math.min(room, MAX_EVENTS, Math.max(1, Math.floor(READ_BYTES / this.eventBytes)));
-    const { database } = this.services;
+    const limit = Math.min(room, MAX_EVENTS, Math.max(1, Math.floor(READ_BYTES / this.#eventBytes)));
+    const { database } = this.#services;
     const { isKnown, events, heldBack, end, removed } = await readLog(
       database,
-      this.tenant.environment,
-      this.position,
-      this.types,
+      this.#tenant.environment,
+      this.#position,
+      this.#types,
       limit,
     );
-    if (this.stopped) return "end";
+    if (this.#stopped) return "end";
     if (!isKnown) {
-      await this.findAgain();
+      await this.#findAgain();
       return "more";
     }
-    this.learnSize(events);
-    await this.tellOfGap(removed, events[0]);
-    if (this.stopped || !this.send(events)) return "end";
+    this.#learnSize(events);
+    await this.#tellOfGap(removed, events[0]);
+    if (this.#stopped || !this.#send(events)) return "end";
     if (events.length === limit) return "more";
-    this.passOver(end);
+    this.#passOver(end);
     return heldBack ? "held back" : "end";
   }
 
   /** Returns false where the client did not take all. */
-  private send(events: readonly LoggedEvent[]): boolean {
+  #send(events: readonly LoggedEvent[]): boolean {
     const damaged = events.findIndex(({ isDamaged }) => isDamaged);
     const intact = damaged === -1 ? events : events.slice(0, damaged);
-    const taken = intact.length === 0 ? 0 : this.client.send(intact);
-    this.position = intact[taken - 1]?.position ?? this.position;
+    const taken = intact.length === 0 ? 0 : this.#client.send(intact);
+    this.#position = intact[taken - 1]?.position ?? this.#position;
     if (taken < intact.length) return false;
     if (damaged === -1) return true;
     const { id, position } = events[damaged]!;
-    this.services.log.error({ err: new DamagedEventError(id) }, "an event could not be sent");
-    this.client.gap(id, id);
-    this.position = position;
-    return this.send(events.slice(damaged + 1));
+    this.#services.log.error({ err: new DamagedEventError(id) }, "an event could not be sent");
+    this.#client.gap(id, id);
+    this.#position = position;
+    return this.#send(events.slice(damaged + 1));
   }
 
   /** The database lost events that were sent: goes on from what it still has. */
-  private async findAgain(): Promise<void> {
-    const { database, time, log } = this.services;
-    const from = cursorOf(this.position);
+  async #findAgain(): Promise<void> {
+    const { database, time, log } = this.#services;
+    const from = cursorOf(this.#position);
     await alignLog(database);
-    const { now } = await time.read(database, this.tenant);
-    const { position, removed } = await findStart(database, this.tenant.environment, from, now);
-    this.position = position;
-    this.removed = removed;
-    this.gapAfter = from;
+    const { now } = await time.read(database, this.#tenant);
+    const { position, removed } = await findStart(database, this.#tenant.environment, from, now);
+    this.#position = position;
+    this.#removed = removed;
+    this.#gapAfter = from;
     log.warn({ after: from, from: cursorOf(position) }, "the database lacks events that were sent to a listener");
   }
 
-  private async tellOfGap(removed: LogNumbers, next: LoggedEvent | undefined): Promise<void> {
-    const isNew = (number: "seq" | "replay") => removed[number] > Math.max(this.position[number], this.removed[number]);
-    if (isNew("seq") || isNew("replay")) this.gapAfter ??= cursorOf(this.position);
-    this.removed = removed;
-    if (this.gapAfter === undefined) return;
-    const from = this.gapAfter;
-    this.gapAfter = undefined;
-    const { database, time } = this.services;
-    const to = next?.position.id ?? lowestIdAt("event", (await time.read(database, this.tenant)).now);
-    if (!this.stopped) this.client.gap(from, to);
+  async #tellOfGap(removed: LogNumbers, next: LoggedEvent | undefined): Promise<void> {
+    const isNew = (number: "seq" | "replay") =>
+      removed[number] > Math.max(this.#position[number], this.#removed[number]);
+    if (isNew("seq") || isNew("replay")) this.#gapAfter ??= cursorOf(this.#position);
+    this.#removed = removed;
+    if (this.#gapAfter === undefined) return;
+    const from = this.#gapAfter;
+    this.#gapAfter = undefined;
+    const { database, time } = this.#services;
+    const to = next?.position.id ?? lowestIdAt("event", (await time.read(database, this.#tenant)).now);
+    if (!this.#stopped) this.#client.gap(from, to);
   }
 
   /** Events of other types are not read again, and their removal leaves no gap. */
-  private passOver(end: LogPosition): void {
-    const { seq, replay } = this.position;
+  #passOver(end: LogPosition): void {
+    const { seq, replay } = this.#position;
     if (end.seq <= seq && end.replay <= replay) return;
-    this.position = { seq: Math.max(seq, end.seq), replay: Math.max(replay, end.replay), id: end.id };
+    this.#position = { seq: Math.max(seq, end.seq), replay: Math.max(replay, end.replay), id: end.id };
   }
 
-  private learnSize(events: readonly LoggedEvent[]): void {
+  #learnSize(events: readonly LoggedEvent[]): void {
     if (events.length === 0) return;
-    this.eventBytes = Math.max(1, events.reduce((bytes, { body }) => bytes + body.length, 0) / events.length);
+    this.#eventBytes = Math.max(1, events.reduce((bytes, { body }) => bytes + body.length, 0) / events.length);
   }
 }

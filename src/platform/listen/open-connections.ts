@@ -7,34 +7,34 @@ const RETRY_AFTER_SECONDS = 5;
 
 /** How many connections of a kind this process holds open for each environment. */
 export class OpenConnections {
-  private readonly kind: string;
-  private readonly most: number;
-  private readonly counts = new Map<number, number>();
+  readonly #kind: string;
+  readonly #most: number;
+  readonly #counts = new Map<number, number>();
 
   /** `kind` is a plural, for people: "listeners". */
   constructor(kind: string, most: number) {
-    this.kind = kind;
-    this.most = most;
+    this.#kind = kind;
+    this.#most = most;
   }
 
   /** Takes a place until the connection is closed. Throws ApiError `connection_limit`. */
   take(environment: number, connection: Duplex | ServerResponse): void {
-    const count = this.counts.get(environment) ?? 0;
-    if (count >= this.most) {
+    const count = this.#counts.get(environment) ?? 0;
+    if (count >= this.#most) {
       throw new ApiError(
         "connection_limit",
-        `The environment has ${this.most} ${this.kind} open, as many as it may: close one, or try again later.`,
+        `The environment has ${this.#most} ${this.#kind} open, as many as it may: close one, or try again later.`,
         { headers: { "Retry-After": String(RETRY_AFTER_SECONDS) } },
       );
     }
     if (connection.destroyed) return;
-    this.counts.set(environment, count + 1);
-    connection.once("close", () => this.giveBack(environment));
+    this.#counts.set(environment, count + 1);
+    connection.once("close", () => this.#giveBack(environment));
   }
 
-  private giveBack(environment: number): void {
-    const left = this.counts.get(environment)! - 1;
-    if (left === 0) this.counts.delete(environment);
-    else this.counts.set(environment, left);
+  #giveBack(environment: number): void {
+    const left = this.#counts.get(environment)! - 1;
+    if (left === 0) this.#counts.delete(environment);
+    else this.#counts.set(environment, left);
   }
 }

@@ -20,21 +20,21 @@ export function stopping(): ApiError {
 export class OpenSessions {
   /** Those that are not closed, with whose credential opened them. */
   readonly callers = new Map<ListenSession, Caller>();
-  private readonly recorders = new Set<AckRecorder>();
-  private closing = false;
+  readonly #recorders = new Set<AckRecorder>();
+  #closing = false;
 
   /** True once the platform stops: then no session may begin. */
   get isClosing(): boolean {
-    return this.closing;
+    return this.#closing;
   }
 
   add(session: ListenSession, caller: Caller, recorder: AckRecorder): void {
     this.callers.set(session, caller);
-    this.recorders.add(recorder);
+    this.#recorders.add(recorder);
     void session.closed.then(async () => {
       this.callers.delete(session);
       await recorder.settled();
-      this.recorders.delete(recorder);
+      this.#recorders.delete(recorder);
     });
   }
 
@@ -44,13 +44,13 @@ export class OpenSessions {
    * deliveries, and nothing else is, since the receiver has had these events and the client knows so.
    */
   async close(): Promise<void> {
-    this.closing = true;
+    this.#closing = true;
     const sessions = [...this.callers.keys()];
     for (const session of sessions) session.close(SERVICE_RESTART, GOODBYE);
-    const settled = () => Promise.all([...this.recorders].map((recorder) => recorder.settled()));
+    const settled = () => Promise.all([...this.#recorders].map((recorder) => recorder.settled()));
     await within(CLOSE_MILLISECONDS, Promise.all(sessions.map(({ closed }) => closed)).then(settled));
     for (const session of sessions) session.cut();
-    for (const recorder of this.recorders) recorder.giveUp();
+    for (const recorder of this.#recorders) recorder.giveUp();
     await settled();
   }
 }

@@ -21,24 +21,24 @@ interface Listener {
  * share it, how many sessions each of them has.
  */
 export class Presence {
-  private readonly services: Services;
-  private readonly process: string;
-  private readonly present = new Set<Listener>();
-  private readonly isAlone: boolean;
-  private readonly telling: Periodic;
-  private readonly seeing: Periodic;
+  readonly #services: Services;
+  readonly #process: string;
+  readonly #present = new Set<Listener>();
+  readonly #isAlone: boolean;
+  readonly #telling: Periodic;
+  readonly #seeing: Periodic;
   /** Environments whose count has changed since it was last said. */
-  private readonly untold = new Set<number>();
-  private saying: Promise<void> | undefined;
+  readonly #untold = new Set<number>();
+  #saying: Promise<void> | undefined;
 
   constructor(services: Services) {
-    this.services = services;
-    this.process = Buffer.from(services.random.bytes(12)).toString("base64url");
-    this.isAlone = services.database.dialect === "sqlite";
-    this.telling = new Periodic(services, TELL_MILLISECONDS, () => this.tellAgain());
-    this.seeing = new Periodic(services, DAY_MILLISECONDS, () => this.see());
-    this.seeing.start();
-    if (!this.isAlone) this.telling.start();
+    this.#services = services;
+    this.#process = Buffer.from(services.random.bytes(12)).toString("base64url");
+    this.#isAlone = services.database.dialect === "sqlite";
+    this.#telling = new Periodic(services, TELL_MILLISECONDS, () => this.#tellAgain());
+    this.#seeing = new Periodic(services, DAY_MILLISECONDS, () => this.#see());
+    this.#seeing.start();
+    if (!this.#isAlone) this.#telling.start();
   }
 
   /**
@@ -48,47 +48,47 @@ export class Presence {
   async enter({ id, environment }: Listener, connection: Duplex): Promise<number> {
     if (connection.destroyed) return 0;
     const listener = { id, environment };
-    const others = this.sessionsIn(environment);
-    this.present.add(listener);
+    const others = this.#sessionsIn(environment);
+    this.#present.add(listener);
     connection.once("close", () => {
-      this.present.delete(listener);
-      if (!this.isAlone) void this.tell(environment);
+      this.#present.delete(listener);
+      if (!this.#isAlone) void this.#tell(environment);
     });
-    if (this.isAlone) return others;
-    await this.tell(environment);
-    const { database, clock } = this.services;
+    if (this.#isAlone) return others;
+    await this.#tell(environment);
+    const { database, clock } = this.#services;
     const since = clock.now() - SILENT_MILLISECONDS;
-    return others + (await countSessionsElsewhere(database, environment, this.process, since));
+    return others + (await countSessionsElsewhere(database, environment, this.#process, since));
   }
 
   /** Resolves once what has changed is said. */
   async close(): Promise<void> {
-    await Promise.all([this.telling.stop(), this.seeing.stop()]);
-    await this.saying;
+    await Promise.all([this.#telling.stop(), this.#seeing.stop()]);
+    await this.#saying;
   }
 
-  private sessionsIn(environment: number): number {
-    return [...this.present].filter((listener) => listener.environment === environment).length;
+  #sessionsIn(environment: number): number {
+    return [...this.#present].filter((listener) => listener.environment === environment).length;
   }
 
   /** Says how many listen to an environment; changes that come meanwhile are said after it, together. Never rejects. */
-  private tell(environment: number): Promise<void> {
-    this.untold.add(environment);
-    this.saying ??= this.say().finally(() => (this.saying = undefined));
-    return this.saying;
+  #tell(environment: number): Promise<void> {
+    this.#untold.add(environment);
+    this.#saying ??= this.#say().finally(() => (this.#saying = undefined));
+    return this.#saying;
   }
 
-  private async say(): Promise<void> {
-    const { database, clock, log } = this.services;
-    while (this.untold.size > 0) {
-      const environments = [...this.untold];
-      this.untold.clear();
+  async #say(): Promise<void> {
+    const { database, clock, log } = this.#services;
+    while (this.#untold.size > 0) {
+      const environments = [...this.#untold];
+      this.#untold.clear();
       try {
         await database.write(
           async (tx) => {
             for (const environment of environments) {
-              const { process } = this;
-              const sessions = this.sessionsIn(environment);
+              const process = this.#process;
+              const sessions = this.#sessionsIn(environment);
               await keepListenerCount(tx, { environment, process, sessions, told_at: clock.now() });
             }
           },
@@ -101,19 +101,19 @@ export class Presence {
     }
   }
 
-  private async tellAgain(): Promise<void> {
-    const { database, clock } = this.services;
+  async #tellAgain(): Promise<void> {
+    const { database, clock } = this.#services;
     await Promise.all(
-      [...new Set([...this.present].map(({ environment }) => environment))].map((one) => this.tell(one)),
+      [...new Set([...this.#present].map(({ environment }) => environment))].map((one) => this.#tell(one)),
     );
     await database.write((tx) => deleteOldListenerCounts(tx, clock.now() - SILENT_MILLISECONDS), {
       isolation: "latest",
     });
   }
 
-  private async see(): Promise<void> {
-    const { database, clock } = this.services;
-    const ids = [...new Set([...this.present].map(({ id }) => id))];
+  async #see(): Promise<void> {
+    const { database, clock } = this.#services;
+    const ids = [...new Set([...this.#present].map(({ id }) => id))];
     await database.write((tx) => touchListeners(tx, ids, clock.now()));
   }
 }

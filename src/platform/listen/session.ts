@@ -28,158 +28,158 @@ export interface SessionSettings {
 
 /** One listening client: gets as many events of the log as its window has room for, and acknowledges each. */
 export class ListenSession implements LogClient, Watched {
-  private readonly services: Services;
-  private readonly socket: WebSocket;
-  private readonly stream: Duplex;
-  private readonly settings: SessionSettings;
-  private readonly recorder: AckRecorder;
-  private readonly unacknowledged = new Map<number, { id: string; type: string }>();
-  private readonly reader: LogReader;
+  readonly #services: Services;
+  readonly #socket: WebSocket;
+  readonly #stream: Duplex;
+  readonly #settings: SessionSettings;
+  readonly #recorder: AckRecorder;
+  readonly #unacknowledged = new Map<number, { id: string; type: string }>();
+  readonly #reader: LogReader;
   /** True where there may be more to read once the client has taken what it was sent. */
-  private isHeldUp = false;
-  private sent = 0;
-  private heardAt: number;
-  private cancelBeat: () => void = () => {};
+  #isHeldUp = false;
+  #sent = 0;
+  #heardAt: number;
+  #cancelBeat: () => void = () => {};
   /** Resolves once the socket is closed, by whichever side. */
   readonly closed: Promise<void>;
 
   constructor(services: Services, socket: WebSocket, stream: Duplex, settings: SessionSettings, recorder: AckRecorder) {
-    this.services = services;
-    this.socket = socket;
-    this.stream = stream;
-    this.settings = settings;
-    this.recorder = recorder;
-    this.heardAt = services.clock.elapsed();
+    this.#services = services;
+    this.#socket = socket;
+    this.#stream = stream;
+    this.#settings = settings;
+    this.#recorder = recorder;
+    this.#heardAt = services.clock.elapsed();
     this.closed = new Promise((resolve) => {
       socket.once("close", () => resolve());
     });
-    this.reader = new LogReader(services, settings.tenant, settings.types, settings.start, this);
+    this.#reader = new LogReader(services, settings.tenant, settings.types, settings.start, this);
   }
 
   /** Sends the first frame, then events as they are committed. */
   start(ready: PlatformFrame): void {
-    this.socket.on("message", (data: Buffer, isBinary: boolean) => this.onMessage(data, isBinary));
-    this.socket.on("pong", () => this.heard());
-    this.socket.on("ping", () => this.heard());
-    this.socket.on("error", (error) => {
-      this.services.log.warn({ err: error }, "a listener's socket failed");
+    this.#socket.on("message", (data: Buffer, isBinary: boolean) => this.#onMessage(data, isBinary));
+    this.#socket.on("pong", () => this.#heard());
+    this.#socket.on("ping", () => this.#heard());
+    this.#socket.on("error", (error) => {
+      this.#services.log.warn({ err: error }, "a listener's socket failed");
     });
-    this.socket.on("close", () => this.stop());
-    this.socket.send(JSON.stringify(ready));
-    this.stream.on("drain", () => {
-      if (this.isHeldUp) this.reader.ask();
+    this.#socket.on("close", () => this.#stop());
+    this.#socket.send(JSON.stringify(ready));
+    this.#stream.on("drain", () => {
+      if (this.#isHeldUp) this.#reader.ask();
     });
-    this.beat();
-    this.reader.start();
+    this.#beat();
+    this.#reader.start();
   }
 
   /** Says why, and closes; acknowledgements count until the client has closed its side, too. */
   close(code: number, reason: { code: string; message: string }): void {
-    this.stop();
-    this.socket.send(JSON.stringify({ frame: "bye", ...reason } satisfies PlatformFrame));
-    this.socket.close(code, reason.code);
+    this.#stop();
+    this.#socket.send(JSON.stringify({ frame: "bye", ...reason } satisfies PlatformFrame));
+    this.#socket.close(code, reason.code);
   }
 
   /** Closes without waiting for the client's side. */
   cut(): void {
-    this.socket.terminate();
+    this.#socket.terminate();
   }
 
   refuse({ code, message }: ApiError): void {
     this.close(1008, { code, message });
   }
 
-  private stop(): void {
-    this.reader.stop();
-    this.cancelBeat();
+  #stop(): void {
+    this.#reader.stop();
+    this.#cancelBeat();
   }
 
-  private heard(): void {
-    this.heardAt = this.services.clock.elapsed();
+  #heard(): void {
+    this.#heardAt = this.#services.clock.elapsed();
   }
 
-  private beat(): void {
-    this.cancelBeat = this.services.clock.after(LIMITS.heartbeatSeconds * 1000, () => {
-      if (this.services.clock.elapsed() - this.heardAt >= LIMITS.silenceSeconds * 1000) {
-        this.socket.terminate();
+  #beat(): void {
+    this.#cancelBeat = this.#services.clock.after(LIMITS.heartbeatSeconds * 1000, () => {
+      if (this.#services.clock.elapsed() - this.#heardAt >= LIMITS.silenceSeconds * 1000) {
+        this.#socket.terminate();
         return;
       }
-      this.socket.ping();
-      this.beat();
+      this.#socket.ping();
+      this.#beat();
     });
   }
 
-  private onMessage(data: Buffer, isBinary: boolean): void {
-    this.heard();
+  #onMessage(data: Buffer, isBinary: boolean): void {
+    this.#heard();
     try {
       if (isBinary) throw new FrameError("frames are text");
       const { acks } = parseClientFrame(data.toString("utf8"));
       const last = acks.reduce((highest, { seq }) => Math.max(highest, seq), 0);
-      if (last > this.sent) throw new FrameError(`ack of ${last}, but ${this.sent} events were sent`);
-      for (const ack of acks) this.acknowledge(ack);
-      this.reader.ask();
+      if (last > this.#sent) throw new FrameError(`ack of ${last}, but ${this.#sent} events were sent`);
+      for (const ack of acks) this.#acknowledge(ack);
+      this.#reader.ask();
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
       this.close(1008, { code: "protocol_error", message: error.message });
     }
   }
 
-  private acknowledge(ack: Ack): void {
-    const event = this.unacknowledged.get(ack.seq);
+  #acknowledge(ack: Ack): void {
+    const event = this.#unacknowledged.get(ack.seq);
     if (event === undefined) return;
-    this.unacknowledged.delete(ack.seq);
-    this.recorder.add({ eventId: event.id, eventType: event.type, ack, at: this.services.clock.now() });
+    this.#unacknowledged.delete(ack.seq);
+    this.#recorder.add({ eventId: event.id, eventType: event.type, ack, at: this.#services.clock.now() });
   }
 
   /** None while the client is slow: `drain` goes on. */
   room(): number {
-    const room = this.settings.window - this.unacknowledged.size;
+    const room = this.#settings.window - this.#unacknowledged.size;
     // A quarter of a window of room, or a read would follow every acknowledgement.
-    if (room < ROOM_WORTH_A_READ && room < this.settings.window / 4 && this.unacknowledged.size > 0) return 0;
-    this.isHeldUp = this.isSlow;
-    return this.isHeldUp ? 0 : room;
+    if (room < ROOM_WORTH_A_READ && room < this.#settings.window / 4 && this.#unacknowledged.size > 0) return 0;
+    this.#isHeldUp = this.#isSlow;
+    return this.#isHeldUp ? 0 : room;
   }
 
   /** Sends as many as the client takes in time. */
   send(events: readonly LoggedEvent[]): number {
     // A client that has said goodbye gets nothing more; what was read for it is sent when it comes again.
-    if (this.socket.readyState !== this.socket.OPEN) return 0;
-    const before = this.sent;
-    this.stream.cork();
-    while (this.sent - before < events.length && !(this.isHeldUp = this.isSlow)) {
-      this.sendFrame(events, this.sent - before);
+    if (this.#socket.readyState !== this.#socket.OPEN) return 0;
+    const before = this.#sent;
+    this.#stream.cork();
+    while (this.#sent - before < events.length && !(this.#isHeldUp = this.#isSlow)) {
+      this.#sendFrame(events, this.#sent - before);
     }
-    this.stream.uncork();
-    return this.sent - before;
+    this.#stream.uncork();
+    return this.#sent - before;
   }
 
   /** Sends the events from an index on that fit into one frame: at least one. */
-  private sendFrame(events: readonly LoggedEvent[], index: number): void {
+  #sendFrame(events: readonly LoggedEvent[], index: number): void {
     const items: string[] = [];
     let length = 0;
     for (const { id, type, body, replayId } of events.slice(index, index + LIMITS.eventsPerFrame)) {
       const cursor = replayId === undefined ? "" : `"cursor":"${replayId}",`;
-      const item = `{"seq":${this.sent + 1},"id":"${id}","type":"${type}",${cursor}"body":${JSON.stringify(body)}}`;
+      const item = `{"seq":${this.#sent + 1},"id":"${id}","type":"${type}",${cursor}"body":${JSON.stringify(body)}}`;
       length += item.length;
       if (items.length > 0 && length > MAX_FRAME_LENGTH) break;
       items.push(item);
-      this.sent += 1;
-      this.unacknowledged.set(this.sent, { id, type });
+      this.#sent += 1;
+      this.#unacknowledged.set(this.#sent, { id, type });
     }
-    this.socket.send(`{"frame":"events","events":[${items.join()}]}`);
+    this.#socket.send(`{"frame":"events","events":[${items.join()}]}`);
   }
 
   gap(from: string, to: string): void {
-    if (this.socket.readyState !== this.socket.OPEN) return;
-    this.socket.send(JSON.stringify({ frame: "gap", from, to } satisfies PlatformFrame));
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    this.#socket.send(JSON.stringify({ frame: "gap", from, to } satisfies PlatformFrame));
   }
 
   failed(error: unknown): void {
-    this.services.log.error({ err: error }, "a listener could not be served");
-    this.socket.close(1011, "internal_error");
+    this.#services.log.error({ err: error }, "a listener could not be served");
+    this.#socket.close(1011, "internal_error");
   }
 
-  private get isSlow(): boolean {
-    return this.socket.bufferedAmount > MAX_BUFFERED_BYTES;
+  get #isSlow(): boolean {
+    return this.#socket.bufferedAmount > MAX_BUFFERED_BYTES;
   }
 }

@@ -6,23 +6,23 @@ import type { SqlValue } from "../storage/database.ts";
  * of them sorts.
  */
 export class RowChecksum {
-  private sum = 0n;
-  private counted = 0;
+  #sum = 0n;
+  #counted = 0;
 
   add(values: readonly SqlValue[]): void {
     const hash = createHash("sha256")
       .update(JSON.stringify(values.map(plain)))
       .digest("hex");
-    this.sum = BigInt.asUintN(256, this.sum + BigInt(`0x${hash}`));
-    this.counted += 1;
+    this.#sum = BigInt.asUintN(256, this.#sum + BigInt(`0x${hash}`));
+    this.#counted += 1;
   }
 
   get rows(): number {
-    return this.counted;
+    return this.#counted;
   }
 
   get text(): string {
-    return this.sum.toString(16).padStart(64, "0");
+    return this.#sum.toString(16).padStart(64, "0");
   }
 }
 

@@ -7,23 +7,23 @@ export class ParameterError extends Error {
 
 /** The parameters of a query or a form. */
 export class Parameters {
-  private readonly values: ReadonlyMap<string, string>;
+  readonly #values: ReadonlyMap<string, string>;
   /** The names that were given more than once. */
   readonly repeated: ReadonlySet<string>;
 
   constructor(values: ReadonlyMap<string, string>, repeated: ReadonlySet<string>) {
-    this.values = values;
+    this.#values = values;
     this.repeated = repeated;
   }
 
   /** The value, or undefined where it is absent or empty (RFC 6749 3.1 holds the two equal). */
   get(name: string): string | undefined {
-    return this.values.get(name) || undefined;
+    return this.#values.get(name) || undefined;
   }
 
   /** The value of a form's field; empty where the field was left out. */
   text(name: string): string {
-    return this.values.get(name) ?? "";
+    return this.#values.get(name) ?? "";
   }
 }
 

@@ -26,26 +26,26 @@ export type SignedIn = Visitor & { user: SessionOwner };
 
 /** Knows browsers by their cookie (decisions 1). */
 export class Visitors {
-  private readonly services: Services;
-  private readonly cookie: string;
+  readonly #services: Services;
+  readonly #cookie: string;
 
   constructor(services: Services) {
-    this.services = services;
-    this.cookie = sessionCookieName(services.vault, services.publicUrl);
+    this.#services = services;
+    this.#cookie = sessionCookieName(services.vault, services.publicUrl);
   }
 
   /** Who asks; a browser without a cookie gets one, for its forms. */
   async of(request: FastifyRequest, reply: FastifyReply): Promise<Visitor> {
-    const known = request.cookies[this.cookie];
+    const known = request.cookies[this.#cookie];
     const userAgent = request.headers["user-agent"];
     if (known === undefined || !/^[\w-]{43}$/.test(known)) {
-      const token = this.newToken();
-      this.setCookie(reply, token);
-      return { token, csrf: this.csrfOf(token), userAgent, user: undefined };
+      const token = this.#newToken();
+      this.#setCookie(reply, token);
+      return { token, csrf: this.#csrfOf(token), userAgent, user: undefined };
     }
-    const { database, vault, clock } = this.services;
+    const { database, vault, clock } = this.#services;
     const user = await findSession(database, vault.digest(known), clock.now());
-    return { token: known, csrf: this.csrfOf(known), userAgent, user };
+    return { token: known, csrf: this.#csrfOf(known), userAgent, user };
   }
 
   /** Throws PageError where the form was not made for this browser and session. */
@@ -62,8 +62,8 @@ export class Visitors {
 
   /** Begins a session under a new token, in the caller's transaction; the old token is worth nothing then. */
   async begin(tx: Transaction, visitor: Visitor, userId: string, byLink: boolean): Promise<string> {
-    const { vault, clock, newId } = this.services;
-    const token = this.newToken();
+    const { vault, clock, newId } = this.#services;
+    const token = this.#newToken();
     await deleteSession(tx, vault.digest(visitor.token));
     await insertSession(tx, {
       digest: vault.digest(token),
@@ -79,29 +79,29 @@ export class Visitors {
 
   /** Hands a begun session to the browser. */
   admit(reply: FastifyReply, token: string): void {
-    this.setCookie(reply, token, SESSION_SECONDS);
+    this.#setCookie(reply, token, SESSION_SECONDS);
   }
 
   async end(reply: FastifyReply, visitor: Visitor): Promise<void> {
-    await this.services.database.write((tx) => deleteSession(tx, this.services.vault.digest(visitor.token)));
-    this.setCookie(reply, this.newToken());
+    await this.#services.database.write((tx) => deleteSession(tx, this.#services.vault.digest(visitor.token)));
+    this.#setCookie(reply, this.#newToken());
   }
 
-  private newToken(): string {
-    return Buffer.from(this.services.random.bytes(32)).toString("base64url");
+  #newToken(): string {
+    return Buffer.from(this.#services.random.bytes(32)).toString("base64url");
   }
 
-  private csrfOf(token: string): string {
-    return this.services.vault.tag(`csrf:${token}`).toString("base64url");
+  #csrfOf(token: string): string {
+    return this.#services.vault.tag(`csrf:${token}`).toString("base64url");
   }
 
   /** Without an age the cookie ends with the browser. */
-  private setCookie(reply: FastifyReply, token: string, seconds?: number): void {
-    void reply.setCookie(this.cookie, token, {
+  #setCookie(reply: FastifyReply, token: string, seconds?: number): void {
+    void reply.setCookie(this.#cookie, token, {
       path: "/",
       httpOnly: true,
       sameSite: "lax",
-      secure: this.services.publicUrl?.protocol === "https:",
+      secure: this.#services.publicUrl?.protocol === "https:",
       ...(seconds === undefined ? {} : { maxAge: seconds }),
     });
   }

@@ -6,28 +6,28 @@ export type Json = Record<string, unknown>;
 
 /** Turns the contract's schemas into the document's: named ones become components, ours formats plain keywords. */
 export class Schemas {
-  private readonly named = new Map<string, Json>();
+  readonly #named = new Map<string, Json>();
 
   /** The schema as it stands in the document: a reference where it has a name. */
   place(schema: TSchema): Json {
     const { $id: name } = schema as { $id?: string };
-    if (name === undefined) return this.inline(schema as Json);
-    if (!this.named.has(name)) this.named.set(name, this.inline(schema as Json));
+    if (name === undefined) return this.#inline(schema as Json);
+    if (!this.#named.has(name)) this.#named.set(name, this.#inline(schema as Json));
     return { $ref: `#/components/schemas/${name}` };
   }
 
   /** What was placed, by name. */
   get components(): Json {
-    return Object.fromEntries([...this.named].sort(([a], [b]) => (a < b ? -1 : 1)));
+    return Object.fromEntries([...this.#named].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  private inline(schema: Json): Json {
+  #inline(schema: Json): Json {
     const placed: Json = {};
-    for (const [keyword, value] of Object.entries(schema)) Object.assign(placed, this.keyword(keyword, value));
+    for (const [keyword, value] of Object.entries(schema)) Object.assign(placed, this.#keyword(keyword, value));
     return joinNull(joinPattern(openObject(placed)));
   }
 
-  private keyword(keyword: string, value: unknown): Json {
+  #keyword(keyword: string, value: unknown): Json {
     switch (keyword) {
       case "properties":
       case "patternProperties":

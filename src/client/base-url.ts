@@ -2,7 +2,7 @@ import { LIMITS } from "../contract/limits.ts";
 import { isLoopback } from "../network/connect-options.ts";
 import { UnsafeRequestError } from "./errors.ts";
 
-/** Not by a regular expression, which would try each slash of the text as the first of the trailing ones. */
+/** Removes trailing slashes, but not by a regular expression, which would try each slash of the text as the first of the trailing ones. */
 export function withoutTrailingSlashes(text: string): string {
   let end = text.length;
   while (text[end - 1] === "/") end--;
@@ -10,7 +10,7 @@ export function withoutTrailingSlashes(text: string): string {
 }
 
 /**
- * Reads the address of a platform; a path is kept, a trailing slash is not. Throws UnsafeRequestError for plain http to
+ * Parses the URL of a platform; a path is kept, a trailing slash is not. Throws UnsafeRequestError for plain http to
  * anything but this machine unless it is allowed, since a credential would travel in clear text.
  */
 export function parseBaseUrl(text: string, { insecure }: { insecure: boolean }): URL {
@@ -59,7 +59,7 @@ export function parseBaseUrl(text: string, { insecure }: { insecure: boolean }):
   return url;
 }
 
-/** The address of a path below the base URL, which may have a path of its own. */
+/** Returns the URL of an API path; the base URL may have a path of its own. */
 export function urlOf(base: URL, path: string, query: Readonly<Record<string, QueryValue>> = {}): URL {
   const url = new URL(base.origin);
   const end = path.includes("?") ? path.indexOf("?") : path.length;
@@ -72,7 +72,7 @@ export function urlOf(base: URL, path: string, query: Readonly<Record<string, Qu
 
 export type QueryValue = string | number | boolean | undefined;
 
-/** A path of the API with its parameters encoded: apiPath`/v1/customers/${id}`. */
+/** Returns an API path with its parameters encoded: apiPath`/v1/customers/${id}`. */
 export function apiPath(texts: TemplateStringsArray, ...parameters: readonly string[]): string {
   return parameters.reduce((path, parameter, i) => path + segment(parameter) + texts[i + 1]!, texts[0]!);
 }

@@ -2,7 +2,7 @@ import type { ErrorCode, FieldError, Problem } from "../contract/errors.ts";
 import { isLoopback } from "../network/connect-options.ts";
 import { failureKindOf } from "../network/failures.ts";
 
-/** The platform answered with an error: the problem document (decisions 8), and how many attempts were made. */
+/** An error response of the platform: the problem document, and how many attempts were made. */
 export class ApiError extends Error {
   override name = "ApiError";
   readonly problem: Problem;
@@ -34,7 +34,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Why no answer of the platform arrived. */
+/** Why no response of the platform arrived. */
 export type NetworkFailure =
   | "name_not_found"
   | "refused"
@@ -46,7 +46,7 @@ export type NetworkFailure =
   | "connection_lost"
   | "not_the_platform";
 
-/** The platform could not be reached, or something else answered in its place. */
+/** The platform could not be reached, or something else responded in its place. */
 export class NetworkError extends Error {
   override name = "NetworkError";
   readonly failure: NetworkFailure;

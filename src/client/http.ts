@@ -28,7 +28,7 @@ export interface ClientOptions {
   onAttempt?: (attempt: { method: string; url: string; outcome: string; milliseconds: number }) => void;
 }
 
-/** Gives credentials that end sooner than the work does. Whatever it rejects with ends the request. */
+/** Supplies credentials that expire before the work is done. A request rejects with the same error as it does. */
 export interface CredentialSource {
   /** The one for a request that is about to be sent. */
   current(): Promise<string>;
@@ -60,7 +60,7 @@ export interface ApiReply<Body> {
   body: Body;
 }
 
-/** Speaks to one platform with one credential. */
+/** Sends requests to one platform with one credential. */
 export interface Client {
   readonly baseUrl: URL;
   request<Body>(request: ApiRequest): Promise<ApiReply<Body>>;
@@ -70,7 +70,7 @@ const TIME_LIMIT_SECONDS = 30;
 const MOST_ATTEMPTS = 4;
 
 /**
- * Makes a client. A request rejects with ApiError where the platform refused it and with NetworkError where none
+ * Returns a client. A request rejects with ApiError on an error response and with NetworkError if no response
  * answered, after up to 3 repetitions with full jitter that obey `Retry-After`. Every POST carries an Idempotency-Key, so
  * that each repetition is safe.
  */
@@ -190,7 +190,7 @@ function bodyOf(reply: RawReply, url: URL): unknown {
   throw notThePlatform(`${url.host} answered ${reply.status} with ${found} instead of JSON`, { passing });
 }
 
-/** Every object of the API says what it is; JSON that does not is somebody else's. */
+/** Every object of the API names its type; JSON without one comes from another server. */
 function assertShape({ path, anyShape = false }: ApiRequest, body: unknown, url: URL): void {
   if (anyShape || !path.startsWith("/v1/")) return;
   const { object, data } = (body ?? {}) as { object?: unknown; data?: unknown };
@@ -220,7 +220,7 @@ function retryAfterOf(reply: RawReply): number | undefined {
 }
 
 /**
- * The error that a reply describes. Whatever answers in the platform's place may send JSON of any shape, so that only
+ * Returns the error that a response describes. Another server in the platform's place may send JSON of any shape, so that only
  * members of the right type are believed; the status is the reply's own.
  */
 export function problemOf(status: number, body: unknown, requestId: string): Problem {
@@ -259,7 +259,7 @@ const LONGEST_RETRY_AFTER_SECONDS = 60;
 const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 
 /**
- * Milliseconds to wait before the attempt after this one, or undefined where it would be of no use. Full jitter: anything
+ * Returns the milliseconds to wait before the next attempt, or undefined if a retry would not help. Full jitter: anything
  * up to a bound that doubles, and never before `Retry-After`.
  */
 export function retryDelay(

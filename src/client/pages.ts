@@ -9,7 +9,7 @@ export interface Page<Item> {
   next_cursor: string | null;
 }
 
-/** Walks a list, newest first, page by page, until it ends or `max` items were yielded. Then `onCut` is called if there are more. */
+/** Yields the items of a list, newest first, up to `max`. Calls `onCut` if there are more. */
 export async function* listItems<Item>(
   client: Client,
   path: string,

@@ -13,7 +13,7 @@ export interface ProxySettings {
 export type ProxyVariable = "http_proxy" | "https_proxy";
 
 /**
- * The proxy that a request goes through, if any. This machine is never reached through one. Throws NetworkError for a
+ * Returns the proxy that a request goes through, if any. This machine is never reached through one. Throws NetworkError for a
  * variable that is not the address of a proxy.
  */
 export function proxyFor(url: URL, settings: ProxySettings): URL | undefined {
@@ -24,7 +24,7 @@ export function proxyFor(url: URL, settings: ProxySettings): URL | undefined {
   return parseProxy(variable, text);
 }
 
-/** The address that a variable holds; without a scheme it is one of http. Throws NetworkError for anything else. */
+/** Returns the URL in a variable; without a scheme it is http. Throws NetworkError for anything else. */
 export function parseProxy(variable: ProxyVariable, text: string): URL {
   const address = text.includes("://") ? text : `http://${text}`;
   const proxy = URL.canParse(address) ? new URL(address) : undefined;
@@ -50,7 +50,7 @@ function isDecodable(text: string): boolean {
 }
 
 /**
- * True where NO_PROXY lists the host: a name with its subdomains, an IP address in any spelling, a CIDR range, or `*` for
+ * Returns true if NO_PROXY lists the host: a name with its subdomains, an IP address in any spelling, a CIDR range, or `*` for
  * all; names and addresses with a port or without, IPv6 addresses with a port in brackets.
  */
 function isExempt(url: URL, noProxy: string): boolean {
@@ -71,7 +71,7 @@ function isExempt(url: URL, noProxy: string): boolean {
     });
 }
 
-/** True where the host is an address in the range, which is an address or has the form `10.0.0.0/8`. */
+/** Returns true if the host is an address in the range, which is an address or has the form `10.0.0.0/8`. */
 function isInRange(host: string, range: string): boolean {
   const [network = "", length] = range.split("/");
   const family = isIP(network);

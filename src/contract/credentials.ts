@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import type { Environment } from "./environments.ts";
 
-/** Prefixes of every credential that carries a checksum (decisions 6). */
+/** Prefixes of every credential that carries a checksum. */
 export const CREDENTIAL_PREFIXES = {
   sk_live_: { kind: "secret_key", environment: "live" },
   sk_sandbox_: { kind: "secret_key", environment: "sandbox" },
@@ -26,7 +26,7 @@ const CREDENTIAL_PATTERN = new RegExp(
   `^(${Object.keys(CREDENTIAL_PREFIXES).join("|")})[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`,
 );
 
-/** What a credential's text alone tells. */
+/** Facts that the text of a credential states. */
 export interface ParsedCredential {
   prefix: CredentialPrefix;
   kind: CredentialKind;
@@ -34,14 +34,14 @@ export interface ParsedCredential {
   environment: Environment | undefined;
 }
 
-/** Makes a credential of 256 random bits: prefix, 43 base62 characters, and 6 of CRC32 over both. */
+/** Returns a credential of 256 random bits: prefix, 43 base62 characters, and 6 of CRC32 over both. */
 export function formatCredential(prefix: CredentialPrefix, random: Uint8Array): string {
   if (random.length !== 32) throw new RangeError("a credential takes exactly 32 random bytes");
   const body = prefix + base62(BigInt(`0x${Buffer.from(random).toString("hex")}`), SECRET_LENGTH);
   return body + checksum(body);
 }
 
-/** Reads a credential, offline: undefined where the form or the checksum is wrong, as in a mistyped or cut-off one. */
+/** Parses a credential, offline. Returns undefined if its form or checksum is wrong, because it was mistyped or cut off. */
 export function parseCredential(text: string): ParsedCredential | undefined {
   const prefix = CREDENTIAL_PATTERN.exec(text)?.[1] as CredentialPrefix | undefined;
   if (prefix === undefined) return undefined;
@@ -49,7 +49,7 @@ export function parseCredential(text: string): ParsedCredential | undefined {
   return { prefix, ...CREDENTIAL_PREFIXES[prefix] };
 }
 
-/** What is kept of a credential to be shown: its first 12 characters and its last 4 (decisions 6). */
+/** Returns the parts of a credential that may be shown: its first 12 characters and its last 4. */
 export function displayOf(credential: string): { prefix: string; last4: string } {
   return { prefix: credential.slice(0, 12), last4: credential.slice(-4) };
 }
@@ -59,12 +59,12 @@ const CREDENTIAL_LIKE = new RegExp(
   "g",
 );
 
-/** The text with whatever looks like a credential, whole or cut off, reduced to its prefix: for logs. */
+/** Returns the text for logs: whatever looks like a credential, whole or cut off, is reduced to its prefix. */
 export function withoutCredentials(text: string): string {
   return text.replaceAll(CREDENTIAL_LIKE, "$1…");
 }
 
-/** A signing secret of 256 random bits. */
+/** Returns a signing secret of 256 random bits. */
 export function formatSigningSecret(random: Uint8Array): string {
   if (random.length !== 32) throw new RangeError("a signing secret takes exactly 32 random bytes");
   return SIGNING_SECRET_PREFIX + Buffer.from(random).toString("base64url");

@@ -1,5 +1,5 @@
 /**
- * Every error code of the API, with its HTTP status and title: the one table (decisions 8). A code's name and status
+ * Every error code of the API, with its HTTP status and title: the only table. A code's name and status
  * never change; the text beside it may.
  */
 export const ERRORS = {

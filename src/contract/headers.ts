@@ -14,5 +14,5 @@ export const HEADERS = {
   rateLimitPolicy: "RateLimit-Policy",
 } as const;
 
-/** Sent with every delivery (decisions 5). */
+/** Sent with every delivery. */
 export const DELIVERY_USER_AGENT = "Service-Webhooks/1";

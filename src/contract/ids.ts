@@ -25,11 +25,11 @@ const BODY_PATTERN = /^[0-9A-Za-z]{22}$/;
 const CHUNK_DIGITS = 5;
 const CHUNK = 62 ** CHUNK_DIGITS;
 
-/** Makes an id of a kind at a time (Unix milliseconds). */
+/** Returns a new ID of a kind at a time (Unix milliseconds). */
 export type IdGenerator = (kind: IdKind, time: number) => string;
 
 /**
- * Makes a generator whose ids strictly increase within the process: a counter in the 12 bits behind the millisecond
+ * Returns a generator whose IDs strictly increase within the process: a counter in the 12 bits behind the millisecond
  * orders ids of one millisecond, and a clock that steps back repeats the last millisecond instead. All ids are newer than
  * those created up to `newest`, in Unix milliseconds.
  */
@@ -54,7 +54,7 @@ export function createIdGenerator(randomBytes: (size: number) => Uint8Array, new
   };
 }
 
-/** True when the text is a well-formed id of that kind. */
+/** Returns true if the text is a well-formed ID of that kind. */
 export function isId(kind: IdKind, text: string): boolean {
   const prefix = ID_PREFIXES[kind];
   if (!text.startsWith(prefix)) return false;
@@ -62,19 +62,19 @@ export function isId(kind: IdKind, text: string): boolean {
   return BODY_PATTERN.test(body) && body <= LARGEST_BODY;
 }
 
-/** The kind that an id's prefix names, or undefined where it is none of ours. */
+/** Returns the kind of an ID, or undefined if the text is no ID. */
 export function kindOfId(text: string): IdKind | undefined {
   return (Object.keys(ID_PREFIXES) as IdKind[]).find((kind) => isId(kind, text));
 }
 
-/** The lowest id of a kind at a time (Unix milliseconds): a bound for searches by time. */
+/** Returns the lowest ID of a kind at a time (Unix milliseconds): a bound for searches by time. */
 export function lowestIdAt(kind: IdKind, time: number): string {
   const words = new Uint16Array(8);
   writeTime(words, Math.max(0, time));
   return ID_PREFIXES[kind] + encode(words);
 }
 
-/** The Unix time in milliseconds at which an id was made. */
+/** Returns the time of an ID in Unix milliseconds. */
 export function timeOfId(id: string): number {
   let value = 0n;
   for (const digit of id.slice(-BODY_LENGTH)) value = value * 62n + BigInt(ALPHABET.indexOf(digit));

@@ -18,12 +18,12 @@ export function isScope(text: string): text is Scope {
   return (SCOPES as readonly string[]).includes(text);
 }
 
-/** The command's own app: public, known to every platform, on loopback redirects only (decisions 1). */
+/** The OAuth app of the CLI: public, known to every platform, with loopback redirects only. */
 export const CLI_CLIENT_ID = "app_service_cli";
-/** Where its sign-in listens: `http://127.0.0.1:<any port>` or `http://[::1]:<any port>`, and this path. */
+/** Path of its redirect URI: `http://127.0.0.1:<any port>` or `http://[::1]:<any port>`, and this path. */
 export const CLI_REDIRECT_PATH = "/callback";
 
-/** Paths under `{auth_url}` (decisions 7). */
+/** Paths under `{auth_url}`. */
 export const OAUTH_PATHS = {
   metadata: "/.well-known/oauth-authorization-server",
   authorize: "/oauth/authorize",
@@ -35,16 +35,16 @@ export const OAUTH_PATHS = {
 
 export const DEVICE_CODE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 
-/** What both `/oauth/authorize` and `/oauth/device_authorization` take besides the standard parameters. */
+/** A parameter of `/oauth/authorize` and `/oauth/device_authorization` besides the standard ones. */
 export const ENVIRONMENT_PARAMETER = "environment";
 
-/** A scope as OAuth writes it: `customers:read` is `read_customers` (decisions 6). */
+/** Returns the OAuth name of a scope: `read_customers` for `customers:read`. */
 export function oauthScopeName(scope: Scope): string {
   const [resource, action] = scope.split(":");
   return `${action}_${resource}`;
 }
 
-/** The scope that an OAuth name means, or undefined where it means none. */
+/** Returns the scope of an OAuth name, or undefined if there is none. */
 export function scopeOfOAuthName(name: string): Scope | undefined {
   const cut = name.indexOf("_");
   const scope = `${name.slice(cut + 1)}:${name.slice(0, cut)}`;

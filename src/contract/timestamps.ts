@@ -1,9 +1,9 @@
-/** Unix milliseconds as the API writes times: `YYYY-MM-DDTHH:MM:SSZ` (decisions 2). */
+/** Formats Unix milliseconds as the API writes times: `YYYY-MM-DDTHH:MM:SSZ`. */
 export function formatTimestamp(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 }
 
-/** A timestamp of that form as Unix milliseconds, or undefined where the text is none or names no real date. */
+/** Parses a timestamp of that form to Unix milliseconds. Returns undefined for other text and for dates that do not exist. */
 export function parseTimestamp(text: string): number | undefined {
   if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/.test(text)) return undefined;
   const milliseconds = Date.parse(text);

@@ -1,6 +1,6 @@
 type Json = Readonly<Record<string, unknown>>;
 
-/** A dated version of the API, and how its shapes differ from those of the version after it (decisions 9). */
+/** A dated version of the API, and how its shapes differ from those of the version after it. */
 export interface ApiVersion {
   /** `YYYY-MM-DD` */
   readonly date: string;

@@ -15,7 +15,7 @@ export interface AuthorizationServerOptions {
   onAttempt?: (attempt: { method: string; url: string; outcome: string; milliseconds: number }) => void;
 }
 
-/** An OAuth server whose metadata was read and believed. */
+/** An OAuth server whose metadata was read and verified. */
 export interface AuthorizationServer {
   readonly issuer: URL;
   readonly config: openid.Configuration;
@@ -31,7 +31,7 @@ const USED_ENDPOINTS = [
 ] as const;
 
 /**
- * Reads the server's metadata (RFC 8414). Rejects with NetworkError where nothing answers and with AuthorizationError
+ * Reads the server's metadata (RFC 8414). Rejects with NetworkError if there is no response and with AuthorizationError
  * where the answer is no metadata, is another server's, or leads elsewhere: codes and tokens are for one origin.
  */
 export async function discoverAuthorizationServer(options: AuthorizationServerOptions): Promise<AuthorizationServer> {
@@ -109,7 +109,7 @@ function outOfOrder(url: URL, status: number): AuthorizationError {
 
 const MOST_WORDS = 300;
 
-/** What went wrong, in words: the protocol library's own are too general to act upon. */
+/** Returns an error that says what to do; the messages of the protocol library are too general. */
 export function authorizationErrorOf(error: unknown, issuer: URL, signal: AbortSignal): Error {
   if (signal.aborted) return signal.reason as Error;
   const known = causesOf(error).find((cause) => cause instanceof AuthorizationError || cause instanceof NetworkError);

@@ -4,13 +4,13 @@ import { ENVIRONMENT_PARAMETER, SCOPES, type Scope, oauthScopeName, scopeOfOAuth
 import { type AuthorizationServer, authorizationErrorOf } from "./authorization-server.ts";
 import { AuthorizationError } from "../errors.ts";
 
-/** What a person is asked to allow. */
+/** The scopes and the environment that a user is asked to allow. */
 export interface Wish {
   scopes: readonly Scope[];
   environment: Environment;
 }
 
-/** A sign-in under way; what is in it stays in this process. */
+/** A sign-in in progress; its secrets stay in this process. */
 export interface Authorization {
   /** Where the person allows it. */
   url: URL;
@@ -18,7 +18,7 @@ export interface Authorization {
   verifier: string;
 }
 
-/** Begins the authorization code flow with PKCE S256 (platform specification 5.2): 256 bits of state, a new verifier. */
+/** Begins the authorization code flow with PKCE (S256), with 256 bits of state and a new verifier. */
 export async function beginAuthorization(
   { config }: AuthorizationServer,
   { scopes, environment, redirectUri }: Wish & { redirectUri: string },
@@ -37,8 +37,8 @@ export async function beginAuthorization(
 }
 
 /**
- * Turns the redirect that came back into tokens, after `state` and `iss` (RFC 9207) were compared. Rejects with
- * AuthorizationError: `access_denied` where the person said no.
+ * Exchanges the code of a redirect for tokens, after comparing `state` and `iss` (RFC 9207). Rejects with
+ * AuthorizationError: `access_denied` if the user denied it.
  */
 export async function finishAuthorization(
   { config, issuer, signal }: AuthorizationServer,
@@ -53,7 +53,7 @@ export async function finishAuthorization(
   }
 }
 
-/** What a grant is worth, as the token endpoint gave it. */
+/** The tokens of a grant, from the token endpoint. */
 export interface TokenSet {
   accessToken: string;
   refreshToken: string;
@@ -73,7 +73,7 @@ const MAX_LIFETIME_SECONDS = 365 * 86_400;
 /** What fits into an Authorization header. */
 const TOKEN = /^[\x21-\x7e]{1,4096}$/;
 
-/** Rotates a refresh token. Rejects with AuthorizationError `invalid_grant` where the session has ended. */
+/** Rotates a refresh token. Rejects with AuthorizationError `invalid_grant` if the session was revoked or has expired. */
 export async function refreshTokens(server: AuthorizationServer, refreshToken: string): Promise<TokenSet> {
   try {
     return readTokens(await openid.refreshTokenGrant(server.config, refreshToken));
@@ -82,7 +82,7 @@ export async function refreshTokens(server: AuthorizationServer, refreshToken: s
   }
 }
 
-/** Ends a token at the server (RFC 7009); a refresh token ends with its whole grant. */
+/** Revokes a token (RFC 7009); a refresh token revokes its whole grant. */
 export async function revokeToken(server: AuthorizationServer, token: string): Promise<void> {
   try {
     await openid.tokenRevocation(server.config, token);
@@ -91,7 +91,7 @@ export async function revokeToken(server: AuthorizationServer, token: string): P
   }
 }
 
-/** Takes an answer only if it is whole: what is missing now would be missed in the middle of some later command. */
+/** Returns the tokens of a response. Throws AuthorizationError if a member is missing, which a later command would need. */
 export function readTokens(answer: TokenAnswer): TokenSet {
   const { access_token, refresh_token, token_type, expires_in, scope } = answer;
   if (token_type.toLowerCase() !== "bearer") throw incomplete("is for another kind of token than Bearer");

@@ -5,7 +5,7 @@ import { Livemode, Timestamp, closed, deleted, idOf, listOf, nullable, secretSho
 import { ENVIRONMENTS } from "../environments.ts";
 import { SCOPES } from "../scopes.ts";
 
-/** A person of the account, who signs in to the dashboard (decisions 1). `invitation_url` stands in the reply to inviting only. */
+/** A user of the account, who signs in to the dashboard. Only the response to an invitation has `invitation_url`. */
 export const User = Type.Object(
   {
     id: idOf("user"),

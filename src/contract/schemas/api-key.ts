@@ -3,7 +3,7 @@ import { LIMITS } from "../limits.ts";
 import { SCOPES } from "../scopes.ts";
 import { closed, idOf, listOf, listQuery, Livemode, nullable, secretShownOnce, Timestamp } from "./fields.ts";
 
-/** Platform specification 2, API key; decisions 3. `key` stands in the reply to creation and rolling only. */
+/** Only the responses to creation and rolling have `key`. */
 export const ApiKey = Type.Object(
   {
     id: idOf("api_key"),

@@ -17,7 +17,7 @@ export const Attempt = Type.Object(
 );
 export type Attempt = Static<typeof Attempt>;
 
-/** One event on its way to one endpoint, or to one listener (`endpoint` null): decisions 3 and 5. */
+/** The delivery of one event to one endpoint, or to one listener (`endpoint` null). */
 export const Delivery = Type.Object(
   {
     id: idOf("delivery"),

@@ -8,7 +8,7 @@ const Snapshot = Type.Unsafe<Record<string, unknown>>({
   examples: [{ id: "cus_06Fv3Tt0q1Yd8mWc5KxLrB" }],
 });
 
-/** Platform specification 6, the envelope; `data.previous` on `*.updated` (decisions 4). */
+/** The envelope of an event; `data.previous` exists on `*.updated` only. */
 export const Event = Type.Object(
   {
     id: idOf("event"),

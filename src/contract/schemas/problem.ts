@@ -13,7 +13,7 @@ export const FieldError = Type.Object(
 );
 export type FieldError = Static<typeof FieldError>;
 
-/** An error reply (RFC 9457, decisions 8). */
+/** An error response (RFC 9457). */
 export const Problem = Type.Object(
   {
     type: Type.String({ format: "uri", description: "A page that explains the code" }),

@@ -4,7 +4,7 @@ import { listOf, listQuery, nullable, Timestamp } from "./fields.ts";
 export const REQUEST_METHODS = ["GET", "HEAD", "POST", "PATCH", "DELETE"] as const;
 export type RequestMethod = (typeof REQUEST_METHODS)[number];
 
-/** One API request, kept 7 days; never a secret or an Authorization header (decisions 3). */
+/** One API request, kept 7 days; never a secret or an Authorization header. */
 export const RequestLog = Type.Object(
   {
     id: Type.String({ description: "The request's own id, as in the Request-Id header" }),

@@ -3,7 +3,7 @@ import { Type } from "typebox";
 const VersionDate = (description: string) =>
   Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$", description, examples: ["2026-11-01"] });
 
-/** What `GET /v1/versions` answers (decisions 9). */
+/** The response of `GET /v1/versions`. */
 export const VersionList = Type.Object(
   {
     object: Type.Literal("list"),

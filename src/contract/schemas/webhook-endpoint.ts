@@ -5,7 +5,7 @@ import { closed, deleted, idOf, listOf, listQuery, Livemode, nullable, secretSho
 
 const URL_EXAMPLE = "https://example.com/webhooks";
 
-/** Platform specification 2, Webhook endpoint; decisions 3. `secret` stands in the reply to creation and rotation only. */
+/** Only the responses to creation and rotation have `secret`. */
 export const WebhookEndpoint = Type.Object(
   {
     id: idOf("webhook_endpoint"),

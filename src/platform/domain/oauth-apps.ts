@@ -17,7 +17,7 @@ import type { SecretTools } from "./api-keys.ts";
 import { existing } from "./missing.ts";
 import type { Occasion, Tenant } from "./occasion.ts";
 
-/** Platform specification 5.2. A public app has no secret: PKCE alone protects it. */
+/** Registers an app. A public app has no secret: PKCE alone protects it. */
 export async function createOAuthApp(
   tx: Transaction,
   tools: SecretTools,

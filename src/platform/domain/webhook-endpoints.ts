@@ -35,7 +35,7 @@ export interface EndpointTools {
   urlRules: EndpointUrlRules;
 }
 
-/** Platform specification 4.2. The reply alone shows the secret. */
+/** Registers an endpoint. Only the response shows its secret. */
 export async function createEndpoint(
   tx: Transaction,
   occasion: Occasion,

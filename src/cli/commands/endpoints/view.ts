@@ -32,7 +32,7 @@ const SECRET_CREATED_AT: Column<WebhookEndpoint> = {
   style: styleOfAge,
 };
 
-/** Secrets should be replaced each quarter (platform specification 5.3). */
+/** Secrets should be replaced each quarter. */
 export function isSecretOld({ secret_created }: WebhookEndpoint, now: number): boolean {
   return now - Date.parse(secret_created) > LIMITS.secretAgeDays * DAY_MILLISECONDS;
 }

@@ -8,7 +8,7 @@ export function addIdempotencyKey(command: Command): Command {
   return addDryRun(command.option("--idempotency-key <key>", description, parseIdempotencyKey));
 }
 
-/** Reads the flag's value: what may stand in the header (decisions 9). */
+/** Parses the flag's value: 1 to 255 visible ASCII characters, as the header allows. */
 export function parseIdempotencyKey(text: string): string {
   if (/^[\x21-\x7e]+$/.test(text) && text.length <= LIMITS.idempotencyKeyLength) return text;
   throw new InvalidArgumentError(

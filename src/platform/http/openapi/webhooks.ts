@@ -9,7 +9,7 @@ import { JSON_MEDIA_TYPE } from "./paths.ts";
 import type { Json, Schemas } from "./schemas.ts";
 import { WEBHOOK_TAG } from "./tags.ts";
 
-/** `webhooks` of the document: what an endpoint is sent for each event type (platform specification 6). */
+/** Returns the `webhooks` of the document: the request to an endpoint for each event type. */
 export function webhooksOf(operations: readonly Operation[], schemas: Schemas): Json {
   return Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: delivery(type, operations, schemas) }]));
 }

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { EVENT_TYPES } from "../../../../contract/event-types.ts";
+import { kindsWith, RESOURCES } from "../../../../contract/resources.ts";
 import type { Event } from "../../../../contract/schemas/event.ts";
 import { closed } from "../../../../contract/schemas/fields.ts";
 import { UserError } from "../../../errors.ts";
@@ -14,7 +15,10 @@ export const TRIGGER_TOOLS: readonly Tool[] = [
     name: "trigger_event",
     description:
       "Make an event happen through the API calls that an application would make: order.completed creates an order and completes it. Answers with the event, or with a list where count is more than 1.",
-    scopes: [["customers:write", "orders:write", "payments:write", "events:write"], ["events:read"]],
+    scopes: [
+      [...kindsWith("fields").map((kind) => `${RESOURCES[kind].plural}:write` as const), "events:write"],
+      ["events:read"],
+    ],
     effect: "changes",
     input: closed({
       type: Type.Enum([...EVENT_TYPES]),

@@ -39,6 +39,13 @@ async function createEvent(): Promise<string> {
   return made.body.id;
 }
 
+async function createOrder(key: string): Promise<string> {
+  const headers = { "Idempotency-Key": key };
+  const made = await platform.api("POST", "/v1/orders", { amount: 1, currency: "EUR" }, headers);
+  expect(made.status).toBe(201);
+  return made.body.id;
+}
+
 const exists = async (event: string) => (await platform.api("GET", `/v1/events/${event}`)).status === 200;
 
 /** The delivery of an event, once it was attempted so often. */
@@ -74,6 +81,18 @@ describe("a clock that was set ahead by 31 days", () => {
     status = 200;
     await runPeriodicTasks();
     expect(await attempted(event, 3)).toMatchObject({ status: "succeeded" });
+  });
+
+  it("lets no repeated request act twice, neither while it is wrong nor after it was set back", async () => {
+    const before = await createOrder("made-before");
+    clock.set(31 * DAY);
+    expect(await createOrder("made-before")).toBe(before);
+    const between = await createOrder("made-in-between");
+    clock.set(0);
+    expect(await createOrder("made-before")).toBe(before);
+    expect(await createOrder("made-in-between")).toBe(between);
+    clock.pass(DAY);
+    expect(await createOrder("made-before")).not.toBe(before);
   });
 
   it("is believed once it has run evenly for a day", async () => {

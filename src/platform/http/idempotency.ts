@@ -49,6 +49,8 @@ interface KeyedRequest {
   fingerprint: Buffer;
   /** The environment's time, in Unix milliseconds. */
   now: number;
+  /** False while a key must not be taken for an old one: the clock may be wrong. Asked after `now` was read. */
+  mayExpire: () => boolean;
   isolation: NonNullable<WriteOptions["isolation"]>;
 }
 
@@ -60,15 +62,16 @@ interface KeyedRequest {
 export async function onceForKey(
   tx: Transaction,
   vault: Vault,
-  { place, fingerprint, now, isolation }: KeyedRequest,
+  request: KeyedRequest,
   effect: () => Promise<{ status: number; json: string; createdAt?: number }>,
 ): Promise<KeptReply> {
-  const kept = await findReply(tx, vault, place, fingerprint, now);
+  const { place, fingerprint, now, isolation } = request;
+  const kept = await findReply(tx, vault, request);
   if (kept !== undefined) return kept;
   // It may run in another process.
   if (!(await tx.claim(nameOf(place)))) throw stillInFlight();
   // It may have ended just now; under the other isolations such a unit conflicts and is run again.
-  const justKept = isolation === "latest" ? await findReply(tx, vault, place, fingerprint, now) : undefined;
+  const justKept = isolation === "latest" ? await findReply(tx, vault, request) : undefined;
   if (justKept !== undefined) return justKept;
   const { status, json, createdAt = now } = await effect();
   await keepReply(tx, vault, place, fingerprint, createdAt, { status, json });
@@ -79,12 +82,11 @@ export async function onceForKey(
 async function findReply(
   queries: Queries,
   vault: Vault,
-  place: IdempotencyPlace,
-  fingerprint: Buffer,
-  now: number,
+  { place, fingerprint, now, mayExpire }: KeyedRequest,
 ): Promise<KeptReply | undefined> {
   const kept = await findIdempotencyKey(queries, place);
-  if (kept === undefined || kept.created <= now - LIMITS.idempotencySeconds * 1000) return undefined;
+  if (kept === undefined) return undefined;
+  if (kept.created <= now - LIMITS.idempotencySeconds * 1000 && mayExpire()) return undefined;
   if (!timingSafeEqual(kept.fingerprint, fingerprint)) {
     throw new ApiError(
       "idempotency_key_reused",

@@ -76,7 +76,7 @@ function writeOnce(
   { services, inFlight, operation, call, request, version }: Run,
   unit: (tx: Transaction, moment: Moment) => Promise<{ status: number; json: string; createdAt?: number }>,
 ): Promise<KeptReply> {
-  const { database, vault, time } = services;
+  const { database, vault, time, clockTrust } = services;
   const { tenant } = call.caller;
   const isolation = operation.isolation ?? (operation.additive === true ? "beside" : "alone");
   const place = placeOf(vault, operation, call, request);
@@ -94,7 +94,8 @@ function writeOnce(
     database.write(
       async (tx) => {
         const moment = await time.read(tx, tenant);
-        return onceForKey(tx, vault, { place, fingerprint, now: moment.now, isolation }, () => unit(tx, moment));
+        const keyed = { place, fingerprint, now: moment.now, mayExpire: () => clockTrust.isTrusted() };
+        return onceForKey(tx, vault, { ...keyed, isolation }, () => unit(tx, moment));
       },
       { isolation },
     ),

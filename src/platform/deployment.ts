@@ -11,7 +11,7 @@ import { alignLog } from "./storage/event-log.ts";
 import { findNewestIds, type NewestIds } from "./storage/newest-ids.ts";
 import { isPostgresUrl } from "./storage/database-url.ts";
 import { type DatabaseSettings, openDatabase } from "./storage/open-database.ts";
-import { findSetting, TRUSTED_TIME_SETTING } from "./storage/settings.ts";
+import { findSetting, insertSetting, TRUSTED_TIME_SETTING } from "./storage/settings.ts";
 import { createVault, type Vault } from "./vault.ts";
 
 export interface DeploymentSettings extends DatabaseSettings {
@@ -30,7 +30,7 @@ export interface Deployment {
   newId: IdGenerator;
   /** As they were when the database was opened. */
   newestIds: NewestIds;
-  /** When retention last trusted the clock, in Unix milliseconds. */
+  /** When the clock was last trusted, in Unix milliseconds; undefined where this process is the first to say. */
   lastTrusted: number | undefined;
   /** Set where the database was empty. */
   firstAccount: FirstAccount | undefined;
@@ -58,7 +58,12 @@ export async function openDeployment(
     const lastTrusted = await findSetting(database, TRUSTED_TIME_SETTING);
     const newId = createIdGenerator((size) => random.bytes(size), newestIds.deployment);
     const tools = { vault, random, newId, version: versions.latest };
-    const firstAccount = await database.write((tx) => createFirstAccount(tx, tools, clock.now()));
+    const firstAccount = await database.write(async (tx) => {
+      const now = clock.now();
+      // Retention keeps it up to date; the clock may be set, and the process end, before that first runs.
+      if (lastTrusted === undefined) await insertSetting(tx, TRUSTED_TIME_SETTING, Buffer.from(String(now)));
+      return createFirstAccount(tx, tools, now);
+    });
     return {
       database,
       vault,

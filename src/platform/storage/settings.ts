@@ -3,7 +3,7 @@ import type { Queries, Transaction } from "./database.ts";
 /** Where clients reach the API, as the last process to start said. */
 export const PUBLIC_URL_SETTING = "public_url";
 
-/** Until when, in Unix milliseconds, retention last trusted the clock. */
+/** When, in Unix milliseconds, the clock was last trusted. */
 export const TRUSTED_TIME_SETTING = "trusted_time";
 
 /** Facts about the deployment as a whole. */

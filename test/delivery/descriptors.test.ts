@@ -31,8 +31,8 @@ async function receive(...[script]: Parameters<typeof startScriptedReceiver>): P
   return receiver;
 }
 
-async function start(openFiles?: number): Promise<RunningPlatform> {
-  const platform = await startPlatform([], openFiles);
+async function start(limits?: string): Promise<RunningPlatform> {
+  const platform = await startPlatform([], limits);
   onTestFinished(async () => void (await platform.stop()));
   return platform;
 }
@@ -90,7 +90,7 @@ describe("a process that has no file descriptor left", () => {
 });
 
 it("clients with many connections leave descriptors for deliveries", async () => {
-  const platform = await start(64);
+  const platform = await start("ulimit -n 64");
   const call = callsOf(platform);
   const receiver = await receive();
   await call("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });

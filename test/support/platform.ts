@@ -59,12 +59,12 @@ export function startPlatformOn(database: string, port: number): Promise<Running
 }
 
 /**
- * Starts `service serve --ephemeral` on a free port and resolves once it accepts requests; `openFiles` is the most that it
- * may open (`ulimit -n`).
+ * Starts `service serve --ephemeral` on a free port and resolves once it accepts requests; `limits` is what its shell
+ * does before, such as `ulimit -n 64`.
  */
-export function startPlatform(args: readonly string[] = [], openFiles?: number): Promise<RunningPlatform> {
+export function startPlatform(args: readonly string[] = [], limits?: string): Promise<RunningPlatform> {
   const flags = ["--ephemeral", "--port", "0", ...(args.includes("--rate-limit") ? [] : UNLIMITED), ...args];
-  return launch(flags, {}, openFiles);
+  return launch(flags, {}, limits);
 }
 
 /** Starts the same in this process, for tests that neither kill it nor look at its process. */
@@ -94,26 +94,27 @@ export async function servePlatform(args: readonly string[] = []): Promise<Serve
   };
 }
 
-/** Starts one of several processes on a PostgreSQL database, on a free port unless the flags name one. */
+/** Starts one of several processes on a database, on a free port unless the flags name one; `limits` as above. */
 export function startNode(
   database: string,
   args: readonly string[] = [],
   masterKey = MASTER_KEY,
   env: Record<string, string> = {},
+  limits?: string,
 ) {
   const port = args.includes("--port") ? [] : ["--port", "0"];
   const flags = [...port, ...(args.includes("--rate-limit") ? [] : UNLIMITED), ...args];
-  return launch(flags, { ...env, SERVICE_DATABASE: database, SERVICE_MASTER_KEY: masterKey });
+  return launch(flags, { ...env, SERVICE_DATABASE: database, SERVICE_MASTER_KEY: masterKey }, limits);
 }
 
 async function launch(
   flags: readonly string[],
   env: Record<string, string> = {},
-  openFiles?: number,
+  limits?: string,
 ): Promise<RunningPlatform> {
   const command = [process.execPath, BIN, ...SERVE, ...flags];
   const [program = "", ...args] =
-    openFiles === undefined ? command : ["bash", "-c", `ulimit -n ${openFiles}; exec "$0" "$@"`, ...command];
+    limits === undefined ? command : ["bash", "-c", `${limits}; exec "$0" "$@"`, ...command];
   const child = spawn(program, args, { env: cliEnv(env), stdio: ["ignore", "pipe", "pipe"] });
   let complaints = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (complaints += text));

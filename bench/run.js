@@ -14,6 +14,7 @@ import { benchPostgres } from "./postgres.js";
 import { benchRelay } from "./relay.js";
 import { benchStartup } from "./startup.js";
 import { tableOf } from "./table.js";
+import { benchWebhooks } from "./webhooks.js";
 
 const PARTS = {
   startup: benchStartup,
@@ -24,6 +25,7 @@ const PARTS = {
   lists: benchLists,
   dashboard: benchDashboard,
   postgres: benchPostgres,
+  webhooks: benchWebhooks,
 };
 
 const chosen = process.argv.slice(2);

@@ -1,14 +1,15 @@
-// `npm run docs`: writes the pages that are made from the source; with --check, fails where one of them is stale.
+// `npm run docs`: writes the files that are generated from the source; with --check, fails if one of them is stale.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const PAGES = [
   { page: "docs/commands.md", source: "scripts/command-reference.ts" },
   { page: "docs/errors.md", source: "scripts/error-reference.ts" },
+  { page: "src/webhooks/event-objects.ts", source: "scripts/event-objects.ts" },
 ];
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -16,7 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), "service-docs-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 
 for (const { page, source } of PAGES) {
-  const fresh = await print(source);
+  const fresh = await print(source, extname(page));
   if (!process.argv.includes("--check")) {
     writeFileSync(join(root, page), fresh);
   } else if (readFileSync(join(root, page), "utf8") !== fresh) {
@@ -25,8 +26,8 @@ for (const { page, source } of PAGES) {
   }
 }
 
-/** Runs a program that prints a page, and formats what it prints. */
-async function print(source) {
+/** Runs a program that prints a page, and formats the output. */
+async function print(source, extension) {
   const program = join(folder, "program.mjs");
   await build({
     entryPoints: [join(root, source)],
@@ -40,7 +41,7 @@ async function print(source) {
     banner: { js: `import{createRequire as $cr}from"node:module";const require=$cr(${JSON.stringify(program)});` },
     logLevel: "warning",
   });
-  const fresh = join(folder, "page.md");
+  const fresh = join(folder, `page${extension}`);
   writeFileSync(fresh, execFileSync(process.execPath, [program], { encoding: "utf8" }));
   execFileSync(join(root, "node_modules/.bin/oxfmt"), ["-c", join(root, ".oxfmtrc.json"), fresh], { cwd: folder });
   return readFileSync(fresh, "utf8");

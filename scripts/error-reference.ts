@@ -36,6 +36,8 @@ const SIGNATURE_ERRORS: Record<SignatureErrorCode, string> = {
   invalid_tolerance: "`tolerance` is not a number of seconds",
   invalid_now: "`now` is not a number of seconds",
   invalid_limit: "`limit` is not a number of bytes",
+  crypto_unavailable:
+    "The runtime has no `node:crypto`: use `verifyAsync` and `signAsync`. Or it has no WebCrypto: browsers provide it on https pages and localhost only",
   method_not_allowed: "An adapter was called with another method than POST",
   body_already_parsed: "A body parser was there first: register the route before it",
   body_too_large: "The body is larger than the adapter's `limit`",

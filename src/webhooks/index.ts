@@ -1,18 +1,37 @@
-export type { WebhookEvent } from "./event.ts";
-export type { Payload } from "./payload.ts";
-export type { Secrets } from "./secrets.ts";
-export { sign, type SignOptions } from "./sign.ts";
+export type { Customer, EventObjects, Order, Payment, WebhookEndpoint } from "./event-objects.ts";
+export type { EventEnvelope, WebhookEvent, WebhookEventType } from "./event.ts";
+export {
+  type Payload,
+  type Secrets,
+  sign,
+  signAsync,
+  type SignOptions,
+  TOLERANCE_SECONDS,
+  type VerifiedSignature,
+  verify,
+  verifyAsync,
+  type VerifyOptions,
+  verifySignature,
+  verifySignatureAsync,
+} from "./signature.ts";
 export { SignatureError, type SignatureErrorCode } from "./signature-error.ts";
 export { SIGNATURE_HEADER, SIGNATURE_HEADER_DISPLAY, type SignatureHeaderValue } from "./signature-header.ts";
-export { TOLERANCE_SECONDS, type VerifiedSignature, verify, type VerifyOptions, verifySignature } from "./verify.ts";
-export { expressWebhook, type NextFunction } from "./adapters/express.ts";
 export {
   type FastifyWebhookReply,
   type FastifyWebhookRequest,
   type FastifyWebhookScope,
   fastifyWebhook,
 } from "./adapters/fastify.ts";
-export { type FetchRequest, fetchWebhook, verifyRequest } from "./adapters/fetch.ts";
-export { type HonoContext, honoWebhook } from "./adapters/hono.ts";
-export { type NodeRequest, type NodeResponse, nodeWebhook, type NodeWebhookOptions } from "./adapters/node.ts";
+export { type FetchRequest, fetchWebhook, type HonoContext, honoWebhook, verifyRequest } from "./adapters/fetch.ts";
+export { type LambdaRequest, type LambdaResponse, lambdaWebhook } from "./adapters/lambda.ts";
+export {
+  expressWebhook,
+  type KoaContext,
+  koaWebhook,
+  type NextFunction,
+  type NodeRequest,
+  type NodeResponse,
+  nodeWebhook,
+  type NodeWebhookOptions,
+} from "./adapters/node.ts";
 export type { WebhookOptions } from "./adapters/receiver.ts";

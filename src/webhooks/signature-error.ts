@@ -1,4 +1,4 @@
-/** Every code that a SignatureError can carry. Codes never change their meaning; messages may be reworded. */
+/** Every `code` of a SignatureError. Codes keep their meaning across releases; messages may be reworded. */
 export type SignatureErrorCode =
   // The header.
   | "header_missing"
@@ -27,17 +27,23 @@ export type SignatureErrorCode =
   | "invalid_tolerance"
   | "invalid_now"
   | "invalid_limit"
+  // The runtime.
+  | "crypto_unavailable"
   // The request that an adapter reads.
   | "method_not_allowed"
   | "body_already_parsed"
   | "body_too_large"
   | "body_incomplete";
 
-/** The one error of this library: `code` is for programs, `message` says which rule failed and what to do. */
+/**
+ * The only error class of this library: `code` is for programs, `message` names the rule that failed and the fix. Messages
+ * contain no secret and no MAC. `cause` is the underlying error, if there is one.
+ */
 export class SignatureError extends Error {
   override readonly name = "SignatureError";
   readonly code: SignatureErrorCode;
 
+  /** Creates an error with a stable `code`. */
   constructor(code: SignatureErrorCode, message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.code = code;

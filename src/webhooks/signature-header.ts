@@ -1,13 +1,13 @@
-import { Buffer } from "node:buffer";
+import { fromHex } from "./mac.ts";
 import { SignatureError } from "./signature-error.ts";
 
-/** The header's name for look-ups: Node, Express, Fastify and Fetch hold names in lower case. */
+/** The header's name for lookups: Node, Express, Fastify and Fetch store names in lower case. */
 export const SIGNATURE_HEADER = "service-signature";
 
-/** The header's name as it is sent and shown. */
+/** The header's name as it is sent and displayed. */
 export const SIGNATURE_HEADER_DISPLAY = "Service-Signature";
 
-/** What a framework may hand over for a header. Only one string can be right. */
+/** What frameworks provide for a header. Only a single string can be valid. */
 export type SignatureHeaderValue = string | readonly string[] | null | undefined;
 
 export const MAX_SIGNATURES = 10;
@@ -18,13 +18,13 @@ const MAX_HEADER_LENGTH = 4096;
 const SIGNATURE_PATTERN = /^[0-9a-f]{64}$/i;
 
 export interface SignatureHeader {
-  /** `t` as it stands in the header: the MAC covers this text. */
+  /** The text of `t`, which the MAC covers. */
   timestamp: string;
   /** The `v1` values, decoded: 32 bytes each. */
   signatures: Uint8Array[];
 }
 
-/** Reads a `Service-Signature` value (platform specification 5.3). Throws SignatureError, whatever `header` is. */
+/** Parses a `Service-Signature` value: `t=<Unix seconds>,v1=<hex>`. Throws SignatureError, whatever `header` is. */
 export function parseSignatureHeader(header: unknown): SignatureHeader {
   const text = headerText(header);
   let timestamp: string | undefined;
@@ -39,10 +39,7 @@ export function parseSignatureHeader(header: unknown): SignatureHeader {
     const value = pair.slice(equals + 1);
     if (name === "t") {
       if (timestamp !== undefined) {
-        throw new SignatureError(
-          "timestamp_repeated",
-          "the header has more than one t: it must be sent once, with one t",
-        );
+        throw new SignatureError("timestamp_repeated", "the header has more than one t: send it once, with one t");
       }
       if (!TIMESTAMP_PATTERN.test(value)) {
         throw new SignatureError(
@@ -61,14 +58,14 @@ export function parseSignatureHeader(header: unknown): SignatureHeader {
       if (signatures.length === MAX_SIGNATURES) {
         throw new SignatureError("too_many_signatures", `the header has more than ${MAX_SIGNATURES} v1 values`);
       }
-      signatures.push(Buffer.from(value, "hex"));
+      signatures.push(fromHex(value));
     }
   }
   if (timestamp === undefined) {
     throw new SignatureError("timestamp_missing", "the header has no t: it must read t=<Unix seconds>,v1=<hex HMAC>");
   }
   if (signatures.length === 0) {
-    throw new SignatureError("signature_missing", "the header has no v1, the only scheme that is understood");
+    throw new SignatureError("signature_missing", "the header has no v1, the only supported scheme");
   }
   return { timestamp, signatures };
 }
@@ -77,7 +74,7 @@ function headerText(header: unknown): string {
   if (header === undefined || header === null || header === "") {
     throw new SignatureError(
       "header_missing",
-      `there is no ${SIGNATURE_HEADER_DISPLAY} header: is this a delivery of the platform, and does a proxy drop it?`,
+      `the ${SIGNATURE_HEADER_DISPLAY} header is missing: is this a delivery of the platform, or does a proxy drop the header?`,
     );
   }
   if (typeof header !== "string") {
@@ -91,13 +88,13 @@ function headerText(header: unknown): string {
   if (header.length > MAX_HEADER_LENGTH) {
     throw new SignatureError(
       "header_too_long",
-      `the header has ${header.length} characters, at most ${MAX_HEADER_LENGTH} are read`,
+      `the header has ${header.length} characters, more than the maximum of ${MAX_HEADER_LENGTH}`,
     );
   }
   return header;
 }
 
-/** Strips what HTTP calls optional white space, and nothing that merely looks blank. */
+/** Strips optional whitespace as HTTP defines it (RFC 9110, 5.6.3): spaces and tabs. */
 function trimSpaces(text: string): string {
   let start = 0;
   let end = text.length;

@@ -96,7 +96,8 @@ describe("bad options", () => {
 describe("what comes back", () => {
   it("is the event, typed", () => {
     const event = verify({ payload: PAYLOAD, header: headerOf(PAYLOAD), secrets: SECRET, now: NOW });
-    expect([event.id, event.type, event.data.object["currency"]]).toEqual([EVENT.id, "order.completed", "EUR"]);
+    expect([event.id, event.type]).toEqual([EVENT.id, "order.completed"]);
+    expect(event.type === "order.completed" && event.data.object.currency).toBe("EUR");
   });
 
   it("is nothing parsed where only the signature is verified", () => {

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { Agent } from "undici";
 import { DELIVERY_USER_AGENT, HEADERS } from "../../contract/headers.ts";
-import { sign } from "../../webhooks/sign.ts";
+import { sign } from "../../webhooks/index.ts";
 import type { Clock, Random } from "../ports.ts";
 import type { AttemptOutcome, QueuedDelivery } from "../storage/delivery-queue.ts";
 import { storableText } from "../storage/attempts.ts";

@@ -1,10 +1,9 @@
 import type { WebhookEvent } from "../event.ts";
 import { SIGNATURE_HEADER } from "../signature-header.ts";
-import { type NodeBodyStream, readNodeBody } from "./node-body.ts";
-import { problemFor } from "./problem.ts";
-import { createReceiver, type WebhookOptions } from "./receiver.ts";
+import { type NodeBodyStream, readNodeBody } from "./node.ts";
+import { createReceiver, problemFor, type WebhookOptions } from "./receiver.ts";
 
-/** The part of a Fastify request that a receiver of webhooks needs; `FastifyRequest` extends it. */
+/** The used part of a `FastifyRequest`. */
 export interface FastifyWebhookRequest {
   readonly id: string;
   readonly log: Record<"info" | "warn" | "error", (details: unknown, message?: string) => void>;
@@ -14,7 +13,7 @@ export interface FastifyWebhookRequest {
   body: unknown;
 }
 
-/** The part of a Fastify reply that a receiver of webhooks needs; `FastifyReply` extends it. */
+/** The used part of a `FastifyReply`. */
 export interface FastifyWebhookReply {
   code(status: number): this;
   status(status: number): this;
@@ -23,7 +22,7 @@ export interface FastifyWebhookReply {
   send(body?: unknown): this;
 }
 
-/** The part of a Fastify instance that is used here. */
+/** The used part of a `FastifyInstance`. */
 export interface FastifyWebhookScope<Request, Reply> {
   removeAllContentTypeParsers(): unknown;
   addContentTypeParser(
@@ -34,10 +33,9 @@ export interface FastifyWebhookScope<Request, Reply> {
 }
 
 /**
- * A Fastify plugin: `app.register(fastifyWebhook({ secrets }, async (event, request, reply) => reply.code(204).send()),
- * { prefix: "/webhooks" })`. It leaves the body unparsed in its own scope only, so the rest of the application keeps its
- * parsers. What the handler throws goes to Fastify's error handler. Throws SignatureError at once where the options are
- * wrong.
+ * Returns a Fastify plugin: `app.register(fastifyWebhook({ secrets }, (event, request, reply) => reply.code(204).send()),
+ * { prefix: "/webhooks" })`. It removes the body parsers in its own scope only, so the rest of the application keeps them.
+ * Errors of the handler reach Fastify's error handler. Throws SignatureError at once if the options are invalid.
  */
 export function fastifyWebhook<
   Request extends FastifyWebhookRequest = FastifyWebhookRequest,
@@ -54,7 +52,7 @@ export function fastifyWebhook<
       let event: WebhookEvent;
       try {
         event = await receive(request.headers[SIGNATURE_HEADER], (limit) => {
-          // Hooks may have put a stream of their own in the raw one's place. Without a body nothing is parsed.
+          // Hooks may have replaced the raw stream. Without a body the parser does not run.
           const stream = isStream(request.body) ? request.body : request.raw;
           return readNodeBody(stream, request, limit);
         });

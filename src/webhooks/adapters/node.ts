@@ -1,17 +1,36 @@
 import type { WebhookEvent } from "../event.ts";
+import { concatBytes } from "../mac.ts";
+import type { Payload } from "../signature.ts";
+import { SignatureError } from "../signature-error.ts";
 import { SIGNATURE_HEADER } from "../signature-header.ts";
-import { type NodeBodyStream, type ParsedBody, readNodeBody } from "./node-body.ts";
-import { assertPost, type Problem, problemFor } from "./problem.ts";
-import { createReceiver, type Receive, type WebhookOptions } from "./receiver.ts";
+import { assertPost, bodyTooLarge, createReceiver, problemFor, type Receive, type WebhookOptions } from "./receiver.ts";
 
-/** The part of `http.IncomingMessage` that a receiver of webhooks needs; frameworks' requests extend it. */
+/** The used part of a Node readable stream (https://nodejs.org/api/stream.html). */
+export interface NodeBodyStream {
+  readonly readableDidRead: boolean;
+  readonly readableEnded: boolean;
+  readonly readableEncoding?: string | null;
+  readonly destroyed: boolean;
+  on(event: "data", listener: (chunk: Uint8Array) => void): unknown;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "end" | "close", listener: () => void): unknown;
+  destroy(): unknown;
+}
+
+/** Where body parsers store the raw and the parsed body. */
+export interface ParsedBody {
+  readonly rawBody?: unknown;
+  readonly body?: unknown;
+}
+
+/** The used part of `http.IncomingMessage`; requests of frameworks extend it. */
 export interface NodeRequest extends NodeBodyStream, ParsedBody {
   readonly method?: string | undefined;
   readonly url?: string | undefined;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** The part of `http.ServerResponse` that a receiver of webhooks needs; frameworks' responses extend it. */
+/** The used part of `http.ServerResponse`; responses of frameworks extend it. */
 export interface NodeResponse {
   statusCode: number;
   readonly headersSent: boolean;
@@ -22,16 +41,31 @@ export interface NodeResponse {
   destroy(): unknown;
 }
 
+/** Options of `nodeWebhook`. */
 export interface NodeWebhookOptions extends WebhookOptions {
-  /** Told what the handler or the `secrets` function threw: the answer is a bare 500, and nothing else reports it. */
+  /** Called with errors of the handler and of the `secrets` function: the response is a bare 500 and says nothing of them. */
   onError?: ((error: unknown) => void) | undefined;
 }
 
+/** Express's `next`. */
+export type NextFunction = (error?: unknown) => void;
+
+/** The used part of a Koa `Context`. */
+export interface KoaContext {
+  readonly req: NodeRequest;
+  readonly request: ParsedBody;
+  readonly method: string;
+  status: number;
+  body: unknown;
+  respond?: boolean | undefined;
+  set(name: string, value: string): void;
+}
+
 /**
- * For `node:http`: `http.createServer(nodeWebhook({ secrets }, async (event, request, response) => { ... }))`. The
- * handler gets verified events only, and answers them; give its parameters `IncomingMessage` and `ServerResponse` as types
- * where it needs more of them. Everything else is answered with a problem document. Throws SignatureError at once where
- * the options are wrong.
+ * Returns a listener for `node:http`: `http.createServer(nodeWebhook({ secrets }, (event, request, response) => {
+ * response.writeHead(204).end() }))`. Calls the handler with verified events only, and responds to everything else with a
+ * problem document (RFC 9457). Annotate the handler's parameters with `IncomingMessage` and `ServerResponse` to use more of
+ * them. Throws SignatureError at once if the options are invalid.
  */
 export function nodeWebhook<Request extends NodeRequest, Response extends NodeResponse>(
   { onError, ...options }: NodeWebhookOptions,
@@ -40,7 +74,7 @@ export function nodeWebhook<Request extends NodeRequest, Response extends NodeRe
   const receive = createReceiver(options);
   const serve = async (request: Request, response: Response): Promise<void> => {
     try {
-      const event = await receiveOrRefuse(receive, request, response);
+      const event = await receiveOrRespond(receive, request, response);
       if (event !== undefined) await handler(event, request, response);
     } catch (error) {
       fail(response);
@@ -50,33 +84,133 @@ export function nodeWebhook<Request extends NodeRequest, Response extends NodeRe
   return (request, response) => void serve(request, response);
 }
 
-/** The verified event, or undefined where the delivery was refused and that was answered. */
-export async function receiveOrRefuse(
+/**
+ * Returns a handler for Express 4 and 5: `app.post("/webhooks", expressWebhook({ secrets }, (event, request, response) =>
+ * { response.sendStatus(204) }))`, registered before `express.json()`. Errors of the handler reach `next`. Throws
+ * SignatureError at once if the options are invalid.
+ */
+export function expressWebhook<Request extends NodeRequest, Response extends NodeResponse>(
+  options: WebhookOptions,
+  handler: (event: WebhookEvent, request: Request, response: Response, next: NextFunction) => unknown,
+): (request: Request, response: Response, next: NextFunction) => void {
+  const receive = createReceiver(options);
+  const serve = async (request: Request, response: Response, next: NextFunction): Promise<void> => {
+    try {
+      const event = await receiveOrRespond(receive, request, response);
+      if (event !== undefined) await handler(event, request, response, next);
+    } catch (error) {
+      next(error);
+    }
+  };
+  return (request, response, next) => void serve(request, response, next);
+}
+
+/**
+ * Returns a Koa middleware: `router.post("/webhooks", koaWebhook({ secrets }, (event, context) => { ... }))`, also behind
+ * `koa-bodyparser`, which keeps `rawBody`. Responds 204 if the handler sets neither a status nor a body; Koa itself would
+ * respond 404, and the delivery would be retried. Errors of the handler, `context.throw` included, reach Koa. Throws
+ * SignatureError at once if the options are invalid.
+ */
+export function koaWebhook<Context extends KoaContext>(
+  options: WebhookOptions,
+  handler: (event: WebhookEvent, context: Context, next: () => Promise<unknown>) => unknown,
+): (context: Context, next: () => Promise<unknown>) => Promise<void> {
+  const receive = createReceiver(options);
+  return async (context, next) => {
+    let event: WebhookEvent;
+    try {
+      event = await receiveFrom(receive, context.method, context.req, context.request);
+    } catch (error) {
+      const { status, headers, body } = problemFor(error);
+      context.status = status;
+      for (const [name, value] of Object.entries(headers)) context.set(name, value);
+      context.body = body;
+      return;
+    }
+    await handler(event, context, next);
+    const { status, body } = context;
+    if (status === 404 && (body === undefined || body === null) && context.respond !== false) context.status = 204;
+  };
+}
+
+/** Returns the verified event, or undefined after it has responded to a rejected delivery. */
+async function receiveOrRespond(
   receive: Receive,
   request: NodeRequest,
   response: NodeResponse,
 ): Promise<WebhookEvent | undefined> {
   try {
-    assertPost(request.method);
-    return await receive(request.headers[SIGNATURE_HEADER], (limit) => readNodeBody(request, request, limit));
+    return await receiveFrom(receive, request.method, request, request);
   } catch (error) {
-    answer(response, problemFor(error));
+    const { status, headers, body } = problemFor(error);
+    // Middleware, such as a timeout, may have responded while the body was being read.
+    if (!response.headersSent) response.writeHead(status, headers).end(body);
     return undefined;
   }
 }
 
-function answer(response: NodeResponse, { status, headers, body }: Problem): void {
-  // Middleware, such as a time limit, may have answered while the body was being read.
-  if (response.headersSent) return;
-  response.writeHead(status, headers).end(body);
+async function receiveFrom(
+  receive: Receive,
+  method: string | undefined,
+  request: NodeRequest,
+  parsed: ParsedBody,
+): Promise<WebhookEvent> {
+  assertPost(method);
+  return receive(request.headers[SIGNATURE_HEADER], async (limit) => readNodeBody(request, parsed, limit));
 }
 
 function fail(response: NodeResponse): void {
   if (response.writableEnded) return;
   if (response.headersSent) {
-    // Half an answer must not look like a whole one.
+    // A truncated response must not pass for a complete one.
     response.destroy();
     return;
   }
   response.writeHead(500).end();
+}
+
+/** After the limit this many bytes more are read and dropped, so that the sender finishes and reads the response. */
+const DISCARDED_BYTES = 16_777_216;
+
+/**
+ * Returns the raw body: from a parser if it kept bytes or text, else from the stream, holding at most `limit` bytes. Rejects
+ * with SignatureError: `body_already_parsed`, `body_too_large`, `body_incomplete`.
+ */
+export async function readNodeBody(stream: NodeBodyStream, parsed: ParsedBody, limit: number): Promise<Payload> {
+  const decoded = typeof stream.readableEncoding === "string";
+  if (stream.readableDidRead || stream.readableEnded || decoded) return keptBody(parsed);
+  if (stream.destroyed) throw incomplete();
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    stream.on("data", (chunk) => {
+      size += chunk.length;
+      if (size <= limit) {
+        chunks.push(chunk);
+        return;
+      }
+      chunks.length = 0;
+      reject(bodyTooLarge(limit));
+      if (size > limit + DISCARDED_BYTES) stream.destroy();
+    });
+    stream.on("end", () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : concatBytes(chunks)));
+    stream.on("error", (cause) => reject(incomplete(cause)));
+    stream.on("close", () => reject(incomplete()));
+  });
+}
+
+function keptBody({ rawBody, body }: ParsedBody): Payload {
+  for (const kept of [rawBody, body]) {
+    if (typeof kept === "string" || ArrayBuffer.isView(kept)) return kept as Payload;
+  }
+  throw new SignatureError(
+    "body_already_parsed",
+    "the body has been read before, and a signature covers the raw bytes: register this route before the body parser " +
+      "(express.json() and the like), or let the parser keep the bytes in `request.rawBody` " +
+      "(express.json({ verify: (request, response, bytes) => { request.rawBody = bytes } }))",
+  );
+}
+
+function incomplete(cause?: Error): SignatureError {
+  return new SignatureError("body_incomplete", "the connection ended before the body was complete", { cause });
 }

@@ -1,40 +1,82 @@
 import type { WebhookEvent } from "../event.ts";
-import type { Payload } from "../payload.ts";
-import { listSecrets, type Secrets } from "../secrets.ts";
-import { SignatureError } from "../signature-error.ts";
+import { hasSynchronousCrypto } from "../mac.ts";
+import { assertTolerance, listSecrets, type Payload, type Secrets, verify, verifyAsync } from "../signature.ts";
+import { SignatureError, type SignatureErrorCode } from "../signature-error.ts";
 import type { SignatureHeaderValue } from "../signature-header.ts";
-import { assertTolerance, verify } from "../verify.ts";
 
-/** What every adapter takes. */
+/** Options of every adapter. */
 export interface WebhookOptions {
-  /** The endpoint's secret or secrets, or a function that is asked at each delivery, so that they can be rotated. */
+  /** The endpoint's secret or secrets, or a function that each delivery calls for them, for rotation without a restart. */
   secrets: Secrets | (() => Secrets | Promise<Secrets>);
-  /** Seconds that `t` may lie off the clock; 300 unless given. */
+  /** How many seconds `t` may differ from the clock, in either direction (default: 300). */
   tolerance?: number | undefined;
-  /** The largest body that is read, in bytes; 1 MiB unless given. */
+  /** Maximum size of a body, in bytes (default: 1 MiB). */
   limit?: number | undefined;
-  /** The clock, in Unix seconds; the system's unless given. */
+  /** The clock, in Unix seconds (default: the system's). */
   now?: (() => number) | undefined;
 }
 
-/** Reads a delivery's body: at most `limit` bytes, else SignatureError. */
-type ReadBody = (limit: number) => Promise<Payload>;
+/** Reads a delivery's body: at most `limit` bytes. Rejects with SignatureError. */
+type ReadBody = (limit: number) => Payload | Promise<Payload>;
 
-/** Reads and verifies one delivery. Rejects with SignatureError, or with what the `secrets` function threw. */
+/** Reads and verifies one delivery. Rejects with SignatureError, or with the error of the `secrets` function. */
 export type Receive = (header: SignatureHeaderValue, readBody: ReadBody) => Promise<WebhookEvent>;
 
 const DEFAULT_LIMIT = 1_048_576;
 
-/** Checks the options once, so that a missing secret shows when the receiver starts and not at the first delivery. */
+/** Checks the options at once, so that a missing secret shows at startup rather than at the first delivery. */
 export function createReceiver({ secrets, tolerance, limit = DEFAULT_LIMIT, now }: WebhookOptions): Receive {
   if (typeof secrets !== "function") listSecrets(secrets);
   if (tolerance !== undefined) assertTolerance(tolerance);
   if (!Number.isSafeInteger(limit) || limit < 1) {
-    throw new SignatureError("invalid_limit", "`limit` is not a whole number of bytes, one or more");
+    throw new SignatureError("invalid_limit", "`limit` must be a whole number of bytes, 1 or more");
   }
   return async (header, readBody) => {
     const payload = await readBody(limit);
     const current = typeof secrets === "function" ? await secrets() : secrets;
-    return verify({ payload, header, secrets: current, tolerance, now: now?.() });
+    const options = { payload, header, secrets: current, tolerance, now: now?.() };
+    return hasSynchronousCrypto ? verify(options) : verifyAsync(options);
   };
+}
+
+/** Throws SignatureError `method_not_allowed` for any method but POST. */
+export function assertPost(method: string | undefined): void {
+  if (method !== "POST") {
+    throw new SignatureError("method_not_allowed", "deliveries are POST requests: send this request with POST");
+  }
+}
+
+/** Creates the error of a body that exceeds the limit. */
+export function bodyTooLarge(limit: number): SignatureError {
+  return new SignatureError("body_too_large", `the body is larger than the limit of ${limit} bytes`);
+}
+
+/** The response to a rejected delivery: `application/problem+json` (RFC 9457) with `code` and `detail`. */
+export interface Problem {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** Codes whose status is not 400. 500 marks faults of the receiver itself. */
+const STATUS: Partial<Record<SignatureErrorCode, number>> = {
+  method_not_allowed: 405,
+  body_too_large: 413,
+  body_already_parsed: 500,
+  payload_not_raw: 500,
+  no_secrets: 500,
+  empty_secret: 500,
+  invalid_secret: 500,
+  invalid_now: 500,
+  crypto_unavailable: 500,
+};
+
+/** Returns the response to a rejected delivery. Rethrows errors of any other class: their text is not for the sender. */
+export function problemFor(error: unknown): Problem {
+  if (!(error instanceof SignatureError)) throw error;
+  const status = STATUS[error.code] ?? 400;
+  const headers: Record<string, string> = { "content-type": "application/problem+json" };
+  if (status === 405) headers["allow"] = "POST";
+  const title = status === 500 ? "The receiver is misconfigured" : "The delivery was rejected";
+  return { status, headers, body: JSON.stringify({ title, status, code: error.code, detail: error.message }) };
 }

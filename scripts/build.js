@@ -3,13 +3,13 @@
 // The command is three CommonJS files (the version, what all commands share, the command that is named), which Node loads
 // in a third of the time that a dozen ES modules take. What only some commands need (the platform, the relay, prompts,
 // colour …) lies beside them as ES modules that load on demand.
-import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { buildDashboard } from "./build-dashboard.js";
+import { buildWebhooks } from "./build-webhooks.js";
 import { thirdPartyLicenses } from "./third-party-licenses.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -195,16 +195,10 @@ const builds = await Promise.all([
     // Bundled CommonJS dependencies call require() for Node's own modules, which an ES module lacks.
     banner: { js: `import{createRequire as $cr}from"node:module";const require=$cr(import.meta.url);` },
   }),
-  build({ ...options, entryPoints: ["src/webhooks/index.ts"], outfile: "dist/webhooks/index.js", format: "esm" }),
-  build({ ...options, entryPoints: ["src/webhooks/index.ts"], outfile: "dist/webhooks/index.cjs", format: "cjs" }),
   buildDashboard(root, join(dist, "dashboard")),
 ]);
+await buildWebhooks(root, join(dist, "webhooks"));
 
-execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "--project", "src/webhooks/tsconfig.json"], {
-  cwd: root,
-  stdio: "inherit",
-});
-writeDeclarations(join(dist, "webhooks"));
 removeStaleChunks(join(dist, "lazy"));
 writeReference(dirname(fileURLToPath(import.meta.resolve("swagger-ui-dist/package.json"))), join(dist, "reference"));
 writeFileSync(join(dist, "third-party-licenses.txt"), thirdPartyLicenses(root, builds));
@@ -265,16 +259,5 @@ function removeStaleChunks(folder) {
     const file = join(folder, name);
     const isOld = Date.now() - statSync(file).mtimeMs > 3_600_000;
     if (isOld && !current.has(relative(root, file))) rmSync(file);
-  }
-}
-
-/** Makes the emitted declarations point to the files that are shipped, once for `import` and once for `require`. */
-function writeDeclarations(folder) {
-  for (const name of readdirSync(folder, { recursive: true })) {
-    if (!name.endsWith(".d.ts")) continue;
-    const text = readFileSync(join(folder, name), "utf8");
-    const pointingTo = (extension) => text.replaceAll(/(from "\.[^"]*)\.ts"/g, `$1.${extension}"`);
-    writeFileSync(join(folder, name), pointingTo("js"));
-    writeFileSync(join(folder, name.replace(/\.d\.ts$/, ".d.cts")), pointingTo("cjs"));
   }
 }

@@ -1,0 +1,70 @@
+// Builds the webhooks library as a package of its own, `service-webhooks`: ESM, CommonJS, types, manifest and README.
+// `service-cli/webhooks` exports the same files.
+import { execFileSync } from "node:child_process";
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "esbuild";
+
+/** Writes the package into the folder `to`, which `npm pack` and `npm publish` take as it is. */
+export async function buildWebhooks(root, to) {
+  const options = {
+    absWorkingDir: root,
+    entryPoints: ["src/webhooks/index.ts"],
+    bundle: true,
+    platform: "neutral",
+    target: "es2022",
+    logLevel: "warning",
+  };
+  await Promise.all([
+    build({ ...options, outfile: join(to, "index.js"), format: "esm" }),
+    build({ ...options, outfile: join(to, "index.cjs"), format: "cjs" }),
+  ]);
+  writeDeclarations(root, to);
+  for (const [from, name] of [
+    ["src/webhooks/README.md", "README.md"],
+    ["LICENSE", "LICENSE"],
+  ]) {
+    copyFileSync(join(root, from), join(to, name));
+  }
+  writeFileSync(join(to, "package.json"), `${JSON.stringify(manifestOf(root), null, 2)}\n`);
+}
+
+function manifestOf(root) {
+  const { version, license, engines } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  return {
+    name: "service-webhooks",
+    version,
+    description: "Verifies and signs webhooks: typed events, adapters, every JavaScript runtime, no dependencies",
+    keywords: ["webhooks", "signature", "hmac", "verify", "edge"],
+    license,
+    type: "module",
+    main: "./index.cjs",
+    module: "./index.js",
+    types: "./index.d.cts",
+    exports: {
+      ".": {
+        import: { types: "./index.d.ts", default: "./index.js" },
+        require: { types: "./index.d.cts", default: "./index.cjs" },
+      },
+      "./package.json": "./package.json",
+    },
+    sideEffects: false,
+    engines,
+  };
+}
+
+/** Emits the declarations, once for `import` and once for `require`: each points to files of its own kind. */
+function writeDeclarations(root, to) {
+  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  execFileSync(process.execPath, [tsc, "--project", "src/webhooks/tsconfig.json", "--outDir", to], {
+    cwd: root,
+    stdio: "inherit",
+  });
+  for (const name of readdirSync(to, { recursive: true })) {
+    if (!name.endsWith(".d.ts")) continue;
+    const text = readFileSync(join(to, name), "utf8");
+    const pointingTo = (extension) => text.replaceAll(/(from "\.[^"]*)\.(?:ts|js)"/g, `$1.${extension}"`);
+    writeFileSync(join(to, name), pointingTo("js"));
+    writeFileSync(join(to, name.replace(/\.d\.ts$/, ".d.cts")), pointingTo("cjs"));
+  }
+}

@@ -38,7 +38,7 @@ const nothing: Transaction = {
   allShared: (async (sql: string) =>
     sql.includes("FROM environments") ? [{ clock_offset: 0 }] : []) as Transaction["allShared"],
   run: async () => 1,
-  wake: () => {},
+  notify: () => {},
   claim: async () => true,
   lock: async () => {},
 };
@@ -46,7 +46,7 @@ const database: Database = {
   ...nothing,
   write: (unit) => unit(nothing),
   hold: async () => ({ release: async () => {} }),
-  onWake: () => () => {},
+  subscribe: () => () => {},
   probe: async () => {},
   close: async () => {},
 };

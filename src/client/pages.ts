@@ -22,7 +22,7 @@ export async function* listItems<Item>(
   let left = max;
   let cursor: string | undefined;
   while (left > 0) {
-    const limit = Math.min(left, LIMITS.pageMost);
+    const limit = Math.min(left, LIMITS.maxPageSize);
     const { body } = await client.request<Page<Item>>({ method: "GET", path, query: { ...query, limit, cursor } });
     yield* body.data.slice(0, limit);
     left -= body.data.length;

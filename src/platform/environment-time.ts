@@ -5,7 +5,7 @@ import type { Queries } from "./storage/database.ts";
 import { findEnvironment } from "./storage/environments.ts";
 
 /** Now, as one environment sees it. */
-export interface Moment {
+export interface EnvironmentNow {
   /** Unix milliseconds on the environment's clock. */
   now: number;
   /** A new id, made now. */
@@ -29,13 +29,13 @@ export class EnvironmentTime {
     this.#newest = newest;
   }
 
-  /** Read in the transaction that the moment is for, or the clock may be moved in between. */
-  async read(queries: Queries, environment: { environment: number; livemode: boolean }): Promise<Moment> {
+  /** Read in the transaction that uses the time, or the clock may be moved in between. */
+  async read(queries: Queries, environment: { environment: number; livemode: boolean }): Promise<EnvironmentNow> {
     const offset = environment.livemode ? 0 : (await findEnvironment(queries, environment.environment)).clock_offset;
-    return this.#moment(environment.environment, this.#clock.now() + offset);
+    return this.#at(environment.environment, this.#clock.now() + offset);
   }
 
-  #moment(environment: number, now: number): Moment {
+  #at(environment: number, now: number): EnvironmentNow {
     let generator = this.#generators.get(environment);
     if (generator === undefined) {
       generator = createIdGenerator((size) => this.#random.bytes(size), this.#newest.get(environment));

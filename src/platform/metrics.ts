@@ -51,7 +51,7 @@ export async function createMetrics(
   });
   const pending = new Gauge({
     name: "service_deliveries_pending",
-    help: "Deliveries that wait for an attempt or are under way",
+    help: "Deliveries that wait for an attempt or are in flight",
     registers,
   });
   const oldestDue = new Gauge({

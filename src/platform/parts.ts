@@ -5,7 +5,7 @@ import { adminRoutes } from "./admin/routes.ts";
 import { ClockTrust } from "./clock-trust.ts";
 import { createLookup } from "./delivery/dns.ts";
 import { createDeliveryEngine, type DeliveryEngine } from "./delivery/engine.ts";
-import type { DeliveryLimits } from "./delivery/lanes.ts";
+import type { DeliveryLimits } from "./delivery/endpoint-queues.ts";
 import { createTargetGuard, type TargetGuard } from "./delivery/target-guard.ts";
 import type { Deployment } from "./deployment.ts";
 import { descriptorBudget } from "./descriptors.ts";

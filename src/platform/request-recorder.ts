@@ -10,7 +10,7 @@ import type { Vault } from "./vault.ts";
 const COLLECT_MILLISECONDS = 500;
 const ROWS_A_UNIT = 256;
 /** Some megabytes; a database that takes no writes for longer than that costs entries. */
-const MOST_WAITING = 20_000;
+const MAX_WAITING = 20_000;
 /** Characters of an Idempotency-Key's digest: 96 bits. */
 const SHOWN_DIGEST = 16;
 
@@ -33,7 +33,7 @@ interface RecorderParts {
 }
 
 /**
- * Keeps the request log (decisions 3), beside the requests instead of in their way: entries wait in memory and are
+ * Keeps the request log, beside the requests instead of in their way: entries wait in memory and are
  * written together, in units that share commits with whatever else is written. A crash loses the last moments of the
  * log, and nothing else. What waits is bounded; past that, entries are dropped, which the platform's own log tells.
  */
@@ -56,7 +56,7 @@ export class RequestRecorder {
 
   /** Notes a request of whoever's credential it carried, proven or refused. */
   record({ tenant, credential, user }: Caller, request: AnsweredRequest): void {
-    if (this.#waiting.length >= MOST_WAITING) {
+    if (this.#waiting.length >= MAX_WAITING) {
       this.#dropped += 1;
       return;
     }

@@ -1,7 +1,7 @@
 import type { LookupFunction } from "node:net";
 import type { ApiVersion } from "../contract/versions.ts";
 import type { Activity } from "./activity.ts";
-import type { DeliveryLimits } from "./delivery/lanes.ts";
+import type { DeliveryLimits } from "./delivery/endpoint-queues.ts";
 import type { DeploymentSettings } from "./deployment.ts";
 import type { AddressRange } from "./domain/addresses.ts";
 import type { PasswordCost } from "./domain/passwords.ts";

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from "node:crypto";
 import type { Random } from "./ports.ts";
 
-/** Everything that the master key protects (decisions 6). */
+/** Everything that the master key protects. */
 export interface Vault {
   /** What is stored of a key or token instead of its text: HMAC-SHA256. */
   digest(credential: string): Buffer;

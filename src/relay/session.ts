@@ -54,7 +54,7 @@ export class Session {
       report,
     });
     // Enough to keep every forward busy while acknowledgements travel.
-    const window = Math.min(Math.max(4 * concurrencyOf(options), LIMITS.listenWindowDefault), LIMITS.listenWindowMost);
+    const window = Math.min(Math.max(4 * concurrencyOf(options), LIMITS.listenWindowDefault), LIMITS.maxListenWindow);
     this.#connection = new Connection({ ...options, window, clock, random }, this.#observer());
     this.ended = new Promise<ListenError | undefined>((resolve) => {
       this.#disconnected = resolve;

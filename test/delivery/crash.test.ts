@@ -12,7 +12,7 @@ import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted
 const ENDPOINTS = 5;
 const EVENTS = volume(2000);
 const KILLS = volume(8, 3);
-/** The most attempts that a process has under way. */
+/** The most attempts that a process has in flight. */
 const CONCURRENCY = 256;
 const AT_ONCE = 16;
 
@@ -100,7 +100,7 @@ it(`killed ${KILLS} times during ${EVENTS * ENDPOINTS} deliveries, the platform 
   expect((await platform.api("GET", "/v1/deliveries?status=failed")).body.data).toEqual([]);
 });
 
-it("stopped by SIGTERM with 500 deliveries under way or waiting, it exits 0 and none is lost or sent twice", async () => {
+it("stopped by SIGTERM with 500 deliveries in flight or waiting, it exits 0 and none is lost or sent twice", async () => {
   let answer = () => {};
   const stopped = new Promise<void>((resolve) => (answer = resolve));
   const slow = await startScriptedReceiver((_request, response) => void stopped.then(() => response.end()));
@@ -114,7 +114,7 @@ it("stopped by SIGTERM with 500 deliveries under way or waiting, it exits 0 and 
   answer();
   expect(await ended).toBe(0);
   figure(
-    `SIGTERM with ${slow.received.length} of 500 under way: exit 0 after ${Math.round(performance.now() - began)} ms`,
+    `SIGTERM with ${slow.received.length} of 500 in flight: exit 0 after ${Math.round(performance.now() - began)} ms`,
   );
   const before = slow.received.length;
   platform = await startChildPlatform({ database });

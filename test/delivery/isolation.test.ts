@@ -144,7 +144,7 @@ describe("receivers that misbehave", () => {
     const beside = await latencies(platform, healthy, DELIVERIES);
     const ended = () =>
       platform.activities.filter((activity) => activity.event === "delivery" && bad.has(activity.endpoint));
-    // Every one of the healthy receiver's came while the bad ones' first attempts were still under way.
+    // Every one of the healthy receiver's came while the bad ones' first attempts were still in flight.
     expect(ended()).toEqual([]);
     // At most 20 at a time: the rest waits for its turn.
     expect(hanging.received).toHaveLength(20);

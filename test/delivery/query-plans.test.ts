@@ -56,7 +56,7 @@ const explained: Transaction = {
     await explain(sql, parameters);
     return 1;
   },
-  wake: () => {},
+  notify: () => {},
   claim: async () => true,
   lock: async () => {},
 };

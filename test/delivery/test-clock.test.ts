@@ -268,7 +268,7 @@ describe("advancing", () => {
     await slow.close();
   });
 
-  it("waits for attempts that are under way, and goes on from what becomes of them", async () => {
+  it("waits for attempts that are in flight, and goes on from what becomes of them", async () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => (release = resolve));
     const slow = await startScriptedReceiver((_request, response) => {

@@ -5,7 +5,7 @@ import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 import { startLine } from "./line.ts";
 
-const WAKES = "FROM pg_stat_activity WHERE application_name = 'service wakes' AND datname = current_database()";
+const WAKES = "FROM pg_stat_activity WHERE application_name = 'service notifications' AND datname = current_database()";
 
 let server: PostgresServer & { remove(): Promise<void> };
 let line: Awaited<ReturnType<typeof startLine>>;

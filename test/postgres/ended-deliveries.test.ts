@@ -55,7 +55,7 @@ it("what waited too long for a disabled endpoint ends once, however many process
         await recordFinished(tx, finished);
         return finished.length;
       },
-      { isolation: "latest" },
+      { isolation: "read committed" },
     );
   const first = end(0, () => {
     claimed();

@@ -150,7 +150,7 @@ it("the connection for waking cut: the next event still comes", async () => {
   const listener = await listenTo(nodes[1]!.baseUrl, key, "?after=now");
   const api = apiOf(nodes[0]!.baseUrl, key);
   const cut = await server.query<{ cut: boolean }>(
-    "SELECT pg_terminate_backend(pid) AS cut FROM pg_stat_activity WHERE application_name = 'service wakes' AND datname = $1",
+    "SELECT pg_terminate_backend(pid) AS cut FROM pg_stat_activity WHERE application_name = 'service notifications' AND datname = $1",
     [new URL(database).pathname.slice(1)],
   );
   expect(cut).toHaveLength(2);
@@ -190,7 +190,7 @@ it("the database away: 503 with Retry-After, the processes live, and go on by th
   await receiver.until(3);
   // Waking works again too, not only polling.
   const waking =
-    "SELECT 1 FROM pg_stat_activity WHERE application_name = 'service wakes' AND datname = current_database()";
+    "SELECT 1 FROM pg_stat_activity WHERE application_name = 'service notifications' AND datname = current_database()";
   await expect.poll(() => server.query(waking, [], database)).toHaveLength(nodes.length);
   expect(nodes.flatMap(complaints).filter((line) => !line.includes("cannot be reached"))).toEqual([]);
   await listener.close();

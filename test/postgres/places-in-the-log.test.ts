@@ -49,7 +49,7 @@ const counted = async () =>
 
 it("the log has a place for every event of a transaction that as many units as may share it fill up", async () => {
   const unit = (tx: Transaction) => writeEvents(tx, EVENTS_A_UNIT);
-  await Promise.all(Array.from({ length: UNITS }, () => database.write(unit, { isolation: "beside" })));
+  await Promise.all(Array.from({ length: UNITS }, () => database.write(unit, { isolation: "batched" })));
   const all = UNITS * EVENTS_A_UNIT;
   expect(await counted()).toEqual({ events: all, places: all });
 });

@@ -85,7 +85,7 @@ describe("a server with a certificate for its name", () => {
       [new URL(database).pathname.slice(1)],
     );
     expect(connections.length).toBeGreaterThan(1);
-    expect(connections.map(({ name }) => name)).toContain("service wakes");
+    expect(connections.map(({ name }) => name)).toContain("service notifications");
     for (const { ssl, version } of connections) expect([ssl, version]).toEqual([true, "TLSv1.3"]);
     expect(await node.stop()).toBe(0);
   });

@@ -28,7 +28,7 @@ export function describeUnits(subject: Subject): void {
 
     it("see their own changes where the answer could be shared", async () => {
       const count = "SELECT COUNT(*) AS count FROM notes";
-      for (const isolation of ["alone", "latest"] as const) {
+      for (const isolation of ["serialized", "read committed"] as const) {
         const counts = await subject.database.write(
           async (transaction) => {
             const [before] = await transaction.allShared<{ count: number }>(count);
@@ -55,7 +55,7 @@ export function describeUnits(subject: Subject): void {
             if (i % 10 === 9) throw new Error(`unit ${i}`);
             return rows;
           },
-          { isolation: "beside" },
+          { isolation: "batched" },
         ),
       );
       const values = (await Promise.allSettled(written)).map((one) => ("value" in one ? one.value : one.status));
@@ -151,15 +151,15 @@ export function describeUnits(subject: Subject): void {
     });
   });
 
-  describe("waking", () => {
+  describe("notifications", () => {
     it("follows a commit, when its rows are there to read", async () => {
       const seen = new Promise<string[]>((resolve, reject) => {
-        subject.database.onWake("events", () => {
+        subject.database.subscribe("events", () => {
           subject.ids().then(resolve, reject);
         });
       });
       await subject.database.write(async (transaction) => {
-        transaction.wake("events");
+        transaction.notify("events");
         await insert(transaction, "a");
       });
       expect(await seen).toEqual(["a"]);
@@ -168,17 +168,17 @@ export function describeUnits(subject: Subject): void {
     it("goes on for others, and for later commits, when a callback throws", async () => {
       let calls = 0;
       const woken = new Promise<void>((resolve) => {
-        subject.database.onWake("deliveries", () => {
+        subject.database.subscribe("deliveries", () => {
           throw new Error("callback");
         });
-        subject.database.onWake("deliveries", () => {
+        subject.database.subscribe("deliveries", () => {
           calls += 1;
           if (calls === 2) resolve();
         });
       });
       const write = () =>
         subject.database.write(async (transaction) => {
-          transaction.wake("deliveries");
+          transaction.notify("deliveries");
           return insert(transaction, `n${calls}`);
         });
       expect(await write()).toBe(1);
@@ -189,15 +189,15 @@ export function describeUnits(subject: Subject): void {
 
     it("ends for who stopped it", async () => {
       let stopped = 0;
-      const stop = subject.database.onWake("events", () => {
+      const stop = subject.database.subscribe("events", () => {
         stopped += 1;
       });
       stop();
       stop();
       const woken = new Promise<void>((resolve) => {
-        subject.database.onWake("events", resolve);
+        subject.database.subscribe("events", resolve);
       });
-      await subject.database.write(async (transaction) => transaction.wake("events"));
+      await subject.database.write(async (transaction) => transaction.notify("events"));
       await woken;
       expect(stopped).toBe(0);
     });

@@ -35,15 +35,15 @@ afterEach(async () => {
 
 function add(id: string): Promise<number> {
   return database.write((transaction) => {
-    transaction.wake("events");
+    transaction.notify("events");
     return insert(transaction, id);
   });
 }
 
-/** Counts commits by how often they wake. */
+/** Counts commits by how often they notify. */
 function countCommits(): () => number {
   let commits = 0;
-  database.onWake("events", () => {
+  database.subscribe("events", () => {
     commits += 1;
   });
   return () => commits;
@@ -130,7 +130,7 @@ describe("group commit", () => {
     const commits = countCommits();
     const large = (start: number) =>
       database.write(async (transaction) => {
-        transaction.wake("events");
+        transaction.notify("events");
         for (let i = 0; i < 1000; i++) await insert(transaction, `n${start + i}`);
       });
     await Promise.all(Array.from({ length: 9 }, (_, i) => large(1000 * i)));
@@ -138,12 +138,12 @@ describe("group commit", () => {
     expect(await ids()).toHaveLength(9000);
   });
 
-  it("wakes each topic once a commit, and nobody for a unit that failed", async () => {
+  it("notifies each topic once per commit, and none for a unit that failed", async () => {
     const woken: string[] = [];
-    database.onWake("events", () => woken.push("events"));
-    database.onWake("deliveries", () => woken.push("deliveries"));
+    database.subscribe("events", () => woken.push("events"));
+    database.subscribe("deliveries", () => woken.push("deliveries"));
     const failing = database.write(async (transaction) => {
-      transaction.wake("deliveries");
+      transaction.notify("deliveries");
       throw new Error("no");
     });
     await expect(Promise.all([failing, add("a"), add("b")])).rejects.toThrow("no");
@@ -154,14 +154,14 @@ describe("group commit", () => {
 
   it("tells the units first, then whoever waits for the topic", async () => {
     const order: string[] = [];
-    database.onWake("events", () => order.push("woken"));
+    database.subscribe("events", () => order.push("woken"));
     await Promise.all(["a", "b"].map(async (id) => order.push(`${await add(id)} ${id}`)));
     await turn();
     expect(order).toEqual(["1 a", "1 b", "woken"]);
   });
 
   it("logs a callback that throws", async () => {
-    database.onWake("events", () => {
+    database.subscribe("events", () => {
       throw new Error("callback");
     });
     await add("a");

@@ -65,7 +65,7 @@ export function listQuery<Filters extends Record<string, TSchema>>(filters: Filt
     limit: Type.Optional(
       Type.Integer({
         minimum: 1,
-        maximum: LIMITS.pageMost,
+        maximum: LIMITS.maxPageSize,
         default: LIMITS.pageDefault,
         description: "How many items a page has at most",
       }),

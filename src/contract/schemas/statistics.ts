@@ -50,7 +50,7 @@ export type Statistics = Static<typeof Statistics>;
 
 export const StatisticsQuery = closed({
   minutes: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: LIMITS.statisticsMinutesMost, default: LIMITS.statisticsMinutesDefault }),
+    Type.Integer({ minimum: 1, maximum: LIMITS.maxStatisticsMinutes, default: LIMITS.statisticsMinutesDefault }),
   ),
   endpoint: Type.Optional(Type.String({ format: "webhook_endpoint-id" })),
 });

@@ -60,7 +60,7 @@ export const SecretRotate = closed(
     overlap_seconds: Type.Optional(
       Type.Integer({
         minimum: 0,
-        maximum: LIMITS.secretOverlapSecondsMost,
+        maximum: LIMITS.maxSecretOverlapSeconds,
         default: LIMITS.secretOverlapSecondsDefault,
       }),
     ),

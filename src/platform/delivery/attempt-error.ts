@@ -2,7 +2,7 @@ import { type FailureKind, failureKindOf } from "../../network/failures.ts";
 import { DnsError } from "./dns.ts";
 import { BlockedTargetError } from "./target-guard.ts";
 
-const MOST_CHARACTERS = 300;
+const MAX_CHARACTERS = 300;
 
 /** Codes of undici, besides those of Node.js. */
 const UNDICI_CODES: Record<string, string> = {
@@ -38,7 +38,7 @@ export function describeAttemptError(error: Error): string {
   if (error instanceof BlockedTargetError) return `blocked_target: ${error.message}`;
   if (error instanceof DnsError) return `dns: ${error.message}`;
   const code = codeOf(error);
-  return `${code}: ${WORDS[code] ?? error.message.slice(0, MOST_CHARACTERS)}`;
+  return `${code}: ${WORDS[code] ?? error.message.slice(0, MAX_CHARACTERS)}`;
 }
 
 function codeOf(error: Error): string {

@@ -23,7 +23,7 @@ const LENGTH_MISMATCH = "UND_ERR_RES_CONTENT_LENGTH_MISMATCH";
 
 /**
  * One POST of a delivery: 10 s from here to the reply's last byte, names and TLS included; redirects are not followed;
- * of the body 16 KiB are read, then the connection is dropped (decisions 5). A handler object of the HTTP client's own:
+ * of the body 16 KiB are read, then the connection is dropped. A handler object of the HTTP client's own:
  * a promise and a stream for each attempt would cost a third of the rate.
  */
 export class Attempt implements Dispatcher.DispatchHandler {

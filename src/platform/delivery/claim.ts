@@ -3,7 +3,7 @@ import type { Transaction } from "../storage/database.ts";
 import { findDue, findEnded, type Lease, type QueuedDelivery, setLease } from "../storage/delivery-queue.ts";
 import { findEnvironment, isClockHeld, shareClock } from "../storage/environments.ts";
 import { disabledWithWaiting, type DeliveryTarget, findTarget } from "../storage/webhook-endpoints.ts";
-import { abandon, type Finished, type Job } from "./courier.ts";
+import { abandon, type Finished, type Job } from "./sender.ts";
 import type { BodyClaim } from "./event-bodies.ts";
 import { isWithinRetries, retriesEndedBefore } from "./schedule.ts";
 import type { SecretOpener } from "./secret-opener.ts";

@@ -6,7 +6,7 @@ import { leaseTime, releaseLeases, releaseTokens } from "../storage/delivery-que
 import { findEnvironment, keepClock, moveClock, releaseClock } from "../storage/environments.ts";
 import { enabledEndpoints, findTarget } from "../storage/webhook-endpoints.ts";
 import { claimAt, claimEnded, LEASE_MILLISECONDS } from "./claim.ts";
-import { type Finished, type Job, toLease } from "./courier.ts";
+import { type Finished, type Job, toLease } from "./sender.ts";
 import { BodyClaim } from "./event-bodies.ts";
 import { recordFinished, reportFinished, takeOver } from "./record.ts";
 import { shortestWait } from "./schedule.ts";
@@ -21,8 +21,8 @@ const STORAGE_PAUSE_MILLISECONDS = 250;
 const UNSENT_PAUSE_MILLISECONDS = 1000;
 /** A stop tries to record the last outcomes for so long. */
 const GIVE_UP_MILLISECONDS = 2000;
-const END_MOST = 250;
-const TAKE_OVER_MOST = 500;
+const MAX_END = 250;
+const MAX_TAKE_OVER = 500;
 /** What is due and cannot be claimed for so long is left to the worker: somebody else holds it. */
 const EMPTY_MILLISECONDS = 1000;
 
@@ -143,7 +143,7 @@ export class ClockRun {
         this.#begin = now + this.#offset;
         return isRunning;
       },
-      { isolation: "latest" },
+      { isolation: "read committed" },
     );
   }
 
@@ -152,10 +152,10 @@ export class ClockRun {
     const interrupted = await database.write(
       async (tx) => {
         const now = await leaseTime(tx, clock.now);
-        const lapsed = await findLapsed(tx, now, this.#tools.owner, TAKE_OVER_MOST);
+        const lapsed = await findLapsed(tx, now, this.#tools.owner, MAX_TAKE_OVER);
         return takeOver(tx, lapsed, { now, random, mayExpire: clockTrust.isTrusted() });
       },
-      { isolation: "latest" },
+      { isolation: "read committed" },
     );
     reportFinished(report, interrupted, []);
   }
@@ -170,7 +170,7 @@ export class ClockRun {
     let step: Step;
     try {
       step = await database.write((tx) => this.#write(tx, { finished, unsent, tally, tokens }), {
-        isolation: "latest",
+        isolation: "read committed",
       });
     } catch (error) {
       if (!(error instanceof StorageUnavailableError)) throw error;
@@ -230,7 +230,7 @@ export class ClockRun {
       step.offset = offset;
       await endAdvance(tx, environment, { status: "succeeded", at: now + offset, offset });
       await releaseClock(tx, environment);
-      tx.wake("deliveries");
+      tx.notify("deliveries");
     }
     if (step.offset !== this.#offset) await moveClock(tx, environment, step.offset);
     return step;
@@ -252,7 +252,7 @@ export class ClockRun {
     if (shares.size === 0 && this.#inFlight.size === 0) {
       const environment = this.#environment;
       const advance = this.#advance;
-      step.abandoned.push(...(await claimEnded(tx, lease, environment, advance.ends_at, END_MOST)));
+      step.abandoned.push(...(await claimEnded(tx, lease, environment, advance.ends_at, MAX_END)));
     }
     await recordFinished(tx, step.abandoned);
   }
@@ -299,12 +299,12 @@ export class ClockRun {
   }
 
   #attempt(job: Job): void {
-    const { courier, bodies } = this.#tools;
+    const { sender, bodies } = this.#tools;
     const { event_id: eventId } = job.delivery;
     const at = this.#timeOf(job);
     job.body = bodies.retain(eventId, job.body);
     this.#inFlight.set(job, at);
-    courier.attempt(job, at, (finished) => {
+    sender.attempt(job, at, (finished) => {
       bodies.release(eventId);
       this.#inFlight.delete(job);
       if (finished === undefined) this.#unsent.push(job);

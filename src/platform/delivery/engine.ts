@@ -1,9 +1,9 @@
 import type { Services } from "../services.ts";
-import { Courier } from "./courier.ts";
+import { DeliverySender } from "./sender.ts";
 import { EventBodies } from "./event-bodies.ts";
 import { DeliveryWorker } from "./worker.ts";
 import { SecretOpener } from "./secret-opener.ts";
-import type { DeliveryLimits } from "./lanes.ts";
+import type { DeliveryLimits } from "./endpoint-queues.ts";
 import type { TargetGuard } from "./target-guard.ts";
 import { TestClockAdvancer } from "./test-clock.ts";
 import { createWaitingEnder } from "./waiting-ender.ts";
@@ -11,16 +11,16 @@ import { createWaitingEnder } from "./waiting-ender.ts";
 /** All that attempts deliveries in this process. */
 export interface DeliveryEngine {
   start(): Promise<void>;
-  /** Begins nothing more; resolves when the attempts under way have ended, within their time limit, and are recorded. */
+  /** Begins nothing more; resolves when the attempts in flight have ended, within their time limit, and are recorded. */
   stop(): Promise<void>;
   /** Moves sandboxes' time and attempts what falls due on the way. */
   clockAdvancer: TestClockAdvancer;
 }
 
 export function createDeliveryEngine(services: Services, guard: TargetGuard, limits: DeliveryLimits): DeliveryEngine {
-  const courier = new Courier(guard, services.clock, services.random);
+  const sender = new DeliverySender(guard, services.clock, services.random);
   const tools = {
-    courier,
+    sender,
     opener: new SecretOpener(services.vault),
     bodies: new EventBodies(limits.bodyBytes),
     limits,
@@ -37,7 +37,7 @@ export function createDeliveryEngine(services: Services, guard: TargetGuard, lim
     },
     async stop() {
       await Promise.all([worker.stop(), advancer.stop(), ender.stop()]);
-      await courier.close();
+      await sender.close();
     },
     clockAdvancer: advancer,
   };

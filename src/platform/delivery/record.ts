@@ -3,7 +3,7 @@ import type { Random } from "../ports.ts";
 import type { Transaction } from "../storage/database.ts";
 import { type AbandonedLease, recordOutcomes, releaseLeases } from "../storage/delivery-queue.ts";
 import { disableEndpoint } from "../storage/webhook-endpoints.ts";
-import type { Finished } from "./courier.ts";
+import type { Finished } from "./sender.ts";
 import { nextAttemptAt } from "./schedule.ts";
 
 const INTERRUPTED = "interrupted: the platform stopped before the attempt ended";

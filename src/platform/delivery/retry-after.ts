@@ -1,4 +1,4 @@
-/** The statuses whose `Retry-After` is obeyed (decisions 5). */
+/** The statuses whose `Retry-After` is obeyed. */
 const STATUSES: ReadonlySet<number> = new Set([429, 503]);
 
 /**

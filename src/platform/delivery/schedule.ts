@@ -1,7 +1,7 @@
 import { LIMITS } from "../../contract/limits.ts";
 
 const FIRST_WAIT = LIMITS.retryFirstSeconds * 1000;
-const LONGEST_WAIT = LIMITS.retryMostSeconds * 1000;
+const LONGEST_WAIT = LIMITS.maxRetryWaitSeconds * 1000;
 const TOTAL = LIMITS.retryTotalSeconds * 1000;
 /** The wait is multiplied by a random factor from 1 - this to 1 + this. */
 const JITTER = 0.2;
@@ -19,7 +19,7 @@ export interface FailedAttempt {
 }
 
 /**
- * When to try again, or undefined where that would be more than 3 days after the first attempt (decisions 5). The n-th
+ * When to try again, or undefined where that would be more than 3 days after the first attempt. The n-th
  * wait is `min(30 s · 2^(n-1), 6 h)`, times a factor in [0.8, 1.2], never above 6 h; the receiver can lengthen it up to
  * there. `fraction` is random, in [0, 1). Without `mayExpire` the 3 days never end: the clock may be wrong.
  */

@@ -1,7 +1,7 @@
 import type { DeliveryTarget } from "../storage/webhook-endpoints.ts";
 import type { Vault } from "../vault.ts";
 
-const MOST_OPENED = 1000;
+const MAX_OPENED = 1000;
 
 /** Opens the secrets that sign for an endpoint. */
 export class SecretOpener {
@@ -28,7 +28,7 @@ export class SecretOpener {
     if (known !== undefined) return known;
     const secret = this.#vault.open(sealed, endpointId);
     const oldest = this.#opened.keys().next();
-    if (this.#opened.size >= MOST_OPENED && !oldest.done) this.#opened.delete(oldest.value);
+    if (this.#opened.size >= MAX_OPENED && !oldest.done) this.#opened.delete(oldest.value);
     this.#opened.set(key, secret);
     return secret;
   }

@@ -3,7 +3,7 @@ import { buildConnector } from "undici";
 import { CONNECT_ATTEMPT_MS } from "../../network/connect-options.ts";
 import type { Address } from "./dns.ts";
 
-/** What deliveries may reach, in one place (decisions 5). */
+/** What deliveries may reach, in one place. */
 export interface TargetGuard {
   /** Why a URL's host can never be delivered to, or undefined; a name is judged by its addresses, at every connection. */
   readonly refusalOf: (url: URL) => string | undefined;

@@ -82,7 +82,9 @@ export class TestClockAdvancer {
       if (isMine) this.#run(environment, number, former);
       else if (!isClockHeld(until, now)) {
         const holder = this.#newHolder();
-        if (await database.write((tx) => holdClock(tx, environment, { holder }, now), { isolation: "latest" })) {
+        if (
+          await database.write((tx) => holdClock(tx, environment, { holder }, now), { isolation: "read committed" })
+        ) {
           this.#run(environment, number, holder);
         }
       }

@@ -9,10 +9,10 @@ import { claimEnded, LEASE_MILLISECONDS } from "./claim.ts";
 import { recordFinished, reportFinished } from "./record.ts";
 
 const EVERY_MILLISECONDS = 60_000;
-const MOST = 250;
-const LATEST: WriteOptions = { isolation: "latest" };
+const MAX_ROWS = 250;
+const READ_COMMITTED: WriteOptions = { isolation: "read committed" };
 /** No retry waits for longer, with some room: what is due later was scheduled by a clock that was set back since. */
-const LONGEST_WAIT_MILLISECONDS = (LIMITS.retryMostSeconds + 3600) * 1000;
+const LONGEST_WAIT_MILLISECONDS = (LIMITS.maxRetryWaitSeconds + 3600) * 1000;
 /** A first attempt is due at once; one that is due within this time comes soon enough by itself. */
 const SOON_MILLISECONDS = 60_000;
 
@@ -30,14 +30,14 @@ async function endWaiting(services: Services, signal: AbortSignal): Promise<void
   const { database, clock, clockTrust, report, random } = services;
   const token = Buffer.from(random.bytes(12)).toString("base64url");
   for (const { id, clock_offset: offset } of await allEnvironments(database)) {
-    for (let ended = MOST; ended === MOST && !signal.aborted;) {
+    for (let ended = MAX_ROWS; ended === MAX_ROWS && !signal.aborted;) {
       const now = clock.now();
       if (!clockTrust.isTrusted()) return;
       const finished = await database.write(async (tx) => {
-        const found = await claimEnded(tx, { token, until: now + LEASE_MILLISECONDS }, id, now + offset, MOST);
+        const found = await claimEnded(tx, { token, until: now + LEASE_MILLISECONDS }, id, now + offset, MAX_ROWS);
         await recordFinished(tx, found);
         return found;
-      }, LATEST);
+      }, READ_COMMITTED);
       reportFinished(report, finished, []);
       ended = finished.length;
     }
@@ -50,7 +50,7 @@ async function hastenUnreachable(services: Services, signal: AbortSignal): Promi
   const now = await leaseTime(database, clock.now);
   const latest = now + LONGEST_WAIT_MILLISECONDS;
   for (const { endpoint_id: endpointId, clock_offset: offset } of await endpointsDueAfter(database, latest)) {
-    const haste = { endpointId, after: latest + offset, dueAt: now + offset, limit: MOST };
+    const haste = { endpointId, after: latest + offset, dueAt: now + offset, limit: MAX_ROWS };
     await hasten(services, signal, { endpoint: endpointId }, (tx) => hastenDeliveries(tx, haste));
   }
 }
@@ -62,7 +62,7 @@ async function hastenFirst(services: Services, signal: AbortSignal): Promise<voi
   for (const { id: environment, clock_offset: offset } of await allEnvironments(database)) {
     const dueAt = now + offset;
     const after = dueAt + SOON_MILLISECONDS;
-    const haste = { environment, after, madeAfter: lowestIdAt("delivery", after), dueAt, limit: MOST };
+    const haste = { environment, after, madeAfter: lowestIdAt("delivery", after), dueAt, limit: MAX_ROWS };
     await hasten(services, signal, { environment }, (tx) => hastenFirstAttempts(tx, haste));
   }
 }
@@ -74,12 +74,12 @@ async function hasten(
   some: (tx: Transaction) => Promise<number>,
 ): Promise<void> {
   let hastened = 0;
-  for (let count = MOST; count === MOST && !signal.aborted; hastened += count) {
+  for (let count = MAX_ROWS; count === MAX_ROWS && !signal.aborted; hastened += count) {
     count = await database.write(async (tx) => {
       const changed = await some(tx);
-      if (changed > 0) tx.wake("deliveries");
+      if (changed > 0) tx.notify("deliveries");
       return changed;
-    }, LATEST);
+    }, READ_COMMITTED);
   }
   if (hastened === 0) return;
   log.warn({ ...of, deliveries: hastened }, "deliveries were due too late after the clock was set back");

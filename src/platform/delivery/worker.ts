@@ -12,33 +12,33 @@ import {
 } from "../storage/delivery-queue.ts";
 import { isClockHeld, releaseClocks } from "../storage/environments.ts";
 import { claimDue, LEASE_MILLISECONDS } from "./claim.ts";
-import { type Courier, type Finished, type Job, toLease } from "./courier.ts";
+import { type DeliverySender, type Finished, type Job, toLease } from "./sender.ts";
 import { BodyClaim, type EventBodies } from "./event-bodies.ts";
-import { type DeliveryLimits, type Lane, Lanes } from "./lanes.ts";
+import { type DeliveryLimits, type EndpointQueue, EndpointQueues } from "./endpoint-queues.ts";
 import { recordFinished, reportFinished, takeOver } from "./record.ts";
 import type { SecretOpener } from "./secret-opener.ts";
-import { UnderWay } from "./under-way.ts";
+import { InFlight } from "./in-flight.ts";
 
-/** The queue is looked at this often, whatever wakes come: they may get lost between processes. */
+/** The queue is looked at this often, even without a notification: those between processes may get lost. */
 const POLL_MILLISECONDS = 250;
 /** Turns follow each other no sooner, so that work gathers to share a commit, unless nothing else would go on. */
 const TURN_MILLISECONDS = 5;
 /** A stop tries to record outcomes for so long after its last attempt has ended. */
 const GIVE_UP_MILLISECONDS = 2_000;
-const TAKE_OVER_MOST = 500;
+const MAX_TAKE_OVER = 500;
 
 const WARN_AGAIN_MILLISECONDS = 3_600_000;
 
 interface Claimed {
   jobs: Job[];
   abandoned: Finished[];
-  /** What the lanes are to become once that is committed. */
-  lanes: (Pick<Lane, "ready" | "starved" | "due" | "ended"> & { lane: Lane })[];
+  /** What the queues are to become once that is committed. */
+  queues: (Pick<EndpointQueue, "ready" | "starved" | "due" | "ended"> & { queue: EndpointQueue })[];
 }
 
 /** What the worker and the test clock share: who sends, and what this process may hold. */
 export interface DeliveryTools {
-  courier: Courier;
+  sender: DeliverySender;
   opener: SecretOpener;
   bodies: EventBodies;
   limits: DeliveryLimits;
@@ -53,8 +53,8 @@ export interface DeliveryTools {
 export class DeliveryWorker {
   readonly #services: Services;
   readonly #tools: DeliveryTools;
-  readonly #lanes: Lanes;
-  readonly #underWay: UnderWay;
+  readonly #queues: EndpointQueues;
+  readonly #inFlight: InFlight;
   #claims = 0;
   /** The queue may have changed. */
   #stale = true;
@@ -78,9 +78,9 @@ export class DeliveryWorker {
   constructor(services: Services, tools: DeliveryTools) {
     this.#services = services;
     this.#tools = tools;
-    this.#lanes = new Lanes(tools.limits);
-    const lanes = this.#lanes;
-    this.#underWay = new UnderWay(services, { ...tools, lanes }, tools.limits.perProcess, {
+    this.#queues = new EndpointQueues(tools.limits);
+    const queues = this.#queues;
+    this.#inFlight = new InFlight(services, { ...tools, queues }, tools.limits.perProcess, {
       ended: () => this.#plan(),
       paused: () => this.#warnOfDescriptors(),
     });
@@ -97,23 +97,23 @@ export class DeliveryWorker {
       });
       reportFinished(report, interrupted, []);
     }
-    this.#unsubscribe = database.onWake("deliveries", () => {
+    this.#unsubscribe = database.subscribe("deliveries", () => {
       this.#stale = true;
       this.#plan();
     });
     this.#plan();
   }
 
-  /** Claims nothing more; resolves when the attempts under way have ended and are recorded. */
+  /** Claims nothing more; resolves when the attempts in flight have ended and are recorded. */
   async stop(): Promise<void> {
     this.#unsubscribe();
-    this.#underWay.stop();
+    this.#inFlight.stop();
     await new Promise<void>((resolve) => {
       this.#stopped = resolve;
       this.#plan();
     });
     this.#cancelTimer?.();
-    const leased = [...this.#unbegun, ...this.#underWay.takeStale()].map(toLease);
+    const leased = [...this.#unbegun, ...this.#inFlight.takeStale()].map(toLease);
     if (leased.length === 0) return;
     await this.#services.database
       .write((tx) => releaseLeases(tx, leased))
@@ -126,16 +126,16 @@ export class DeliveryWorker {
   /** Sees to it that the next turn comes: now, soon, or when the queue is to be looked at again. */
   #plan(): void {
     if (this.#turning) return;
-    if (this.#stopped !== undefined && this.#underWay.idle) return this.#stopped();
-    if (!this.#underWay.hasFinished && !this.#canClaim()) return this.#setTimer(this.#idleMilliseconds(), false);
+    if (this.#stopped !== undefined && this.#inFlight.idle) return this.#stopped();
+    if (!this.#inFlight.hasFinished && !this.#canClaim()) return this.#setTimer(this.#idleMilliseconds(), false);
     const wait = this.#lastTurn + TURN_MILLISECONDS - this.#services.clock.elapsed();
-    if (wait <= 0 || this.#underWay.hungry) return this.#turn();
+    if (wait <= 0 || this.#inFlight.hungry) return this.#turn();
     this.#setTimer(wait, true);
   }
 
   #canClaim(): boolean {
     if (this.#stopped !== undefined) return false;
-    return this.#stale || this.#lanes.canClaim(this.#underWay.free);
+    return this.#stale || this.#queues.canClaim(this.#inFlight.free);
   }
 
   #idleMilliseconds(): number {
@@ -179,8 +179,8 @@ export class DeliveryWorker {
 
   /** True if a stop waits no longer for outcomes that cannot be recorded: they are attempted again after the next start. */
   #mayGiveUp(): boolean {
-    if (this.#underWay.idle) return true;
-    if (this.#underWay.isSending) return false;
+    if (this.#inFlight.idle) return true;
+    if (this.#inFlight.isSending) return false;
     const now = this.#services.clock.elapsed();
     this.#giveUpAt ??= now + GIVE_UP_MILLISECONDS;
     return now >= this.#giveUpAt;
@@ -188,16 +188,16 @@ export class DeliveryWorker {
 
   async #takeTurn(): Promise<void> {
     const { database, report, clock, clockTrust, random } = this.#services;
-    const underWay = this.#underWay;
+    const inFlight = this.#inFlight;
     const { owner } = this.#tools;
     if (this.#stale && this.#stopped === undefined) await this.#look();
-    this.#unbegun.push(...underWay.takeStale());
+    this.#unbegun.push(...inFlight.takeStale());
     const unbegun = this.#unbegun;
-    const hasChanges = underWay.hasFinished || unbegun.length > 0 || underWay.unmarked().length > 0;
+    const hasChanges = inFlight.hasFinished || unbegun.length > 0 || inFlight.unmarked().length > 0;
     if (!hasChanges && !this.#lapsed && !this.#canClaim()) return;
-    const { free } = underWay;
-    const finished = underWay.take();
-    const begun = underWay.unmarked();
+    const { free } = inFlight;
+    const finished = inFlight.take();
+    const begun = inFlight.unmarked();
     const tried: string[] = [];
     const unit = async (tx: Transaction) => {
       const token = `${owner}.${(this.#claims += 1)}`;
@@ -207,26 +207,26 @@ export class DeliveryWorker {
       await releaseLeases(tx, unbegun.map(toLease));
       const marked = begun.map(({ job, at }) => markBegun(tx, { ...toLease(job), at }));
       const [now] = await Promise.all([leaseTime(tx, clock.now), ...marked]);
-      const lapsed = this.#lapsed ? await findLapsed(tx, now, owner, TAKE_OVER_MOST) : [];
+      const lapsed = this.#lapsed ? await findLapsed(tx, now, owner, MAX_TAKE_OVER) : [];
       const interrupted = await takeOver(tx, lapsed, { now, random, mayExpire: clockTrust.isTrusted() });
       return { disabled, interrupted, ...(await this.#claim(tx, token, { free, now })) };
     };
-    const written = await database.write(unit, { isolation: "latest" }).catch((error: unknown) => {
-      underWay.putBack(finished);
+    const written = await database.write(unit, { isolation: "read committed" }).catch((error: unknown) => {
+      inFlight.putBack(finished);
       // The connection was lost during the commit: the deliveries may be leased and nobody attempts them.
       if (error instanceof StorageUnavailableError && error.uncertain) this.#doubtful.push(...tried);
       throw error;
     });
     const { disabled, interrupted, abandoned, jobs } = written;
-    for (const { lane, ...change } of written.lanes) Object.assign(lane, change);
+    for (const { queue, ...change } of written.queues) Object.assign(queue, change);
     for (const { job } of begun) job.isMarkedBegun = true;
     this.#doubtful = [];
     this.#lapsed = false;
     this.#unbegun = [];
     reportFinished(report, finished, disabled);
     reportFinished(report, [...interrupted, ...abandoned], []);
-    underWay.settle(finished.length);
-    underWay.add(jobs);
+    inFlight.settle(finished.length);
+    inFlight.add(jobs);
   }
 
   #warnOfDescriptors(): void {
@@ -252,7 +252,7 @@ export class DeliveryWorker {
       if (due > now) this.#nextDue = Math.min(this.#nextDue, due);
       else ready.push({ endpointId: head.endpoint_id, environment: head.environment, due });
     }
-    this.#lanes.update(ready);
+    this.#queues.update(ready);
     this.#lapsed = await hasLapsedLease(database, now, this.#tools.owner);
   }
 
@@ -260,36 +260,36 @@ export class DeliveryWorker {
     const { clock, clockTrust } = this.#services;
     const jobs: Job[] = [];
     const abandoned: Finished[] = [];
-    const lanes: Claimed["lanes"] = [];
-    if (this.#stopped !== undefined) return { jobs, abandoned, lanes };
+    const queues: Claimed["queues"] = [];
+    if (this.#stopped !== undefined) return { jobs, abandoned, queues };
     const time = { now, elapsed: clock.elapsed(), mayExpire: clockTrust.isTrusted() };
     const { opener } = this.#tools;
     const bodies = new BodyClaim(this.#tools.bodies, false);
     const claimant = { opener, bodies, lease: { token, until: now + LEASE_MILLISECONDS } };
-    for (let rest = this.#lanes.ready(); rest.length > 0;) {
+    for (let rest = this.#queues.ready(); rest.length > 0;) {
       let room = Math.max(0, free - jobs.length);
-      const group = rest.flatMap((lane) => {
-        const count = this.#lanes.wantedBy(lane, room);
-        const begin = this.#lanes.slotsFor(lane, room) - lane.ahead.length;
+      const group = rest.flatMap((queue) => {
+        const count = this.#queues.wantedBy(queue, room);
+        const begin = this.#queues.slotsFor(queue, room) - queue.ahead.length;
         room = Math.max(0, room - count);
-        return count === 0 ? [] : [{ lane, limits: { count, begin, heldBytes: lane.bytes } }];
+        return count === 0 ? [] : [{ queue, limits: { count, begin, heldBytes: queue.bytes } }];
       });
       if (group.length === 0) break;
       // Asked for together; what some do not need is there for the rest.
       const claims = await Promise.all(
-        group.map(({ lane, limits }) =>
-          claimDue(tx, claimant, { environment: lane.environment, id: lane.endpointId }, time, limits),
+        group.map(({ queue, limits }) =>
+          claimDue(tx, claimant, { environment: queue.environment, id: queue.endpointId }, time, limits),
         ),
       );
       for (const [index, claim] of claims.entries()) {
         jobs.push(...claim.jobs);
         abandoned.push(...claim.abandoned);
         const { full: ready, starved, lastDue: due } = claim;
-        lanes.push({ lane: group[index]!.lane, ready, starved, due, ended: 0 });
+        queues.push({ queue: group[index]!.queue, ready, starved, due, ended: 0 });
       }
-      rest = rest.filter((lane) => group.every((one) => one.lane !== lane));
+      rest = rest.filter((queue) => group.every((one) => one.queue !== queue));
     }
     await recordFinished(tx, abandoned);
-    return { jobs, abandoned, lanes };
+    return { jobs, abandoned, queues };
   }
 }

@@ -42,7 +42,7 @@ export function invalidFields(errors: FieldError[]): ApiError {
   return new ApiError("invalid_request", `${place} ${first.detail}${more}`, { members: { errors } });
 }
 
-/** The 403 for a credential that lacks scopes, one at least (platform specification 5.4). */
+/** The 403 for a credential that lacks scopes, one at least. */
 export function insufficientScope(detail: string, lacking: readonly Scope[]): ApiError {
   return new ApiError("insufficient_scope", detail, {
     members: { required_scope: lacking[0] },

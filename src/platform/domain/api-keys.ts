@@ -11,7 +11,7 @@ import type { Vault } from "../vault.ts";
 import { ApiError, invalidFields } from "./api-error.ts";
 import { assertWithin, type Maker } from "./key-bounds.ts";
 import { existing } from "./missing.ts";
-import type { Occasion, Tenant } from "./occasion.ts";
+import type { RequestContext, Tenant } from "./request-context.ts";
 
 /** What making a secret takes. */
 export interface SecretTools {
@@ -19,7 +19,7 @@ export interface SecretTools {
   random: Random;
 }
 
-/** Makes a full key and stores its digest alone; answers the key, which is never to be had again (decisions 6). */
+/** Makes a full key and stores its digest alone; answers the key, which is never to be had again. */
 export async function createFullKey(
   tx: Transaction,
   tools: SecretTools,
@@ -40,34 +40,34 @@ export async function createFullKey(
 }
 
 /**
- * Platform specification 5.1. What is left out is what the maker has: all of its scopes, its address ranges, its end. A
+ * What is left out is what the maker has: all of its scopes, its address ranges, its end. A
  * key whose scopes are named is a restricted one. Throws ApiError 403 where it would exceed its maker.
  */
 export async function createApiKey(
   tx: Transaction,
   tools: SecretTools,
-  occasion: Occasion,
+  context: RequestContext,
   maker: Maker,
   input: ApiKeyCreate,
 ): Promise<ApiKey> {
   const scopes = input.scopes ?? maker.scopes;
   const ranges = input.ip_allowlist ?? [...maker.ipAllowlist];
-  const expiresAt = endOf(input, maker, occasion.now);
+  const expiresAt = endOf(input, maker, context.now);
   assertWithin(maker, { scopes, ipAllowlist: ranges, expiresAt });
   const isFull = input.scopes === undefined && SCOPES.every((scope) => scopes.includes(scope));
   return toNewApiKey(
-    await store(tx, tools, occasion.tenant.name, {
-      id: occasion.newId("api_key"),
-      environment: occasion.tenant.environment,
+    await store(tx, tools, context.tenant.name, {
+      id: context.newId("api_key"),
+      environment: context.tenant.environment,
       name: input.name ?? null,
       kind: isFull ? "secret_key" : "restricted_key",
       scopes: JSON.stringify(SCOPES.filter((scope) => scopes.includes(scope))),
       ip_allowlist: JSON.stringify(ranges),
       expires_at: expiresAt,
-      created: occasion.now,
+      created: context.now,
       created_by: creatorOf(maker),
     }),
-    occasion.tenant,
+    context.tenant,
   );
 }
 
@@ -75,11 +75,11 @@ export async function createApiKey(
 export async function rollApiKey(
   tx: Transaction,
   tools: SecretTools,
-  occasion: Occasion,
+  context: RequestContext,
   maker: Maker,
   id: string,
 ): Promise<ApiKey> {
-  const { tenant, now } = occasion;
+  const { tenant, now } = context;
   const old = await existing("api_key", id, () => findApiKey(tx, tenant.environment, id));
   if (old.revoked_at !== null || (old.expires_at !== null && old.expires_at <= now)) {
     const state = old.revoked_at === null ? "has expired" : "is revoked";
@@ -95,11 +95,11 @@ export async function rollApiKey(
   const { environment } = tenant;
   const created_by = creatorOf(maker);
   const fresh = { name, kind, scopes, ip_allowlist, expires_at, environment, created: now, created_by };
-  return toNewApiKey(await store(tx, tools, tenant.name, { ...fresh, id: occasion.newId("api_key") }), tenant);
+  return toNewApiKey(await store(tx, tools, tenant.name, { ...fresh, id: context.newId("api_key") }), tenant);
 }
 
 /** Revokes a key for good; one that is revoked already stays as it is. */
-export async function endApiKey(tx: Transaction, { tenant, now }: Occasion, id: string): Promise<ApiKey> {
+export async function endApiKey(tx: Transaction, { tenant, now }: RequestContext, id: string): Promise<ApiKey> {
   await existing("api_key", id, () => findApiKey(tx, tenant.environment, id));
   await revokeApiKey(tx, id, now, "revoked");
   return toApiKey(await existing("api_key", id, () => findApiKey(tx, tenant.environment, id)), tenant);

@@ -13,7 +13,7 @@ import { findEventToDeliver } from "../storage/events.ts";
 import type { PageRequest } from "../storage/page.ts";
 import { ApiError } from "./api-error.ts";
 import { existing } from "./missing.ts";
-import type { Occasion, Tenant } from "./occasion.ts";
+import type { RequestContext, Tenant } from "./request-context.ts";
 import { eventExpired } from "./replay.ts";
 import { endpointDisabled } from "./webhook-endpoints.ts";
 
@@ -36,8 +36,8 @@ export async function pageOfDeliveries(
  * Makes a failed or pending delivery due now. A failed one is tried for 3 days again. Throws ApiError
  * `delivery_not_retryable`, `endpoint_disabled`, `endpoint_deleted` or `event_expired`.
  */
-export async function retryDelivery(tx: Transaction, occasion: Occasion, id: string): Promise<Delivery> {
-  const row = await existing("delivery", id, () => findDelivery(tx, occasion.tenant.environment, id));
+export async function retryDelivery(tx: Transaction, context: RequestContext, id: string): Promise<Delivery> {
+  const row = await existing("delivery", id, () => findDelivery(tx, context.tenant.environment, id));
   if (row.endpoint_id === null) {
     throw notRetryable(id, "it went to a listener; replay the event instead");
   }
@@ -47,9 +47,9 @@ export async function retryDelivery(tx: Transaction, occasion: Occasion, id: str
   }
   if (row.endpoint_status === "disabled") throw endpointDisabled(row.endpoint_id);
   if ((await findEventToDeliver(tx, row.environment, row.event_id)) === undefined) throw eventExpired(row.event_id);
-  await requeueDelivery(tx, row, occasion.now);
-  tx.wake("deliveries");
-  return toDelivery({ ...row, status: "pending", next_attempt: occasion.now }, occasion.tenant);
+  await requeueDelivery(tx, row, context.now);
+  tx.notify("deliveries");
+  return toDelivery({ ...row, status: "pending", next_attempt: context.now }, context.tenant);
 }
 
 function notRetryable(id: string, reason: string): ApiError {

@@ -13,7 +13,7 @@ export interface EndpointUrlRules {
   baseUrl: string;
 }
 
-/** Checks an endpoint's URL (decisions 3); answers what is wrong with it, or undefined. */
+/** Checks an endpoint's URL; answers what is wrong with it, or undefined. */
 export function checkEndpointUrl(text: string, rules: EndpointUrlRules): FieldError | undefined {
   const wrong = (code: string, detail: string): FieldError => ({ pointer: "/url", code, detail });
   if (text.length > LIMITS.endpointUrlLength) {

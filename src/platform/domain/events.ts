@@ -10,7 +10,7 @@ import { type EventPage, type EventRow, findEvent, insertEvent, listEvents } fro
 import type { PageRequest } from "../storage/page.ts";
 import { enabledEndpoints, type SubscribedEndpoint } from "../storage/webhook-endpoints.ts";
 import { existing } from "./missing.ts";
-import type { Occasion, Tenant } from "./occasion.ts";
+import type { RequestContext, Tenant } from "./request-context.ts";
 
 /** What happened, with the resource as it is now; `previous` holds the old values of the fields that changed. */
 export interface Happening {
@@ -21,34 +21,34 @@ export interface Happening {
 
 /**
  * Writes the event and a delivery for every endpoint that subscribes to it, in the caller's transaction: a change, its
- * event and the event's deliveries become durable together (decisions 4). Answers the event's row.
+ * event and the event's deliveries become durable together. Answers the event's row.
  */
-export async function emit(tx: Transaction, occasion: Occasion, happening: Happening): Promise<EventRow> {
+export async function emit(tx: Transaction, context: RequestContext, happening: Happening): Promise<EventRow> {
   // Sent together: neither waits for the answer to the other.
   const [event, endpoints] = await Promise.all([
-    writeEvent(tx, occasion, happening),
-    enabledEndpoints(tx, occasion.tenant.environment),
+    writeEvent(tx, context, happening),
+    enabledEndpoints(tx, context.tenant.environment),
   ]);
-  await deliverToSubscribers(tx, occasion, event, endpoints);
+  await deliverToSubscribers(tx, context, event, endpoints);
   return event;
 }
 
 /** Writes the event and its delivery to one endpoint, whatever that subscribes to. */
 export async function emitTo(
   tx: Transaction,
-  occasion: Occasion,
+  context: RequestContext,
   happening: Happening,
   endpointId: string,
 ): Promise<EventRow> {
-  const event = await writeEvent(tx, occasion, happening);
-  await deliverTo(tx, occasion, event, endpointId);
+  const event = await writeEvent(tx, context, happening);
+  await deliverTo(tx, context, event, endpointId);
   return event;
 }
 
-async function writeEvent(tx: Transaction, occasion: Occasion, happening: Happening): Promise<EventRow> {
-  const { tenant, now, versions } = occasion;
+async function writeEvent(tx: Transaction, context: RequestContext, happening: Happening): Promise<EventRow> {
+  const { tenant, now, versions } = context;
   const { type, object, previous } = happening;
-  const id = occasion.newId("event");
+  const id = context.newId("event");
   const envelope = versions.event(tenant.account.version, {
     id,
     object: "event",
@@ -56,12 +56,12 @@ async function writeEvent(tx: Transaction, occasion: Occasion, happening: Happen
     created: formatTimestamp(now),
     livemode: tenant.livemode,
     data: previous === undefined ? { object } : { object, previous },
-    request: { id: occasion.requestId },
+    request: { id: context.requestId },
   });
   const body = JSON.stringify(envelope);
   const row: EventRow = { environment: tenant.environment, id, type, object_id: relatedId(object), created: now, body };
   await insertEvent(tx, row);
-  tx.wake("events");
+  tx.notify("events");
   return row;
 }
 
@@ -71,25 +71,25 @@ function relatedId({ id }: Record<string, unknown>): string | null {
 }
 
 /** Makes a delivery for every enabled endpoint that subscribes to the event; answers their ids. */
-export async function deliverToAll(tx: Transaction, occasion: Occasion, event: EventRow): Promise<string[]> {
-  return deliverToSubscribers(tx, occasion, event, await enabledEndpoints(tx, occasion.tenant.environment));
+export async function deliverToAll(tx: Transaction, context: RequestContext, event: EventRow): Promise<string[]> {
+  return deliverToSubscribers(tx, context, event, await enabledEndpoints(tx, context.tenant.environment));
 }
 
 function deliverToSubscribers(
   tx: Transaction,
-  occasion: Occasion,
+  context: RequestContext,
   event: EventRow,
   endpoints: readonly SubscribedEndpoint[],
 ): Promise<string[]> {
   const subscribed = endpoints.filter(({ events }) => matchesSubscriptions(JSON.parse(events) as string[], event.type));
   // Sent together: none waits for the answer to another.
-  return Promise.all(subscribed.map(({ id }) => deliverTo(tx, occasion, event, id)));
+  return Promise.all(subscribed.map(({ id }) => deliverTo(tx, context, event, id)));
 }
 
 /** Makes a delivery of the event to one endpoint, due now; answers its id. */
 export async function deliverTo(
   tx: Transaction,
-  { tenant, now, newId }: Occasion,
+  { tenant, now, newId }: RequestContext,
   event: EventRow,
   endpointId: string,
 ): Promise<string> {
@@ -106,7 +106,7 @@ export async function deliverTo(
     next_attempt: now,
     created: now,
   });
-  tx.wake("deliveries");
+  tx.notify("deliveries");
   return id;
 }
 
@@ -138,10 +138,10 @@ export async function pageOfEvents(
 }
 
 /** Makes an event by hand (sandbox): `data` is the envelope's data, or the resource itself. */
-export function emitByHand(tx: Transaction, occasion: Occasion, type: EventType, data: Record<string, unknown>) {
+export function emitByHand(tx: Transaction, context: RequestContext, type: EventType, data: Record<string, unknown>) {
   const { object, previous } = data;
-  if (!isRecord(object)) return emit(tx, occasion, { type, object: data });
-  return emit(tx, occasion, { type, object, ...(isRecord(previous) ? { previous } : {}) });
+  if (!isRecord(object)) return emit(tx, context, { type, object: data });
+  return emit(tx, context, { type, object, ...(isRecord(previous) ? { previous } : {}) });
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

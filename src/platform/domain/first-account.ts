@@ -21,7 +21,7 @@ export interface FirstAccount {
 
 /**
  * Gives an empty database its account with an owner, a full key for each environment and the command's own app
- * (decisions 1); undefined where there is an account already.
+ *; undefined where there is an account already.
  */
 export async function createFirstAccount(
   tx: Transaction,

@@ -19,7 +19,7 @@ export interface Maker extends Bounds {
   user: { id: string } | null;
 }
 
-/** A key never grants more than its maker has (decisions 3). Throws ApiError `insufficient_scope` or `exceeds_maker`. */
+/** A key never grants more than its maker has. Throws ApiError `insufficient_scope` or `exceeds_maker`. */
 export function assertWithin(maker: Bounds, key: Bounds): void {
   const lacking = key.scopes.filter((scope) => !maker.scopes.includes(scope));
   if (lacking.length > 0) {

@@ -15,13 +15,13 @@ import type { PageRequest } from "../storage/page.ts";
 import { ApiError } from "./api-error.ts";
 import type { SecretTools } from "./api-keys.ts";
 import { existing } from "./missing.ts";
-import type { Occasion, Tenant } from "./occasion.ts";
+import type { RequestContext, Tenant } from "./request-context.ts";
 
 /** Registers an app. A public app has no secret: PKCE alone protects it. */
 export async function createOAuthApp(
   tx: Transaction,
   tools: SecretTools,
-  { tenant, now, newId }: Occasion,
+  { tenant, now, newId }: RequestContext,
   input: OAuthAppCreate,
 ): Promise<OAuthApp> {
   const isPublic = input.public ?? false;
@@ -41,7 +41,7 @@ export async function createOAuthApp(
 
 export async function changeOAuthApp(
   tx: Transaction,
-  { tenant }: Occasion,
+  { tenant }: RequestContext,
   id: string,
   input: OAuthAppUpdate,
 ): Promise<OAuthApp> {
@@ -59,7 +59,7 @@ export async function changeOAuthApp(
 export async function rotateClientSecret(
   tx: Transaction,
   tools: SecretTools,
-  { tenant }: Occasion,
+  { tenant }: RequestContext,
   id: string,
 ): Promise<OAuthApp> {
   const row = await existing("oauth_app", id, () => findOAuthApp(tx, tenant.environment, id));
@@ -70,7 +70,7 @@ export async function rotateClientSecret(
 }
 
 /** Deletes an app; what its users allowed it ends with it. */
-export async function removeOAuthApp(tx: Transaction, { tenant }: Occasion, id: string) {
+export async function removeOAuthApp(tx: Transaction, { tenant }: RequestContext, id: string) {
   await existing("oauth_app", id, () => findOAuthApp(tx, tenant.environment, id));
   await deleteOAuthApp(tx, tenant.environment, id);
   return { id, object: "oauth_app" as const, deleted: true as const };

@@ -19,7 +19,7 @@ import { ApiError, invalidFields, shorten } from "./api-error.ts";
 import { emit } from "./events.ts";
 import { mergeMetadata, parseMetadata } from "./metadata.ts";
 import { assertId, existing } from "./missing.ts";
-import type { Occasion, Tenant } from "./occasion.ts";
+import type { RequestContext, Tenant } from "./request-context.ts";
 
 /** An object as the API shows it. */
 export interface ApiObject extends Record<string, unknown> {
@@ -35,24 +35,24 @@ type Input = Readonly<Record<string, unknown>>;
  */
 export async function createObject(
   tx: Transaction,
-  occasion: Occasion,
+  context: RequestContext,
   kind: ObjectKind,
   input: Input,
 ): Promise<ApiObject> {
-  const { environment } = occasion.tenant;
+  const { environment } = context.tenant;
   const row: ObjectRow = {
     environment,
-    id: occasion.newId(kind),
+    id: context.newId(kind),
     metadata: JSON.stringify(input["metadata"] ?? {}),
-    created: occasion.now,
+    created: context.now,
   };
   const [initial] = Object.keys(resourceOf(kind).statuses ?? {});
   if (initial !== undefined) row["status"] = initial;
   for (const [name, field] of inputFieldsOf(kind)) setField(row, name, field, input[name]);
   await assertReferences(tx, kind, row);
   if (!(await insertObject(tx, kind, row))) throw await emailTaken(tx, kind, row);
-  const object = toObject(kind, row, occasion.tenant);
-  await emit(tx, occasion, { type: `${kind}.created` as EventType, object });
+  const object = toObject(kind, row, context.tenant);
+  await emit(tx, context, { type: `${kind}.created` as EventType, object });
   return object;
 }
 
@@ -62,12 +62,12 @@ export async function createObject(
  */
 export async function updateObjectFields(
   tx: Transaction,
-  occasion: Occasion,
+  context: RequestContext,
   kind: ObjectKind,
   id: string,
   input: Input,
 ): Promise<ApiObject> {
-  const { tenant } = occasion;
+  const { tenant } = context;
   const before = await existingObject(tx, tenant, kind, id);
   const after: ObjectRow = { ...before };
   for (const [name, field] of inputFieldsOf(kind)) {
@@ -85,15 +85,15 @@ export async function updateObjectFields(
   }
   await assertReferences(tx, kind, after, before);
   await updateObject(tx, kind, after);
-  await emit(tx, occasion, { type: `${kind}.updated` as EventType, object, previous });
+  await emit(tx, context, { type: `${kind}.updated` as EventType, object, previous });
   return object;
 }
 
 /** Deletes an object and emits `<kind>.deleted`. Throws ApiError `not_found`. */
-export async function removeObject(tx: Transaction, occasion: Occasion, kind: ObjectKind, id: string) {
-  const row = await existingObject(tx, occasion.tenant, kind, id);
-  await deleteObject(tx, kind, occasion.tenant.environment, id);
-  await emit(tx, occasion, { type: `${kind}.deleted` as EventType, object: toObject(kind, row, occasion.tenant) });
+export async function removeObject(tx: Transaction, context: RequestContext, kind: ObjectKind, id: string) {
+  const row = await existingObject(tx, context.tenant, kind, id);
+  await deleteObject(tx, kind, context.tenant.environment, id);
+  await emit(tx, context, { type: `${kind}.deleted` as EventType, object: toObject(kind, row, context.tenant) });
   return { id, object: kind, deleted: true as const };
 }
 
@@ -103,11 +103,11 @@ export async function removeObject(tx: Transaction, occasion: Occasion, kind: Ob
  */
 export async function actOnObject(
   tx: Transaction,
-  occasion: Occasion,
+  context: RequestContext,
   kind: ObjectKind,
   { id, verb, input = {} }: { id: string; verb: string; input: Input | undefined },
 ): Promise<ApiObject> {
-  const { tenant } = occasion;
+  const { tenant } = context;
   const { statuses = {}, actions = {} } = resourceOf(kind);
   const { to, takes = {} } = actions[verb]!;
   const [from] = Object.keys(statuses) as [string];
@@ -122,7 +122,7 @@ export async function actOnObject(
     throw new ApiError("invalid_transition", detail, { members: { current: status } });
   }
   const object = toObject(kind, row, tenant);
-  await emit(tx, occasion, { type: `${kind}.${to}` as EventType, object });
+  await emit(tx, context, { type: `${kind}.${to}` as EventType, object });
   return object;
 }
 

@@ -8,31 +8,31 @@ import { findEndpoint } from "../storage/webhook-endpoints.ts";
 import { ApiError, invalidFields } from "./api-error.ts";
 import { deliverTo, deliverToAll } from "./events.ts";
 import { assertId, missing } from "./missing.ts";
-import type { Occasion } from "./occasion.ts";
+import type { RequestContext } from "./request-context.ts";
 import { endpointDisabled } from "./webhook-endpoints.ts";
 
 /**
  * Sends an event of the last 30 days again, the same bytes: to one endpoint, or to every enabled one that subscribes to
- * it, and to listeners and event streams (decisions 3). Throws ApiError `event_expired` where it is older.
+ * it, and to listeners and event streams. Throws ApiError `event_expired` where it is older.
  */
 export async function replayEvent(
   tx: Transaction,
-  occasion: Occasion,
+  context: RequestContext,
   id: string,
   { endpoint }: EventReplay,
 ): Promise<Replay> {
-  const { tenant, now, newId } = occasion;
+  const { tenant, now, newId } = context;
   assertId("event", id);
   // The id tells its time, so that an event that was cleared away is known to have expired.
   if (timeOfId(id) < now - LIMITS.replaySeconds * 1000) throw eventExpired(id);
   const event = (await findEventToDeliver(tx, tenant.environment, id)) ?? missing("event", id);
   const deliveries =
     endpoint === undefined
-      ? await deliverToAll(tx, occasion, event)
-      : [await deliverTo(tx, occasion, event, await enabled(tx, tenant.environment, endpoint))];
+      ? await deliverToAll(tx, context, event)
+      : [await deliverTo(tx, context, event, await enabled(tx, tenant.environment, endpoint))];
   const place = { environment: tenant.environment, id: newId("event"), eventId: id, eventType: event.type };
   await insertReplay(tx, place);
-  tx.wake("events");
+  tx.notify("events");
   return { object: "replay", event: id, deliveries };
 }
 

@@ -4,7 +4,7 @@ import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { Queries } from "../storage/database.ts";
 import type { PageRequest } from "../storage/page.ts";
 import { listRequestLogs, type RequestLogRow } from "../storage/request-logs.ts";
-import type { Tenant } from "./occasion.ts";
+import type { Tenant } from "./request-context.ts";
 
 export async function pageOfRequestLogs(
   queries: Queries,

@@ -2,7 +2,7 @@ import type { Transaction } from "../storage/database.ts";
 import { insertSignInLink } from "../storage/sign-in-links.ts";
 import type { SecretTools } from "./api-keys.ts";
 
-/** How long a link to the dashboard works (decisions 1), and how long an invitation waits, in seconds. */
+/** How long a link to the dashboard works, and how long an invitation waits, in seconds. */
 export const SIGN_IN_LINK_SECONDS = 15 * 60;
 const INVITATION_SECONDS = 3 * 86_400;
 

@@ -89,7 +89,7 @@ export async function cancelAdvance(
   const now = await leaseTime(tx, processNow);
   const { clock_offset: offset } = await findEnvironment(tx, environment);
   await endAdvance(tx, environment, { status: "canceled", at: now + offset, offset });
-  tx.wake("deliveries");
+  tx.notify("deliveries");
   return showClock(tx, environment, now);
 }
 
@@ -102,7 +102,7 @@ export async function resetClock(tx: Transaction, environment: number, processNo
   await setBackDeliveries(tx, environment, offset);
   await moveClock(tx, environment, 0);
   await forgetAdvances(tx, environment);
-  tx.wake("deliveries");
+  tx.notify("deliveries");
   return showClock(tx, environment, now);
 }
 

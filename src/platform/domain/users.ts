@@ -8,7 +8,7 @@ import { deleteMember, insertUser, type UserRow, usersOfAccount } from "../stora
 import { type SecretTools, toApiKey } from "./api-keys.ts";
 import { ApiError } from "./api-error.ts";
 import { assertId, missing } from "./missing.ts";
-import type { Tenant } from "./occasion.ts";
+import type { Tenant } from "./request-context.ts";
 import { createLinkToken } from "./sign-in-links.ts";
 
 export async function listUsers(queries: Queries, { account }: Tenant, you: string): Promise<User[]> {

@@ -3,7 +3,7 @@ import type { ApiVersion } from "../../contract/versions.ts";
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Speaks every supported version (decisions 9). The platform itself knows the shapes of the newest one alone: what comes
+ * Speaks every supported version. The platform itself knows the shapes of the newest one alone: what comes
  * in an older one is brought up to it, version by version, and what goes out is brought back.
  */
 export class Versions {

@@ -26,7 +26,7 @@ import { ApiError, invalidFields } from "./api-error.ts";
 import { checkEndpointUrl, type EndpointUrlRules } from "./endpoint-url.ts";
 import { emitTo } from "./events.ts";
 import { existing } from "./missing.ts";
-import type { Occasion, Tenant } from "./occasion.ts";
+import type { RequestContext, Tenant } from "./request-context.ts";
 
 /** What endpoints are made with. */
 export interface EndpointTools {
@@ -38,12 +38,12 @@ export interface EndpointTools {
 /** Registers an endpoint. Only the response shows its secret. */
 export async function createEndpoint(
   tx: Transaction,
-  occasion: Occasion,
+  context: RequestContext,
   input: WebhookEndpointCreate,
   tools: EndpointTools,
 ): Promise<WebhookEndpoint> {
-  const { environment } = occasion.tenant;
-  assertUrl(input.url, occasion.tenant, tools);
+  const { environment } = context.tenant;
+  assertUrl(input.url, context.tenant, tools);
   await takeTurn(tx, environment);
   if ((await countEndpoints(tx, environment)) >= LIMITS.endpointsPerEnvironment) {
     throw new ApiError(
@@ -51,7 +51,7 @@ export async function createEndpoint(
       `An environment has at most ${LIMITS.endpointsPerEnvironment} endpoints: delete one that is no longer used.`,
     );
   }
-  const id = occasion.newId("webhook_endpoint");
+  const id = context.newId("webhook_endpoint");
   const secret = formatSigningSecret(tools.random.bytes(32));
   const row: WebhookEndpointRow = {
     environment,
@@ -61,67 +61,67 @@ export async function createEndpoint(
     description: input.description ?? null,
     status: "enabled",
     secret: tools.vault.seal(secret, id),
-    secret_created: occasion.now,
+    secret_created: context.now,
     previous_secret: null,
     previous_until: null,
-    created: occasion.now,
+    created: context.now,
   };
   await insertEndpoint(tx, row);
-  return { ...toEndpoint(row, occasion.tenant), secret };
+  return { ...toEndpoint(row, context.tenant), secret };
 }
 
 /** Changes what is given. A disabled endpoint's pending deliveries wait until it is enabled, or until their 3 days end. */
 export async function changeEndpoint(
   tx: Transaction,
-  occasion: Occasion,
+  context: RequestContext,
   id: string,
   input: WebhookEndpointUpdate,
   tools: EndpointTools,
 ): Promise<WebhookEndpoint> {
-  const row = await existing("webhook_endpoint", id, () => findEndpoint(tx, occasion.tenant.environment, id));
+  const row = await existing("webhook_endpoint", id, () => findEndpoint(tx, context.tenant.environment, id));
   if (input.url !== undefined) {
-    assertUrl(input.url, occasion.tenant, tools);
+    assertUrl(input.url, context.tenant, tools);
     row.url = input.url;
   }
   if (input.events !== undefined) row.events = JSON.stringify(input.events);
   if (input.description !== undefined) row.description = input.description;
   if (input.status !== undefined) row.status = input.status;
   await updateEndpoint(tx, row);
-  tx.wake("deliveries");
-  return toEndpoint(row, occasion.tenant);
+  tx.notify("deliveries");
+  return toEndpoint(row, context.tenant);
 }
 
 /** Its pending deliveries then end as failed, which says why. */
-export async function removeEndpoint(tx: Transaction, occasion: Occasion, id: string) {
-  await existing("webhook_endpoint", id, () => findEndpoint(tx, occasion.tenant.environment, id));
-  await deleteEndpoint(tx, occasion.tenant.environment, id);
-  tx.wake("deliveries");
+export async function removeEndpoint(tx: Transaction, context: RequestContext, id: string) {
+  await existing("webhook_endpoint", id, () => findEndpoint(tx, context.tenant.environment, id));
+  await deleteEndpoint(tx, context.tenant.environment, id);
+  tx.notify("deliveries");
   return { id, object: "webhook_endpoint" as const, deleted: true as const };
 }
 
 /** Gives the endpoint a new secret, shown in the reply alone; until the overlap ends the old one signs too. */
 export async function rotateSecret(
   tx: Transaction,
-  occasion: Occasion,
+  context: RequestContext,
   id: string,
   { overlap_seconds: overlap = LIMITS.secretOverlapSecondsDefault }: SecretRotate,
   tools: EndpointTools,
 ): Promise<WebhookEndpoint> {
-  const row = await existing("webhook_endpoint", id, () => findEndpoint(tx, occasion.tenant.environment, id));
+  const row = await existing("webhook_endpoint", id, () => findEndpoint(tx, context.tenant.environment, id));
   const secret = formatSigningSecret(tools.random.bytes(32));
   row.previous_secret = overlap === 0 ? null : row.secret;
-  row.previous_until = overlap === 0 ? null : occasion.now + overlap * 1000;
+  row.previous_until = overlap === 0 ? null : context.now + overlap * 1000;
   row.secret = tools.vault.seal(secret, id);
-  row.secret_created = occasion.now;
+  row.secret_created = context.now;
   await updateEndpoint(tx, row);
-  return { ...toEndpoint(row, occasion.tenant), secret };
+  return { ...toEndpoint(row, context.tenant), secret };
 }
 
 /** Sends an event to this endpoint alone, whatever it subscribes to. */
-export async function pingEndpoint(tx: Transaction, occasion: Occasion, id: string): Promise<EventRow> {
-  const row = await existing("webhook_endpoint", id, () => findEndpoint(tx, occasion.tenant.environment, id));
+export async function pingEndpoint(tx: Transaction, context: RequestContext, id: string): Promise<EventRow> {
+  const row = await existing("webhook_endpoint", id, () => findEndpoint(tx, context.tenant.environment, id));
   if (row.status === "disabled") throw endpointDisabled(id);
-  return emitTo(tx, occasion, { type: "webhook_endpoint.ping", object: toEndpoint(row, occasion.tenant) }, id);
+  return emitTo(tx, context, { type: "webhook_endpoint.ping", object: toEndpoint(row, context.tenant) }, id);
 }
 
 export async function getEndpoint(queries: Queries, tenant: Tenant, id: string): Promise<WebhookEndpoint> {

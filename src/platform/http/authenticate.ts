@@ -16,7 +16,7 @@ import type { RateLimit } from "./rate-limit.ts";
 import { assertKeyUsable, assertTokenUsable, callerOfKey, callerOfToken, refused } from "./credentials.ts";
 
 /**
- * Proves who calls (platform specification 5.1, 5.2), by key, by access token, or by the session of a page of our own.
+ * Proves who calls, by key, by access token, or by the session of a page of our own.
  * Throws ApiError: 401, 403 where the key may not be used from the caller's address or the session by another site's
  * page, 400 for more than one Authorization header, or 429 after many refused ones. `identified` hears whose the credential is before it is known
  * whether it may be used: that is for the log alone.
@@ -104,7 +104,7 @@ export function assertSession({ role }: Caller, wanted: "member" | "owner"): voi
   }
 }
 
-/** Throws ApiError 403 where the caller lacks the scope (platform specification 5.4). */
+/** Throws ApiError 403 where the caller lacks the scope. */
 export function assertScope(caller: Caller, scope: Scope): void {
   if (caller.scopes.includes(scope)) return;
   throw insufficientScope(`This needs the scope ${scope}, which the credential does not have.`, [scope]);

@@ -1,5 +1,5 @@
 import type { Scope } from "../../contract/scopes.ts";
-import type { Tenant } from "../domain/occasion.ts";
+import type { Tenant } from "../domain/request-context.ts";
 
 /** Whom a request stands for: proven by its credential. */
 export interface Caller {

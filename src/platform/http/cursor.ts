@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { ApiError } from "../domain/api-error.ts";
 import type { Vault } from "../vault.ts";
 
-/** What a cursor is bound to: it works for the same list, environment and filters only (decisions 3). */
+/** What a cursor is bound to: it works for the same list, environment and filters only. */
 export interface CursorScope {
   list: string;
   environment: number;

@@ -21,7 +21,7 @@ declare module "fastify" {
 
 /**
  * Makes a route of every operation. The order of refusals is the contract's: 401, 403, 429, version, then the request's
- * own mistakes (platform specification 5.4).
+ * own mistakes.
  */
 export function registerOperations(
   app: FastifyInstance,

@@ -13,7 +13,7 @@ export interface KeptReply {
   replayed: boolean;
 }
 
-/** Reads the header, bare or quoted. Throws ApiError where it is not 1 to 255 visible characters (decisions 9). */
+/** Reads the header, bare or quoted. Throws ApiError where it is not 1 to 255 visible characters. */
 export function readIdempotencyKey(header: string | undefined): string | undefined {
   if (header === undefined) return undefined;
   const key = parseIdempotencyKey(header);
@@ -71,7 +71,7 @@ export async function onceForKey(
   // It may run in another process.
   if (!(await tx.claim(nameOf(place)))) throw stillInFlight();
   // It may have ended just now; under the other isolations such a unit conflicts and is run again.
-  const justKept = isolation === "latest" ? await findReply(tx, vault, request) : undefined;
+  const justKept = isolation === "read committed" ? await findReply(tx, vault, request) : undefined;
   if (justKept !== undefined) return justKept;
   const { status, json, createdAt = now } = await effect();
   await keepReply(tx, vault, place, fingerprint, createdAt, { status, json });

@@ -1,7 +1,7 @@
 import type { Static, TSchema } from "typebox";
 import type { ErrorCode } from "../../contract/errors.ts";
 import type { Scope } from "../../contract/scopes.ts";
-import type { Occasion } from "../domain/occasion.ts";
+import type { RequestContext } from "../domain/request-context.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
 import type { Caller } from "./caller.ts";
 
@@ -39,8 +39,8 @@ interface Description<Body extends TSchema, Query extends TSchema> {
   sandboxOnly?: boolean;
   /** True where the operation only adds rows, whatever others add meanwhile: then it shares its commit with theirs. */
   additive?: boolean;
-  /** `latest` where the operation changes rows that the platform changes all the time: see WriteOptions. */
-  isolation?: "latest";
+  /** `read committed` where the operation changes rows that the platform changes all the time: see WriteOptions. */
+  isolation?: "read committed";
   body?: Body;
   query?: Query;
   /** Error codes of its own, besides those that every operation shares. */
@@ -65,7 +65,7 @@ interface LongWork<Body, Query> {
 /** One operation of the API as data: routes, checks and documentation are made from it. */
 export interface Operation extends Description<TSchema, TSchema> {
   read?: (call: Call<unknown, unknown>, queries: Queries) => Promise<ReplyBody>;
-  write?: (call: Call<unknown, unknown>, tx: Transaction, occasion: Occasion) => Promise<ReplyBody>;
+  write?: (call: Call<unknown, unknown>, tx: Transaction, context: RequestContext) => Promise<ReplyBody>;
   long?: LongWork<unknown, unknown>;
 }
 
@@ -81,7 +81,7 @@ export function readOperation<Body extends TSchema, Query extends TSchema>(
 /** An operation that changes something: its handler runs in one transaction. */
 export function writeOperation<Body extends TSchema, Query extends TSchema>(
   operation: Description<Body, Query> & {
-    write: (call: Call<Static<Body>, Static<Query>>, tx: Transaction, occasion: Occasion) => Promise<ReplyBody>;
+    write: (call: Call<Static<Body>, Static<Query>>, tx: Transaction, context: RequestContext) => Promise<ReplyBody>;
   },
 ): Operation {
   return operation as unknown as Operation;
@@ -93,5 +93,5 @@ export function longOperation<Body extends TSchema, Query extends TSchema>({
   follow,
   ...description
 }: Description<Body, Query> & LongWork<Static<Body>, Static<Query>>): Operation {
-  return { ...description, isolation: "latest", long: { begin, follow } } as unknown as Operation;
+  return { ...description, isolation: "read committed", long: { begin, follow } } as unknown as Operation;
 }

@@ -11,7 +11,7 @@ import { DamagedEventError } from "../storage/event-body.ts";
 /** Where the pages are that the `type` of problem documents leads to. */
 export const PROBLEMS_PATH = "/problems";
 
-/** The problem document of an error reply (decisions 8). */
+/** The problem document of an error reply. */
 export function toProblem(error: ApiError, requestId: string, baseUrl: string): Problem {
   return {
     type: `${baseUrl}${PROBLEMS_PATH}/${error.code}`,

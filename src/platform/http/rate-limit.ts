@@ -5,7 +5,7 @@ import { ApiError } from "../domain/api-error.ts";
 import { addressName } from "../domain/addresses.ts";
 import type { CreateLimiter, Limiter } from "../limits/limiter.ts";
 
-/** How often one credential may call (decisions 9). */
+/** How often one credential may call. */
 export interface RateLimits {
   /** Requests a second, in the long run. */
   perSecond: number;

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from "fastify";
 import type { TSchema } from "typebox";
-import type { Occasion } from "../domain/occasion.ts";
+import type { RequestContext } from "../domain/request-context.ts";
 import type { Versions } from "../domain/versions.ts";
 import type { Services } from "../services.ts";
 import type { Vault } from "../vault.ts";
 import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
-import type { Moment } from "../environment-time.ts";
+import type { EnvironmentNow } from "../environment-time.ts";
 import { ApiError } from "../domain/api-error.ts";
 import {
   digestIdempotencyKey,
@@ -33,9 +33,9 @@ export function runWrite(run: Run): Promise<KeptReply> {
   const { services, operation, call, request, version } = run;
   const { versions } = services;
   const { tenant } = call.caller;
-  return writeOnce(run, async (tx, moment) => {
-    const occasion: Occasion = { tenant, requestId: request.id, versions, ...moment };
-    const json = toJson(versions, version, await operation.write!(call, tx, occasion));
+  return writeOnce(run, async (tx, at) => {
+    const context: RequestContext = { tenant, requestId: request.id, versions, ...at };
+    const json = toJson(versions, version, await operation.write!(call, tx, context));
     return { status: operation.reply.status, json };
   });
 }
@@ -74,11 +74,11 @@ function begunAndUnknown(cause: Error): ApiError {
 /** Runs a unit in a transaction, at most once for the request's Idempotency-Key, if it has one. */
 function writeOnce(
   { services, inFlight, operation, call, request, version }: Run,
-  unit: (tx: Transaction, moment: Moment) => Promise<{ status: number; json: string; createdAt?: number }>,
+  unit: (tx: Transaction, at: EnvironmentNow) => Promise<{ status: number; json: string; createdAt?: number }>,
 ): Promise<KeptReply> {
   const { database, vault, time, clockTrust } = services;
   const { tenant } = call.caller;
-  const isolation = operation.isolation ?? (operation.additive === true ? "beside" : "alone");
+  const isolation = operation.isolation ?? (operation.additive === true ? "batched" : "serialized");
   const place = placeOf(vault, operation, call, request);
   if (place === undefined) {
     return database.write(
@@ -93,9 +93,9 @@ function writeOnce(
   return inFlight.run(place, () =>
     database.write(
       async (tx) => {
-        const moment = await time.read(tx, tenant);
-        const keyed = { place, fingerprint, now: moment.now, mayExpire: () => clockTrust.isTrusted() };
-        return onceForKey(tx, vault, { ...keyed, isolation }, () => unit(tx, moment));
+        const at = await time.read(tx, tenant);
+        const keyed = { place, fingerprint, now: at.now, mayExpire: () => clockTrust.isTrusted() };
+        return onceForKey(tx, vault, { ...keyed, isolation }, () => unit(tx, at));
       },
       { isolation },
     ),

@@ -9,7 +9,7 @@ import { type SigningKeys, SigningKeysError } from "./signing-keys.ts";
 
 export const LEAK_REPORT_PATH = "/v1/leaked_keys/report";
 
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Names the key that signed the report, as its publisher does. */
 export const IDENTIFIER_HEADER = "Github-Public-Key-Identifier";
@@ -48,11 +48,11 @@ export const LeakFeedback = Type.Array(
   },
 );
 
-/** Takes signed reports of credentials that were found in public (decisions 6); what they name is dead when it answers. */
+/** Takes signed reports of credentials that were found in public; what they name is dead when it answers. */
 export function leakReportRoute(scope: FastifyInstance, services: Services, keys: SigningKeys | undefined): void {
   const leakTools = { database: services.database, vault: services.vault, now: services.clock.now };
   scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser("application/json", { parseAs: "buffer", bodyLimit: MOST_BYTES }, (_request, body, done) =>
+  scope.addContentTypeParser("application/json", { parseAs: "buffer", bodyLimit: MAX_BYTES }, (_request, body, done) =>
     done(null, body),
   );
 

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { LocalLimiter } from "../limits/local-limiter.ts";
 
 const FETCH_MS = 10_000;
-const MOST_BYTES = 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
 /** Anybody can name an unknown key, and each costs a look at the source. */
 const LOOKS = { burst: 10, refillSeconds: 30 };
 
@@ -63,7 +63,7 @@ async function download(url: string): Promise<string> {
   let bytes = 0;
   for await (const part of response.body ?? []) {
     bytes += part.length;
-    if (bytes > MOST_BYTES) throw new Error("it answered too much");
+    if (bytes > MAX_BYTES) throw new Error("it answered too much");
     parts.push(part);
   }
   return Buffer.concat(parts).toString("utf8");

@@ -84,7 +84,7 @@ class SharedLimiter implements Limiter {
   }
 
   async giveBack(name: string): Promise<void> {
-    await this.#database.write((tx) => returnTokens(tx, this.#bucketOf(name), 1), { isolation: "latest" });
+    await this.#database.write((tx) => returnTokens(tx, this.#bucketOf(name), 1), { isolation: "read committed" });
   }
 
   /** Gives back what lies unused since a moment. */
@@ -94,13 +94,13 @@ class SharedLimiter implements Limiter {
       this.#lots.delete(name);
       const { held } = lot;
       if (held < 1) continue;
-      await this.#database.write((tx) => returnTokens(tx, lot.bucket, held), { isolation: "latest" });
+      await this.#database.write((tx) => returnTokens(tx, lot.bucket, held), { isolation: "read committed" });
     }
   }
 
   async #ask(lot: Lot): Promise<void> {
     const { granted, tokens } = await this.#database.write((tx) => takeTokens(tx, lot.bucket, this.#lotSize), {
-      isolation: "latest",
+      isolation: "read committed",
     });
     lot.held += granted;
     lot.left = Math.max(0, tokens);

@@ -1,6 +1,6 @@
 import type { Ack, ForwardAttempt } from "../../contract/listen.ts";
 import { LIMITS } from "../../contract/limits.ts";
-import type { Moment } from "../environment-time.ts";
+import type { EnvironmentNow } from "../environment-time.ts";
 import type { Services } from "../services.ts";
 import { hasListenerAttempt, insertAttempt, storableText } from "../storage/attempts.ts";
 import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
@@ -20,10 +20,10 @@ export interface Outcome {
 /** Outcomes that arrive within this time share a commit: nobody waits for them, and a commit costs as much as 50 rows. */
 const GATHER_MILLISECONDS = 25;
 /** So many are recorded without waiting. */
-const GATHER_MOST = 512;
+const MAX_GATHER = 512;
 /** A database that is away for a minute costs no outcomes. */
 const TRY_AGAIN_MILLISECONDS = 500;
-const MOST_TRIES = 120;
+const MAX_TRIES = 120;
 
 /** Records the outcomes of one listener as deliveries with their attempts. */
 export class AckRecorder {
@@ -46,7 +46,7 @@ export class AckRecorder {
     // Neither status nor error: the event was only shown, so there is no delivery to tell of.
     if (outcome.ack.status_code === undefined && outcome.ack.error === undefined) return;
     this.#waiting.push(outcome);
-    if (this.#waiting.length >= GATHER_MOST) this.#hurry();
+    if (this.#waiting.length >= MAX_GATHER) this.#hurry();
     this.#recording ??= this.#record();
   }
 
@@ -86,11 +86,11 @@ export class AckRecorder {
               await this.#recordOne(tx, { ...outcome, at }, newId);
             });
           },
-          { isolation: "latest" },
+          { isolation: "read committed" },
         );
         mayBeRecorded = false;
       } catch (error) {
-        if (error instanceof StorageUnavailableError && tries < MOST_TRIES && !this.#hasGivenUp) {
+        if (error instanceof StorageUnavailableError && tries < MAX_TRIES && !this.#hasGivenUp) {
           tries += 1;
           // Where the connection was lost during the commit, the outcomes are there or not.
           mayBeRecorded ||= error.uncertain;
@@ -108,7 +108,7 @@ export class AckRecorder {
   }
 
   #gather(): Promise<void> {
-    if (this.#waiting.length >= GATHER_MOST || this.#hasGivenUp) return Promise.resolve();
+    if (this.#waiting.length >= MAX_GATHER || this.#hasGivenUp) return Promise.resolve();
     return this.#pause(GATHER_MILLISECONDS, (end) => (this.#hurry = end));
   }
 
@@ -122,7 +122,11 @@ export class AckRecorder {
     });
   }
 
-  async #recordOne(tx: Transaction, { eventId, eventType, ack, at }: Outcome, newId: Moment["newId"]): Promise<void> {
+  async #recordOne(
+    tx: Transaction,
+    { eventId, eventType, ack, at }: Outcome,
+    newId: EnvironmentNow["newId"],
+  ): Promise<void> {
     const { id: listenerId, environment } = this.#listener;
     const succeeded = ack.status_code !== undefined && ack.status_code >= 200 && ack.status_code < 300;
     const status = succeeded ? "succeeded" : "failed";

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { EventType } from "../../contract/event-types.ts";
-import type { Tenant } from "../domain/occasion.ts";
+import type { Tenant } from "../domain/request-context.ts";
 import type { Services } from "../services.ts";
 import type { LoggedEvent } from "../storage/event-log.ts";
 import type { Watched } from "./credential-watch.ts";

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers";
 import type { EventType } from "../../contract/event-types.ts";
 import { lowestIdAt } from "../../contract/ids.ts";
-import type { Tenant } from "../domain/occasion.ts";
+import type { Tenant } from "../domain/request-context.ts";
 import type { Services } from "../services.ts";
 import { StorageUnavailableError } from "../storage/database.ts";
 import { DamagedEventError } from "../storage/event-body.ts";
@@ -63,7 +63,7 @@ export class LogReader {
   }
 
   start(): void {
-    this.#unsubscribe = this.#services.database.onWake("events", () => this.ask());
+    this.#unsubscribe = this.#services.database.subscribe("events", () => this.ask());
     this.ask();
   }
 

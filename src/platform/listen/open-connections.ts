@@ -8,22 +8,22 @@ const RETRY_AFTER_SECONDS = 5;
 /** How many connections of a kind this process holds open for each environment. */
 export class OpenConnections {
   readonly #kind: string;
-  readonly #most: number;
+  readonly #max: number;
   readonly #counts = new Map<number, number>();
 
   /** `kind` is a plural, for people: "listeners". */
-  constructor(kind: string, most: number) {
+  constructor(kind: string, max: number) {
     this.#kind = kind;
-    this.#most = most;
+    this.#max = max;
   }
 
   /** Takes a place until the connection is closed. Throws ApiError `connection_limit`. */
   take(environment: number, connection: Duplex | ServerResponse): void {
     const count = this.#counts.get(environment) ?? 0;
-    if (count >= this.#most) {
+    if (count >= this.#max) {
       throw new ApiError(
         "connection_limit",
-        `The environment has ${this.#most} ${this.#kind} open, as many as it may: close one, or try again later.`,
+        `The environment has ${this.#max} ${this.#kind} open, as many as it may: close one, or try again later.`,
         { headers: { "Retry-After": String(RETRY_AFTER_SECONDS) } },
       );
     }

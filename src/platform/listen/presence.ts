@@ -92,7 +92,7 @@ export class Presence {
               await keepListenerCount(tx, { environment, process, sessions, told_at: clock.now() });
             }
           },
-          { isolation: "latest" },
+          { isolation: "read committed" },
         );
       } catch (error) {
         // A database that is away hears the number the next time; what was said before ends by itself.
@@ -107,7 +107,7 @@ export class Presence {
       [...new Set([...this.#present].map(({ environment }) => environment))].map((one) => this.#tell(one)),
     );
     await database.write((tx) => deleteOldListenerCounts(tx, clock.now() - SILENT_MILLISECONDS), {
-      isolation: "latest",
+      isolation: "read committed",
     });
   }
 

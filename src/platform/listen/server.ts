@@ -28,7 +28,7 @@ import { Presence } from "./presence.ts";
 import { ListenSession } from "./session.ts";
 
 /** An acknowledgement with an excerpt of 16 KiB, escaped at worst. */
-const FRAME_BYTES_MOST = 256 * 1024;
+const MAX_FRAME_BYTES = 256 * 1024;
 
 export interface ListenServer {
   /** Refuses new sessions and ends those that are open, within a few seconds; resolves when nothing of them is left. */
@@ -39,7 +39,7 @@ const QUERY = Type.Object(
   {
     events: Type.Optional(Type.String()),
     after: Type.Optional(Type.String()),
-    window: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.listenWindowMost })),
+    window: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMITS.maxListenWindow })),
   },
   { additionalProperties: false },
 );
@@ -60,7 +60,7 @@ export function createListenServer(server: Server, services: Services, authentic
   const sockets = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
-    maxPayload: FRAME_BYTES_MOST,
+    maxPayload: MAX_FRAME_BYTES,
     handleProtocols: (offered) => (offered.has(LISTEN_SUBPROTOCOL) ? LISTEN_SUBPROTOCOL : false),
   });
   const sessions = new OpenSessions();

@@ -4,7 +4,7 @@ import type { EventType } from "../../contract/event-types.ts";
 import { type Ack, FrameError, parseClientFrame, type PlatformFrame } from "../../contract/listen.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { ApiError } from "../domain/api-error.ts";
-import type { Tenant } from "../domain/occasion.ts";
+import type { Tenant } from "../domain/request-context.ts";
 import type { Services } from "../services.ts";
 import type { LoggedEvent } from "../storage/event-log.ts";
 import type { AckRecorder } from "./acks.ts";

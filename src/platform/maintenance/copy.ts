@@ -111,9 +111,9 @@ function pageOf(queries: Queries, { name, columns, key }: TableShape, last: read
 }
 
 async function insertRows(tx: Transaction, { name, columns }: TableShape, rows: readonly Row[]): Promise<void> {
-  const most = Math.max(1, Math.floor(PARAMETERS / columns.length));
-  for (let start = 0; start < rows.length; start += most) {
-    const part = rows.slice(start, start + most);
+  const max = Math.max(1, Math.floor(PARAMETERS / columns.length));
+  for (let start = 0; start < rows.length; start += max) {
+    const part = rows.slice(start, start + max);
     const values = part.map(
       (_, row) => `(${columns.map((_column, place) => `$${row * columns.length + place + 1}`).join(", ")})`,
     );

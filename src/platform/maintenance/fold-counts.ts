@@ -12,6 +12,6 @@ export function createCountFolder({ database, clock, log }: Pick<Services, "data
   return new Periodic({ clock, log }, EVERY_MILLISECONDS, async (signal) => {
     if (database.dialect === "sqlite" || !(await hasChanges(database))) return;
     // Changes are only added meanwhile, and the counts written by nobody else: nothing to wait for.
-    while (!signal.aborted && (await database.write(fold, { isolation: "latest" })));
+    while (!signal.aborted && (await database.write(fold, { isolation: "read committed" })));
   });
 }

@@ -20,13 +20,13 @@ import { deleteExpiredLinks } from "../storage/sign-in-links.ts";
 const EVERY_MILLISECONDS = 60_000;
 /** Between transactions, so that whoever writes meanwhile waits for one of them at most. */
 const PAUSE_MILLISECONDS = 5;
-const ROWS_MOST = 500;
+const MAX_ROWS = 500;
 /** So exact is the trusted time that is kept. */
 const TRUSTED_TIME_MILLISECONDS = 3_600_000;
 /** The statistics look back 6 hours; the rest is for clocks that are set back. */
 const COUNTS_KEPT_MINUTES = 1440;
 /** Each may hold a refresh token for every hour of 30 days. */
-const GRANTS_MOST = 20;
+const MAX_GRANTS = 20;
 
 /** Removes some rows; returns whether there may be more. */
 interface Step {
@@ -44,7 +44,7 @@ async function removeOldRows({ database, clock, clockTrust }: Services, signal: 
   const remove = async (claim: string, step: Step) => {
     // One process at a time clears; the others need not.
     const unit = async (tx: Transaction) => (await tx.claim(claim)) && step.run(tx);
-    while (!signal.aborted && (await database.write(unit, { isolation: step.isolation ?? "alone" }))) {
+    while (!signal.aborted && (await database.write(unit, { isolation: step.isolation ?? "serialized" }))) {
       await new Promise<void>((resolve) => {
         clock.after(PAUSE_MILLISECONDS, resolve);
       });
@@ -59,8 +59,8 @@ async function removeOldRows({ database, clock, clockTrust }: Services, signal: 
   if (!clockTrust.isTrusted()) return;
   const ofDeployment: Step[] = [
     { run: (tx) => removeGrants(tx, now) },
-    inChunks((tx) => deleteExpiredSessions(tx, now, ROWS_MOST)),
-    inChunks((tx) => deleteExpiredLinks(tx, now, ROWS_MOST)),
+    inChunks((tx) => deleteExpiredSessions(tx, now, MAX_ROWS)),
+    inChunks((tx) => deleteExpiredLinks(tx, now, MAX_ROWS)),
   ];
   for (const step of ofDeployment) await remove("upkeep", step);
   await keepTrustedTime(database, now);
@@ -75,7 +75,7 @@ async function keepTrustedTime(database: Database, now: number): Promise<void> {
 
 /** Removes up to a transaction's rows at a time. */
 function inChunks(remove: (tx: Transaction) => Promise<number>): Step {
-  return { run: async (tx) => (await remove(tx)) === ROWS_MOST };
+  return { run: async (tx) => (await remove(tx)) === MAX_ROWS };
 }
 
 /** Requests and listeners keep real time, which no test clock moves; all else lives by its environment's. */
@@ -90,32 +90,32 @@ function stepsOf(environment: number, realTime: number, offset: number): Step[] 
   return [
     {
       async run(tx) {
-        const found = await removableDeliveries(tx, environment, deliveryBound, kept, ROWS_MOST);
+        const found = await removableDeliveries(tx, environment, deliveryBound, kept, MAX_ROWS);
         await deleteDeliveries(tx, firstRows(found));
         return found.length > 0;
       },
     },
     {
       // What a retry or replay committed before the events were locked must be visible after that.
-      isolation: "latest",
+      isolation: "read committed",
       run: (tx) => removeEvents(tx, environment, eventBound),
     },
     inChunks(async (tx) => {
-      const replays = await deleteReplays(tx, environment, eventBound, ROWS_MOST);
+      const replays = await deleteReplays(tx, environment, eventBound, MAX_ROWS);
       if (replays.length > 0) await markRemoved(tx, environment, { replays });
       return replays.length;
     }),
-    inChunks((tx) => deleteIdempotencyKeys(tx, environment, keysBound, ROWS_MOST)),
-    inChunks((tx) => deleteRequestLogs(tx, environment, requestBound, ROWS_MOST)),
+    inChunks((tx) => deleteIdempotencyKeys(tx, environment, keysBound, MAX_ROWS)),
+    inChunks((tx) => deleteRequestLogs(tx, environment, requestBound, MAX_ROWS)),
     { run: (tx) => deleteOldestMinute(tx, environment, Math.floor(now / 60_000) - COUNTS_KEPT_MINUTES) },
     inChunks((tx) => deleteEmptyQueues(tx, environment)),
-    inChunks((tx) => deleteListeners(tx, environment, listenersBound, ROWS_MOST)),
+    inChunks((tx) => deleteListeners(tx, environment, listenersBound, MAX_ROWS)),
   ];
 }
 
 /** Removes events with their replays, which would have nothing to send. */
 async function removeEvents(tx: Transaction, environment: number, bound: string): Promise<boolean> {
-  const events = await removableEvents(tx, environment, bound, ROWS_MOST);
+  const events = await removableEvents(tx, environment, bound, MAX_ROWS);
   const numbers = new Map(events.map(({ id, seq }) => [id, seq]));
   const removed = await deleteEvents(tx, environment, [...numbers.keys()]);
   const [first, last] = [removed[0], removed.at(-1)];
@@ -123,13 +123,13 @@ async function removeEvents(tx: Transaction, environment: number, bound: string)
     const replays = await deleteReplaysOf(tx, environment, { first, last });
     await markRemoved(tx, environment, { newestEvent: last, seqs: removed.map((id) => numbers.get(id)!), replays });
   }
-  return events.length === ROWS_MOST;
+  return events.length === MAX_ROWS;
 }
 
 /** A grant whose last refresh token has expired gives nothing any more, and goes with its tokens. */
 async function removeGrants(tx: Transaction, now: number): Promise<boolean> {
   const bound = lowestIdAt("oauth_grant", now - REFRESH_SECONDS * 1000);
-  return (await deleteEndedGrants(tx, bound, now, GRANTS_MOST)) === GRANTS_MOST;
+  return (await deleteEndedGrants(tx, bound, now, MAX_GRANTS)) === MAX_GRANTS;
 }
 
 /** As many deliveries as make one transaction's rows with their attempts, but one at least. */
@@ -138,7 +138,7 @@ function firstRows(found: readonly { id: string; attempt_count: number }[]): str
   let rows = 0;
   for (const { id, attempt_count: attempts } of found) {
     rows += 1 + attempts;
-    if (rows > ROWS_MOST && ids.length > 0) break;
+    if (rows > MAX_ROWS && ids.length > 0) break;
     ids.push(id);
   }
   return ids;

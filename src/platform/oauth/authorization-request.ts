@@ -38,7 +38,7 @@ export class RefusedRequest extends Error {
 }
 
 /**
- * Reads the query of `/oauth/authorize` (platform specification 5.2). Throws PageError as long as it is not certain
+ * Reads the query of `/oauth/authorize`. Throws PageError as long as it is not certain
  * where an answer may go, RefusedRequest from then on.
  */
 export async function readAuthorizationRequest(services: Services, url: string): Promise<AuthorizationRequest> {

@@ -18,7 +18,7 @@ import { consentPage } from "./consent-view.ts";
 
 const CODE_SECONDS = 60;
 
-/** The page on which a user lets an app act for them (platform specification 5.2, decisions 7). */
+/** The page on which a user lets an app act for them. */
 export function authorizeRoutes(scope: FastifyInstance, services: Services, visitors: Visitors): void {
   scope.get(OAUTH_PATHS.authorize, (request, reply) =>
     handle(request, reply, async (asked, visitor) => sendPage(reply, 200, consent(visitor, asked, request.url))),

@@ -11,7 +11,7 @@ import { beginGrant, issueTokens, type TokenReply } from "./tokens.ts";
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
 
 /**
- * Exchanges an authorization code (decisions 7). One exchange succeeds; a later one that is right in every other way
+ * Exchanges an authorization code. One exchange succeeds; a later one that is right in every other way
  * reveals a stolen code, and ends what the first one gave. One that is wrong changes nothing, or anybody who saw a code
  * could end another's session.
  */

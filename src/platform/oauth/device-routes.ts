@@ -17,7 +17,7 @@ import { readUserCode, showUserCode } from "./user-code.ts";
 /** Never more than five wrong codes in a minute, for a user and for an address: 34 bits last for ten minutes so. */
 const WRONG_CODES = { burst: 5, refillSeconds: 60 };
 
-/** Where device codes are typed (decisions 7). The code is shown again with the question, to be compared. */
+/** Where device codes are typed. The code is shown again with the question, to be compared. */
 export function deviceRoutes(scope: FastifyInstance, services: Services, visitors: Visitors): void {
   const { database, clock } = services;
   const limiter = services.createLimiter("device codes", WRONG_CODES);

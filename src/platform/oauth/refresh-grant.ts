@@ -19,7 +19,7 @@ import { issueTokens, type TokenReply } from "./tokens.ts";
 const GRACE_MS = 30_000;
 
 /**
- * Rotates a refresh token (decisions 7). A token that was used before and comes again was copied, and ends its grant;
+ * Rotates a refresh token. A token that was used before and comes again was copied, and ends its grant;
  * except within the grace, by the direct parent of a token that nobody has used yet: that one is replaced, its access
  * token revoked, and it stays as a tombstone whose use would end the grant.
  *

@@ -27,7 +27,7 @@ const GRANTS: ReadonlyMap<string, Grant> = new Map([
 /** Anybody may begin a device sign-in, and each is a row for an hour: so many at once, then one in as many seconds. */
 const DEVICE_SIGN_INS = { burst: 60, refillSeconds: 2 };
 
-/** What clients call themselves: forms in, JSON out (decisions 7). What stands in a query is never read. */
+/** What clients call themselves: forms in, JSON out. What stands in a query is never read. */
 export function tokenRoutes(scope: FastifyInstance, services: Services): void {
   takeForms(scope);
   const deviceSignIns = services.createLimiter("device sign-ins", DEVICE_SIGN_INS);

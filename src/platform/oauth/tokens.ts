@@ -8,7 +8,7 @@ import { insertRefreshToken } from "../storage/refresh-tokens.ts";
 import { formatScopeNames } from "./scope-names.ts";
 
 const ACCESS_SECONDS = 3600;
-/** A grant can be refreshed for so long after its last refresh (decisions 7). */
+/** A grant can be refreshed for so long after its last refresh. */
 export const REFRESH_SECONDS = 30 * 86_400;
 
 /** A successful reply of the token endpoint (RFC 6749 5.1). */

@@ -15,7 +15,7 @@ const INVITATION = 1;
 const MAKE_ANOTHER = "Make another one: service serve link";
 const ASK_AGAIN = "Ask for another invitation.";
 
-/** One-time links: they sign in at once (decisions 1); an invitation asks for a password first. */
+/** One-time links: they sign in at once; an invitation asks for a password first. */
 export function linkRoutes(
   scope: FastifyInstance,
   { services, visitors, passwords }: { services: Services; visitors: Visitors; passwords: Passwords },

@@ -24,7 +24,7 @@ export interface Visitor {
 /** A visitor who is signed in. */
 export type SignedIn = Visitor & { user: SessionOwner };
 
-/** Knows browsers by their cookie (decisions 1). */
+/** Knows browsers by their cookie. */
 export class Visitors {
   readonly #services: Services;
   readonly #cookie: string;

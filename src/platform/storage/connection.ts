@@ -4,7 +4,7 @@ import type { SqliteDatabase, SqliteRuntime, SqliteStatement } from "./sqlite-ru
 import { type Translation, arrange, translate } from "./statements.ts";
 
 /** Texts are constants in the code; the bound only stops a list of varying length from filling the memory. */
-const MOST_STATEMENTS = 500;
+const MAX_STATEMENTS = 500;
 const NO_PARAMETERS: readonly SqlValue[] = [];
 
 /** @photostructure/sqlite crashes where a database is collected before its statements, so none ever is. */
@@ -97,7 +97,7 @@ export class Connection {
     const translation = translate(sql);
     const prepared = { ...translation, statement: this.#database.prepare(translation.sql) };
     const oldest = this.#prepared.keys().next();
-    if (this.#prepared.size >= MOST_STATEMENTS && !oldest.done) this.#prepared.delete(oldest.value);
+    if (this.#prepared.size >= MAX_STATEMENTS && !oldest.done) this.#prepared.delete(oldest.value);
     this.#prepared.set(sql, prepared);
     return prepared;
   }

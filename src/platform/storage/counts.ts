@@ -40,7 +40,7 @@ const TABLES: Record<CountsTable, { key: string; latest?: string }> = {
 };
 
 /** Changes that a transaction folds. */
-const FOLDED_MOST = 10_000;
+const MAX_FOLDED = 10_000;
 
 const changesOf = (table: CountsTable) => table.replace(/s$/, "_changes");
 
@@ -143,14 +143,14 @@ export async function foldChanges(tx: Transaction): Promise<boolean> {
           };
     const row = await tx.get<{ folded: number }>(
       `WITH taken AS (
-         DELETE FROM ${changes} WHERE ctid = ANY (ARRAY (SELECT ctid FROM ${changes} LIMIT ${FOLDED_MOST})) RETURNING *),
+         DELETE FROM ${changes} WHERE ctid = ANY (ARRAY (SELECT ctid FROM ${changes} LIMIT ${MAX_FOLDED})) RETURNING *),
        folded AS (
          INSERT INTO ${table} AS total (${key}, count${more.columns})
          SELECT ${key}, SUM(count)${more.values} FROM taken GROUP BY ${key}
          ON CONFLICT (${key}) DO UPDATE SET count = total.count + excluded.count${more.update})
        SELECT COUNT(*) AS folded FROM taken`,
     );
-    hasMore ||= row?.folded === FOLDED_MOST;
+    hasMore ||= row?.folded === MAX_FOLDED;
   }
   return hasMore;
 }

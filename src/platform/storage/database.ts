@@ -14,7 +14,7 @@ export interface Queries {
   /** Every row. */
   all<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row[]>;
   /**
-   * As `all`, for rows that no unit changes which is written `beside` others: units that share a transaction share the
+   * As `all`, for rows that no unit changes which is written `batched` others: units that share a transaction share the
    * answer, so its rows are for reading only.
    */
   allShared<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<readonly Row[]>;
@@ -28,8 +28,8 @@ export interface DatabaseReader extends Queries {
 export interface Transaction extends Queries {
   /** Runs a statement that changes rows; answers how many it changed. */
   run(sql: string, parameters?: readonly SqlValue[]): Promise<number>;
-  /** After the commit, wakes whoever waits for this topic (at most once a commit). Nothing is sent on a rollback. */
-  wake(topic: Topic): void;
+  /** After the commit, notifies the subscribers of this topic (at most once a commit). Nothing is sent on a rollback. */
+  notify(topic: Topic): void;
   /**
    * True for one transaction at a time, in whatever process, until it ends; the others are told at once. Units of one
    * process that are written beside each other all get it.
@@ -45,13 +45,13 @@ export interface Transaction extends Queries {
 /** How a unit stands to others that run at the same time, in this process or another. */
 export interface WriteOptions {
   /**
-   * - `alone` (the default): the unit sees one state of the database. Where another changed a row first that this one
+   * - `serialized` (the default): the unit sees one state of the database. Where another changed a row first that this one
    *   changes too, the unit is run again on what is there now: so it may run several times before its changes count.
-   * - `beside`: for a unit that only adds rows and whose reads do not depend on what such units add. It shares its
+   * - `batched`: for a unit that only adds rows and whose reads do not depend on what such units add. It shares its
    *   commit, and the way to the database, with others of its kind. It may run several times too.
-   * - `latest`: each statement sees what is committed when it begins: for taking rows that others are taking as well.
+   * - `read committed`: each statement sees what is committed when it begins: for taking rows that others are taking as well.
    */
-  readonly isolation?: "alone" | "beside" | "latest";
+  readonly isolation?: "serialized" | "batched" | "read committed";
 }
 
 /** What a process may wait for: new events in the log, deliveries that may be due. */
@@ -77,8 +77,8 @@ export interface Database extends Queries {
    */
   hold(name: string): Promise<Hold | undefined>;
 
-  /** Calls back after commits that woke the topic, in this process or another. Returns how to stop. May call spuriously. */
-  onWake(topic: Topic, callback: () => void): () => void;
+  /** Calls back after commits that notified the topic, in this process or another. Returns how to stop. May call spuriously. */
+  subscribe(topic: Topic, callback: () => void): () => void;
 
   /**
    * Finds out whether the database can be worked with now: reads a row of it, and looks whether writes fail. Rejects with

@@ -5,8 +5,8 @@ import { StorageUnavailableError, type Topic, type Transaction, type Unit } from
 import { UnitTransaction } from "./unit-transaction.ts";
 
 /** A commit takes at most this many units, and no further one once they ran this many statements: some 10 ms of work. */
-const MOST_UNITS = 256;
-const MOST_STATEMENTS = 2048;
+const MAX_UNITS = 256;
+const MAX_STATEMENTS = 2048;
 
 interface Waiting {
   readonly unit: Unit<unknown>;
@@ -93,7 +93,7 @@ export class GroupCommit {
       return;
     }
 
-    const batch = this.#queue.splice(0, MOST_UNITS);
+    const batch = this.#queue.splice(0, MAX_UNITS);
     const topics = new Set<Topic>();
     const stopWatching = this.#abandonUnitAtEndOfTurn();
     let ran = 0;
@@ -102,7 +102,7 @@ export class GroupCommit {
     let failure: StorageUnavailableError | undefined;
     try {
       for (const waiting of batch) {
-        if (statements >= MOST_STATEMENTS) break;
+        if (statements >= MAX_STATEMENTS) break;
         ran += 1;
         waiting.sawUncommitted = hasChanges;
         const transaction = new UnitTransaction(this.#connection);

@@ -32,7 +32,7 @@ export async function keepListener(tx: Transaction, row: ListenerRow): Promise<v
   );
 }
 
-/** Lets `latest` units that write about one listener follow each other, in whatever processes its sessions are. */
+/** Lets `read committed` units that write about one listener follow each other, in whatever processes its sessions are. */
 export async function holdListener(tx: Transaction, id: string): Promise<void> {
   await tx.get(`SELECT id FROM listeners WHERE id = $1 ${tx.dialect === "postgres" ? "FOR UPDATE" : ""}`, [id]);
 }

@@ -140,7 +140,7 @@ class SqliteStorage implements Database {
       },
       committed: (topics) => {
         this.#watch.committed();
-        this.#subscriptions.wake(topics);
+        this.#subscriptions.notify(topics);
       },
       log,
     });
@@ -182,7 +182,7 @@ class SqliteStorage implements Database {
     return { release: async () => void this.#held.delete(name) };
   }
 
-  onWake(topic: Topic, callback: () => void): () => void {
+  subscribe(topic: Topic, callback: () => void): () => void {
     return this.#subscriptions.add(topic, callback);
   }
 

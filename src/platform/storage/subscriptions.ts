@@ -22,7 +22,7 @@ export class Subscriptions {
   }
 
   /** Calls back after the current code has run; a callback that throws is logged and disturbs nobody. */
-  wake(topics: Iterable<Topic>): void {
+  notify(topics: Iterable<Topic>): void {
     for (const topic of topics) {
       for (const callback of this.#callbacks[topic]) queueMicrotask(() => this.#call(topic, callback));
     }

@@ -30,7 +30,7 @@ export class UnitTransaction implements Transaction {
     return this.#execute(() => this.#connection.run(sql, parameters));
   }
 
-  wake(topic: Topic): void {
+  notify(topic: Topic): void {
     this.#topics.add(topic);
   }
 

@@ -2,7 +2,7 @@
 import { API_VERSIONS } from "../../../src/contract/versions.ts";
 import { Versions } from "../../../src/platform/domain/versions.ts";
 import { createObject } from "../../../src/platform/domain/objects.ts";
-import type { Occasion } from "../../../src/platform/domain/occasion.ts";
+import type { RequestContext } from "../../../src/platform/domain/request-context.ts";
 import type { Transaction } from "../../../src/platform/storage/database.ts";
 import { MIGRATIONS } from "../../../src/platform/storage/migrations/index.ts";
 import { openSqlite } from "../../../src/platform/storage/sqlite.ts";
@@ -12,7 +12,7 @@ import { systemClock, systemRandom } from "../../../src/platform/system.ts";
 const [file = "", environment = "", last = ""] = process.argv.slice(2);
 const database = await openSqlite({ file, migrations: MIGRATIONS });
 const time = new EnvironmentTime(systemClock, systemRandom, new Map());
-const tenant: Occasion["tenant"] = {
+const tenant: RequestContext["tenant"] = {
   environment: Number(environment),
   name: "sandbox",
   livemode: false,
@@ -30,7 +30,7 @@ function counted(tx: Transaction): Transaction {
     all: (sql, parameters) => (step(), tx.all(sql, parameters)),
     allShared: (sql, parameters) => (step(), tx.allShared(sql, parameters)),
     run: (sql, parameters) => (step(), tx.run(sql, parameters)),
-    wake: (topic) => tx.wake(topic),
+    notify: (topic) => tx.notify(topic),
     claim: (name) => tx.claim(name),
     lock: (name, mode) => tx.lock(name, mode),
   };
@@ -38,13 +38,13 @@ function counted(tx: Transaction): Transaction {
 
 await database.write(async (tx) => {
   const transaction = counted(tx);
-  const occasion = {
+  const context = {
     tenant,
     requestId: "req_0000000000000000000000",
     versions: new Versions(API_VERSIONS),
     ...(await time.read(transaction, tenant)),
   };
-  await createObject(transaction, occasion, "customer", { email: `${last}@example.com` });
+  await createObject(transaction, context, "customer", { email: `${last}@example.com` });
 });
 process.stdout.write(`${statements}\n`);
 await database.close();

@@ -26,7 +26,7 @@ export function registerRotateSecret(endpoints: Command, context: Context): void
     .argument("<id>", "Id of the webhook endpoint", objectId)
     .addOption(
       new Option("--overlap <duration>", "How long the old secret signs too, up to 7d")
-        .argParser(duration(0, LIMITS.secretOverlapSecondsMost))
+        .argParser(duration(0, LIMITS.maxSecretOverlapSeconds))
         .default(LIMITS.secretOverlapSecondsDefault, "1d"),
     )
     .option("--yes", "Do not ask in live mode when the old secret ends at once");

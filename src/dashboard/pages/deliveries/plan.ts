@@ -14,7 +14,7 @@ export function likelyAttempts({ attempts = [], next_attempt: next, attempt_coun
   const likely: number[] = [];
   let at = Date.parse(next);
   for (let count = made + 1; likely.length < SHOWN; count++) {
-    at += Math.min(LIMITS.retryFirstSeconds * 2 ** (count - 1), LIMITS.retryMostSeconds) * 1000;
+    at += Math.min(LIMITS.retryFirstSeconds * 2 ** (count - 1), LIMITS.maxRetryWaitSeconds) * 1000;
     if (at > last) break;
     likely.push(at);
   }

@@ -21,7 +21,7 @@ export function apiKeyOperations(tools: SecretTools): Operation[] {
       body: ApiKeyCreate,
       refusals: ["insufficient_scope", "exceeds_maker"],
       reply: { status: 201, schema: ApiKey },
-      write: ({ caller, body }, tx, occasion) => createApiKey(tx, tools, occasion, caller, body),
+      write: ({ caller, body }, tx, context) => createApiKey(tx, tools, context, caller, body),
     }),
     readOperation({
       name: "listApiKeys",
@@ -50,7 +50,7 @@ export function apiKeyOperations(tools: SecretTools): Operation[] {
       path: "/v1/api_keys/{id}/revoke",
       scope: "api_keys:write",
       reply: { status: 200, schema: ApiKey },
-      write: ({ id }, tx, occasion) => endApiKey(tx, occasion, id),
+      write: ({ id }, tx, context) => endApiKey(tx, context, id),
     }),
     writeOperation({
       name: "rollApiKey",
@@ -60,7 +60,7 @@ export function apiKeyOperations(tools: SecretTools): Operation[] {
       scope: "api_keys:write",
       refusals: ["insufficient_scope", "exceeds_maker", "key_not_usable"],
       reply: { status: 201, schema: ApiKey },
-      write: ({ caller, id }, tx, occasion) => rollApiKey(tx, tools, occasion, caller, id),
+      write: ({ caller, id }, tx, context) => rollApiKey(tx, tools, context, caller, id),
     }),
   ];
 }

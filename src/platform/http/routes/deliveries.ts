@@ -40,7 +40,7 @@ export function deliveryOperations(vault: Vault): Operation[] {
       scope: "deliveries:write",
       refusals: ["delivery_not_retryable", "endpoint_disabled", "endpoint_deleted", "event_expired"],
       reply: { status: 200, schema: Delivery },
-      write: ({ id }, tx, occasion) => retryDelivery(tx, occasion, id),
+      write: ({ id }, tx, context) => retryDelivery(tx, context, id),
     }),
   ];
 }

@@ -53,8 +53,8 @@ export function eventOperations({ vault, clock }: Pick<Services, "vault" | "cloc
       sandboxOnly: true,
       body: EventCreate,
       reply: { status: 201, schema: Event },
-      write: async ({ body }, tx, occasion) =>
-        new RawJson((await emitByHand(tx, occasion, body.type as EventType, body.data)).body),
+      write: async ({ body }, tx, context) =>
+        new RawJson((await emitByHand(tx, context, body.type as EventType, body.data)).body),
     }),
     writeOperation({
       name: "replayEvent",
@@ -65,7 +65,7 @@ export function eventOperations({ vault, clock }: Pick<Services, "vault" | "cloc
       body: EventReplay,
       refusals: ["endpoint_disabled", "event_expired"],
       reply: { status: 201, schema: Replay },
-      write: ({ id, body }, tx, occasion) => replayEvent(tx, occasion, id, body),
+      write: ({ id, body }, tx, context) => replayEvent(tx, context, id, body),
     }),
   ];
 }

@@ -29,7 +29,7 @@ export function oauthAppOperations(tools: SecretTools): Operation[] {
       scope: "oauth_apps:write",
       body: OAuthAppCreate,
       reply: { status: 201, schema: OAuthApp },
-      write: ({ body }, tx, occasion) => createOAuthApp(tx, tools, occasion, body),
+      write: ({ body }, tx, context) => createOAuthApp(tx, tools, context, body),
     }),
     readOperation({
       name: "listOAuthApps",
@@ -65,7 +65,7 @@ export function oauthAppOperations(tools: SecretTools): Operation[] {
       scope: "oauth_apps:write",
       body: OAuthAppUpdate,
       reply: { status: 200, schema: OAuthApp },
-      write: ({ id, body }, tx, occasion) => changeOAuthApp(tx, occasion, id, body),
+      write: ({ id, body }, tx, context) => changeOAuthApp(tx, context, id, body),
     }),
     writeOperation({
       name: "deleteOAuthApp",
@@ -74,7 +74,7 @@ export function oauthAppOperations(tools: SecretTools): Operation[] {
       path: "/v1/oauth_apps/{id}",
       scope: "oauth_apps:write",
       reply: { status: 200, schema: DeletedOAuthApp },
-      write: ({ id }, tx, occasion) => removeOAuthApp(tx, occasion, id),
+      write: ({ id }, tx, context) => removeOAuthApp(tx, context, id),
     }),
     writeOperation({
       name: "rotateOAuthAppSecret",
@@ -84,7 +84,7 @@ export function oauthAppOperations(tools: SecretTools): Operation[] {
       scope: "oauth_apps:write",
       refusals: ["app_is_public"],
       reply: { status: 200, schema: OAuthApp },
-      write: ({ id }, tx, occasion) => rotateClientSecret(tx, tools, occasion, id),
+      write: ({ id }, tx, context) => rotateClientSecret(tx, tools, context, id),
     }),
   ];
 }

@@ -74,7 +74,7 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
       body: schemas.create,
       ...conflicts,
       reply: { status: 201, schema: schemas.object },
-      write: ({ body }, tx, occasion) => createObject(tx, occasion, kind, body as Record<string, unknown>),
+      write: ({ body }, tx, context) => createObject(tx, context, kind, body as Record<string, unknown>),
     }),
     readOperation({
       name: `list${RESOURCES[kind].labels}`,
@@ -117,8 +117,8 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
             body: schemas.update,
             ...conflicts,
             reply,
-            write: ({ id, body }, tx, occasion) =>
-              updateObjectFields(tx, occasion, kind, id, body as Record<string, unknown>),
+            write: ({ id, body }, tx, context) =>
+              updateObjectFields(tx, context, kind, id, body as Record<string, unknown>),
           }),
         ]),
     ...(schemas.deleted === undefined
@@ -131,7 +131,7 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
             path: `${path}/{id}`,
             scope: writes,
             reply: { status: 200, schema: schemas.deleted },
-            write: ({ id }, tx, occasion) => removeObject(tx, occasion, kind, id),
+            write: ({ id }, tx, context) => removeObject(tx, context, kind, id),
           }),
         ]),
     ...Object.entries(actions).map(([verb, { about }]) => {
@@ -145,8 +145,8 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
         ...(body === undefined ? {} : { body }),
         refusals: ["invalid_transition"],
         reply,
-        write: ({ id, body: input }, tx, occasion) =>
-          actOnObject(tx, occasion, kind, { id, verb, input: input as Record<string, unknown> | undefined }),
+        write: ({ id, body: input }, tx, context) =>
+          actOnObject(tx, context, kind, { id, verb, input: input as Record<string, unknown> | undefined }),
       });
     }),
   ];

@@ -39,7 +39,7 @@ export function webhookEndpointOperations(services: Services): Operation[] {
       body: WebhookEndpointCreate,
       refusals: ["endpoint_limit"],
       reply: { status: 201, schema: WebhookEndpoint },
-      write: ({ body }, tx, occasion) => createEndpoint(tx, occasion, body, tools()),
+      write: ({ body }, tx, context) => createEndpoint(tx, context, body, tools()),
     }),
     readOperation({
       name: "listWebhookEndpoints",
@@ -75,7 +75,7 @@ export function webhookEndpointOperations(services: Services): Operation[] {
       scope: "webhook_endpoints:write",
       body: WebhookEndpointUpdate,
       reply: { status: 200, schema: WebhookEndpoint },
-      write: ({ id, body }, tx, occasion) => changeEndpoint(tx, occasion, id, body, tools()),
+      write: ({ id, body }, tx, context) => changeEndpoint(tx, context, id, body, tools()),
     }),
     writeOperation({
       name: "deleteWebhookEndpoint",
@@ -84,7 +84,7 @@ export function webhookEndpointOperations(services: Services): Operation[] {
       path: "/v1/webhook_endpoints/{id}",
       scope: "webhook_endpoints:write",
       reply: { status: 200, schema: DeletedWebhookEndpoint },
-      write: ({ id }, tx, occasion) => removeEndpoint(tx, occasion, id),
+      write: ({ id }, tx, context) => removeEndpoint(tx, context, id),
     }),
     writeOperation({
       name: "rotateWebhookEndpointSecret",
@@ -94,7 +94,7 @@ export function webhookEndpointOperations(services: Services): Operation[] {
       scope: "webhook_endpoints:write",
       body: SecretRotate,
       reply: { status: 200, schema: WebhookEndpoint },
-      write: ({ id, body }, tx, occasion) => rotateSecret(tx, occasion, id, body, tools()),
+      write: ({ id, body }, tx, context) => rotateSecret(tx, context, id, body, tools()),
     }),
     writeOperation({
       name: "pingWebhookEndpoint",
@@ -104,7 +104,7 @@ export function webhookEndpointOperations(services: Services): Operation[] {
       scope: "webhook_endpoints:write",
       refusals: ["endpoint_disabled"],
       reply: { status: 201, schema: Event },
-      write: async ({ id }, tx, occasion) => new RawJson((await pingEndpoint(tx, occasion, id)).body),
+      write: async ({ id }, tx, context) => new RawJson((await pingEndpoint(tx, context, id)).body),
     }),
   ];
 }

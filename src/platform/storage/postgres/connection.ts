@@ -5,7 +5,7 @@ import { assertParameters, translate } from "../statements.ts";
 import { asLost, asUnavailable, endsConnection } from "./errors.ts";
 
 /** Texts beyond these are sent whole each time: a list of varying length must not fill the server's memory. */
-const MOST_STATEMENTS = 500;
+const MAX_STATEMENTS = 500;
 const NO_PARAMETERS: readonly SqlValue[] = [];
 /** A server that has vanished never says goodbye, and TCP would wait for a quarter of an hour. */
 const CLOSE_MILLISECONDS = 2_000;
@@ -35,7 +35,7 @@ function prepare(sql: string): { name: string | undefined; count: number } {
   const known = prepared.get(sql);
   if (known !== undefined) return known;
   const { count } = translate(sql);
-  if (prepared.size >= MOST_STATEMENTS) return { name: undefined, count };
+  if (prepared.size >= MAX_STATEMENTS) return { name: undefined, count };
   const statement = { name: `s${prepared.size}`, count };
   prepared.set(sql, statement);
   return statement;

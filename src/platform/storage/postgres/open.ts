@@ -19,7 +19,7 @@ import { Poll } from "./poll.ts";
 import { ConnectionPool } from "./pool.ts";
 import { type ConnectionSettings, readUrl } from "./settings.ts";
 import { Units } from "./units.ts";
-import { Wakes } from "./wakes.ts";
+import { Notifications } from "./notifications.ts";
 
 export interface PostgresOptions extends ConnectionSettings {
   /** In the order in which they run. */
@@ -57,9 +57,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     // A statement may wait for as long as it may take.
     const patience = statementMilliseconds * 2;
     const pool = new ConnectionPool(open, { readers, writers: connections - readers, patience }, options.log);
-    const waking = { ...config, application_name: `${String(config.application_name)} wakes` };
-    const openWaking = (onEnd: () => void) => PostgresConnection.open(waking, now, onEnd);
-    const storage = new PostgresStorage(pool, { open, openWaking }, { ...options, patience });
+    const notifying = { ...config, application_name: `${String(config.application_name)} notifications` };
+    const openNotifying = (onEnd: () => void) => PostgresConnection.open(notifying, now, onEnd);
+    const storage = new PostgresStorage(pool, { open, openNotifying }, { ...options, patience });
     await storage.start();
     return storage;
   } catch (error) {
@@ -80,7 +80,7 @@ class PostgresStorage implements Database {
   readonly dialect = "postgres";
   readonly #pool: ConnectionPool;
   readonly #units: Units;
-  readonly #wakes: Wakes;
+  readonly #notifications: Notifications;
   readonly #holds: Holds;
   readonly #subscriptions: Subscriptions;
   readonly #poll: Poll | undefined;
@@ -91,7 +91,7 @@ class PostgresStorage implements Database {
     pool: ConnectionPool,
     connect: {
       open: (onEnd: () => void) => Promise<PostgresConnection>;
-      openWaking: (onEnd: () => void) => Promise<PostgresConnection>;
+      openNotifying: (onEnd: () => void) => Promise<PostgresConnection>;
     },
     { log, stateOfEvents, patience }: Pick<PostgresOptions, "log" | "stateOfEvents"> & { patience: number },
   ) {
@@ -102,19 +102,19 @@ class PostgresStorage implements Database {
     if (stateOfEvents !== undefined) {
       this.#poll = new Poll(this, stateOfEvents, {
         isNeeded: () => this.#subscriptions.has("events"),
-        changed: () => this.#subscriptions.wake(["events"]),
+        changed: () => this.#subscriptions.notify(["events"]),
       });
     }
-    this.#wakes = new Wakes(connect.openWaking, (topics) => this.#subscriptions.wake(topics), log);
+    this.#notifications = new Notifications(connect.openNotifying, (topics) => this.#subscriptions.notify(topics), log);
     const committed = (topics: ReadonlySet<Topic>) => {
-      this.#subscriptions.wake(topics);
-      this.#wakes.tell(topics);
+      this.#subscriptions.notify(topics);
+      this.#notifications.tell(topics);
     };
     this.#units = new Units(pool, committed, { patience, log });
   }
 
   start(): Promise<void> {
-    return this.#wakes.start();
+    return this.#notifications.start();
   }
 
   async get<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row | undefined> {
@@ -137,7 +137,7 @@ class PostgresStorage implements Database {
     return this.#holds.hold(name);
   }
 
-  onWake(topic: Topic, callback: () => void): () => void {
+  subscribe(topic: Topic, callback: () => void): () => void {
     return this.#subscriptions.add(topic, callback);
   }
 
@@ -153,7 +153,7 @@ class PostgresStorage implements Database {
   async #close(): Promise<void> {
     this.#poll?.stop();
     await this.#units.close();
-    await this.#wakes.close();
+    await this.#notifications.close();
     await this.#holds.close();
     await this.#pool.close();
   }

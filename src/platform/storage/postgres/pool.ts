@@ -46,7 +46,7 @@ export class ConnectionPool {
     this.#watch = setInterval(() => this.#giveUpHung(), LOOK_MILLISECONDS).unref();
   }
 
-  /** The connection for readers on which the least is under way. */
+  /** The connection for readers on which the least is in flight. */
   async reader(): Promise<PostgresConnection> {
     let best: PostgresConnection | undefined;
     for (const connection of this.#readers) {

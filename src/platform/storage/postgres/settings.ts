@@ -7,7 +7,7 @@ import { StorageOpenError } from "../database.ts";
 export interface ConnectionSettings {
   /** `postgres://user:password@host:port/database?…`, with libpq's parameters. */
   readonly url: string;
-  /** The most connections of this process, besides one for waking. */
+  /** The most connections of this process, besides one for notifications. */
   readonly connections?: number | undefined;
   /** The longest that a statement may take, in milliseconds. */
   readonly statementMilliseconds?: number | undefined;

@@ -92,7 +92,7 @@ export class PostgresTransaction implements Transaction {
     return (await this.#execute(sql, parameters)).changed;
   }
 
-  wake(topic: Topic): void {
+  notify(topic: Topic): void {
     this.#topics.add(topic);
   }
 

@@ -7,17 +7,17 @@ import type { ConnectionPool } from "./pool.ts";
 import { Beginning, PostgresTransaction, type SharedAnswers } from "./transaction.ts";
 
 const BEGIN = {
-  alone: "BEGIN ISOLATION LEVEL REPEATABLE READ",
-  beside: "BEGIN ISOLATION LEVEL REPEATABLE READ",
-  latest: "BEGIN ISOLATION LEVEL READ COMMITTED",
+  serialized: "BEGIN ISOLATION LEVEL REPEATABLE READ",
+  batched: "BEGIN ISOLATION LEVEL REPEATABLE READ",
+  "read committed": "BEGIN ISOLATION LEVEL READ COMMITTED",
 };
 /** After so many conflicts, with changed rows or with keys just taken, there is too much traffic for a unit. */
 const MAX_CONFLICTS = 20;
 /** A unit is begun anew where its connection was lost before its commit was sent. */
-const MOST_CONNECTIONS_LOST = 3;
-/** Units that share a commit (the log has room for the events of so many), and such commits that are under way at once. */
-const MOST_BESIDE = 64;
-const MOST_SHARED = 2;
+const MAX_CONNECTIONS_LOST = 3;
+/** Units that share a commit (the log has room for the events of so many), and such commits that are in flight at once. */
+const MAX_BATCHED = 64;
+const MAX_SHARED = 2;
 
 interface Waiting {
   readonly unit: Unit<unknown>;
@@ -34,7 +34,7 @@ export class Units {
   readonly #log: Log | undefined;
   readonly #running = new Set<Promise<unknown>>();
   readonly #retries: RetryQueue;
-  #beside: Waiting[] = [];
+  #batched: Waiting[] = [];
   #shared = 0;
   #planned = false;
   #closed = false;
@@ -51,10 +51,10 @@ export class Units {
     this.#log = log;
   }
 
-  write<Result>(unit: Unit<Result>, { isolation = "alone" }: WriteOptions): Promise<Result> {
+  write<Result>(unit: Unit<Result>, { isolation = "serialized" }: WriteOptions): Promise<Result> {
     if (this.#closed)
       return Promise.reject(new StorageUnavailableError("Storage is unavailable: the database is closed."));
-    const written = isolation === "beside" ? this.#share(unit) : this.#untilDone(unit, isolation);
+    const written = isolation === "batched" ? this.#share(unit) : this.#untilDone(unit, isolation);
     const settled: Promise<unknown> = written.then(
       () => this.#running.delete(settled),
       () => this.#running.delete(settled),
@@ -69,7 +69,7 @@ export class Units {
     await Promise.all(this.#running);
   }
 
-  async #untilDone<Result>(unit: Unit<Result>, isolation: "alone" | "latest"): Promise<Result> {
+  async #untilDone<Result>(unit: Unit<Result>, isolation: "serialized" | "read committed"): Promise<Result> {
     try {
       return await this.#run(unit, isolation);
     } catch (error) {
@@ -78,7 +78,11 @@ export class Units {
     }
   }
 
-  async #retry<Result>(unit: Unit<Result>, isolation: "alone" | "latest", first: unknown): Promise<Result> {
+  async #retry<Result>(
+    unit: Unit<Result>,
+    isolation: "serialized" | "read committed",
+    first: unknown,
+  ): Promise<Result> {
     let isSame = true;
     for (let conflicts = 2; ; conflicts++) {
       try {
@@ -96,7 +100,7 @@ export class Units {
   }
 
   /** Runs a unit in a transaction of its own, on another connection where one is lost on the way. */
-  async #run<Result>(unit: Unit<Result>, isolation: "alone" | "latest"): Promise<Result> {
+  async #run<Result>(unit: Unit<Result>, isolation: "serialized" | "read committed"): Promise<Result> {
     for (let lost = 1; ; lost++) {
       const connection = await this.#pool.take();
       const beginning = new Beginning(connection, BEGIN[isolation]);
@@ -113,7 +117,7 @@ export class Units {
       } finally {
         this.#pool.give(connection);
       }
-      if (!connection.isOpen && cause instanceof StorageUnavailableError && lost < MOST_CONNECTIONS_LOST) continue;
+      if (!connection.isOpen && cause instanceof StorageUnavailableError && lost < MAX_CONNECTIONS_LOST) continue;
       // A unit's own error says more than the statement's behind it, but only the latter tells whether to run again.
       if (isConflict(cause) || !("error" in ended)) throw cause;
       throw cause instanceof StorageUnavailableError ? cause : ended.error;
@@ -122,19 +126,19 @@ export class Units {
 
   #share<Result>(unit: Unit<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#beside.push({ unit, resolve: resolve as (result: unknown) => void, reject });
+      this.#batched.push({ unit, resolve: resolve as (result: unknown) => void, reject });
       this.#planShared();
     });
   }
 
-  /** Whoever arrives in one turn of the event loop shares, and whoever arrives while enough commits are under way. */
+  /** Whoever arrives in one turn of the event loop shares, and whoever arrives while enough commits are in flight. */
   #planShared(): void {
-    if (this.#planned || this.#shared >= MOST_SHARED || this.#beside.length === 0) return;
+    if (this.#planned || this.#shared >= MAX_SHARED || this.#batched.length === 0) return;
     this.#planned = true;
     setImmediate(() => {
       this.#planned = false;
       this.#shared += 1;
-      const batch = this.#beside.splice(0, MOST_BESIDE);
+      const batch = this.#batched.splice(0, MAX_BATCHED);
       void this.#runShared(batch).finally(() => {
         this.#shared -= 1;
         this.#planShared();
@@ -148,7 +152,9 @@ export class Units {
     const [first] = batch;
     if (first === undefined) return;
     if (batch.length > 1 && (await this.#commitShared(batch))) return;
-    await Promise.all(batch.map(({ unit, resolve, reject }) => this.#untilDone(unit, "alone").then(resolve, reject)));
+    await Promise.all(
+      batch.map(({ unit, resolve, reject }) => this.#untilDone(unit, "serialized").then(resolve, reject)),
+    );
   }
 
   async #commitShared(batch: readonly Waiting[]): Promise<boolean> {
@@ -159,7 +165,7 @@ export class Units {
       for (const { reject } of batch) reject(error);
       return true;
     }
-    const beginning = new Beginning(connection, BEGIN.beside);
+    const beginning = new Beginning(connection, BEGIN.batched);
     const answers: SharedAnswers = new Map();
     try {
       const all = await Promise.all(

@@ -11,7 +11,7 @@ const TOPICS: readonly Topic[] = ["events", "deliveries"];
  * Tells the other processes what was committed, and hears it from them, over one connection. What is lost on the way is
  * found by whoever looks for itself from time to time, as everybody does.
  */
-export class Wakes {
+export class Notifications {
   readonly #open: (onEnd: () => void) => Promise<PostgresConnection>;
   readonly #heard: (topics: Iterable<Topic>) => void;
   readonly #log: Log | undefined;
@@ -99,7 +99,7 @@ export class Wakes {
         // Whatever was said meanwhile was not heard.
         () => this.#heard(TOPICS),
         (error: unknown) => {
-          this.#log?.warn({ err: error }, "waking by the database does not work now; polling goes on");
+          this.#log?.warn({ err: error }, "database notifications are unavailable; polling continues");
           this.#reopen();
         },
       );

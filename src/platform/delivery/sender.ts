@@ -59,7 +59,7 @@ const GONE = 410;
 const PIECE_BYTES = 64 * 1024;
 
 /** Carries deliveries to their receivers: signs, posts, and judges what came back. */
-export class Courier {
+export class DeliverySender {
   readonly #agent: Agent;
   readonly #clock: Clock;
   readonly #random: Random;
@@ -114,7 +114,7 @@ function* piecesOf(payload: Buffer): Iterable<Buffer> {
   }
 }
 
-/** What a reply means for its delivery (decisions 5). */
+/** What a reply means for its delivery. */
 function judge({ delivery, token, destination, mayExpire }: Job, at: number, reply: Reply, fraction: number): Finished {
   const { statusCode, error, durationMs, excerpt, retryAfter } = reply;
   const succeeded = statusCode !== null && statusCode >= 200 && statusCode < 300;

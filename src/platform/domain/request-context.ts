@@ -12,7 +12,7 @@ export interface Tenant {
 }
 
 /** One change: where and when it happens, and the request that causes it. */
-export interface Occasion {
+export interface RequestContext {
   tenant: Tenant;
   requestId: string;
   /** An event takes the shape of the version that the account is pinned to. */

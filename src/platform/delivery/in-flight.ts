@@ -3,9 +3,9 @@ import type { ClockTrust } from "../clock-trust.ts";
 import type { Clock } from "../ports.ts";
 import type { Services } from "../services.ts";
 import { LEASE_MILLISECONDS } from "./claim.ts";
-import type { Courier, Finished, Job } from "./courier.ts";
+import type { DeliverySender, Finished, Job } from "./sender.ts";
 import type { EventBodies } from "./event-bodies.ts";
-import type { Lane, Lanes } from "./lanes.ts";
+import type { EndpointQueue, EndpointQueues } from "./endpoint-queues.ts";
 
 /** What waits for a slot begins this soon or is released: later its endpoint's URL and secrets may be outdated. */
 const AHEAD_MILLISECONDS = 1000;
@@ -16,13 +16,13 @@ const FRESH_MILLISECONDS = LEASE_MILLISECONDS - LIMITS.deliverySeconds * 1000;
 const PAUSE_MILLISECONDS = 1000;
 
 /** The attempts of this process, from their claim until they are recorded. */
-export class UnderWay {
-  readonly #courier: Courier;
-  readonly #lanes: Lanes;
+export class InFlight {
+  readonly #sender: DeliverySender;
+  readonly #queues: EndpointQueues;
   readonly #bodies: EventBodies;
   readonly #clock: Clock;
   readonly #clockTrust: ClockTrust;
-  readonly #most: number;
+  readonly #max: number;
   readonly #ended: () => void;
   readonly #paused: () => void;
   #finished: Finished[] = [];
@@ -38,20 +38,20 @@ export class UnderWay {
 
   /**
    * `ended` is called after each attempt, and `paused` when none can begin for a while because this process has no file
-   * descriptor left; `most` may be unsettled at once.
+   * descriptor left; `max` may be unsettled at once.
    */
   constructor(
     { clock, clockTrust }: Pick<Services, "clock" | "clockTrust">,
-    { courier, lanes, bodies }: { courier: Courier; lanes: Lanes; bodies: EventBodies },
-    most: number,
+    { sender, queues, bodies }: { sender: DeliverySender; queues: EndpointQueues; bodies: EventBodies },
+    max: number,
     { ended, paused }: { ended: () => void; paused: () => void },
   ) {
-    this.#courier = courier;
-    this.#lanes = lanes;
+    this.#sender = sender;
+    this.#queues = queues;
     this.#bodies = bodies;
     this.#clock = clock;
     this.#clockTrust = clockTrust;
-    this.#most = most;
+    this.#max = max;
     this.#ended = ended;
     this.#paused = paused;
   }
@@ -59,7 +59,7 @@ export class UnderWay {
   /** How many more may begin, once what has ended is recorded. */
   get free(): number {
     if (this.#cancelPause !== undefined) return 0;
-    return this.#most - this.#unsettled + this.#finished.length;
+    return this.#max - this.#unsettled + this.#finished.length;
   }
 
   /** True when no attempt is in flight and none waits to be recorded. */
@@ -77,20 +77,20 @@ export class UnderWay {
 
   /** True when waiting for more attempts to end before recording would leave the wire empty. */
   get hungry(): boolean {
-    return this.#onWire.size === 0 || this.#finished.length * 2 >= this.#most;
+    return this.#onWire.size === 0 || this.#finished.length * 2 >= this.#max;
   }
 
   /** Begins what was claimed, as far as there are slots, and the rest as they become free. */
   add(jobs: readonly Job[]): void {
-    const lanes = new Set<Lane>();
+    const queues = new Set<EndpointQueue>();
     for (const job of jobs) {
-      const lane = this.#lanes.of(job.destination.endpointId);
+      const queue = this.#queues.of(job.destination.endpointId);
       job.body = this.#bodies.retain(job.delivery.event_id, job.body);
-      lane.bytes += job.body.length;
-      lane.ahead.push(job);
-      lanes.add(lane);
+      queue.bytes += job.body.length;
+      queue.ahead.push(job);
+      queues.add(queue);
     }
-    for (const lane of lanes) this.#begin(lane, FRESH_MILLISECONDS);
+    for (const queue of queues) this.#begin(queue, FRESH_MILLISECONDS);
   }
 
   /** What has ended, to be recorded: then call `settle`, or `putBack` where that failed. */
@@ -104,7 +104,7 @@ export class UnderWay {
 
   settle(count: number): void {
     this.#unsettled -= count;
-    for (const lane of this.#lanes.all()) if (lane.ahead.length > 0) this.#begin(lane, AHEAD_MILLISECONDS);
+    for (const queue of this.#queues.all()) if (queue.ahead.length > 0) this.#begin(queue, AHEAD_MILLISECONDS);
   }
 
   /** Begins nothing more. */
@@ -116,11 +116,11 @@ export class UnderWay {
   /** Takes back what has waited for a slot for too long, or all of it once stopped, and what could not be sent. */
   takeStale(): Job[] {
     const stale = this.#unsent.splice(0);
-    for (const lane of this.#lanes.all()) {
-      const [first] = lane.ahead;
+    for (const queue of this.#queues.all()) {
+      const [first] = queue.ahead;
       if (first === undefined || !(this.#stopped || this.#ageOf(first) >= AHEAD_MILLISECONDS)) continue;
-      const jobs = lane.ahead.splice(0);
-      for (const job of jobs) this.#drop(job, lane);
+      const jobs = queue.ahead.splice(0);
+      for (const job of jobs) this.#drop(job, queue);
       stale.push(...jobs);
     }
     return stale;
@@ -137,37 +137,37 @@ export class UnderWay {
     return this.#clock.elapsed() - job.claimedAt;
   }
 
-  #drop(job: Job, lane: Lane): void {
-    lane.bytes -= job.body.length;
+  #drop(job: Job, queue: EndpointQueue): void {
+    queue.bytes -= job.body.length;
     this.#bodies.release(job.delivery.event_id);
-    this.#lanes.bodyDropped();
+    this.#queues.bodyDropped();
   }
 
-  #begin(lane: Lane, maxAge: number): void {
+  #begin(queue: EndpointQueue, maxAge: number): void {
     while (
       !this.#stopped &&
       this.#cancelPause === undefined &&
-      lane.ahead.length > 0 &&
-      this.#lanes.slotsFor(lane, this.#most - this.#unsettled) > 0
+      queue.ahead.length > 0 &&
+      this.#queues.slotsFor(queue, this.#max - this.#unsettled) > 0
     ) {
       // The next turn releases it.
-      if (this.#ageOf(lane.ahead[0]!) >= maxAge) return;
-      const job = lane.ahead.shift()!;
+      if (this.#ageOf(queue.ahead[0]!) >= maxAge) return;
+      const job = queue.ahead.shift()!;
       const at = Math.floor(job.claimedTime + this.#ageOf(job));
       job.mayExpire = this.#clockTrust.isTrusted();
-      lane.open += 1;
+      queue.open += 1;
       this.#onWire.set(job, at);
       this.#unsettled += 1;
-      this.#courier.attempt(job, at, (finished) => {
-        lane.open -= 1;
+      this.#sender.attempt(job, at, (finished) => {
+        queue.open -= 1;
         this.#onWire.delete(job);
-        this.#drop(job, lane);
+        this.#drop(job, queue);
         if (finished === undefined) this.#pause(job);
         else {
-          lane.ended += 1;
+          queue.ended += 1;
           this.#finished.push(finished);
         }
-        this.#begin(lane, AHEAD_MILLISECONDS);
+        this.#begin(queue, AHEAD_MILLISECONDS);
         this.#ended();
       });
     }

@@ -1,4 +1,4 @@
-// Prints docs/errors.md: what can go wrong, from the tables that the platform, the command and the library answer by.
+// Prints docs/errors.md, from the tables of errors of the platform, the command and the library.
 import { STATUS_CODES } from "node:http";
 import { apiExitCode } from "../src/cli/failure.ts";
 import { TOPICS } from "../src/cli/commands/help/topics.ts";
@@ -9,78 +9,78 @@ import type { SignatureErrorCode } from "../src/webhooks/index.ts";
 const CODES = Object.keys(ERRORS) as ErrorCode[];
 const STATUSES = [...new Set(CODES.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
 
-/** What the library's codes mean; the compiler sees to it that none is missing. */
+/** Descriptions of the library's codes. */
 const SIGNATURE_ERRORS: Record<SignatureErrorCode, string> = {
-  header_missing: "There is no `Service-Signature`: the request is not a delivery, or a proxy dropped the header",
-  header_not_text: "The header was passed as something else than text: a list, where it was sent twice",
-  header_too_long: "It has more than 4,096 characters",
-  header_malformed: "It is not a list of `name=value`",
-  timestamp_missing: "It has no `t`",
-  timestamp_repeated: "It has two `t`",
+  header_missing: "`Service-Signature` is missing: the request is not a delivery, or a proxy removed the header",
+  header_not_text: "The header is not a string, for example a list because it was sent twice",
+  header_too_long: "The header has more than 4,096 characters",
+  header_malformed: "The header is not a list of `name=value`",
+  timestamp_missing: "The header has no `t`",
+  timestamp_repeated: "The header has two `t`",
   timestamp_malformed: "`t` is not a whole number of seconds",
-  signature_missing: "It has no `v1`",
+  signature_missing: "The header has no `v1`",
   signature_malformed: "A `v1` is not 64 hex digits",
-  too_many_signatures: "It has more than 10 `v1`",
+  too_many_signatures: "The header has more than 10 `v1`",
   signature_mismatch:
-    "No `v1` fits: another secret, or bytes that were changed on the way, most often by a parser that wrote the JSON anew",
-  timestamp_too_old: "Signed more than 300 seconds ago: a replay by somebody else, or a clock that is wrong",
-  timestamp_in_future: "Signed more than 300 seconds ahead: a clock that is wrong",
-  payload_not_json: "The body is signed, and no JSON",
-  payload_not_event: "The body is signed, and no event",
-  no_secrets: "`secrets` is empty: the variable is not set, perhaps",
+    "No `v1` matches: the secret is a different one, or the bytes were changed, usually by parsing and serializing the JSON",
+  timestamp_too_old: "Signed more than 300 seconds ago: a replayed request, or a wrong clock",
+  timestamp_in_future: "Signed more than 300 seconds in the future: a wrong clock",
+  payload_not_json: "The body is correctly signed but not JSON",
+  payload_not_event: "The body is correctly signed but not an event",
+  no_secrets: "`secrets` is empty; check that its environment variable is set",
   empty_secret: "A secret is empty",
-  invalid_secret: "A secret is not text",
-  too_many_secrets: "More than 10 secrets were given",
-  payload_not_raw: "The body was passed parsed: pass its bytes",
-  invalid_timestamp: "`sign` was given a time that is not a whole number of seconds",
+  invalid_secret: "A secret is not a string",
+  too_many_secrets: "There are more than 10 secrets",
+  payload_not_raw: "The payload is a parsed body: pass the raw bytes",
+  invalid_timestamp: "The `timestamp` of `sign` is not a whole number of seconds",
   invalid_tolerance: "`tolerance` is not a number of seconds",
   invalid_now: "`now` is not a number of seconds",
   invalid_limit: "`limit` is not a number of bytes",
   crypto_unavailable:
     "The runtime has no `node:crypto`: use `verifyAsync` and `signAsync`. Or it has no WebCrypto: browsers provide it on https pages and localhost only",
-  method_not_allowed: "An adapter was called with another method than POST",
-  body_already_parsed: "A body parser was there first: register the route before it",
+  method_not_allowed: "The request of an adapter is not a POST",
+  body_already_parsed: "A body parser has consumed the body: register the route before it",
   body_too_large: "The body is larger than the adapter's `limit`",
-  body_incomplete: "The connection ended before the body did",
+  body_incomplete: "The connection ended before the body was complete",
 };
 
-/** What `error` of a delivery's attempt begins with, and what the receiver's owner can do. */
+/** Prefixes of an attempt's `error`, and what to do about them. */
 const ATTEMPT_ERRORS: Record<string, string> = {
-  timeout: "No complete reply within 10 seconds: answer first, work later",
-  connection_refused: "Nothing accepts connections at that address and port",
-  connection_closed: "The receiver, or something before it, closed the connection in the middle",
+  timeout: "No complete response within 10 seconds: respond first, work afterwards",
+  connection_refused: "No server listens on this address and port",
+  connection_closed: "The receiver or a proxy closed the connection before the response was complete",
   dns: "The host name does not exist, or its name servers did not answer within 5 seconds",
   tls: "The certificate is expired, for another host, or from an unknown authority",
-  unreachable: "No way leads to the address",
-  invalid_reply: "What came back is not HTTP",
-  blocked_target: "The address is not a public one: `serve --allow-private-targets` is for work on one machine",
-  network: "Anything else; the text behind the colon says what",
-  expired: "The 3 days of retries ended while the delivery could not be attempted",
-  endpoint_deleted: "The endpoint was deleted while the delivery waited",
-  endpoint_disabled: "The endpoint was disabled for what was left of the 3 days",
+  unreachable: "No network route to the address",
+  invalid_reply: "The response is not valid HTTP",
+  blocked_target: "The address is not public; for development on one machine, use `serve --allow-private-targets`",
+  network: "Any other error; see the text after the colon",
+  expired: "The 3 days of retries passed without an attempt",
+  endpoint_deleted: "The endpoint was deleted before the delivery succeeded",
+  endpoint_disabled: "The endpoint stayed disabled until the 3 days of retries had passed",
   event_expired: "The event is older than 30 days and was deleted",
   event_damaged: "The stored event does not match its checksum: the database file is damaged",
-  interrupted: "The platform stopped during the attempt, so its outcome is unknown. The next attempt follows at once",
+  interrupted: "The platform stopped during the attempt, so the outcome is unknown; it is retried immediately",
 };
 
 process.stdout.write(
   `${[
     "# Errors",
-    "Made from the source by `npm run docs`. What can go wrong, who says so, and what to do.",
-    "- [Replies of the API](#replies-of-the-api)\n- [Exit codes of the command](#exit-codes-of-the-command)\n- [Attempts of a delivery](#attempts-of-a-delivery)\n- [Signatures](#signatures)",
-    "## Replies of the API",
-    `Every refusal is a problem document (RFC 9457, \`${PROBLEM_MEDIA_TYPE}\`). \`code\` never changes its meaning, \`detail\` is for people and may be reworded, \`errors\` names single fields, and \`type\` leads to a page of the platform about the code.`,
+    "Error codes of the API, the command, deliveries and the webhooks library, with causes and fixes. Generated by `npm run docs`.",
+    "- [API errors](#api-errors)\n- [Exit codes](#exit-codes)\n- [Delivery attempts](#delivery-attempts)\n- [Signature errors](#signature-errors)",
+    "## API errors",
+    `An error response is a problem document (RFC 9457, \`${PROBLEM_MEDIA_TYPE}\`). The meaning of a \`code\` never changes. \`detail\` is for people and may be reworded, \`errors\` lists invalid fields, and \`type\` links to a page of the platform about the code.`,
     `\`\`\`json\n${JSON.stringify(exampleProblem(), null, 2)}\n\`\`\``,
-    "A refusal changed nothing. After 408, 429, 500 and 503, and where no reply came at all, send the request again under the same `Idempotency-Key`, after `Retry-After` where there is one; the command does so by itself.",
+    "A rejected request changes nothing. After 408, 429, 500, 503, or no response at all, send the request again with the same `Idempotency-Key`, after the time in `Retry-After` if there is one. The command does this for you.",
     ...STATUSES.map(describeStatus),
-    "## Exit codes of the command",
+    "## Exit codes",
     `\`\`\`text\n${TOPICS["exit-codes"]!.trim()}\n\`\`\``,
-    "## Attempts of a delivery",
-    "An attempt that got a complete reply has its `status_code`; any other has an `error`: a code, a colon, and words. `service deliveries get dlv_…` shows all of a delivery's attempts.",
-    table("Code", "Means", ATTEMPT_ERRORS),
-    "## Signatures",
-    "Everything that `verify` and the adapters of `service-cli/webhooks` refuse is a `SignatureError` with one of these in `code`. The adapters answer by themselves: 400, or 405, 413 and, where the receiver is not set up correctly, 500; `onError` hears of each.",
-    table("Code", "Means", SIGNATURE_ERRORS),
+    "## Delivery attempts",
+    "An attempt with a complete response has a `status_code`. Any other has an `error`: a code, a colon and a description. `service deliveries get dlv_…` shows all attempts of a delivery.",
+    table("Code", "Meaning", ATTEMPT_ERRORS),
+    "## Signature errors",
+    "`verify` and the adapters of `service-cli/webhooks` throw a `SignatureError` with one of these codes. The adapters respond by themselves: 400, 405, 413, or 500 if the receiver is not configured correctly; `onError` is called with each error.",
+    table("Code", "Meaning", SIGNATURE_ERRORS),
   ].join("\n\n")}\n`,
 );
 
@@ -89,10 +89,10 @@ function describeStatus(status: number): string {
   const exitCode = apiExitCode(status);
   return [
     `### ${status} ${STATUS_CODES[status]}`,
-    `The command ends with ${exitCode}.`,
+    `Exit code of the command: ${exitCode}.`,
     ...codes.map((code) => {
       const { meaning, cause, remedy } = ERROR_GUIDES[code];
-      return `**\`${code}\`**: ${meaning}\n\n- Why: ${cause}\n- What to do: ${remedy}`;
+      return `**\`${code}\`**: ${meaning}\n\n- Cause: ${cause}\n- Fix: ${remedy}`;
     }),
   ].join("\n\n");
 }

@@ -1,4 +1,4 @@
-/** Header names of the wire, in the case in which they are sent. */
+/** Names of the platform's own headers, as they are sent. */
 export const HEADERS = {
   version: "Service-Version",
   requestId: "Request-Id",

@@ -1,12 +1,12 @@
-/** The candidates most like a mistyped name, best first: those within a third of its length in edits, or that continue it. */
-export function nearest(name: string, candidates: readonly string[], most = 3): string[] {
+/** Returns the candidates closest to a misspelled name, best first: within a third of its length in edits, or starting with it. */
+export function nearest(name: string, candidates: readonly string[], max = 3): string[] {
   const wanted = name.slice(0, 64).toLowerCase();
   const limit = Math.max(2, Math.ceil(wanted.length / 3));
   return candidates
     .map((candidate) => ({ candidate, distance: distanceTo(wanted, candidate.toLowerCase()) }))
     .filter(({ distance }) => distance <= limit)
     .sort((a, b) => a.distance - b.distance)
-    .slice(0, most)
+    .slice(0, max)
     .map(({ candidate }) => candidate);
 }
 

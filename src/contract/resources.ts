@@ -62,7 +62,7 @@ export const RESOURCES = {
         inList: true,
         examples: ["EUR"],
       },
-      status: { type: "status", label: "Status", about: "Status", filter: true, inList: true },
+      status: { type: "status", label: "Status", about: "Current status", filter: true, inList: true },
       customer: {
         type: "id",
         of: "customer",
@@ -105,7 +105,7 @@ export const RESOURCES = {
         inList: true,
         examples: ["EUR"],
       },
-      status: { type: "status", label: "Status", about: "Status", filter: true, inList: true },
+      status: { type: "status", label: "Status", about: "Current status", filter: true, inList: true },
       order: {
         type: "id",
         of: "order",
@@ -118,21 +118,21 @@ export const RESOURCES = {
       failure_code: {
         type: "code",
         label: "Failure code",
-        about: "Why it fails, in snake_case",
+        about: "Reason of the failure, in snake_case",
         output: true,
         inList: true,
       },
     },
     actions: {
-      succeed: { to: "succeeded", about: "Let a pending payment succeed", label: "Let it succeed" },
+      succeed: { to: "succeeded", about: "Mark a pending payment as succeeded", label: "Mark as succeeded" },
       fail: {
         to: "failed",
-        about: "Let a pending payment fail",
-        label: "Let it fail",
+        about: "Mark a pending payment as failed",
+        label: "Mark as failed",
         takes: { failure_code: "card_declined" },
       },
     },
-    command: { name: "payments", summary: "Create payments; let them succeed or fail" },
+    command: { name: "payments", summary: "Create payments and mark them as succeeded or failed" },
     page: { name: "payments", section: "Business" },
   },
   event: {
@@ -152,7 +152,7 @@ export const RESOURCES = {
     labels: "Webhook endpoints",
     about: "URLs that receive events, and their signing secrets.",
     scoped: true,
-    writeWarning: "It can have a copy of every event sent elsewhere.",
+    writeWarning: "It can send a copy of every event elsewhere.",
     events: ["ping"],
     statuses: { enabled: "good", disabled: "dim" },
     deletable: true,
@@ -212,7 +212,7 @@ export const RESOURCES = {
     plural: "leaked_keys",
     label: "Leak report",
     labels: "Leak reports",
-    about: "Reports by code-hosting partners of credentials that were found in public.",
+    about: "Reports by code-hosting partners of credentials found in public places.",
   },
   statistics: {
     plural: "statistics",
@@ -226,7 +226,7 @@ export const RESOURCES = {
     label: "User",
     labels: "Users",
     about: "Users who can sign in to the account's dashboard.",
-    page: { name: "people", section: "Developers", label: "People & access" },
+    page: { name: "people", section: "Developers", label: "Team & access" },
   },
   session: {
     prefix: "ses_",

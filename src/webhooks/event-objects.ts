@@ -45,7 +45,7 @@ export interface Payment {
   currency: string;
   status: "pending" | "succeeded" | "failed";
   order: string | null;
-  /** Why it failed; null unless it did. */
+  /** Reason of the failure; null unless the payment failed. */
   failure_code: string | null;
   /** String pairs: at most 50 keys of 40 characters, values of 500. */
   metadata: Record<string, string>;
@@ -55,7 +55,7 @@ export interface Payment {
   created: string;
 }
 
-/** Where events are delivered to. */
+/** A URL that events are delivered to. */
 export interface WebhookEndpoint {
   id: string;
   object: "webhook_endpoint";
@@ -69,7 +69,7 @@ export interface WebhookEndpoint {
   created: string;
   /** YYYY-MM-DDTHH:MM:SSZ, UTC. */
   secret_created: string;
-  /** The overlap's end, while two secrets sign. */
+  /** End of the overlap while both secrets sign. */
   previous_secret_until: string | null;
 }
 

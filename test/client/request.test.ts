@@ -80,7 +80,7 @@ describe("an error reply", () => {
   it("becomes the problem that the platform described", async () => {
     const body = {
       type: "https://example.com/errors/invalid_request",
-      title: "The request is not valid",
+      title: "Invalid request",
       status: 400,
       detail: "email: is missing",
       code: "invalid_request",

@@ -191,7 +191,7 @@ it("the browser keeps text from becoming markup or script", async () => {
 describe("people, sessions and grants", () => {
   it("somebody is invited, joins by the link, and is removed", async () => {
     const { page } = board;
-    await board.menu("People & access");
+    await board.menu("Team & access");
     await page.getByText("You have no password yet.").waitFor();
     await page.getByRole("button", { name: "Invite" }).click();
     await page.getByLabel("Email").fill("grace@example.com");
@@ -222,7 +222,7 @@ describe("people, sessions and grants", () => {
     const [other] = elsewhere.pages();
     await other!.getByRole("heading", { name: "Overview" }).waitFor();
     await board.menu("Overview");
-    await board.menu("People & access");
+    await board.menu("Team & access");
     const sessions = page.getByRole("region", { name: "Your sessions" });
     // The newest.
     await sessions.getByRole("button", { name: "Sign out" }).first().click();
@@ -236,7 +236,7 @@ describe("people, sessions and grants", () => {
     const server = await ourServer({ ...platform, signInUrl });
     const { access_token: token } = await obtainTokens(server, "public");
     await board.menu("Overview");
-    await board.menu("People & access");
+    await board.menu("Team & access");
     await rowOf("Service CLI").getByRole("button", { name: "Revoke" }).click();
     await page.getByRole("button", { name: "Revoke access" }).click();
     await page.getByText("No app acts for you.").waitFor();

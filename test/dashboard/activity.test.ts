@@ -77,8 +77,8 @@ describe("customers, orders and payments", () => {
     expect(order).toMatchObject({ status: "completed", customer: customer.id });
 
     for (const [verb, status] of [
-      ["Let it fail", "failed"],
-      ["Let it succeed", "succeeded"],
+      ["Mark as failed", "failed"],
+      ["Mark as succeeded", "succeeded"],
     ] as const) {
       await board.menu("Payments");
       await page.getByRole("button", { name: "Create payment" }).click();

@@ -30,7 +30,7 @@ describe("an open page follows what is done elsewhere", () => {
     const { page, api } = board;
     const payment = (await api("POST", "/v1/payments", { amount: 1999, currency: "EUR" })).body;
     await board.show(`sandbox/payments/${payment.id}`);
-    await page.getByRole("button", { name: "Let it fail" }).waitFor();
+    await page.getByRole("button", { name: "Mark as failed" }).waitFor();
     await api("POST", `/v1/payments/${payment.id}/fail`, { failure_code: "card_declined" });
     await page.locator(".facts").getByText("card_declined").waitFor();
   });

@@ -96,7 +96,7 @@ it("signs another browser out, which no process lets in any more", async () => {
       }),
     );
   expect(await asked()).toEqual([200, 200]);
-  await menu("People & access");
+  await menu("Team & access");
   const sessions = page.getByRole("region", { name: "Your sessions" });
   await sessions.getByRole("button", { name: "Sign out" }).click();
   await sessions.getByRole("button", { name: "Sign out" }).waitFor({ state: "detached" });

@@ -17,13 +17,13 @@ export const User = Type.Object(
     created: Timestamp,
     invitation_url: Type.Optional(secretShownOnce("Works once, for three days")),
   },
-  { $id: "User", description: "A person who may sign in" },
+  { $id: "User", description: "A user who can sign in" },
 );
 export type User = Static<typeof User>;
 
 export const UserInvite = closed(
   { email: Type.String({ format: "email", maxLength: LIMITS.emailLength }) },
-  { $id: "UserInvite", description: "Who is to be invited" },
+  { $id: "UserInvite", description: "The user to invite" },
 );
 export type UserInvite = Static<typeof UserInvite>;
 
@@ -36,7 +36,7 @@ export const DeletedUser = Type.Object(
       description: "Usable keys that the user created, or that were created with such a key, newest first; at most 100",
     }),
   },
-  { $id: "DeletedUser", description: "What removing a user returns, with the keys that they created" },
+  { $id: "DeletedUser", description: "The removed user, with the keys they created" },
 );
 export type DeletedUser = Static<typeof DeletedUser>;
 
@@ -46,12 +46,12 @@ export const Session = Type.Object(
     id: idOf("session"),
     object: Type.Literal("session"),
     user_agent: nullable(Type.String()),
-    by_link: Type.Boolean({ description: "True where a one-time link began it" }),
+    by_link: Type.Boolean({ description: "True if it was started by a one-time link" }),
     is_current: Type.Boolean(),
     created: Timestamp,
     expires_at: Timestamp,
   },
-  { $id: "Session", description: "A browser in which you are signed in" },
+  { $id: "Session", description: "A browser session" },
 );
 export type Session = Static<typeof Session>;
 
@@ -68,7 +68,7 @@ export const OAuthGrant = Type.Object(
     scopes: Type.Array(Type.String()),
     created: Timestamp,
   },
-  { $id: "OAuthGrant", description: "What you allow an app" },
+  { $id: "OAuthGrant", description: "An app's access to your account" },
 );
 export type OAuthGrant = Static<typeof OAuthGrant>;
 
@@ -76,7 +76,7 @@ export const OAuthGrantList = listOf(OAuthGrant, "OAuthGrantList");
 
 export const RevokedOAuthGrant = Type.Object(
   { id: idOf("oauth_grant"), object: Type.Literal("oauth_grant"), revoked: Type.Literal(true) },
-  { $id: "RevokedOAuthGrant", description: "The grant has ended" },
+  { $id: "RevokedOAuthGrant", description: "A revoked grant" },
 );
 
 /** What `GET /v1/me` answers: whom the credential stands for and what it may do. */
@@ -95,6 +95,6 @@ export const Identity = Type.Object(
     }),
     scopes: Type.Array(Type.Enum([...SCOPES])),
   },
-  { $id: "Identity", description: "Whom a credential stands for" },
+  { $id: "Identity", description: "The identity behind a credential" },
 );
 export type Identity = Static<typeof Identity>;

@@ -9,15 +9,15 @@ export const ApiKey = Type.Object(
     id: idOf("api_key"),
     object: Type.Literal("api_key"),
     name: nullable(Type.String({ examples: ["reporting"] })),
-    prefix: Type.String({ description: "How the key begins", examples: ["rk_sandbox_a"] }),
-    last4: Type.String({ description: "How the key ends", examples: ["9fQ2"] }),
+    prefix: Type.String({ description: "First characters of the key", examples: ["rk_sandbox_a"] }),
+    last4: Type.String({ description: "Last four characters of the key", examples: ["9fQ2"] }),
     scopes: Type.Array(Type.Enum([...SCOPES])),
     ip_allowlist: Type.Array(Type.String({ format: "cidr" })),
     expires_at: nullable(Timestamp),
     last_used: nullable(Timestamp),
     revoked_at: nullable(Timestamp),
     revoked_reason: nullable(
-      Type.String({ description: "`revoked`, `rolled`, or `leaked: ` and the public place where it was found" }),
+      Type.String({ description: "`revoked`, `rolled`, or `leaked: ` and the public URL where it was found" }),
     ),
     livemode: Livemode,
     created: Timestamp,
@@ -42,7 +42,7 @@ export const ApiKeyCreate = closed(
     ip_allowlist: Type.Optional(Type.Array(Type.String({ format: "cidr" }), { maxItems: 100 })),
     expires_at: Type.Optional(nullable(Timestamp)),
   },
-  { $id: "ApiKeyCreate", description: "A key to be created; without scopes it may do what its maker may" },
+  { $id: "ApiKeyCreate", description: "Parameters of a new key; without scopes it has those of its creator" },
 );
 export type ApiKeyCreate = Static<typeof ApiKeyCreate>;
 

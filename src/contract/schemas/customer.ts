@@ -41,7 +41,7 @@ export const CustomerCreate = closed(
     phone: Type.Optional(nullable(Phone)),
     metadata: Type.Optional(MetadataInput),
   },
-  { $id: "CustomerCreate", description: "A customer to be created" },
+  { $id: "CustomerCreate", description: "Parameters of a new customer" },
 );
 export type CustomerCreate = Static<typeof CustomerCreate>;
 
@@ -52,12 +52,12 @@ export const CustomerUpdate = closed(
     phone: Type.Optional(nullable(Phone)),
     metadata: Type.Optional(MetadataPatch),
   },
-  { $id: "CustomerUpdate", description: "The fields to change; those left out stay" },
+  { $id: "CustomerUpdate", description: "Fields to update; omitted fields do not change" },
 );
 export type CustomerUpdate = Static<typeof CustomerUpdate>;
 
 export const CustomerListQuery = listQuery({
-  email: Type.Optional(Type.String({ description: "Exactly this address, without regard to case" })),
+  email: Type.Optional(Type.String({ description: "Exact email address, ignoring case" })),
   ...CREATED_FILTERS,
 });
 export type CustomerListQuery = Static<typeof CustomerListQuery>;

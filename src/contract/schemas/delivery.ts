@@ -8,12 +8,12 @@ export type DeliveryStatus = StatusOf<"delivery">;
 export const Attempt = Type.Object(
   {
     at: Timestamp,
-    status_code: nullable(Type.Integer({ description: "Null where no reply came", examples: [200] })),
-    error: nullable(Type.String({ description: "What went wrong; null where nothing did" })),
+    status_code: nullable(Type.Integer({ description: "Null if there was no response", examples: [200] })),
+    error: nullable(Type.String({ description: "The error; null if there was none" })),
     duration_ms: Type.Number(),
-    response_excerpt: nullable(Type.String({ description: "The beginning of the reply's body" })),
+    response_excerpt: nullable(Type.String({ description: "The start of the response body" })),
   },
-  { $id: "Attempt", description: "One POST to a receiver" },
+  { $id: "Attempt", description: "One attempt to deliver an event" },
 );
 export type Attempt = Static<typeof Attempt>;
 
@@ -31,14 +31,14 @@ export const Delivery = Type.Object(
     next_attempt: nullable(
       Type.String({
         format: "timestamp",
-        description: "null once the delivery has ended, and while its endpoint is disabled",
+        description: "Null once the delivery is final, and while its endpoint is disabled",
       }),
     ),
     livemode: Livemode,
     created: Timestamp,
     attempts: Type.Optional(Type.Array(Attempt)),
   },
-  { $id: "Delivery", description: "One event on its way to one endpoint, or to one listener" },
+  { $id: "Delivery", description: "The delivery of an event to an endpoint or a listener" },
 );
 export type Delivery = Static<typeof Delivery>;
 

@@ -19,42 +19,44 @@ export const Event = Type.Object(
     data: Type.Object({
       object: Snapshot,
       previous: Type.Optional(
-        Type.Record(Type.String(), Type.Unknown(), { description: "The old values of the fields that changed" }),
+        Type.Record(Type.String(), Type.Unknown(), { description: "Previous values of the changed fields" }),
       ),
     }),
     request: Type.Object({ id: nullable(idOf("request")) }),
   },
-  { $id: "Event", description: "What happened, with the resource as it was then" },
+  { $id: "Event", description: "A change of a resource, with the resource as it was then" },
 );
 export type Event = Static<typeof Event>;
 
 /** Sandbox only. `data` is the envelope's `data`, or the resource itself, which then becomes `data.object`. */
 export const EventCreate = closed(
   { type: Type.String({ format: "event-type" }), data: Snapshot },
-  { $id: "EventCreate", description: "An event to be made by hand" },
+  { $id: "EventCreate", description: "Parameters of a manually created event" },
 );
 export type EventCreate = Static<typeof EventCreate>;
 
 export const EventReplay = closed(
   {
     endpoint: Type.Optional(
-      idOf("webhook_endpoint", { description: "This endpoint alone; otherwise all that subscribe" }),
+      idOf("webhook_endpoint", { description: "Send only to this endpoint (default: all subscribed endpoints)" }),
     ),
   },
-  { $id: "EventReplay", description: "Whom to send the event to" },
+  { $id: "EventReplay", description: "Recipients of the replay" },
 );
 export type EventReplay = Static<typeof EventReplay>;
 
 /** What a replay made: deliveries to endpoints, by their ids. Listening sessions get the event without one. */
 export const Replay = Type.Object(
   { object: Type.Literal("replay"), event: idOf("event"), deliveries: Type.Array(idOf("delivery")) },
-  { $id: "Replay", description: "What a replay made" },
+  { $id: "Replay", description: "The result of a replay" },
 );
 export type Replay = Static<typeof Replay>;
 
 export const EventListQuery = listQuery({
-  type: Type.Optional(Type.String({ format: "subscription", description: "A type, or a wildcard such as `order.*`" })),
-  related: Type.Optional(Type.String({ description: "The id of the resource that the event is about" })),
+  type: Type.Optional(
+    Type.String({ format: "subscription", description: "An event type, or a wildcard such as `order.*`" }),
+  ),
+  related: Type.Optional(Type.String({ description: "ID of the resource that the event is about" })),
   ...CREATED_FILTERS,
 });
 export type EventListQuery = Static<typeof EventListQuery>;

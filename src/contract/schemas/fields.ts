@@ -23,7 +23,7 @@ export const MetadataPatch = Type.Record(
   {
     maxProperties: LIMITS.metadataKeys,
     additionalProperties: false,
-    description: "Merged into what is there; null or an empty string removes a key",
+    description: "Merged into the existing metadata; null or an empty string removes a key",
     examples: [METADATA_EXAMPLE],
   },
 );
@@ -67,17 +67,17 @@ export function listQuery<Filters extends Record<string, TSchema>>(filters: Filt
         minimum: 1,
         maximum: LIMITS.maxPageSize,
         default: LIMITS.pageDefault,
-        description: "How many items a page has at most",
+        description: "Maximum number of items per page",
       }),
     ),
-    cursor: Type.Optional(Type.String({ description: "`next_cursor` of the page before, with the same filters" })),
+    cursor: Type.Optional(Type.String({ description: "`next_cursor` of the previous page, with the same filters" })),
     ...filters,
   });
 }
 
 export const CREATED_FILTERS = {
-  created_after: Type.Optional(Type.String({ format: "timestamp", description: "Created after this second" })),
-  created_before: Type.Optional(Type.String({ format: "timestamp", description: "Created before this second" })),
+  created_after: Type.Optional(Type.String({ format: "timestamp", description: "Created after this time" })),
+  created_before: Type.Optional(Type.String({ format: "timestamp", description: "Created before this time" })),
 };
 
 /** A page of a list, newest first. */
@@ -87,7 +87,7 @@ export function listOf<Item extends TSchema>(item: Item, name: string) {
       object: Type.Literal("list"),
       data: Type.Array(item),
       has_more: Type.Boolean(),
-      next_cursor: nullable(Type.String({ description: "Where the next page begins; null on the last one" })),
+      next_cursor: nullable(Type.String({ description: "Cursor of the next page; null on the last page" })),
     },
     { $id: name, description: "A page of a list, newest first" },
   );
@@ -97,6 +97,6 @@ export function listOf<Item extends TSchema>(item: Item, name: string) {
 export function deleted<Name extends IdKind>(object: Name, schemaName: string) {
   return Type.Object(
     { id: idOf(object), object: Type.Literal(object), deleted: Type.Literal(true) },
-    { $id: schemaName, description: "What a deletion answers" },
+    { $id: schemaName, description: "A deleted resource" },
   );
 }

@@ -10,14 +10,14 @@ export const OAuthApp = Type.Object(
     name: Type.String({ examples: ["Reports"] }),
     client_id: Type.String({ examples: ["app_06Fv3Tt0q1Yd8mWc5KxLrB"] }),
     redirect_uris: Type.Array(Type.String({ format: "redirect-uri" })),
-    public: Type.Boolean({ description: "True for apps that can keep no secret", examples: [false] }),
+    public: Type.Boolean({ description: "True for apps that cannot keep a secret", examples: [false] }),
     created: Timestamp,
     livemode: Livemode,
     client_secret: Type.Optional(
       nullable(secretShownOnce("Shown at creation and rotation only; a public app has none")),
     ),
   },
-  { $id: "OAuthApp", description: "An app that acts for users" },
+  { $id: "OAuthApp", description: "An app that acts on behalf of users" },
 );
 export type OAuthApp = Static<typeof OAuthApp>;
 
@@ -30,13 +30,13 @@ const RedirectUris = Type.Array(Type.String({ format: "redirect-uri", maxLength:
 
 export const OAuthAppCreate = closed(
   { name: Name, redirect_uris: RedirectUris, public: Type.Optional(Type.Boolean({ default: false })) },
-  { $id: "OAuthAppCreate", description: "An app to be registered" },
+  { $id: "OAuthAppCreate", description: "Parameters of a new app" },
 );
 export type OAuthAppCreate = Static<typeof OAuthAppCreate>;
 
 export const OAuthAppUpdate = closed(
   { name: Type.Optional(Name), redirect_uris: Type.Optional(RedirectUris) },
-  { $id: "OAuthAppUpdate", description: "The fields to change; those left out stay" },
+  { $id: "OAuthAppUpdate", description: "Fields to update; omitted fields do not change" },
 );
 export type OAuthAppUpdate = Static<typeof OAuthAppUpdate>;
 

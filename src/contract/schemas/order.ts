@@ -38,7 +38,7 @@ export const OrderCreate = closed(
     customer: Type.Optional(nullable(idOf("customer"))),
     metadata: Type.Optional(MetadataInput),
   },
-  { $id: "OrderCreate", description: "An order to be created, pending at first" },
+  { $id: "OrderCreate", description: "Parameters of a new order, initially pending" },
 );
 export type OrderCreate = Static<typeof OrderCreate>;
 

@@ -23,7 +23,7 @@ export const Payment = Type.Object(
     currency: Currency,
     status: Type.Enum(statusesOf("payment")),
     order: nullable(idOf("order")),
-    failure_code: nullable(Type.String({ description: "Why it failed; null unless it did" })),
+    failure_code: nullable(Type.String({ description: "Reason of the failure; null unless the payment failed" })),
     metadata: Metadata,
     livemode: Livemode,
     created: Timestamp,
@@ -39,7 +39,7 @@ export const PaymentCreate = closed(
     order: Type.Optional(nullable(idOf("order"))),
     metadata: Type.Optional(MetadataInput),
   },
-  { $id: "PaymentCreate", description: "A payment to be created, pending at first" },
+  { $id: "PaymentCreate", description: "Parameters of a new payment, initially pending" },
 );
 export type PaymentCreate = Static<typeof PaymentCreate>;
 
@@ -53,7 +53,7 @@ export const PaymentFail = closed(
       }),
     ),
   },
-  { $id: "PaymentFail", description: "Why the payment fails" },
+  { $id: "PaymentFail", description: "Reason of the failure" },
 );
 export type PaymentFail = Static<typeof PaymentFail>;
 

@@ -6,8 +6,8 @@ import { nullable } from "./fields.ts";
 export const FieldError = Type.Object(
   {
     pointer: Type.String({ description: "A JSON pointer into the body, or `?name` for a query parameter" }),
-    code: Type.String({ description: "What is wrong, stable: `required`, `wrong_type`, `unknown_field` …" }),
-    detail: Type.String({ description: "What the field should be, for people" }),
+    code: Type.String({ description: "Stable code: `required`, `wrong_type`, `unknown_field` …" }),
+    detail: Type.String({ description: "What is expected, for people" }),
   },
   { $id: "FieldError", description: "One invalid field of a request" },
 );
@@ -16,27 +16,31 @@ export type FieldError = Static<typeof FieldError>;
 /** An error response (RFC 9457). */
 export const Problem = Type.Object(
   {
-    type: Type.String({ format: "uri", description: "A page that explains the code" }),
-    title: Type.String({ description: "What the code means, in one line" }),
-    status: Type.Integer({ minimum: 400, maximum: 599, description: "The reply's status, repeated" }),
-    detail: Type.String({ description: "What went wrong with this request, for people" }),
-    code: Type.Enum(Object.keys(ERRORS) as ErrorCode[], { description: "Stable, for programs" }),
-    request_id: Type.String({ format: "request-id", description: "The same as in the Request-Id header" }),
-    errors: Type.Optional(Type.Array(FieldError, { description: "Each invalid field" })),
+    type: Type.String({ format: "uri", description: "URL of a page about the code" }),
+    title: Type.String({ description: "Summary of the code" }),
+    status: Type.Integer({ minimum: 400, maximum: 599, description: "HTTP status of the response" }),
+    detail: Type.String({ description: "Explanation for this request, for people" }),
+    code: Type.Enum(Object.keys(ERRORS) as ErrorCode[], { description: "Stable code, for programs" }),
+    request_id: Type.String({ format: "request-id", description: "Same as the Request-Id header" }),
+    errors: Type.Optional(Type.Array(FieldError, { description: "Invalid fields" })),
     existing: Type.Optional(
-      nullable(Type.String({ format: "customer-id", description: "With `email_taken`: who has the address" })),
+      nullable(
+        Type.String({ format: "customer-id", description: "With `email_taken`: the customer with this address" }),
+      ),
     ),
-    current: Type.Optional(Type.String({ description: "With `invalid_transition`: the status that the resource has" })),
+    current: Type.Optional(
+      Type.String({ description: "With `invalid_transition`: the current status of the resource" }),
+    ),
     required_scope: Type.Optional(
-      Type.Enum([...SCOPES], { description: "With `insufficient_scope`: what the credential lacks" }),
+      Type.Enum([...SCOPES], { description: "With `insufficient_scope`: the missing scope" }),
     ),
     supported: Type.Optional(
       Type.Array(Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$" }), {
-        description: "With `unsupported_version`: the dates that may be named",
+        description: "With `unsupported_version`: the supported dates",
       }),
     ),
   },
-  { $id: "Problem", description: "An error reply (RFC 9457)" },
+  { $id: "Problem", description: "An error response (RFC 9457)" },
 );
 
 /** Members beyond the named ones depend on the code. */

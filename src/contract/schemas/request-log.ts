@@ -7,16 +7,16 @@ export type RequestMethod = (typeof REQUEST_METHODS)[number];
 /** One API request, kept 7 days; never a secret or an Authorization header. */
 export const RequestLog = Type.Object(
   {
-    id: Type.String({ description: "The request's own id, as in the Request-Id header" }),
+    id: Type.String({ description: "ID of the request, as in the Request-Id header" }),
     object: Type.Literal("request_log"),
     method: Type.Enum([...REQUEST_METHODS]),
-    path: Type.String({ description: "Without its query; a part that should be an id and is none reads {id}" }),
-    status: Type.Integer({ description: "101 where a session of `service listen` began" }),
+    path: Type.String({ description: "Without the query; a part that should be an ID but is not appears as {id}" }),
+    status: Type.Integer({ description: "101 for a session of `service listen`" }),
     duration_ms: Type.Number(),
-    key: nullable(Type.String({ description: "Id of the API key; null where an access token was sent" })),
-    user: nullable(Type.String({ description: "Id of the user for whom an access token stands" })),
+    key: nullable(Type.String({ description: "ID of the API key; null for access tokens" })),
+    user: nullable(Type.String({ description: "ID of the access token's user" })),
     idempotency_key: nullable(
-      Type.String({ description: "A digest of the Idempotency-Key: requests with the same key have the same one" }),
+      Type.String({ description: "Digest of the Idempotency-Key: equal for requests with the same key" }),
     ),
     error_code: nullable(Type.String()),
     livemode: Type.Boolean(),

@@ -15,7 +15,7 @@ export const StatisticsMinute = Type.Object(
     latency_p50_ms: nullable(Type.Number()),
     latency_p95_ms: nullable(Type.Number()),
   },
-  { $id: "StatisticsMinute", description: "What happened in one minute" },
+  { $id: "StatisticsMinute", description: "Counts of one minute" },
 );
 export type StatisticsMinute = Static<typeof StatisticsMinute>;
 
@@ -28,7 +28,7 @@ export const StatisticsFailure = Type.Object(
     count: Count,
     last_at: Timestamp,
   },
-  { $id: "StatisticsFailure", description: "Failed attempts with one reason" },
+  { $id: "StatisticsFailure", description: "Failed attempts with the same reason" },
 );
 export type StatisticsFailure = Static<typeof StatisticsFailure>;
 
@@ -41,10 +41,10 @@ export const Statistics = Type.Object(
     failures: Type.Array(StatisticsFailure),
     queue: Type.Object({
       pending: Count,
-      oldest_due_seconds: Type.Number({ description: "How long the longest waiting delivery has been due" }),
+      oldest_due_seconds: Type.Number({ description: "Time since the oldest pending delivery became due, in seconds" }),
     }),
   },
-  { $id: "Statistics", description: "The last minutes, and the queue as it is now" },
+  { $id: "Statistics", description: "Counts of the last minutes, and the current queue" },
 );
 export type Statistics = Static<typeof Statistics>;
 

@@ -7,22 +7,22 @@ export const TestClock = Type.Object(
   {
     object: Type.Literal("test_clock"),
     now: Timestamp,
-    offset_seconds: Type.Integer({ description: "How far the time is ahead of real time" }),
+    offset_seconds: Type.Integer({ description: "Offset from real time, in seconds" }),
     status: Type.Union([Type.Literal("idle"), Type.Literal("advancing"), Type.Literal("canceled")], {
       description: "`canceled`: the last advance was stopped before its target",
     }),
     target: nullable(Timestamp),
-    attempts: Type.Integer({ minimum: 0, description: "Attempts that the last advance made on the way" }),
+    attempts: Type.Integer({ minimum: 0, description: "Attempts made by the last advance" }),
     succeeded: Type.Integer({ minimum: 0 }),
     failed: Type.Integer({ minimum: 0 }),
-    remaining: Type.Integer({ minimum: 0, description: "Deliveries that are still due before the target" }),
+    remaining: Type.Integer({ minimum: 0, description: "Deliveries still due before the target" }),
   },
-  { $id: "TestClock", description: "The sandbox's time" },
+  { $id: "TestClock", description: "The sandbox's test clock" },
 );
 export type TestClock = Static<typeof TestClock>;
 
 export const TestClockAdvance = closed(
   { seconds: Type.Integer({ minimum: 1, maximum: LIMITS.replaySeconds * 12 }) },
-  { $id: "TestClockAdvance", description: "How far to move the time" },
+  { $id: "TestClockAdvance", description: "How far to advance the clock" },
 );
 export type TestClockAdvance = Static<typeof TestClockAdvance>;

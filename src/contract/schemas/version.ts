@@ -7,9 +7,9 @@ const VersionDate = (description: string) =>
 export const VersionList = Type.Object(
   {
     object: Type.Literal("list"),
-    data: Type.Array(VersionDate("A date that `Service-Version` may name"), { description: "Oldest first" }),
+    data: Type.Array(VersionDate("A date for `Service-Version`"), { description: "Oldest first" }),
     latest: VersionDate("The newest version"),
     pinned: VersionDate("What holds for the account where no version is named"),
   },
-  { $id: "VersionList", description: "The versions that the platform speaks" },
+  { $id: "VersionList", description: "Supported versions" },
 );

@@ -18,17 +18,17 @@ export const WebhookEndpoint = Type.Object(
     created: Timestamp,
     secret_created: Timestamp,
     previous_secret_until: nullable(
-      Type.String({ format: "timestamp", description: "The overlap's end, while two secrets sign" }),
+      Type.String({ format: "timestamp", description: "End of the overlap while both secrets sign" }),
     ),
     secret: Type.Optional(secretShownOnce("What deliveries are signed with; shown at creation and rotation only")),
   },
-  { $id: "WebhookEndpoint", description: "Where events are delivered to" },
+  { $id: "WebhookEndpoint", description: "A URL that events are delivered to" },
 );
 export type WebhookEndpoint = Static<typeof WebhookEndpoint>;
 
 const Url = Type.String({
   maxLength: LIMITS.endpointUrlLength,
-  description: "https, without credentials and fragment, to a public address",
+  description: "An https URL with a public address, without credentials or fragment",
   examples: [URL_EXAMPLE],
 });
 const Subscriptions = Type.Array(Type.String({ format: "subscription" }), {
@@ -40,7 +40,7 @@ const Description = Type.String({ maxLength: LIMITS.descriptionLength });
 
 export const WebhookEndpointCreate = closed(
   { url: Url, events: Subscriptions, description: Type.Optional(nullable(Description)) },
-  { $id: "WebhookEndpointCreate", description: "An endpoint to be registered" },
+  { $id: "WebhookEndpointCreate", description: "Parameters of a new endpoint" },
 );
 export type WebhookEndpointCreate = Static<typeof WebhookEndpointCreate>;
 
@@ -51,7 +51,7 @@ export const WebhookEndpointUpdate = closed(
     description: Type.Optional(nullable(Description)),
     status: Type.Optional(Type.Enum(statusesOf("webhook_endpoint"))),
   },
-  { $id: "WebhookEndpointUpdate", description: "The fields to change; those left out stay" },
+  { $id: "WebhookEndpointUpdate", description: "Fields to update; omitted fields do not change" },
 );
 export type WebhookEndpointUpdate = Static<typeof WebhookEndpointUpdate>;
 
@@ -65,7 +65,7 @@ export const SecretRotate = closed(
       }),
     ),
   },
-  { $id: "SecretRotate", description: "How long the old secret signs besides the new one" },
+  { $id: "SecretRotate", description: "How long the old secret keeps signing" },
 );
 export type SecretRotate = Static<typeof SecretRotate>;
 

@@ -15,7 +15,7 @@ export function People() {
   const users = usePages<User>("/v1/users", {}, { limit: WHOLE });
   const you = users.items?.find(({ is_you: isYou }) => isYou);
   return (
-    <Page title="People & access" subtitle="Who may sign in, where you are signed in, and which apps act for you.">
+    <Page title="Team & access" subtitle="Users, your sessions, and apps that act on your behalf">
       {you?.has_password === false && (
         <p class="notice wait">
           <strong>You have no password yet.</strong> Until one is set, you can sign in by one-time links only.{" "}

@@ -45,7 +45,6 @@ const nothing: Transaction = {
 const database: Database = {
   ...nothing,
   write: (unit) => unit(nothing),
-  hold: async () => ({ release: async () => {} }),
   subscribe: () => () => {},
   probe: async () => {},
   close: async () => {},

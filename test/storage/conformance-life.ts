@@ -33,22 +33,6 @@ export function describeLife(subject: Subject): void {
     });
   });
 
-  describe("a name", () => {
-    it("is held by one at a time, until that lets go of it or closes", async () => {
-      const { database } = subject;
-      const held = await database.hold("a");
-      expect(held).toBeDefined();
-      expect(await database.hold("a")).toBeUndefined();
-      expect(await database.hold("b")).toBeDefined();
-      await held!.release();
-      const asked = await Promise.all(Array.from({ length: 5 }, () => database.hold("a")));
-      expect(asked.filter((hold) => hold !== undefined)).toHaveLength(1);
-      await database.close();
-      subject.database = await subject.place.open([notes]);
-      expect(await subject.database.hold("a")).toBeDefined();
-    });
-  });
-
   describe("the schema", () => {
     it("is brought up to date where a migration is new, once", async () => {
       await subject.database.write((transaction) => insert(transaction, "a"));

@@ -70,13 +70,6 @@ export interface Database extends Queries {
    */
   write<Result>(unit: Unit<Result>, options?: WriteOptions): Promise<Result>;
 
-  /**
-   * Holds a name for work that is longer than a transaction may be; undefined where it is held already, in whatever
-   * process. It is free again after the release, with the holder's end, and where the holder loses the database. Rejects
-   * with StorageUnavailableError.
-   */
-  hold(name: string): Promise<Hold | undefined>;
-
   /** Calls back after commits that notified the topic, in this process or another. Returns how to stop. May call spuriously. */
   subscribe(topic: Topic, callback: () => void): () => void;
 
@@ -88,11 +81,6 @@ export interface Database extends Queries {
 
   /** Finishes the writes that were handed in, then closes. Calling it again is harmless. */
   close(): Promise<void>;
-}
-
-export interface Hold {
-  /** Never rejects. */
-  release(): Promise<void>;
 }
 
 /** The database cannot take the write (or read) now; the process lives on and recovers when the cause is gone. */

@@ -2,7 +2,7 @@ import type { Log } from "../ports.ts";
 import { assertLogBelongs, CommitStamps, type LogContents } from "./commit-stamps.ts";
 import { Connection, outwaitLock } from "./connection.ts";
 import { closeToOthers, locateFile, makeFile, refuseNetworkFileSystem } from "./database-file.ts";
-import { type Database, type Hold, type SqlValue, StorageUnavailableError, type Topic, type Unit } from "./database.ts";
+import { type Database, type SqlValue, StorageUnavailableError, type Topic, type Unit } from "./database.ts";
 import { type FileCheck, FileHealth } from "./file-health.ts";
 import { FileLock } from "./file-lock.ts";
 import { FileWatch } from "./file-watch.ts";
@@ -108,8 +108,6 @@ class SqliteStorage implements Database {
   readonly #subscriptions: Subscriptions;
   readonly #log: Log | undefined;
   readonly #lockMilliseconds: number;
-  /** No other process can hold any. */
-  readonly #held = new Set<string>();
   #closing: Promise<void> | undefined;
   #closed = false;
 
@@ -173,13 +171,6 @@ class SqliteStorage implements Database {
 
   write<Result>(unit: Unit<Result>): Promise<Result> {
     return this.#commits.write(unit);
-  }
-
-  async hold(name: string): Promise<Hold | undefined> {
-    this.#assertOpen();
-    if (this.#held.has(name)) return undefined;
-    this.#held.add(name);
-    return { release: async () => void this.#held.delete(name) };
   }
 
   subscribe(topic: Topic, callback: () => void): () => void {

@@ -1,7 +1,6 @@
 import type { Log } from "../../ports.ts";
 import {
   type Database,
-  type Hold,
   type Queries,
   type SqlValue,
   StorageUnavailableError,
@@ -13,7 +12,6 @@ import type { Migration } from "../migrations/migration.ts";
 import { Subscriptions } from "../subscriptions.ts";
 import { PostgresConnection } from "./connection.ts";
 import { asOpenError } from "./errors.ts";
-import { Holds } from "./holds.ts";
 import { assertUsable, migratePostgres } from "./migrate.ts";
 import { Poll } from "./poll.ts";
 import { ConnectionPool } from "./pool.ts";
@@ -59,7 +57,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     const pool = new ConnectionPool(open, { readers, writers: connections - readers, patience }, options.log);
     const notifying = { ...config, application_name: `${String(config.application_name)} notifications` };
     const openNotifying = (onEnd: () => void) => PostgresConnection.open(notifying, now, onEnd);
-    const storage = new PostgresStorage(pool, { open, openNotifying }, { ...options, patience });
+    const storage = new PostgresStorage(pool, openNotifying, { ...options, patience });
     await storage.start();
     return storage;
   } catch (error) {
@@ -81,7 +79,6 @@ class PostgresStorage implements Database {
   readonly #pool: ConnectionPool;
   readonly #units: Units;
   readonly #notifications: Notifications;
-  readonly #holds: Holds;
   readonly #subscriptions: Subscriptions;
   readonly #poll: Poll | undefined;
   readonly #patience: number;
@@ -89,14 +86,10 @@ class PostgresStorage implements Database {
 
   constructor(
     pool: ConnectionPool,
-    connect: {
-      open: (onEnd: () => void) => Promise<PostgresConnection>;
-      openNotifying: (onEnd: () => void) => Promise<PostgresConnection>;
-    },
+    openNotifying: (onEnd: () => void) => Promise<PostgresConnection>,
     { log, stateOfEvents, patience }: Pick<PostgresOptions, "log" | "stateOfEvents"> & { patience: number },
   ) {
     this.#pool = pool;
-    this.#holds = new Holds(connect.open);
     this.#patience = patience;
     this.#subscriptions = new Subscriptions(log);
     if (stateOfEvents !== undefined) {
@@ -105,7 +98,7 @@ class PostgresStorage implements Database {
         changed: () => this.#subscriptions.notify(["events"]),
       });
     }
-    this.#notifications = new Notifications(connect.openNotifying, (topics) => this.#subscriptions.notify(topics), log);
+    this.#notifications = new Notifications(openNotifying, (topics) => this.#subscriptions.notify(topics), log);
     const committed = (topics: ReadonlySet<Topic>) => {
       this.#subscriptions.notify(topics);
       this.#notifications.tell(topics);
@@ -133,10 +126,6 @@ class PostgresStorage implements Database {
     return this.#units.write(unit, options);
   }
 
-  hold(name: string): Promise<Hold | undefined> {
-    return this.#holds.hold(name);
-  }
-
   subscribe(topic: Topic, callback: () => void): () => void {
     return this.#subscriptions.add(topic, callback);
   }
@@ -154,7 +143,6 @@ class PostgresStorage implements Database {
     this.#poll?.stop();
     await this.#units.close();
     await this.#notifications.close();
-    await this.#holds.close();
     await this.#pool.close();
   }
 

@@ -3,16 +3,16 @@ import { createIdGenerator } from "../src/contract/ids.ts";
 import { SCOPES } from "../src/contract/scopes.ts";
 import { API_VERSIONS } from "../src/contract/versions.ts";
 import { Versions } from "../src/platform/domain/versions.ts";
-import { ClockTrust } from "../src/platform/clock-trust.ts";
-import { EnvironmentTime } from "../src/platform/environment-time.ts";
+import { ClockTrust } from "../src/platform/time/clock-trust.ts";
+import { EnvironmentTime } from "../src/platform/time/environment-time.ts";
 import { localLimiters } from "../src/platform/limits/local-limiter.ts";
 import { createApp } from "../src/platform/http/app.ts";
 import { createClientAddress } from "../src/platform/http/client-address.ts";
 import { createAuthenticate } from "../src/platform/http/authenticate.ts";
-import { KeyUsage } from "../src/platform/key-usage.ts";
-import { RequestRecorder } from "../src/platform/request-recorder.ts";
+import { KeyUsage } from "../src/platform/secrets/key-usage.ts";
+import { RequestRecorder } from "../src/platform/observability/request-recorder.ts";
 import type { Database, Transaction } from "../src/platform/storage/database.ts";
-import { createVault } from "../src/platform/vault.ts";
+import { createVault } from "../src/platform/secrets/vault.ts";
 import { systemClock, systemRandom } from "../src/platform/system.ts";
 
 const key = {

@@ -1,9 +1,15 @@
 import { existsSync } from "node:fs";
 import { createIdGenerator, type IdGenerator } from "../contract/ids.ts";
-import { DatabaseClock } from "./database-clock.ts";
+import { DatabaseClock } from "./time/database-clock.ts";
 import { createFirstAccount, type FirstAccount } from "./domain/first-account.ts";
 import type { Versions } from "./domain/versions.ts";
-import { assertMasterKey, hasMasterKey, loadMasterKeyFile, MasterKeyError, parseMasterKey } from "./master-key.ts";
+import {
+  assertMasterKey,
+  hasMasterKey,
+  loadMasterKeyFile,
+  MasterKeyError,
+  parseMasterKey,
+} from "./secrets/master-key.ts";
 import { hasUnfinishedCopy } from "./maintenance/copy.ts";
 import type { Clock, Random } from "./ports.ts";
 import { type Database, StorageOpenError } from "./storage/database.ts";
@@ -12,7 +18,7 @@ import { findNewestIds, type NewestIds } from "./storage/newest-ids.ts";
 import { isPostgresUrl } from "./storage/database-url.ts";
 import { type DatabaseSettings, openDatabase } from "./storage/open-database.ts";
 import { findSetting, insertSetting, TRUSTED_TIME_SETTING } from "./storage/settings.ts";
-import { createVault, type Vault } from "./vault.ts";
+import { createVault, type Vault } from "./secrets/vault.ts";
 
 export interface DeploymentSettings extends DatabaseSettings {
   /** 32 bytes in hex or base64. */

@@ -2,39 +2,54 @@ import { lookup as systemLookup } from "node:dns";
 import type { Server } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { adminRoutes } from "./admin/routes.ts";
-import { ClockTrust } from "./clock-trust.ts";
+import { ClockTrust } from "./time/clock-trust.ts";
 import { createLookup } from "./delivery/dns.ts";
 import { createDeliveryEngine, type DeliveryEngine } from "./delivery/engine.ts";
 import type { DeliveryLimits } from "./delivery/endpoint-queues.ts";
 import { createTargetGuard, type TargetGuard } from "./delivery/target-guard.ts";
 import type { Deployment } from "./deployment.ts";
-import { descriptorBudget } from "./descriptors.ts";
 import { registerDocs } from "./docs/routes.ts";
 import type { Versions } from "./domain/versions.ts";
-import { EnvironmentTime } from "./environment-time.ts";
+import { EnvironmentTime } from "./time/environment-time.ts";
 import { createApp } from "./http/app.ts";
 import { type Authenticate, createAuthenticate } from "./http/authenticate.ts";
 import { createClientAddress } from "./http/client-address.ts";
 import { registerHealth } from "./http/health.ts";
 import { RateLimit } from "./http/rate-limit.ts";
-import { KeyUsage } from "./key-usage.ts";
+import { KeyUsage } from "./secrets/key-usage.ts";
 import { leakReportRoute } from "./leaks/report-route.ts";
 import { SigningKeys } from "./leaks/signing-keys.ts";
 import type { CreateLimiter } from "./limits/limiter.ts";
 import { localLimiters } from "./limits/local-limiter.ts";
 import { sharedLimiters } from "./limits/shared-limiter.ts";
-import { registerEventStream } from "./listen/event-stream-route.ts";
+import { registerEventStream } from "./listen/event-stream.ts";
 import { createListenServer, type ListenServer } from "./listen/server.ts";
 import { createCountFolder } from "./maintenance/fold-counts.ts";
 import { createRetention } from "./maintenance/retention.ts";
-import { createMetrics, type Metrics } from "./metrics.ts";
-import type { Periodic } from "./periodic.ts";
+import { createMetrics, type Metrics } from "./observability/metrics.ts";
+import type { Periodic } from "./time/periodic.ts";
 import type { Log, Random } from "./ports.ts";
-import { RequestRecorder } from "./request-recorder.ts";
+import { RequestRecorder } from "./observability/request-recorder.ts";
 import type { Services } from "./services.ts";
 import type { PlatformSettings } from "./settings.ts";
-import { TransactionWatch } from "./transaction-watch.ts";
-import { registerWeb } from "./web.ts";
+import { TransactionWatch } from "./observability/transaction-watch.ts";
+import { readFileSync } from "node:fs";
+import fastifyCookie from "@fastify/cookie";
+import { loadAssets } from "./dashboard/assets.ts";
+import { dashboardRoutes } from "./dashboard/routes.ts";
+import { Passwords } from "./domain/passwords.ts";
+import { logFailure } from "./http/answers.ts";
+import { INTERNAL_ERROR, toApiError } from "./http/problem.ts";
+import { authorizeRoutes } from "./oauth/authorize-routes.ts";
+import { deviceRoutes } from "./oauth/device-routes.ts";
+import { tokenRoutes } from "./oauth/token-routes.ts";
+import { errorPage, PageError, sendPage } from "./pages/page.ts";
+import { ParameterError } from "./pages/parameters.ts";
+import { takeForms } from "./pages/take-forms.ts";
+import { accountRoutes } from "./sign-in/account-routes.ts";
+import { linkRoutes } from "./sign-in/link-routes.ts";
+import { signInRoutes } from "./sign-in/sign-in-routes.ts";
+import { Visitors } from "./sign-in/visitors.ts";
 
 /** How long a stop waits for requests in flight. */
 const DRAIN_SECONDS = 10;
@@ -188,4 +203,66 @@ async function closeServer(app: FastifyInstance): Promise<void> {
   await app.close();
   clearInterval(sweep);
   clearTimeout(cut);
+}
+
+/** For the database, logs, name servers and Node itself. */
+const RESERVED = 40;
+
+/** How many of the file descriptors that the process may open (`ulimit -n`) are for what. */
+interface DescriptorBudget {
+  /** Attempts in flight. */
+  deliveries: number;
+  /** Connections of clients. */
+  connections: number;
+}
+
+/** Divides the limit so that clients with many connections leave some for deliveries; undefined where it is unknown. */
+function descriptorBudget(maxDeliveries: number): DescriptorBudget | undefined {
+  const limit = openFileLimit();
+  if (limit === undefined) return undefined;
+  const spare = Math.max(8, limit - RESERVED);
+  const deliveries = Math.min(maxDeliveries, Math.floor(spare / 4));
+  return { deliveries, connections: spare - deliveries };
+}
+
+/** Linux tells; elsewhere Node offers it only in a report that takes long to make. */
+function openFileLimit(): number | undefined {
+  try {
+    const [, limit] = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
+    return limit === undefined ? undefined : Number(limit);
+  } catch {
+    return undefined;
+  }
+}
+
+type WebSettings = Pick<PlatformSettings, "dashboard" | "passwordCost">;
+
+/** Adds what browsers and OAuth clients see: pages that speak HTML, and endpoints that speak OAuth's JSON. */
+function registerWeb(app: FastifyInstance, services: Services, { dashboard, passwordCost }: WebSettings): void {
+  app.register(async (scope) => {
+    await scope.register(fastifyCookie);
+    takeForms(scope);
+    scope.setErrorHandler((error, request, reply) => {
+      const shown = asPageError(error);
+      if (shown.status === 500) logFailure(services, error, request);
+      return sendPage(reply.headers(shown.headers), shown.status, errorPage(shown));
+    });
+    const visitors = new Visitors(services);
+    const tools = { services, visitors, passwords: new Passwords(services.random, passwordCost) };
+    signInRoutes(scope, tools);
+    linkRoutes(scope, tools);
+    accountRoutes(scope, tools);
+    const assets = dashboard === undefined ? undefined : loadAssets(dashboard);
+    dashboardRoutes(scope, visitors, assets);
+    authorizeRoutes(scope, services, visitors);
+    deviceRoutes(scope, services, visitors);
+  });
+  app.register(async (scope) => tokenRoutes(scope, services));
+}
+
+function asPageError(error: unknown): PageError {
+  if (error instanceof PageError) return error;
+  if (error instanceof ParameterError) return new PageError(400, "The request cannot be read", error.message);
+  const { status, message, headers } = toApiError(error) ?? INTERNAL_ERROR;
+  return new PageError(status, status < 500 ? "The request was refused" : "Something went wrong", message, headers);
 }

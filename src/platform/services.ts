@@ -1,15 +1,15 @@
 import type { IdGenerator } from "../contract/ids.ts";
 import type { Versions } from "./domain/versions.ts";
-import type { ClockTrust } from "./clock-trust.ts";
-import type { EnvironmentTime } from "./environment-time.ts";
+import type { ClockTrust } from "./time/clock-trust.ts";
+import type { EnvironmentTime } from "./time/environment-time.ts";
 import type { Clock, Log, Random } from "./ports.ts";
 import type { CreateLimiter } from "./limits/limiter.ts";
 import type { ClientAddress } from "./http/client-address.ts";
 import type { Database } from "./storage/database.ts";
-import type { RequestRecorder } from "./request-recorder.ts";
+import type { RequestRecorder } from "./observability/request-recorder.ts";
 import type { RateLimit } from "./http/rate-limit.ts";
-import type { Vault } from "./vault.ts";
-import type { Activity } from "./activity.ts";
+import type { Vault } from "./secrets/vault.ts";
+import type { Activity } from "./observability/activity.ts";
 
 /** What deliveries may reach. */
 export interface DeliveryTargets {

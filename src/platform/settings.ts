@@ -1,6 +1,6 @@
 import type { LookupFunction } from "node:net";
 import type { ApiVersion } from "../contract/versions.ts";
-import type { Activity } from "./activity.ts";
+import type { Activity } from "./observability/activity.ts";
 import type { DeliveryLimits } from "./delivery/endpoint-queues.ts";
 import type { DeploymentSettings } from "./deployment.ts";
 import type { AddressRange } from "./domain/addresses.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseStrictJson } from "../../src/platform/http/strict-json.ts";
+import { parseStrictJson } from "../../src/platform/http/json.ts";
 import { apiOnPlatform } from "../support/api-on-platform.ts";
 import { INVALID, type JsonTexts, REJECTED_BY_POLICY, VALID } from "./json-texts.ts";
 

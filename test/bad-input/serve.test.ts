@@ -1,12 +1,11 @@
 import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Connection } from "../../src/platform/storage/connection.ts";
-import { loadSqlite } from "../../src/platform/storage/sqlite-runtime.ts";
+import { Connection } from "../../src/platform/storage/sqlite/connection.ts";
+import { loadSqlite } from "../../src/platform/storage/sqlite/runtime.ts";
 import { type RunningPlatform, startPlatformOn } from "../support/platform.ts";
 import { BIN, cliEnv, type CliResult, runCli } from "../support/run-cli.ts";
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { formatCredential } from "../../src/contract/credentials.ts";
-import { createJsonLog } from "../../src/platform/json-log.ts";
+import { createJsonLog } from "../../src/platform/observability/json-log.ts";
 import { startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
 import { apiOf } from "../support/api.ts";
 import { type RunningPlatform, startPlatform } from "../support/platform.ts";

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
-import { openSqlite } from "../../src/platform/storage/sqlite.ts";
+import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
 import { hostPlatform } from "./support/hosted-platform.ts";
 
 let folder: string;

@@ -13,7 +13,7 @@ import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
 import { listObjects } from "../../src/platform/storage/objects.ts";
 import { deleteReplays, deleteReplaysOf } from "../../src/platform/storage/replays.ts";
 import { deleteRequestLogs, listRequestLogs, type RequestLogFilters } from "../../src/platform/storage/request-logs.ts";
-import { openSqlite } from "../../src/platform/storage/sqlite.ts";
+import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
 import { disabledWithWaiting, findTarget } from "../../src/platform/storage/webhook-endpoints.ts";
 
 let folder: string;

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { loadSqlite } from "../../src/platform/storage/sqlite-runtime.ts";
+import { loadSqlite } from "../../src/platform/storage/sqlite/runtime.ts";
 import { apiOf } from "../support/api.ts";
 import { type RunningPlatform, startPlatformOn } from "../support/platform.ts";
 

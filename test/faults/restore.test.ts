@@ -11,8 +11,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openSqliteReader } from "../../src/platform/storage/sqlite-reader.ts";
-import { loadSqlite } from "../../src/platform/storage/sqlite-runtime.ts";
+import { openSqliteReader } from "../../src/platform/storage/sqlite/reader.ts";
+import { loadSqlite } from "../../src/platform/storage/sqlite/runtime.ts";
 import { apiOf } from "../support/api.ts";
 import { startPlatformOn } from "../support/platform.ts";
 import { runCli } from "../support/run-cli.ts";

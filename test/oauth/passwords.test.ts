@@ -1,8 +1,8 @@
 import { scryptSync } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Passwords } from "../../src/platform/domain/passwords.ts";
-import { Connection } from "../../src/platform/storage/connection.ts";
-import { loadSqlite } from "../../src/platform/storage/sqlite-runtime.ts";
+import { Connection } from "../../src/platform/storage/sqlite/connection.ts";
+import { loadSqlite } from "../../src/platform/storage/sqlite/runtime.ts";
 import { systemRandom } from "../../src/platform/system.ts";
 import { Browser } from "./support/browser.ts";
 import type { EmbeddedPlatform } from "./support/embedded-platform.ts";

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { Connection } from "../../src/platform/storage/connection.ts";
-import { loadSqlite } from "../../src/platform/storage/sqlite-runtime.ts";
+import { Connection } from "../../src/platform/storage/sqlite/connection.ts";
+import { loadSqlite } from "../../src/platform/storage/sqlite/runtime.ts";
 import { apiOf } from "../support/api.ts";
 import {
   authorizationUrl,

@@ -4,7 +4,7 @@ import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { LIMITS } from "../../src/contract/limits.ts";
-import { OpenConnections } from "../../src/platform/listen/open-connections.ts";
+import { OpenConnections } from "../../src/platform/listen/listeners.ts";
 import { type HostedPlatform, hostPlatform } from "../delivery/support/hosted-platform.ts";
 
 let platform: HostedPlatform;

@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { Periodic } from "../../src/platform/periodic.ts";
+import { Periodic } from "../../src/platform/time/periodic.ts";
 import { type Database, StorageUnavailableError, type Transaction } from "../../src/platform/storage/database.ts";
 import { openPostgres } from "../../src/platform/storage/postgres/open.ts";
 import { createMinuteClock } from "../delivery/support/minute-clock.ts";

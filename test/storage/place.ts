@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSqlite } from "../../src/platform/storage/sqlite.ts";
+import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
 import type { DatabasePlace } from "./subject.ts";
 
 /** A folder for one test. */

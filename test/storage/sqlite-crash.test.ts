@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openSqlite } from "../../src/platform/storage/sqlite.ts";
+import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
 import { volume } from "../support/volume.ts";
 import { buildChildren, startChild } from "./child-process.ts";
 import { notes, tags } from "./notes.ts";

@@ -15,8 +15,8 @@ import {
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Database } from "../../src/platform/storage/database.ts";
-import { loadSqlite } from "../../src/platform/storage/sqlite-runtime.ts";
-import { openSqlite } from "../../src/platform/storage/sqlite.ts";
+import { loadSqlite } from "../../src/platform/storage/sqlite/runtime.ts";
+import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
 import { insert, notes } from "./notes.ts";
 import { temporaryFolder } from "./place.ts";
 

@@ -1,9 +1,9 @@
 import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openSqliteReader } from "../../src/platform/storage/sqlite-reader.ts";
-import { loadSqlite } from "../../src/platform/storage/sqlite-runtime.ts";
-import { openSqlite } from "../../src/platform/storage/sqlite.ts";
+import { openSqliteReader } from "../../src/platform/storage/sqlite/reader.ts";
+import { loadSqlite } from "../../src/platform/storage/sqlite/runtime.ts";
+import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
 import { buildChildren, startChild } from "./child-process.ts";
 import { insert, notes } from "./notes.ts";
 import { temporaryFolder } from "./place.ts";

@@ -13,9 +13,9 @@ import {
 } from "node:fs";
 import { join, relative } from "node:path";
 import { afterEach, beforeAll, afterAll, beforeEach, describe, expect, it } from "vitest";
-import { refuseNetworkFileSystem } from "../../src/platform/storage/database-file.ts";
+import { refuseNetworkFileSystem } from "../../src/platform/storage/sqlite/database-file.ts";
 import { type Database, StorageOpenError } from "../../src/platform/storage/database.ts";
-import { openSqlite } from "../../src/platform/storage/sqlite.ts";
+import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
 import { buildChildren, startChild } from "./child-process.ts";
 import { insert, notes, tags } from "./notes.ts";
 import { temporaryFolder } from "./place.ts";

@@ -3,8 +3,61 @@ import { SUSPENDED_MS } from "../../network/deadline.ts";
 import { isOutOfDescriptors } from "../../network/descriptors.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Clock } from "../ports.ts";
-import { describeAttemptError, describeTimeout } from "./attempt-error.ts";
-import { readRetryAfter } from "./retry-after.ts";
+import { type FailureKind, failureKindOf } from "../../network/failures.ts";
+import { DnsError } from "./dns.ts";
+import { BlockedTargetError } from "./target-guard.ts";
+
+const MAX_CHARACTERS = 300;
+
+/** Codes of undici, besides those of Node.js. */
+const UNDICI_CODES: Record<string, string> = {
+  UND_ERR_SOCKET: "connection_closed",
+  UND_ERR_HEADERS_OVERFLOW: "invalid_reply",
+  // undici's word for a status below 100.
+  ERR_ASSERTION: "invalid_reply",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "invalid_reply",
+  UND_ERR_CONNECT_TIMEOUT: "timeout",
+};
+
+/** How the API names the kinds of failures. */
+const KINDS: Readonly<Record<FailureKind, string>> = {
+  refused: "connection_refused",
+  timeout: "timeout",
+  reset: "connection_closed",
+  dns: "dns",
+  tls: "tls",
+  unreachable: "unreachable",
+};
+
+const WORDS: Record<string, string> = {
+  connection_refused: "nothing accepts connections there",
+  dns: "the host name could not be resolved",
+  connection_closed: "the connection was closed before the reply was complete",
+  timeout: "no connection within the time limit",
+  unreachable: "the address cannot be reached",
+  invalid_reply: "the response is not valid HTTP",
+};
+
+/** Why an attempt got no complete reply: a stable code, a colon, and words. */
+function describeAttemptError(error: Error): string {
+  if (error instanceof BlockedTargetError) return `blocked_target: ${error.message}`;
+  if (error instanceof DnsError) return `dns: ${error.message}`;
+  const code = codeOf(error);
+  return `${code}: ${WORDS[code] ?? error.message.slice(0, MAX_CHARACTERS)}`;
+}
+
+function codeOf(error: Error): string {
+  const { code = "", name, message } = error as NodeJS.ErrnoException;
+  // "bad upgrade": a 101 that nobody asked for.
+  if (name === "HTTPParserError" || (code === "UND_ERR_SOCKET" && message.startsWith("bad "))) return "invalid_reply";
+  const kind = failureKindOf(code);
+  return UNDICI_CODES[code] ?? (kind === undefined ? "network" : KINDS[kind]);
+}
+
+/** The failure of an attempt that was not over in time. */
+function describeTimeout(seconds: number): string {
+  return `timeout: no complete reply within ${seconds} s`;
+}
 
 /** What came of one POST. Without a complete reply in time, `error` says why and there is no status. */
 export interface Reply {
@@ -123,4 +176,21 @@ export class Attempt implements Dispatcher.DispatchHandler {
 function isLate(durationMs: number): boolean {
   const limit = LIMITS.deliverySeconds * 1000;
   return durationMs > limit && durationMs <= limit + SUSPENDED_MS;
+}
+
+/** The statuses whose `Retry-After` is obeyed. */
+const STATUSES: ReadonlySet<number> = new Set([429, 503]);
+
+/**
+ * How long a receiver asks to be left alone, in milliseconds: whole seconds or an HTTP date (RFC 9110, 10.2.3). `now` is
+ * real time, which the date is compared with. Undefined where it asks for nothing, or in no form that counts.
+ */
+export function readRetryAfter(status: number, header: string | undefined, now: number): number | undefined {
+  if (header === undefined || !STATUSES.has(status)) return undefined;
+  const text = header.trim();
+  if (/^\d{1,12}$/.test(text)) return Number(text) * 1000;
+  // All three date forms of HTTP begin with the name of a day; Date.parse alone would take far more for a date.
+  if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(text)) return undefined;
+  const date = Date.parse(text.endsWith("GMT") ? text : `${text} GMT`);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../contract/limits.ts";
-import type { ClockTrust } from "../clock-trust.ts";
+import type { ClockTrust } from "../time/clock-trust.ts";
 import type { Clock } from "../ports.ts";
 import type { Services } from "../services.ts";
 import { LEASE_MILLISECONDS } from "./claim.ts";

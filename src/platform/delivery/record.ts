@@ -1,4 +1,4 @@
-import type { Activity } from "../activity.ts";
+import type { Activity } from "../observability/activity.ts";
 import type { Random } from "../ports.ts";
 import type { Transaction } from "../storage/database.ts";
 import { type AbandonedLease, recordOutcomes, releaseLeases } from "../storage/delivery-queue.ts";

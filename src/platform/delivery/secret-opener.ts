@@ -1,5 +1,5 @@
 import type { DeliveryTarget } from "../storage/webhook-endpoints.ts";
-import type { Vault } from "../vault.ts";
+import type { Vault } from "../secrets/vault.ts";
 
 const MAX_OPENED = 1000;
 

@@ -1,6 +1,6 @@
 import type { TestClock } from "../../contract/schemas/test-clock.ts";
 import { beginAdvance, showAdvance, showClock } from "../domain/test-clock.ts";
-import { Periodic } from "../periodic.ts";
+import { Periodic } from "../time/periodic.ts";
 import type { Services } from "../services.ts";
 import type { Transaction } from "../storage/database.ts";
 import { findAdvance, runningAdvances } from "../storage/clock-advances.ts";

@@ -1,6 +1,6 @@
 import { lowestIdAt } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
-import { Periodic } from "../periodic.ts";
+import { Periodic } from "../time/periodic.ts";
 import type { Services } from "../services.ts";
 import type { Transaction, WriteOptions } from "../storage/database.ts";
 import { endpointsDueAfter, hastenDeliveries, hastenFirstAttempts, leaseTime } from "../storage/delivery-queue.ts";

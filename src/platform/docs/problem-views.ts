@@ -1,8 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import { ERROR_GUIDES } from "../../contract/error-guides.ts";
 import { ERRORS, type ErrorCode, PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
-import { exampleProblem } from "../http/example-problem.ts";
-import { PROBLEMS_PATH } from "../http/problem.ts";
+import { exampleProblem, PROBLEMS_PATH } from "../http/problem.ts";
 import { html, type Html } from "../pages/html.ts";
 import type { Page } from "../pages/page.ts";
 

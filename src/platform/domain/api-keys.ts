@@ -7,10 +7,9 @@ import type { Random } from "../ports.ts";
 import { type ApiKeyRow, findApiKey, insertApiKey, listApiKeys, revokeApiKey } from "../storage/api-keys.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
 import type { PageRequest } from "../storage/page.ts";
-import type { Vault } from "../vault.ts";
-import { ApiError, invalidFields } from "./api-error.ts";
+import type { Vault } from "../secrets/vault.ts";
+import { ApiError, invalidFields, existing } from "./api-error.ts";
 import { assertWithin, type Maker } from "./key-bounds.ts";
-import { existing } from "./missing.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 
 /** What making a secret takes. */

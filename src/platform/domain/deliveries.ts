@@ -11,8 +11,7 @@ import {
 } from "../storage/deliveries.ts";
 import { findEventToDeliver } from "../storage/events.ts";
 import type { PageRequest } from "../storage/page.ts";
-import { ApiError } from "./api-error.ts";
-import { existing } from "./missing.ts";
+import { ApiError, existing } from "./api-error.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 import { eventExpired } from "./replay.ts";
 import { endpointDisabled } from "./webhook-endpoints.ts";

@@ -9,7 +9,7 @@ import { insertDelivery } from "../storage/deliveries.ts";
 import { type EventPage, type EventRow, findEvent, insertEvent, listEvents } from "../storage/events.ts";
 import type { PageRequest } from "../storage/page.ts";
 import { enabledEndpoints, type SubscribedEndpoint } from "../storage/webhook-endpoints.ts";
-import { existing } from "./missing.ts";
+import { existing } from "./api-error.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 
 /** What happened, with the resource as it is now; `previous` holds the old values of the fields that changed. */

@@ -5,7 +5,7 @@ import type { Database, Queries, Transaction } from "../storage/database.ts";
 import { dropClientSecret, findClientSecrets } from "../storage/oauth-apps.ts";
 import { revokeGrant } from "../storage/oauth-grants.ts";
 import { findRefreshTokensByDigests } from "../storage/refresh-tokens.ts";
-import type { Vault } from "../vault.ts";
+import type { Vault } from "../secrets/vault.ts";
 
 /** A credential that was seen in public, and where. */
 export interface Leak {

@@ -12,9 +12,8 @@ import {
   updateOAuthApp,
 } from "../storage/oauth-apps.ts";
 import type { PageRequest } from "../storage/page.ts";
-import { ApiError } from "./api-error.ts";
+import { ApiError, existing } from "./api-error.ts";
 import type { SecretTools } from "./api-keys.ts";
-import { existing } from "./missing.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 
 /** Registers an app. A public app has no secret: PKCE alone protects it. */

@@ -15,11 +15,10 @@ import {
   updateObject,
 } from "../storage/objects.ts";
 import type { PageRequest } from "../storage/page.ts";
-import { ApiError, invalidFields, shorten } from "./api-error.ts";
+import { ApiError, invalidFields, shorten, assertId, existing } from "./api-error.ts";
 import { emit } from "./events.ts";
-import { mergeMetadata, parseMetadata } from "./metadata.ts";
-import { assertId, existing } from "./missing.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
+import { LIMITS } from "../../contract/limits.ts";
 
 /** An object as the API shows it. */
 export interface ApiObject extends Record<string, unknown> {
@@ -221,4 +220,22 @@ async function emailTaken(tx: Transaction, kind: ObjectKind, row: ObjectRow): Pr
 
 function keyOf(email: string): string {
   return email.toLowerCase();
+}
+
+function parseMetadata(json: string): Record<string, string> {
+  return JSON.parse(json) as Record<string, string>;
+}
+
+/** Merges a patch: `null` or an empty string removes the key. Refuses a result of more keys than metadata may have. */
+function mergeMetadata(before: Record<string, string>, patch: Record<string, string | null>): Record<string, string> {
+  const merged = new Map(Object.entries(before));
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null || value === "") merged.delete(key);
+    else merged.set(key, value);
+  }
+  if (merged.size > LIMITS.metadataKeys) {
+    const detail = `must have at most ${LIMITS.metadataKeys} keys; merged with what is there it has ${merged.size}`;
+    throw invalidFields([{ pointer: "/metadata", code: "too_many", detail }]);
+  }
+  return Object.fromEntries(merged);
 }

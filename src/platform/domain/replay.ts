@@ -5,9 +5,8 @@ import type { Transaction } from "../storage/database.ts";
 import { findEventToDeliver } from "../storage/events.ts";
 import { insertReplay } from "../storage/replays.ts";
 import { findEndpoint } from "../storage/webhook-endpoints.ts";
-import { ApiError, invalidFields } from "./api-error.ts";
+import { ApiError, invalidFields, assertId, missing } from "./api-error.ts";
 import { deliverTo, deliverToAll } from "./events.ts";
-import { assertId, missing } from "./missing.ts";
 import type { RequestContext } from "./request-context.ts";
 import { endpointDisabled } from "./webhook-endpoints.ts";
 

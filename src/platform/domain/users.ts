@@ -6,8 +6,7 @@ import { usableKeysOfUser } from "../storage/api-keys.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
 import { deleteMember, insertUser, type UserRow, usersOfAccount } from "../storage/users.ts";
 import { type SecretTools, toApiKey } from "./api-keys.ts";
-import { ApiError } from "./api-error.ts";
-import { assertId, missing } from "./missing.ts";
+import { ApiError, assertId, missing } from "./api-error.ts";
 import type { Tenant } from "./request-context.ts";
 import { createLinkToken } from "./sign-in-links.ts";
 

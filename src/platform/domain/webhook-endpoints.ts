@@ -21,11 +21,10 @@ import {
   updateEndpoint,
   type WebhookEndpointRow,
 } from "../storage/webhook-endpoints.ts";
-import type { Vault } from "../vault.ts";
-import { ApiError, invalidFields } from "./api-error.ts";
+import type { Vault } from "../secrets/vault.ts";
+import { ApiError, invalidFields, existing } from "./api-error.ts";
 import { checkEndpointUrl, type EndpointUrlRules } from "./endpoint-url.ts";
 import { emitTo } from "./events.ts";
-import { existing } from "./missing.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 
 /** What endpoints are made with. */

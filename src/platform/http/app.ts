@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import { HEADERS } from "../../contract/headers.ts";
@@ -9,16 +9,14 @@ import { addCommonHeaders, answerError } from "./answers.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { registerOperations } from "./dispatch.ts";
 import { registerFormats } from "./formats.ts";
-import { loggedPath } from "./logged-path.ts";
+import { loggedPath, recordRequests } from "./request-log.ts";
 import { problemOfHost } from "./host.ts";
-import { IncomingRequest } from "./incoming-request.ts";
-import { nothingHere, type Route } from "./nothing-here.ts";
 import { operationsOf } from "./operations.ts";
 import { serveDocument } from "./openapi/serve.ts";
 import { answerBrokenRequest, CONNECT_REQUEST } from "./problem.ts";
-import { recordRequests } from "./record-requests.ts";
 import type { ClockAdvancer } from "./routes/test-clock.ts";
-import { takeJson } from "./take-json.ts";
+import { takeJson } from "./json.ts";
+import { nearest } from "../../contract/nearest.ts";
 
 const REQUEST_SECONDS = 30;
 
@@ -131,4 +129,52 @@ function refuseRequest(request: IncomingMessage, publicHost: string | undefined)
     });
   }
   return undefined;
+}
+
+const OFFERED = Symbol("offered");
+
+/**
+ * A request of which only the wish for a WebSocket counts as an upgrade. Node hands every upgrade to the one listener
+ * there is; an offer of HTTP/2 (`curl --http2`, Java's client) is passed over instead, as RFC 9110 7.8 allows.
+ */
+class IncomingRequest extends IncomingMessage {
+  declare [OFFERED]: boolean | null;
+
+  // Node's parser sets it once the headers are there, and reads it back to decide.
+  set upgrade(offered: boolean | null) {
+    this[OFFERED] = offered;
+  }
+
+  get upgrade(): boolean | null {
+    if (this[OFFERED] !== true || this.method === "CONNECT") return this[OFFERED];
+    return this.headers.upgrade?.toLowerCase() === "websocket";
+  }
+}
+
+/** A path that is served, with a method. */
+interface Route {
+  method: string;
+  /** As Fastify writes it: `/v1/customers/:id`. */
+  path: string;
+}
+
+/** 405 where the path exists with other methods, else 404 naming the nearest path. */
+export function nothingHere(routes: readonly Route[], method: string, url: string): ApiError {
+  const path = url.split("?", 1)[0]!;
+  const matching = routes.filter((route) => pathPattern(route.path).test(path));
+  if (matching.length > 0) {
+    const allow = [...new Set(matching.map((route) => route.method))].join(", ");
+    return new ApiError("method_not_allowed", `${method} is not possible here. Allowed: ${allow}.`, {
+      headers: { Allow: allow },
+    });
+  }
+  const [guess] = nearest(path, [...new Set(routes.map((route) => route.path.replace(PATH_PARAMETER, "{$1}")))]);
+  const help = guess === undefined ? " /docs lists them all." : ` Did you mean ${guess}?`;
+  return new ApiError("not_found", `No operation has the path ${path.slice(0, 200)}.${help}`);
+}
+
+const PATH_PARAMETER = /:(\w+)/;
+
+function pathPattern(path: string): RegExp {
+  return new RegExp(`^${path.replace(PATH_PARAMETER, "[^/]+")}$`);
 }

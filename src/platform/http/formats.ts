@@ -6,7 +6,13 @@ import { LIMITS } from "../../contract/limits.ts";
 import { parseTimestamp } from "../../contract/timestamps.ts";
 import { parseRange } from "../domain/addresses.ts";
 import { problemOfRedirectUri } from "../domain/redirect-uris.ts";
-import { isCurrency } from "./currencies.ts";
+
+const CODES: ReadonlySet<string> = new Set(Intl.supportedValuesOf("currency"));
+
+/** True for an ISO 4217 code in uppercase. */
+function isCurrency(text: string): boolean {
+  return CODES.has(text);
+}
 
 const LOCAL_PART = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 const DOMAIN_LABEL = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;

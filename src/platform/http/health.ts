@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type { Metrics } from "../metrics.ts";
+import type { Metrics } from "../observability/metrics.ts";
 import type { Services } from "../services.ts";
 
 declare module "fastify" {

@@ -3,7 +3,7 @@ import { LIMITS } from "../../contract/limits.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Queries, Transaction, WriteOptions } from "../storage/database.ts";
 import { findIdempotencyKey, type IdempotencyPlace, keepIdempotencyKey } from "../storage/idempotency-keys.ts";
-import type { Vault } from "../vault.ts";
+import type { Vault } from "../secrets/vault.ts";
 
 /** A reply as it is sent and kept. */
 export interface KeptReply {

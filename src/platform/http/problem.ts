@@ -7,6 +7,7 @@ import { ApiError } from "../domain/api-error.ts";
 import type { Clock } from "../ports.ts";
 import { StorageUnavailableError } from "../storage/database.ts";
 import { DamagedEventError } from "../storage/event-body.ts";
+import { ERROR_GUIDES } from "../../contract/error-guides.ts";
 
 /** Where the pages are that the `type` of problem documents leads to. */
 export const PROBLEMS_PATH = "/problems";
@@ -119,4 +120,12 @@ function brokenRequest({ code, rawPacket }: BrokenRequest): ApiError {
     default:
       return new ApiError("invalid_request", PARSER_COMPLAINTS[String(code)] ?? "The request is not valid HTTP/1.1.");
   }
+}
+
+const REQUEST_ID = "req_06Fv3Tt0q1Yd8mWc5KxLrB";
+
+/** A problem document as a refusal with the code would be answered. */
+export function exampleProblem(code: ErrorCode, baseUrl: string): Problem {
+  const { detail, ...members } = ERROR_GUIDES[code].example;
+  return toProblem(new ApiError(code, detail, { members }), REQUEST_ID, baseUrl);
 }

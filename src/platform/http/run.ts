@@ -3,9 +3,9 @@ import type { TSchema } from "typebox";
 import type { RequestContext } from "../domain/request-context.ts";
 import type { Versions } from "../domain/versions.ts";
 import type { Services } from "../services.ts";
-import type { Vault } from "../vault.ts";
+import type { Vault } from "../secrets/vault.ts";
 import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
-import type { EnvironmentNow } from "../environment-time.ts";
+import type { EnvironmentNow } from "../time/environment-time.ts";
 import { ApiError } from "../domain/api-error.ts";
 import {
   digestIdempotencyKey,

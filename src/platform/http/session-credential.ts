@@ -4,7 +4,7 @@ import { HEADERS } from "../../contract/headers.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Queries } from "../storage/database.ts";
 import { findSessionCaller } from "../storage/sessions.ts";
-import type { Vault } from "../vault.ts";
+import type { Vault } from "../secrets/vault.ts";
 import type { Caller } from "./caller.ts";
 import { callerOfSession, sessionEnded } from "./credentials.ts";
 

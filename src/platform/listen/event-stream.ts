@@ -1,11 +1,97 @@
-import type { ServerResponse } from "node:http";
-import type { EventType } from "../../contract/event-types.ts";
-import type { Tenant } from "../domain/request-context.ts";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import type { FastifyInstance } from "fastify";
+import { Type } from "typebox";
+import { typesOfSubscription, type EventType } from "../../contract/event-types.ts";
+import { HEADERS } from "../../contract/headers.ts";
+import { isId } from "../../contract/ids.ts";
+import { LIMITS } from "../../contract/limits.ts";
+import { EVENT_STREAM_PATH } from "../../contract/listen.ts";
+import { ApiError } from "../domain/api-error.ts";
+import { assertScope, type Authenticate } from "../http/authenticate.ts";
+import type { Caller } from "../http/caller.ts";
+import { compileQuery } from "../http/query.ts";
+import { versionOfReply } from "../http/version.ts";
 import type { Services } from "../services.ts";
+import { CredentialWatch, type Watched, OpenConnections } from "./listeners.ts";
+import { stopping } from "./server.ts";
+import { findStart, cursorOf, type Start } from "./position.ts";
+import type { Tenant } from "../domain/request-context.ts";
 import type { LoggedEvent } from "../storage/event-log.ts";
-import type { Watched } from "./credential-watch.ts";
 import { type LogClient, LogReader, MAX_BUFFERED_BYTES } from "./log-reader.ts";
-import { cursorOf, type Start } from "./position.ts";
+
+/** Where a client of server-sent events goes on, as the HTML standard has it. */
+export const LAST_EVENT_ID = "Last-Event-ID";
+
+export const EventStreamQuery = Type.Object(
+  {
+    after: Type.Optional(
+      Type.String({ description: "Where to begin: after an event's ID, `now` (the default), or `-600`, seconds ago" }),
+    ),
+    type: Type.Optional(
+      Type.String({ format: "subscription", description: "A type, or a wildcard such as `order.*`" }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/**
+ * `GET /v1/events/stream`: events as they are committed, as server-sent events, in either environment. `id` is what
+ * `after` and `Last-Event-ID` take, `data` the event's JSON; a replay comes again under its own ID.
+ */
+export function registerEventStream(app: FastifyInstance, services: Services, authenticate: Authenticate): void {
+  const streams = new Map<EventStream, Caller>();
+  const watch = new CredentialWatch(services, streams);
+  const connections = new OpenConnections("event streams", LIMITS.eventStreamsPerEnvironment);
+  const readQuery = compileQuery(EventStreamQuery);
+  let isClosing = false;
+  app.get(EVENT_STREAM_PATH, async (request, reply) => {
+    const { database, time, versions } = services;
+    // A stream is no request with a reply: it is not logged.
+    const caller = await authenticate(request.raw, ({ tenant }) => {
+      void reply.header(HEADERS.version, versionOfReply(versions, request.headers, tenant.account.version));
+    });
+    assertScope(caller, "events:read");
+    await services.rateLimit?.take(caller.credential.id, (name, value) => reply.header(name, value));
+    const environment = caller.tenant.environment;
+    connections.take(environment, reply.raw);
+    const { after, type = "*" } = readQuery(request.url) as { after?: string; type?: string };
+    const { now } = await time.read(database, caller.tenant);
+    const start = await findStart(database, environment, lastEventId(request.headers) ?? after, now);
+    // Asked last: a stream that begins after the others were ended would hold up the stop.
+    if (isClosing) throw stopping();
+    reply.hijack();
+    // Whoever has gone meanwhile is not told so again.
+    if (reply.raw.destroyed) return;
+    const headers = { ...reply.getHeaders(), "Content-Type": "text/event-stream; charset=utf-8" };
+    reply.raw.writeHead(200, headers as Record<string, string>);
+    const stream = new EventStream(services, reply.raw, {
+      tenant: caller.tenant,
+      types: typesOfSubscription(type),
+      start,
+    });
+    streams.set(stream, caller);
+    watch.start();
+    reply.raw.once("close", () => {
+      stream.stop();
+      streams.delete(stream);
+    });
+    stream.start();
+  });
+  app.addHook("preClose", (done) => {
+    isClosing = true;
+    watch.stop();
+    for (const stream of streams.keys()) stream.end();
+    done();
+  });
+}
+
+/** What a client that reconnects has last received; it says more than where its first connection began. */
+function lastEventId(headers: IncomingHttpHeaders): string | undefined {
+  const id = headers[LAST_EVENT_ID.toLowerCase()];
+  if (id === undefined || id === "") return undefined;
+  if (typeof id === "string" && isId("event", id)) return id;
+  throw new ApiError("invalid_header", `${LAST_EVENT_ID} must be an event ID (evt_…) that this stream has sent.`);
+}
 
 /** How often a quiet stream says that it lives. */
 const BEAT_MILLISECONDS = 1000;
@@ -16,7 +102,7 @@ const RETRY_MILLISECONDS = 1000;
  * One client of server-sent events. Events and replays are messages of the default type; `ready` and `gap` have names, so
  * that whoever listens to messages gets nothing but events. The ID of `ready` and of every event is what to go on from.
  */
-export class EventStream implements LogClient, Watched {
+class EventStream implements LogClient, Watched {
   readonly #services: Services;
   readonly #response: ServerResponse;
   readonly #cursor: string;

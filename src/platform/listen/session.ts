@@ -7,8 +7,8 @@ import type { ApiError } from "../domain/api-error.ts";
 import type { Tenant } from "../domain/request-context.ts";
 import type { Services } from "../services.ts";
 import type { LoggedEvent } from "../storage/event-log.ts";
-import type { AckRecorder } from "./acks.ts";
-import type { Watched } from "./credential-watch.ts";
+import type { AckRecorder } from "./acknowledgements.ts";
+import type { Watched } from "./listeners.ts";
 import { type LogClient, LogReader, MAX_BUFFERED_BYTES } from "./log-reader.ts";
 import type { Start } from "./position.ts";
 

@@ -2,12 +2,12 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { assertLogBelongs, stampCopy } from "../storage/commit-stamps.ts";
-import { Connection } from "../storage/connection.ts";
-import { flushFile, flushFolder } from "../storage/database-file.ts";
+import { assertLogBelongs, stampCopy } from "../storage/sqlite/commit-stamps.ts";
+import { Connection } from "../storage/sqlite/connection.ts";
+import { flushFile, flushFolder } from "../storage/sqlite/database-file.ts";
 import { isPostgresUrl } from "../storage/database-url.ts";
 import type { ConnectionSettings } from "../storage/postgres/settings.ts";
-import { loadSqlite } from "../storage/sqlite-runtime.ts";
+import { loadSqlite } from "../storage/sqlite/runtime.ts";
 
 /** The backup could not be created, and why. */
 export class BackupError extends Error {
@@ -85,7 +85,7 @@ async function copyFile(database: string, file: string): Promise<void> {
 /** Saves the platform's schema alone where it has one of its own: others in the database belong to other programs. */
 async function dump(settings: ConnectionSettings, archive: number, env: NodeJS.ProcessEnv): Promise<void> {
   const [{ schemaNameOf }, { readUrlForPrograms }] = await Promise.all([
-    import("../storage/postgres/schema-name.ts"),
+    import("../storage/postgres/settings.ts"),
     import("../storage/postgres/settings.ts"),
   ]);
   const schema = await schemaNameOf(settings);

@@ -1,7 +1,6 @@
 import type { Database, Queries, SqlValue, Transaction } from "../storage/database.ts";
 import { alignLog } from "../storage/event-log.ts";
-import { fromPlain, plain, RowChecksum } from "./checksum.ts";
-import { type TableShape, tablesOf } from "./tables.ts";
+import { createHash } from "node:crypto";
 
 /** Rows of one transaction: few enough that a kill costs a moment's work. */
 const ROWS = 500;
@@ -133,4 +132,67 @@ async function checksumOf(queries: Queries, table: TableShape): Promise<RowCheck
     if (end === undefined || rows.length < ROWS) return checksum;
     last = table.key.map((column) => end[column] ?? null);
   }
+}
+
+/** A table to be copied, as the SQLite file has it. */
+interface TableShape {
+  name: string;
+  columns: readonly string[];
+  /** The primary key's columns, in its order. */
+  key: readonly string[];
+}
+
+/** What each database writes itself: counts follow the rows that are copied. */
+const OWN = new Set(["schema_migrations", "sqlite_sequence", "event_counts", "attempt_counts", "pending_counts"]);
+
+/** The tables of an SQLite file, in the order in which they were made: none refers to a later one. */
+async function tablesOf(source: Queries): Promise<TableShape[]> {
+  const tables = await source.all<{ name: string }>(
+    "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid",
+  );
+  const shapes = tables
+    .filter(({ name }) => !OWN.has(name))
+    .map(async ({ name }) => {
+      const columns = await source.all<{ name: string; pk: number }>(
+        "SELECT name, pk FROM pragma_table_info($1) ORDER BY cid",
+        [name],
+      );
+      const key = columns.filter(({ pk }) => pk > 0).toSorted((a, b) => a.pk - b.pk);
+      return { name, columns: columns.map((column) => column.name), key: key.map((column) => column.name) };
+    });
+  return Promise.all(shapes);
+}
+
+/**
+ * A checksum of rows in whatever order: the sum of their SHA-256s modulo 2^256, so that two databases agree however each
+ * of them sorts.
+ */
+class RowChecksum {
+  #sum = 0n;
+  #counted = 0;
+
+  add(values: readonly SqlValue[]): void {
+    const hash = createHash("sha256")
+      .update(JSON.stringify(values.map(plain)))
+      .digest("hex");
+    this.#sum = BigInt.asUintN(256, this.#sum + BigInt(`0x${hash}`));
+    this.#counted += 1;
+  }
+
+  get rows(): number {
+    return this.#counted;
+  }
+
+  get text(): string {
+    return this.#sum.toString(16).padStart(64, "0");
+  }
+}
+
+/** A value as JSON can hold it; bytes can be told from text. */
+function plain(value: SqlValue): string | number | null | { bytes: string } {
+  return value instanceof Uint8Array ? { bytes: Buffer.from(value).toString("base64") } : value;
+}
+
+function fromPlain(value: ReturnType<typeof plain>): SqlValue {
+  return typeof value === "object" && value !== null ? Buffer.from(value.bytes, "base64") : value;
 }

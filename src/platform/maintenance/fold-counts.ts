@@ -1,4 +1,4 @@
-import { Periodic } from "../periodic.ts";
+import { Periodic } from "../time/periodic.ts";
 import type { Services } from "../services.ts";
 import { foldChanges, hasChanges } from "../storage/counts.ts";
 import type { Transaction } from "../storage/database.ts";

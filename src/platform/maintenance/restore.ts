@@ -1,16 +1,16 @@
 import { chmodSync, existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { assertLogBelongs, stampCopy } from "../storage/commit-stamps.ts";
-import { Connection } from "../storage/connection.ts";
-import { flushFile, flushFolder, locateFile, refuseNetworkFileSystem } from "../storage/database-file.ts";
+import { assertLogBelongs, stampCopy } from "../storage/sqlite/commit-stamps.ts";
+import { Connection } from "../storage/sqlite/connection.ts";
+import { flushFile, flushFolder, locateFile, refuseNetworkFileSystem } from "../storage/sqlite/database-file.ts";
 import { StorageOpenError } from "../storage/database.ts";
-import { FileLock } from "../storage/file-lock.ts";
+import { FileLock } from "../storage/sqlite/file-lock.ts";
 import { type AppliedMigration, pendingMigrations } from "../storage/migrate.ts";
 import { MIGRATIONS } from "../storage/migrations/index.ts";
-import { asOpenError } from "../storage/sqlite-errors.ts";
-import { openSqliteReader } from "../storage/sqlite-reader.ts";
-import { loadSqlite, type SqliteRuntime } from "../storage/sqlite-runtime.ts";
+import { asOpenError } from "../storage/sqlite/errors.ts";
+import { openSqliteReader } from "../storage/sqlite/reader.ts";
+import { loadSqlite, type SqliteRuntime } from "../storage/sqlite/runtime.ts";
 import { checkDatabase, type CheckReport } from "./check.ts";
 
 /** The backup cannot take the place of the database, and why. */

@@ -1,7 +1,7 @@
 import { lowestIdAt } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { REFRESH_SECONDS } from "../oauth/tokens.ts";
-import { Periodic } from "../periodic.ts";
+import { Periodic } from "../time/periodic.ts";
 import type { Services } from "../services.ts";
 import { deleteEmptyQueues, deleteOldestMinute } from "../storage/counts.ts";
 import type { Database, Transaction, WriteOptions } from "../storage/database.ts";

@@ -1,4 +1,4 @@
-import { hasMasterKey } from "../master-key.ts";
+import { hasMasterKey } from "../secrets/master-key.ts";
 import { countPending } from "../storage/counts.ts";
 import type { Queries } from "../storage/database.ts";
 import { counts } from "../storage/migrations/012-counts.ts";

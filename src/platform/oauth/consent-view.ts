@@ -1,9 +1,8 @@
 import type { Environment } from "../../contract/environments.ts";
 import { kindsWith, type Resource, resourceOf, RESOURCES } from "../../contract/resources.ts";
 import type { Scope } from "../../contract/scopes.ts";
-import { environmentBadge } from "../pages/environment-badge.ts";
+import { environmentBadge, type Page } from "../pages/page.ts";
 import { html, type Html } from "../pages/html.ts";
-import type { Page } from "../pages/page.ts";
 import { buttonForm, csrfField } from "../sign-in/views.ts";
 import type { SignedIn } from "../sign-in/visitors.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";

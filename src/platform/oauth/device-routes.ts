@@ -2,16 +2,15 @@ import type { FastifyInstance } from "fastify";
 import { OAUTH_PATHS, type Scope } from "../../contract/scopes.ts";
 import { addressName } from "../domain/addresses.ts";
 import { html } from "../pages/html.ts";
-import { seeOther, sendPage } from "../pages/page.ts";
+import { seeOther, sendPage, type Page } from "../pages/page.ts";
 import { formOf, queryOf } from "../pages/parameters.ts";
 import type { Services } from "../services.ts";
-import { signInPage } from "../sign-in/views.ts";
-import type { Visitors } from "../sign-in/visitors.ts";
+import { signInPage, csrfField } from "../sign-in/views.ts";
+import type { Visitors, SignedIn } from "../sign-in/visitors.ts";
 import { answerDeviceCode, findPendingByUserCode } from "../storage/device-codes.ts";
 import { findClient } from "../storage/oauth-apps.ts";
 import { consentPage } from "./consent-view.ts";
 import { userCodeDigest } from "./device-grant.ts";
-import { codePage, donePage } from "./device-views.ts";
 import { readUserCode, showUserCode } from "./user-code.ts";
 
 /** Never more than five wrong codes in a minute, for a user and for an address: 34 bits last for ten minutes so. */
@@ -80,4 +79,45 @@ export function deviceRoutes(scope: FastifyInstance, services: Services, visitor
     }
     return seeOther(reply, `${OAUTH_PATHS.device}?result=${status}`);
   });
+}
+
+/** Where a person types what the device shows. */
+function codePage(visitor: SignedIn, form: { code: string; problem?: string }): Page {
+  return {
+    title: "Connect a device",
+    body: html`<h1>Connect a device</h1>
+      <p class="soft">Type the code that your device or terminal shows.</p>
+      ${form.problem !== undefined && html`<p class="notice bad" role="alert">${form.problem}</p>`}
+      <form method="post" action="${OAUTH_PATHS.device}">
+        ${csrfField(visitor)}
+        <label>
+          Code
+          <input
+            class="code"
+            name="user_code"
+            required
+            value="${form.code}"
+            placeholder="XXXX-XXXX"
+            autocomplete="off"
+            autocapitalize="characters"
+            spellcheck="false"
+          />
+        </label>
+        <button class="primary whole">Continue</button>
+      </form>
+      <section>
+        <p class="soft">Signed in as ${visitor.user.email}. Never type a code that somebody sent you.</p>
+      </section>`,
+  };
+}
+
+function donePage(approved: boolean): Page {
+  return {
+    title: approved ? "Device connected" : "Not connected",
+    body: approved
+      ? html`<h1>Device connected</h1>
+          <p>It goes on by itself within a few seconds. You can close this page.</p>`
+      : html`<h1>Not connected</h1>
+          <p>The device got no access. You can close this page.</p>`,
+  };
 }

@@ -10,11 +10,14 @@ import type { ClientRow } from "../storage/oauth-apps.ts";
 import { authenticateClient } from "./clients.ts";
 import { exchangeCode } from "./code-grant.ts";
 import { authorizeDevice, pollDevice } from "./device-grant.ts";
-import { metadataOf } from "./metadata.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { refresh } from "./refresh-grant.ts";
-import { revokeToken } from "./revoke.ts";
 import type { TokenReply } from "./tokens.ts";
+import { parseCredential } from "../../contract/credentials.ts";
+import { findTokenByDigest, revokeAccessToken } from "../storage/access-tokens.ts";
+import { revokeGrant } from "../storage/oauth-grants.ts";
+import { findRefreshToken } from "../storage/refresh-tokens.ts";
+import { allScopeNames } from "./scope-names.ts";
 
 type Grant = (services: Services, client: ClientRow, form: Parameters) => Promise<TokenReply>;
 
@@ -93,4 +96,49 @@ function asOAuthError(error: unknown): OAuthError {
     default:
       return new OAuthError("invalid_request", known.message, known.status, known.headers);
   }
+}
+
+/**
+ * RFC 7009: a refresh token ends its whole grant, an access token itself alone. A token that is unknown is as good as
+ * revoked; one of another client is left alone. `token_type_hint` is not needed, the token tells.
+ */
+async function revokeToken({ database, vault, clock }: Services, client: ClientRow, form: Parameters) {
+  const sent = form.get("token");
+  if (sent === undefined) throw new OAuthError("invalid_request", "token is missing");
+  const digest = vault.digest(sent);
+  const now = clock.now();
+  switch (parseCredential(sent)?.kind) {
+    case "refresh_token": {
+      const token = await findRefreshToken(database, digest);
+      if (token?.app_id === client.id) await database.write((tx) => revokeGrant(tx, token.grant_id, now, "revoked"));
+      return;
+    }
+    case "access_token": {
+      const token = await findTokenByDigest(database, digest);
+      if (token?.app_id === client.id) await database.write((tx) => revokeAccessToken(tx, token.id, now));
+      return;
+    }
+    default:
+  }
+}
+
+const CLIENT_AUTHENTICATION = ["none", "client_secret_basic", "client_secret_post"];
+
+/** Authorization server metadata (RFC 8414). */
+function metadataOf(issuer: string): Record<string, unknown> {
+  return {
+    issuer,
+    authorization_endpoint: issuer + OAUTH_PATHS.authorize,
+    token_endpoint: issuer + OAUTH_PATHS.token,
+    revocation_endpoint: issuer + OAUTH_PATHS.revoke,
+    device_authorization_endpoint: issuer + OAUTH_PATHS.deviceAuthorization,
+    scopes_supported: allScopeNames(),
+    response_types_supported: ["code"],
+    response_modes_supported: ["query"],
+    grant_types_supported: ["authorization_code", "refresh_token", DEVICE_CODE_GRANT],
+    code_challenge_methods_supported: ["S256"],
+    token_endpoint_auth_methods_supported: CLIENT_AUTHENTICATION,
+    revocation_endpoint_auth_methods_supported: CLIENT_AUTHENTICATION,
+    authorization_response_iss_parameter_supported: true,
+  };
 }

@@ -2,6 +2,12 @@ import { createHash } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import { html, type Html } from "./html.ts";
 import { STYLESHEET } from "./stylesheet.ts";
+import type { Environment } from "../../contract/environments.ts";
+
+/** Which environment is meant, so that live is never taken for the sandbox. */
+export function environmentBadge(environment: Environment): Html {
+  return html`<span class="badge ${environment}">${environment === "live" ? "Live" : "Sandbox"}</span>`;
+}
 
 /** A refusal that a person reads. */
 export class PageError extends Error {

@@ -1,8 +1,7 @@
 import type { ApiKey } from "../../contract/schemas/api-key.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { html, type Html } from "../pages/html.ts";
-import type { Page } from "../pages/page.ts";
-import { environmentBadge } from "../pages/environment-badge.ts";
+import { type Page, environmentBadge } from "../pages/page.ts";
 import type { LiveGrant } from "../storage/oauth-grants.ts";
 import type { UserRow } from "../storage/users.ts";
 import { buttonForm, csrfField } from "./views.ts";

@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 /** A body as it was read, with the checksum that was stored with it. */
 export interface StoredBody {
   body: string;
-  /** Null for an event that a version without checksums wrote. */
+  /** Null for an event that was inserted without a checksum. */
   body_checksum: number | null;
 }
 

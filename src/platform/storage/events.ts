@@ -1,6 +1,6 @@
+import { checksumOf, isIntact, type StoredBody, DamagedEventError } from "./event-body.ts";
 import type { EventType } from "../../contract/event-types.ts";
 import type { Queries, SqlValue, Transaction } from "./database.ts";
-import { checksumOf, DamagedEventError, isIntact, type StoredBody } from "./event-body.ts";
 import { extremeSeq, firstDisorderedId, HORIZON, lastDisorderedId, takePosition } from "./event-log.ts";
 import type { PageRequest } from "./page.ts";
 

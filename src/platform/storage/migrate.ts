@@ -1,4 +1,4 @@
-import type { Connection } from "./connection.ts";
+import type { Connection } from "./sqlite/connection.ts";
 import { StorageOpenError } from "./database.ts";
 import type { ColumnTypes, Migration } from "./migrations/migration.ts";
 

@@ -3,9 +3,9 @@ import { isPostgresUrl } from "./database-url.ts";
 import type { Database, DatabaseReader } from "./database.ts";
 import { stateOfLog } from "./event-log.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
-import type { FileCheck } from "./file-health.ts";
-import { openSqlite } from "./sqlite.ts";
-import { openSqliteReader } from "./sqlite-reader.ts";
+import type { FileCheck } from "./sqlite/file-health.ts";
+import { openSqlite } from "./sqlite/open.ts";
+import { openSqliteReader } from "./sqlite/reader.ts";
 
 export interface DatabaseSettings {
   /** An SQLite file, or the URL of a PostgreSQL database. */

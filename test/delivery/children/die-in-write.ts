@@ -5,8 +5,8 @@ import { createObject } from "../../../src/platform/domain/objects.ts";
 import type { RequestContext } from "../../../src/platform/domain/request-context.ts";
 import type { Transaction } from "../../../src/platform/storage/database.ts";
 import { MIGRATIONS } from "../../../src/platform/storage/migrations/index.ts";
-import { openSqlite } from "../../../src/platform/storage/sqlite.ts";
-import { EnvironmentTime } from "../../../src/platform/environment-time.ts";
+import { openSqlite } from "../../../src/platform/storage/sqlite/open.ts";
+import { EnvironmentTime } from "../../../src/platform/time/environment-time.ts";
 import { systemClock, systemRandom } from "../../../src/platform/system.ts";
 
 const [file = "", environment = "", last = ""] = process.argv.slice(2);

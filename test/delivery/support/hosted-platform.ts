@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Activity } from "../../../src/platform/activity.ts";
+import type { Activity } from "../../../src/platform/observability/activity.ts";
 import { type Platform, type PlatformSettings, startPlatform } from "../../../src/platform/start.ts";
 import { type Api, apiOf } from "../../support/api.ts";
 

@@ -1,6 +1,6 @@
 // Reads and writes while everything that can be collected is, then does the same with databases that nobody holds.
 import { join } from "node:path";
-import { openSqlite } from "../../../src/platform/storage/sqlite.ts";
+import { openSqlite } from "../../../src/platform/storage/sqlite/open.ts";
 import { insert, notes } from "../notes.ts";
 
 const [folder = "", rounds = ""] = process.argv.slice(2);

@@ -1,5 +1,5 @@
 // Opens a database as under a Node.js without SQLite of its own, and prints why it could not.
-import { openSqlite } from "../../../src/platform/storage/sqlite.ts";
+import { openSqlite } from "../../../src/platform/storage/sqlite/open.ts";
 import { describeRefusal } from "../refusal.ts";
 
 process.getBuiltinModule = () => undefined;

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Transaction } from "../../../src/platform/storage/database.ts";
-import { openSqlite } from "../../../src/platform/storage/sqlite.ts";
+import { openSqlite } from "../../../src/platform/storage/sqlite/open.ts";
 import { insert, notes } from "../notes.ts";
 
 const [folder = "", means = ""] = process.argv.slice(2);

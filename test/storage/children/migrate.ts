@@ -1,6 +1,6 @@
 // Opens a database and kills itself just before the n-th statement of its migrations (from 0).
 import type { Migration } from "../../../src/platform/storage/migrations/migration.ts";
-import { openSqlite } from "../../../src/platform/storage/sqlite.ts";
+import { openSqlite } from "../../../src/platform/storage/sqlite/open.ts";
 import { notes, tags } from "../notes.ts";
 
 const [file = "", last = ""] = process.argv.slice(2);

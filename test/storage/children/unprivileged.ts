@@ -1,5 +1,5 @@
 // Opens databases where only another user may write, and prints why it could not.
-import { openSqlite } from "../../../src/platform/storage/sqlite.ts";
+import { openSqlite } from "../../../src/platform/storage/sqlite/open.ts";
 import { describeRefusal } from "../refusal.ts";
 
 const [scratch = "", ...files] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { setPriority } from "node:os";
-import type { FileCheck } from "../../../platform/storage/file-health.ts";
+import type { FileCheck } from "../../../platform/storage/sqlite/file-health.ts";
 
 /** Failures of the command that tell of the file. */
 const FILE_FAILURES = new Set(["not_a_database", "log_mismatch", "missing"]);

@@ -1,6 +1,6 @@
 import { makeSignInLink } from "../../../platform/admin/direct-link.ts";
 import { NotServingError, requestSignInLink } from "../../../platform/admin/client.ts";
-import { MasterKeyError } from "../../../platform/master-key.ts";
+import { MasterKeyError } from "../../../platform/secrets/master-key.ts";
 import { StorageOpenError } from "../../../platform/storage/database.ts";
 import { isPostgresUrl } from "../../../platform/storage/database-url.ts";
 import type { Context } from "../../context.ts";

@@ -1,6 +1,6 @@
 import { withoutCredentials } from "../../../contract/credentials.ts";
-import type { Activity } from "../../../platform/activity.ts";
-import { createJsonLog, type LogLevel } from "../../../platform/json-log.ts";
+import type { Activity } from "../../../platform/observability/activity.ts";
+import { createJsonLog, type LogLevel } from "../../../platform/observability/json-log.ts";
 import type { Log } from "../../../platform/ports.ts";
 import type { Platform } from "../../../platform/start.ts";
 import type { Context } from "../../context.ts";

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isLoopback } from "../../../network/connect-options.ts";
 import { SigningKeysError } from "../../../platform/leaks/signing-keys.ts";
-import { MasterKeyError } from "../../../platform/master-key.ts";
+import { MasterKeyError } from "../../../platform/secrets/master-key.ts";
 import { type Platform, type PlatformSettings, startPlatform } from "../../../platform/start.ts";
 import { type AddressRange, parseRange } from "../../../platform/domain/addresses.ts";
 import { StorageOpenError, StorageUnavailableError } from "../../../platform/storage/database.ts";

@@ -1,4 +1,4 @@
-import { loadSqlite } from "../../../platform/storage/sqlite-runtime.ts";
+import { loadSqlite } from "../../../platform/storage/sqlite/runtime.ts";
 
 /** The version of the SQLite that the platform would use. Throws StorageOpenError where there is none. Import lazily. */
 export async function sqliteVersion(): Promise<string> {

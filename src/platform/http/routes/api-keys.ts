@@ -7,7 +7,7 @@ import {
   rollApiKey,
   type SecretTools,
 } from "../../domain/api-keys.ts";
-import { answerList, asJson } from "../list.ts";
+import { answerList, asJson } from "../pagination.ts";
 import { type Operation, readOperation, writeOperation } from "../operation.ts";
 
 export function apiKeyOperations(tools: SecretTools): Operation[] {

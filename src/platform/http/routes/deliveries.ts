@@ -1,7 +1,7 @@
 import { Delivery, DeliveryList, DeliveryListQuery } from "../../../contract/schemas/delivery.ts";
 import { getDelivery, pageOfDeliveries, retryDelivery } from "../../domain/deliveries.ts";
-import type { Vault } from "../../vault.ts";
-import { answerList, asJson } from "../list.ts";
+import type { Vault } from "../../secrets/vault.ts";
+import { answerList, asJson } from "../pagination.ts";
 import { type Operation, readOperation, writeOperation } from "../operation.ts";
 
 export function deliveryOperations(vault: Vault): Operation[] {

@@ -5,7 +5,7 @@ import { emitByHand, getEvent, isRelatable, pageOfEvents, RELATABLE } from "../.
 import { invalidFields } from "../../domain/api-error.ts";
 import { replayEvent } from "../../domain/replay.ts";
 import type { Services } from "../../services.ts";
-import { answerList } from "../list.ts";
+import { answerList } from "../pagination.ts";
 import { type Operation, RawJson, readOperation, writeOperation } from "../operation.ts";
 
 /** Events are returned as the bytes that were delivered: nothing is parsed and serialized again. */

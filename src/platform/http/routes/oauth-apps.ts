@@ -15,7 +15,7 @@ import {
   removeOAuthApp,
   rotateClientSecret,
 } from "../../domain/oauth-apps.ts";
-import { answerList, asJson } from "../list.ts";
+import { answerList, asJson } from "../pagination.ts";
 import { type Operation, readOperation, writeOperation } from "../operation.ts";
 
 /** The command's own app belongs to no environment, so none of these ever finds it. */

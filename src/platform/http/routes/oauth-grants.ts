@@ -1,6 +1,6 @@
 import { type OAuthGrant, OAuthGrantList, RevokedOAuthGrant } from "../../../contract/schemas/account.ts";
 import { formatTimestamp } from "../../../contract/timestamps.ts";
-import { assertId, missing } from "../../domain/missing.ts";
+import { assertId, missing } from "../../domain/api-error.ts";
 import type { Services } from "../../services.ts";
 import { liveGrantsOfUser, revokeGrantOfUser } from "../../storage/oauth-grants.ts";
 import { type Operation, readOperation, writeOperation } from "../operation.ts";

@@ -12,8 +12,8 @@ import {
   removeObject,
   updateObjectFields,
 } from "../../domain/objects.ts";
-import type { Vault } from "../../vault.ts";
-import { answerList, asJson } from "../list.ts";
+import type { Vault } from "../../secrets/vault.ts";
+import { answerList, asJson } from "../pagination.ts";
 import { type Operation, readOperation, writeOperation } from "../operation.ts";
 
 interface Schemas {

@@ -1,6 +1,6 @@
 import { DeletedSession, type Session, SessionList } from "../../../contract/schemas/account.ts";
 import { formatTimestamp } from "../../../contract/timestamps.ts";
-import { assertId, missing } from "../../domain/missing.ts";
+import { assertId, missing } from "../../domain/api-error.ts";
 import type { Services } from "../../services.ts";
 import { deleteSessionOfUser, sessionsOfUser } from "../../storage/sessions.ts";
 import { type Operation, readOperation, writeOperation } from "../operation.ts";

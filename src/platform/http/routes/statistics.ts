@@ -1,6 +1,6 @@
 import { Statistics, StatisticsQuery } from "../../../contract/schemas/statistics.ts";
 import type { Services } from "../../services.ts";
-import { readStatistics } from "../../statistics.ts";
+import { readStatistics } from "../../observability/statistics.ts";
 import { type Operation, readOperation } from "../operation.ts";
 
 export function statisticsOperations({ time }: Services): Operation[] {

@@ -19,7 +19,7 @@ import {
   rotateSecret,
 } from "../../domain/webhook-endpoints.ts";
 import type { Services } from "../../services.ts";
-import { answerList, asJson } from "../list.ts";
+import { answerList, asJson } from "../pagination.ts";
 import { type Operation, RawJson, readOperation, writeOperation } from "../operation.ts";
 
 export function webhookEndpointOperations(services: Services): Operation[] {

@@ -3,6 +3,8 @@ import { resolve } from "node:path";
 import type { ClientConfig } from "pg";
 import { describeDatabase } from "../database-url.ts";
 import { StorageOpenError } from "../database.ts";
+import { PostgresConnection } from "./connection.ts";
+import { asOpenError } from "./errors.ts";
 
 export interface ConnectionSettings {
   /** `postgres://user:password@host:port/database?…`, with libpq's parameters. */
@@ -118,5 +120,18 @@ function readPem(path: string): string {
     return readFileSync(path, "utf8");
   } catch (cause) {
     throw new StorageOpenError("unreachable", `${path} cannot be read: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** The schema that a URL's tables are in. Throws StorageOpenError where the database cannot be reached. */
+export async function schemaNameOf(settings: ConnectionSettings): Promise<string | null> {
+  const { name, config } = readUrl(settings);
+  try {
+    const connection = await PostgresConnection.open(config, () => performance.now());
+    const { rows } = await connection.execute("SELECT CAST(current_schema() AS TEXT) AS schema");
+    await connection.close();
+    return (rows[0] as { schema: string | null }).schema;
+  } catch (error) {
+    throw asOpenError(error, name);
   }
 }

@@ -1,0 +1,103 @@
+import { type IdKind, lowestIdAt } from "../../contract/ids.ts";
+import { LIMITS } from "../../contract/limits.ts";
+import { parseTimestamp } from "../../contract/timestamps.ts";
+import { invalidFields, ApiError } from "../domain/api-error.ts";
+import type { PageRequest } from "../storage/page.ts";
+import type { Vault } from "../secrets/vault.ts";
+import { type Call, RawJson } from "./operation.ts";
+import { timingSafeEqual } from "node:crypto";
+
+/** What a cursor is bound to: it works for the same list, environment and filters only. */
+interface CursorScope {
+  list: string;
+  environment: number;
+  filters: Record<string, unknown>;
+}
+
+const TAG_BYTES = 16;
+
+/** The position of the last row seen, signed. */
+export function encodeCursor(vault: Vault, scope: CursorScope, position: string): string {
+  return Buffer.concat([vault.tag(signedText(scope, position)), Buffer.from(position)]).toString("base64url");
+}
+
+/** Returns the position that a cursor holds. Throws ApiError `invalid_cursor` where it was edited or made for another list. */
+export function decodeCursor(vault: Vault, scope: CursorScope, cursor: string): string {
+  const bytes = Buffer.from(cursor, "base64url");
+  const position = bytes.subarray(TAG_BYTES).toString("utf8");
+  const tag = bytes.subarray(0, TAG_BYTES);
+  // Characters that the decoder passes over are edits, too.
+  const whole = tag.length === TAG_BYTES && bytes.toString("base64url") === cursor;
+  if (!whole || !timingSafeEqual(tag, vault.tag(signedText(scope, position)))) {
+    throw new ApiError(
+      "invalid_cursor",
+      "The cursor was not made for this list with these filters: start again without it.",
+    );
+  }
+  return position;
+}
+
+function signedText({ list, environment, filters }: CursorScope, position: string): string {
+  const canonical = Object.entries(filters).filter(([, value]) => value !== undefined);
+  canonical.sort(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify(["cursor", list, environment, canonical, position]);
+}
+
+interface ListQuery {
+  limit?: number;
+  cursor?: string;
+  created_after?: string;
+  created_before?: string;
+}
+
+/** Reads a page of rows, one more than asked for where another page follows. */
+type ReadRows<Item> = (page: PageRequest) => Promise<Item[]>;
+
+/** An item as it is shown: its JSON, and its position in the list, which is its ID in most lists. */
+interface Rendered {
+  position: string;
+  json: string;
+}
+
+/**
+ * Returns a page of a list, newest first, by keyset on the position. Times are searched by the ID, since IDs hold their
+ * time.
+ */
+export async function answerList<Item, Query extends ListQuery>(
+  vault: Vault,
+  kind: IdKind,
+  call: Call<unknown, Query>,
+  readRows: ReadRows<Item>,
+  render: (item: Item) => Rendered,
+): Promise<RawJson> {
+  const { limit = LIMITS.pageDefault, cursor, ...filters } = call.query;
+  const environment = call.caller.tenant.environment;
+  const scope = { list: kind, environment, filters };
+  const position = cursor === undefined ? undefined : decodeCursor(vault, scope, cursor);
+  const before = upperBound(kind, filters.created_before);
+  const from = lowerBound(kind, filters.created_after);
+  if (from !== undefined && before !== undefined && from > before) {
+    throw invalidFields([
+      { pointer: "?created_after", code: "out_of_range", detail: "must lie before created_before" },
+    ]);
+  }
+  const rows = await readRows({ environment, position, before, from, limit });
+  const items = rows.slice(0, limit).map(render);
+  const hasMore = rows.length > limit;
+  const next = hasMore ? JSON.stringify(encodeCursor(vault, scope, items.at(-1)!.position)) : "null";
+  const data = items.map(({ json }) => json).join(",");
+  return new RawJson(`{"object":"list","data":[${data}],"has_more":${hasMore},"next_cursor":${next}}`);
+}
+
+/** How most resources are rendered. */
+export function asJson(item: { id: string }): Rendered {
+  return { position: item.id, json: JSON.stringify(item) };
+}
+
+function lowerBound(kind: IdKind, createdAfter: string | undefined): string | undefined {
+  return createdAfter === undefined ? undefined : lowestIdAt(kind, parseTimestamp(createdAfter)! + 1000);
+}
+
+function upperBound(kind: IdKind, createdBefore: string | undefined): string | undefined {
+  return createdBefore === undefined ? undefined : lowestIdAt(kind, parseTimestamp(createdBefore)!);
+}

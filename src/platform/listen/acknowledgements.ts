@@ -1,0 +1,187 @@
+import type { Ack, ForwardAttempt } from "../../contract/listen.ts";
+import { LIMITS } from "../../contract/limits.ts";
+import type { EnvironmentNow } from "../time/environment-time.ts";
+import type { Services } from "../services.ts";
+import { hasListenerAttempt, insertAttempt, storableText } from "../storage/attempts.ts";
+import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
+import { findListenerDelivery, insertDelivery, recordListenerOutcome } from "../storage/deliveries.ts";
+import { findEnvironment } from "../storage/environments.ts";
+import { holdListener } from "../storage/listeners.ts";
+
+/** The outcome of one event at a listener. */
+export interface Outcome {
+  eventId: string;
+  eventType: string;
+  ack: Ack;
+  /** Unix milliseconds. */
+  at: number;
+}
+
+/** Outcomes that arrive within this time share a commit: nobody waits for them, and a commit costs as much as 50 rows. */
+const GATHER_MILLISECONDS = 25;
+/** So many are recorded without waiting. */
+const MAX_GATHER = 512;
+/** A database that is away for a minute costs no outcomes. */
+const TRY_AGAIN_MILLISECONDS = 500;
+const MAX_TRIES = 120;
+
+/** Records the outcomes of one listener as deliveries with their attempts. */
+export class AckRecorder {
+  readonly #services: Services;
+  readonly #listener: { id: string; environment: number };
+  #waiting: Outcome[] = [];
+  #recording: Promise<void> | undefined;
+  /** Ends the wait for more outcomes. */
+  #hurry: () => void = () => {};
+  /** Ends the wait for the next try. */
+  #tryNow: () => void = () => {};
+  #hasGivenUp = false;
+
+  constructor(services: Services, listener: { id: string; environment: number }) {
+    this.#services = services;
+    this.#listener = listener;
+  }
+
+  add(outcome: Outcome): void {
+    // Neither status nor error: the event was only shown, so there is no delivery to tell of.
+    if (outcome.ack.status_code === undefined && outcome.ack.error === undefined) return;
+    this.#waiting.push(outcome);
+    if (this.#waiting.length >= MAX_GATHER) this.#hurry();
+    this.#recording ??= this.#record();
+  }
+
+  /** Resolves when everything that was added is durable (or was refused by the database, which the log then says). */
+  async settled(): Promise<void> {
+    this.#hurry();
+    await this.#recording;
+  }
+
+  /** Tries once more at once, and then no longer: what the database does not take is lost, which the log says. */
+  giveUp(): void {
+    this.#hasGivenUp = true;
+    this.#hurry();
+    this.#tryNow();
+  }
+
+  async #record(): Promise<void> {
+    const { database, log, time } = this.#services;
+    let tries = 0;
+    let mayBeRecorded = false;
+    while (this.#waiting.length > 0) {
+      await this.#gather();
+      const batch = this.#waiting;
+      this.#waiting = [];
+      try {
+        await database.write(
+          async (tx) => {
+            const { id, environment } = this.#listener;
+            // Other sessions of the same device may be recording outcomes of the same events.
+            await holdListener(tx, id);
+            const { clock_offset: offset } = await findEnvironment(tx, environment);
+            const { newId } = await time.read(tx, { environment, livemode: false });
+            await inTurn(batch, async (outcome) => {
+              const at = outcome.at + offset;
+              if (mayBeRecorded && (await hasListenerAttempt(tx, { environment, listenerId: id, ...outcome, at })))
+                return;
+              await this.#recordOne(tx, { ...outcome, at }, newId);
+            });
+          },
+          { isolation: "read committed" },
+        );
+        mayBeRecorded = false;
+      } catch (error) {
+        if (error instanceof StorageUnavailableError && tries < MAX_TRIES && !this.#hasGivenUp) {
+          tries += 1;
+          // Where the connection was lost during the commit, the outcomes are there or not.
+          mayBeRecorded ||= error.uncertain;
+          this.#waiting.unshift(...batch);
+          await this.#pause(TRY_AGAIN_MILLISECONDS, (end) => (this.#tryNow = end));
+          continue;
+        }
+        log.error(
+          { err: error, listener: this.#listener.id, outcomes: batch.length },
+          "outcomes could not be recorded",
+        );
+      }
+    }
+    this.#recording = undefined;
+  }
+
+  #gather(): Promise<void> {
+    if (this.#waiting.length >= MAX_GATHER || this.#hasGivenUp) return Promise.resolve();
+    return this.#pause(GATHER_MILLISECONDS, (end) => (this.#hurry = end));
+  }
+
+  #pause(milliseconds: number, endableBy: (end: () => void) => void): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#services.clock.after(milliseconds, resolve);
+      endableBy(() => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+
+  async #recordOne(
+    tx: Transaction,
+    { eventId, eventType, ack, at }: Outcome,
+    newId: EnvironmentNow["newId"],
+  ): Promise<void> {
+    const { id: listenerId, environment } = this.#listener;
+    const succeeded = ack.status_code !== undefined && ack.status_code >= 200 && ack.status_code < 300;
+    const status = succeeded ? "succeeded" : "failed";
+    const earlier = await findListenerDelivery(tx, environment, eventId, listenerId);
+    const deliveryId = earlier?.id ?? newId("delivery");
+    const lastAt = earlier?.last_attempt_at ?? -Infinity;
+    // After a lost connection an event is acknowledged again, with attempts that may be recorded already.
+    const attempts = (ack.attempts ?? [])
+      .map((attempt) => ({ ...attempt, at: Math.round(at - attempt.ago_ms) }))
+      .filter((attempt) => attempt.at > lastAt);
+    attempts.push({ ...ack, at: Math.max(at, lastAt), ago_ms: 0 });
+    if (earlier === undefined) {
+      await insertDelivery(tx, {
+        id: deliveryId,
+        environment,
+        event_id: eventId,
+        event_type: eventType,
+        endpoint_id: null,
+        listener_id: listenerId,
+        status,
+        attempt_count: attempts.length,
+        next_attempt: null,
+        created: at,
+      });
+    } else {
+      await recordListenerOutcome(tx, deliveryId, status, attempts.length);
+    }
+    let number = earlier?.attempt_count ?? 0;
+    for (const attempt of attempts) {
+      number += 1;
+      await insertAttempt(tx, { delivery_id: deliveryId, number, ...attemptColumns(attempt) });
+    }
+  }
+}
+
+function attemptColumns(attempt: ForwardAttempt & { at: number }) {
+  return {
+    at: attempt.at,
+    status_code: attempt.status_code ?? null,
+    error: storableOrNull(attempt.error, LIMITS.descriptionLength),
+    duration_ms: Math.round(attempt.duration_ms),
+    response_excerpt: storableOrNull(attempt.response_excerpt, LIMITS.deliveryExcerptBytes),
+  };
+}
+
+function storableOrNull(text: string | undefined, length: number): string | null {
+  return text === undefined ? null : storableText(text.slice(0, length));
+}
+
+/** Does something with all outcomes together, but with those of one event one after the other. */
+async function inTurn(outcomes: readonly Outcome[], record: (outcome: Outcome) => Promise<void>): Promise<void> {
+  const last = new Map<string, Promise<void>>();
+  for (const outcome of outcomes) {
+    const before = last.get(outcome.eventId);
+    last.set(outcome.eventId, before === undefined ? record(outcome) : before.then(() => record(outcome)));
+  }
+  await Promise.all(last.values());
+}

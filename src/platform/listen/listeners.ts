@@ -1,0 +1,260 @@
+import type { Duplex } from "node:stream";
+import { Periodic } from "../time/periodic.ts";
+import type { Services } from "../services.ts";
+import { StorageUnavailableError } from "../storage/database.ts";
+import {
+  countSessionsElsewhere,
+  deleteOldListenerCounts,
+  keepListenerCount,
+  touchListeners,
+  findListener,
+  keepListener,
+  type ListenerRow,
+} from "../storage/listeners.ts";
+import { formatSigningSecret } from "../../contract/credentials.ts";
+import type { Caller } from "../http/caller.ts";
+import type { ServerResponse } from "node:http";
+import { ApiError } from "../domain/api-error.ts";
+import { refusalOf } from "../http/credentials.ts";
+
+/** A listener is noted as seen once in so long, not at every connection. */
+const COARSENESS_MILLISECONDS = 86_400_000;
+
+/**
+ * The listener of an account, user and device name, with its signing secret: made at the first connection and the same
+ * ever after, so that a receiver is set up once. An API key stands for its account.
+ */
+export async function openListener(
+  services: Services,
+  caller: Caller,
+  device: string,
+): Promise<{ id: string; secret: string }> {
+  const { database, vault, clock } = services;
+  const opened = ({ id, secret }: ListenerRow) => ({ id, secret: vault.open(secret, id) });
+  const environment = caller.tenant.environment;
+  const owner = caller.user?.id ?? caller.tenant.account.id;
+  const now = clock.now();
+  const known = await findListener(database, environment, owner, device);
+  if (known !== undefined && now - (known.seen_at ?? 0) < COARSENESS_MILLISECONDS) return opened(known);
+  const row = { ...(known ?? newListener(services, { environment, owner, device }, now)), seen_at: now };
+  // Read again: another process may have made it at the same moment.
+  const kept = await database.write(async (tx) => {
+    await keepListener(tx, row);
+    return findListener(tx, environment, owner, device);
+  });
+  return opened(kept!);
+}
+
+function newListener(
+  { vault, random, newId }: Services,
+  place: Pick<ListenerRow, "environment" | "owner" | "device">,
+  created: number,
+): Omit<ListenerRow, "seen_at"> {
+  const id = newId("listener", created);
+  return { ...place, id, secret: vault.seal(formatSigningSecret(random.bytes(32)), id), created };
+}
+
+/** So often a process says that its sessions are still there. */
+const TELL_MILLISECONDS = 15_000;
+/** A process that has said nothing for so long has died, and its sessions with it. */
+const SILENT_MILLISECONDS = 3 * TELL_MILLISECONDS;
+const DAY_MILLISECONDS = 86_400_000;
+
+interface Listener {
+  id: string;
+  environment: number;
+}
+
+/**
+ * Who listens: keeps in the database that the listeners of this process are still used, and where several processes
+ * share it, how many sessions each of them has.
+ */
+export class Presence {
+  readonly #services: Services;
+  readonly #process: string;
+  readonly #present = new Set<Listener>();
+  readonly #isAlone: boolean;
+  readonly #telling: Periodic;
+  readonly #seeing: Periodic;
+  /** Environments whose count has changed since it was last said. */
+  readonly #untold = new Set<number>();
+  #saying: Promise<void> | undefined;
+
+  constructor(services: Services) {
+    this.#services = services;
+    this.#process = Buffer.from(services.random.bytes(12)).toString("base64url");
+    this.#isAlone = services.database.dialect === "sqlite";
+    this.#telling = new Periodic(services, TELL_MILLISECONDS, () => this.#tellAgain());
+    this.#seeing = new Periodic(services, DAY_MILLISECONDS, () => this.#see());
+    this.#seeing.start();
+    if (!this.#isAlone) this.#telling.start();
+  }
+
+  /**
+   * Counts a session in until its connection is closed; answers how many others listen to its environment, at whichever
+   * process. Of two that come at once, one at least is told of the other.
+   */
+  async enter({ id, environment }: Listener, connection: Duplex): Promise<number> {
+    if (connection.destroyed) return 0;
+    const listener = { id, environment };
+    const others = this.#sessionsIn(environment);
+    this.#present.add(listener);
+    connection.once("close", () => {
+      this.#present.delete(listener);
+      if (!this.#isAlone) void this.#tell(environment);
+    });
+    if (this.#isAlone) return others;
+    await this.#tell(environment);
+    const { database, clock } = this.#services;
+    const since = clock.now() - SILENT_MILLISECONDS;
+    return others + (await countSessionsElsewhere(database, environment, this.#process, since));
+  }
+
+  /** Resolves once what has changed is said. */
+  async close(): Promise<void> {
+    await Promise.all([this.#telling.stop(), this.#seeing.stop()]);
+    await this.#saying;
+  }
+
+  #sessionsIn(environment: number): number {
+    return [...this.#present].filter((listener) => listener.environment === environment).length;
+  }
+
+  /** Says how many listen to an environment; changes that come meanwhile are said after it, together. Never rejects. */
+  #tell(environment: number): Promise<void> {
+    this.#untold.add(environment);
+    this.#saying ??= this.#say().finally(() => (this.#saying = undefined));
+    return this.#saying;
+  }
+
+  async #say(): Promise<void> {
+    const { database, clock, log } = this.#services;
+    while (this.#untold.size > 0) {
+      const environments = [...this.#untold];
+      this.#untold.clear();
+      try {
+        await database.write(
+          async (tx) => {
+            for (const environment of environments) {
+              const process = this.#process;
+              const sessions = this.#sessionsIn(environment);
+              await keepListenerCount(tx, { environment, process, sessions, told_at: clock.now() });
+            }
+          },
+          { isolation: "read committed" },
+        );
+      } catch (error) {
+        // A database that is away hears the number the next time; what was said before ends by itself.
+        if (!(error instanceof StorageUnavailableError)) log.error({ err: error }, "listeners could not be counted");
+      }
+    }
+  }
+
+  async #tellAgain(): Promise<void> {
+    const { database, clock } = this.#services;
+    await Promise.all(
+      [...new Set([...this.#present].map(({ environment }) => environment))].map((one) => this.#tell(one)),
+    );
+    await database.write((tx) => deleteOldListenerCounts(tx, clock.now() - SILENT_MILLISECONDS), {
+      isolation: "read committed",
+    });
+  }
+
+  async #see(): Promise<void> {
+    const { database, clock } = this.#services;
+    const ids = [...new Set([...this.#present].map(({ id }) => id))];
+    await database.write((tx) => touchListeners(tx, ids, clock.now()));
+  }
+}
+
+/** Whoever lost a connection without a word has its place back by the next heartbeats. */
+const RETRY_AFTER_SECONDS = 5;
+
+/** How many connections of a kind this process holds open for each environment. */
+export class OpenConnections {
+  readonly #kind: string;
+  readonly #max: number;
+  readonly #counts = new Map<number, number>();
+
+  /** `kind` is a plural, for people: "listeners". */
+  constructor(kind: string, max: number) {
+    this.#kind = kind;
+    this.#max = max;
+  }
+
+  /** Takes a place until the connection is closed. Throws ApiError `connection_limit`. */
+  take(environment: number, connection: Duplex | ServerResponse): void {
+    const count = this.#counts.get(environment) ?? 0;
+    if (count >= this.#max) {
+      throw new ApiError(
+        "connection_limit",
+        `The environment has ${this.#max} ${this.#kind} open, as many as it may: close one, or try again later.`,
+        { headers: { "Retry-After": String(RETRY_AFTER_SECONDS) } },
+      );
+    }
+    if (connection.destroyed) return;
+    this.#counts.set(environment, count + 1);
+    connection.once("close", () => this.#giveBack(environment));
+  }
+
+  #giveBack(environment: number): void {
+    const left = this.#counts.get(environment)! - 1;
+    if (left === 0) this.#counts.delete(environment);
+    else this.#counts.set(environment, left);
+  }
+}
+
+const LOOK_MS = 1000;
+
+/** What was opened by a credential and stays open. */
+export interface Watched {
+  /** Ends it, since its credential may not be used any more. */
+  refuse(refusal: ApiError): void;
+}
+
+/**
+ * Ends what was opened by a credential that was revoked or has expired, a second later at most. The database is asked,
+ * since another process may have revoked it; once a credential, however much it holds open.
+ */
+export class CredentialWatch {
+  readonly #services: Services;
+  readonly #open: ReadonlyMap<Watched, Caller>;
+  #cancel: (() => void) | undefined;
+  #stopped = false;
+
+  constructor(services: Services, open: ReadonlyMap<Watched, Caller>) {
+    this.#services = services;
+    this.#open = open;
+  }
+
+  /** Looks from now on, while anything is open; to be called when something is opened. */
+  start(): void {
+    if (this.#stopped) return;
+    this.#cancel ??= this.#services.clock.after(LOOK_MS, () => {
+      this.#look().catch((error: unknown) => {
+        this.#services.log.warn({ err: error }, "the credentials of open connections could not be looked at");
+      });
+    });
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancel?.();
+  }
+
+  async #look(): Promise<void> {
+    const { database, clock } = this.#services;
+    const looked = new Map<string, ReturnType<typeof refusalOf>>();
+    try {
+      for (const [watched, { credential }] of this.#open) {
+        const refusal = looked.get(credential.id) ?? refusalOf(database, credential, clock.now());
+        looked.set(credential.id, refusal);
+        const found = await refusal;
+        if (found !== undefined) watched.refuse(found);
+      }
+    } finally {
+      this.#cancel = undefined;
+      if (this.#open.size > 0) this.start();
+    }
+  }
+}

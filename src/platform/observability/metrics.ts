@@ -1,0 +1,97 @@
+import type { Activity } from "./activity.ts";
+import type { Services } from "../services.ts";
+import type { TransactionWatch } from "./transaction-watch.ts";
+import { countPending } from "../storage/counts.ts";
+import { queueHeads } from "../storage/delivery-queue.ts";
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** The platform's figures for an operator: nothing in them is a tenant's. */
+export interface Metrics {
+  contentType: string;
+  observeRequest(request: { method: string; route: string; status: number; seconds: number }): void;
+  observe(activity: Activity): void;
+  /** The text that is scraped. */
+  text(): Promise<string>;
+}
+
+export async function createMetrics(
+  { database, clock }: Pick<Services, "database" | "clock">,
+  transactions: TransactionWatch,
+): Promise<Metrics> {
+  // Bundled CommonJS has a default export alone.
+  const { default: prometheus } = await import("prom-client");
+  const { Counter, Gauge, Histogram, Registry } = prometheus;
+  const registry = new Registry();
+  const registers = [registry];
+  const requests = new Counter({
+    name: "service_http_requests_total",
+    help: "API requests by route and status",
+    labelNames: ["method", "route", "status"],
+    registers,
+  });
+  const requestSeconds = new Histogram({
+    name: "service_http_request_duration_seconds",
+    help: "Time from a request to its reply",
+    labelNames: ["method", "route"],
+    buckets: SECONDS,
+    registers,
+  });
+  const attempts = new Counter({
+    name: "service_delivery_attempts_total",
+    help: "Delivery attempts by what became of the delivery",
+    labelNames: ["outcome"],
+    registers,
+  });
+  const attemptSeconds = new Histogram({
+    name: "service_delivery_attempt_duration_seconds",
+    help: "Time from the connect to a receiver to the last byte of its reply",
+    buckets: SECONDS,
+    registers,
+  });
+  const pending = new Gauge({
+    name: "service_deliveries_pending",
+    help: "Deliveries that wait for an attempt or are in flight",
+    registers,
+  });
+  const oldestDue = new Gauge({
+    name: "service_deliveries_oldest_due_seconds",
+    help: "How long the longest waiting delivery has been due",
+    registers,
+  });
+
+  const oldestTransaction = new Gauge({
+    name: "service_postgres_oldest_write_transaction_seconds",
+    help: "Age of the oldest writing transaction on the PostgreSQL server, which holds events back from listeners",
+    registers: database.dialect === "postgres" ? registers : [],
+  });
+
+  const outcomes = { succeeded: "succeeded", pending: "retrying", failed: "failed" } as const;
+  const oldestDueSeconds = async () => {
+    const now = clock.now();
+    const heads = await queueHeads(database);
+    const due = heads
+      .filter(({ endpoint_status: status }) => status === "enabled")
+      .map((head) => (now + head.clock_offset - head.due) / 1000);
+    return Math.max(0, ...due);
+  };
+
+  return {
+    contentType: registry.contentType,
+    observeRequest({ method, route, status, seconds }) {
+      requests.inc({ method, route, status });
+      requestSeconds.observe({ method, route }, seconds);
+    },
+    observe(activity) {
+      if (activity.event !== "delivery") return;
+      attempts.inc({ outcome: outcomes[activity.status] });
+      attemptSeconds.observe(activity.duration_ms / 1000);
+    },
+    async text() {
+      pending.set(await countPending(database));
+      oldestDue.set(await oldestDueSeconds());
+      oldestTransaction.set(await transactions.ageSeconds());
+      return registry.metrics();
+    },
+  };
+}

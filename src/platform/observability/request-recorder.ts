@@ -1,0 +1,115 @@
+import type { ErrorCode } from "../../contract/errors.ts";
+import type { RequestMethod } from "../../contract/schemas/request-log.ts";
+import type { Caller } from "../http/caller.ts";
+import { digestIdempotencyKey } from "../http/idempotency.ts";
+import type { Clock, Log } from "../ports.ts";
+import { type Database, StorageUnavailableError } from "../storage/database.ts";
+import { insertRequestLogs, type RequestLogRow } from "../storage/request-logs.ts";
+import type { Vault } from "../secrets/vault.ts";
+
+const COLLECT_MILLISECONDS = 500;
+const ROWS_A_UNIT = 256;
+/** Some megabytes; a database that takes no writes for longer than that costs entries. */
+const MAX_WAITING = 20_000;
+/** Characters of an Idempotency-Key's digest: 96 bits. */
+const SHOWN_DIGEST = 16;
+
+/** A request that was answered. Its path holds nothing but the route and ids. */
+export interface AnsweredRequest {
+  id: string;
+  method: RequestMethod;
+  path: string;
+  status: number;
+  milliseconds: number;
+  idempotencyKey: string | undefined;
+  errorCode: ErrorCode | undefined;
+}
+
+interface RecorderParts {
+  database: Pick<Database, "write">;
+  clock: Clock;
+  log: Log;
+  vault: Vault;
+}
+
+/**
+ * Keeps the request log, beside the requests instead of in their way: entries wait in memory and are
+ * written together, in units that share commits with whatever else is written. A crash loses the last moments of the
+ * log, and nothing else. What waits is bounded; past that, entries are dropped, which the platform's own log tells.
+ */
+export class RequestRecorder {
+  readonly #database: Pick<Database, "write">;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #vault: Vault;
+  #waiting: RequestLogRow[] = [];
+  #dropped = 0;
+  #cancelTimer: (() => void) | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor({ database, clock, log, vault }: RecorderParts) {
+    this.#database = database;
+    this.#clock = clock;
+    this.#log = log;
+    this.#vault = vault;
+  }
+
+  /** Notes a request of whoever's credential it carried, proven or refused. */
+  record({ tenant, credential, user }: Caller, request: AnsweredRequest): void {
+    if (this.#waiting.length >= MAX_WAITING) {
+      this.#dropped += 1;
+      return;
+    }
+    this.#waiting.push({
+      environment: tenant.environment,
+      id: request.id,
+      method: request.method,
+      path: request.path,
+      status: request.status,
+      duration_us: Math.round(request.milliseconds * 1000),
+      key_id: user === null ? credential.id : null,
+      user_id: user?.id ?? null,
+      idempotency_key: request.idempotencyKey === undefined ? null : this.#digestOf(request.idempotencyKey),
+      error_code: request.errorCode ?? null,
+    });
+    this.#cancelTimer ??= this.#clock.after(COLLECT_MILLISECONDS, () => void this.flush());
+  }
+
+  /** Resolves once all that was noted before is written, or could not be. */
+  flush(): Promise<void> {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#writing = this.#writing.then(() => this.#writeWaiting());
+    return this.#writing;
+  }
+
+  /** Writes what waits, once more; to be called before the database closes. */
+  async close(): Promise<void> {
+    await this.flush();
+    this.#cancelTimer?.();
+  }
+
+  /** Tells requests with one key from others, no more. */
+  #digestOf(idempotencyKey: string): string {
+    return digestIdempotencyKey(this.#vault, idempotencyKey).slice(0, SHOWN_DIGEST);
+  }
+
+  async #writeWaiting(): Promise<void> {
+    for (let left = this.#waiting.length; left > 0; left -= ROWS_A_UNIT) {
+      const rows = this.#waiting.splice(0, Math.min(left, ROWS_A_UNIT));
+      try {
+        await this.#database.write((tx) => insertRequestLogs(tx, rows));
+      } catch (error) {
+        if (error instanceof StorageUnavailableError) {
+          // The database has said so itself. It is tried again until there is no room for more.
+          this.#waiting.unshift(...rows);
+          this.#cancelTimer ??= this.#clock.after(COLLECT_MILLISECONDS, () => void this.flush());
+          return;
+        }
+        this.#log.error({ err: error, count: rows.length }, "entries of the request log could not be kept");
+      }
+    }
+    if (this.#dropped > 0) this.#log.warn({ count: this.#dropped }, "entries of the request log were dropped");
+    this.#dropped = 0;
+  }
+}

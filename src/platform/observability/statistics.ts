@@ -1,0 +1,89 @@
+import { LIMITS } from "../../contract/limits.ts";
+import type { Statistics, StatisticsMinute } from "../../contract/schemas/statistics.ts";
+import { formatTimestamp } from "../../contract/timestamps.ts";
+import {
+  type AttemptCount,
+  countAttempts,
+  countEvents,
+  countFailures,
+  countPending,
+  LATENCY_BOUNDS,
+} from "../storage/counts.ts";
+import type { Queries } from "../storage/database.ts";
+import { queueHeads } from "../storage/delivery-queue.ts";
+
+const MINUTE = 60_000;
+const FAILURES_SHOWN = 20;
+
+/** `now` is the environment's time; an endpoint narrows attempts, failures and queue to it. */
+export async function readStatistics(
+  queries: Queries,
+  environment: number,
+  now: number,
+  { minutes = LIMITS.statisticsMinutesDefault, endpoint }: { minutes?: number; endpoint?: string },
+): Promise<Statistics> {
+  const last = Math.floor(now / MINUTE);
+  const range = { environment, first: last - minutes + 1, last };
+  const events = await countEvents(queries, range);
+  const attempts = new Map<number, AttemptCount[]>();
+  for (const count of await countAttempts(queries, range, endpoint)) {
+    attempts.set(count.minute, [...(attempts.get(count.minute) ?? []), count]);
+  }
+  const failures = await countFailures(queries, range, { endpoint, limit: FAILURES_SHOWN });
+  return {
+    object: "statistics",
+    now: formatTimestamp(now),
+    minutes: Array.from({ length: minutes }, (_, index) => {
+      const minute = range.first + index;
+      return minuteOf(minute * MINUTE, events.get(minute) ?? 0, attempts.get(minute) ?? []);
+    }),
+    failures: failures.map(({ endpoint_id, last_at, ...failure }) => ({
+      ...failure,
+      endpoint: endpoint_id,
+      last_at: formatTimestamp(last_at),
+    })),
+    queue: {
+      pending: await countPending(queries, { environment, endpoint }),
+      oldest_due_seconds: await oldestDue(queries, environment, endpoint, now),
+    },
+  };
+}
+
+function minuteOf(at: number, events: number, counts: readonly AttemptCount[]): StatisticsMinute {
+  const sum = (some: readonly AttemptCount[]) => some.reduce((total, { count }) => total + count, 0);
+  const attempts = sum(counts);
+  const succeeded = sum(counts.filter((count) => count.succeeded === 1));
+  return {
+    at: formatTimestamp(at),
+    events,
+    attempts,
+    succeeded,
+    failed: attempts - succeeded,
+    latency_p50_ms: percentile(counts, attempts, 0.5),
+    latency_p95_ms: percentile(counts, attempts, 0.95),
+  };
+}
+
+/** Estimated by even spread within a bucket of the histogram. */
+function percentile(counts: readonly AttemptCount[], attempts: number, share: number): number | null {
+  if (attempts === 0) return null;
+  const wanted = attempts * share;
+  let below = 0;
+  for (const [index, upper] of LATENCY_BOUNDS.entries()) {
+    const count = counts.reduce((total, { bucket, count: inBucket }) => total + (bucket === index ? inBucket : 0), 0);
+    if (count > 0 && below + count >= wanted) {
+      const lower = LATENCY_BOUNDS[index - 1] ?? 0;
+      return Math.round(lower + ((upper - lower) * (wanted - below)) / count);
+    }
+    below += count;
+  }
+  return null;
+}
+
+async function oldestDue(queries: Queries, environment: number, endpoint: string | undefined, now: number) {
+  const due = (await queueHeads(queries))
+    .filter((head) => head.environment === environment && head.endpoint_status === "enabled")
+    .filter((head) => endpoint === undefined || head.endpoint_id === endpoint)
+    .map((head) => (now - head.due) / 1000);
+  return Math.max(0, ...due);
+}

@@ -1,0 +1,76 @@
+import { Periodic } from "../time/periodic.ts";
+import type { Services } from "../services.ts";
+import type { Queries } from "../storage/database.ts";
+
+const LOOK_MILLISECONDS = 5_000;
+/** The platform's own transactions take a few seconds at most. */
+const WARN_SECONDS = 15;
+
+/**
+ * Finds the oldest transaction of the PostgreSQL server that writes, in whatever database. Events that were committed
+ * after it began are held back from listeners, event streams and lists until it ends.
+ */
+export class TransactionWatch {
+  readonly #services: Pick<Services, "database" | "clock" | "log">;
+  readonly #looking: Periodic;
+  /** The oldest one at the last look, and when it was first seen. */
+  #oldest: { id: string; seenAt: number } | undefined;
+  #warnedOf: string | undefined;
+
+  constructor(services: Pick<Services, "database" | "clock" | "log">) {
+    this.#services = services;
+    this.#looking = new Periodic(services, LOOK_MILLISECONDS, async () => void (await this.ageSeconds()));
+  }
+
+  start(): void {
+    if (this.#services.database.dialect === "postgres") this.#looking.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#looking.stop();
+  }
+
+  /** Returns the age of the oldest one, 0 where there is none; warns once of one that is too old. */
+  async ageSeconds(): Promise<number> {
+    const { database, clock, log } = this.#services;
+    const found = await oldestTransaction(database);
+    if (found === undefined) {
+      this.#oldest = undefined;
+      return 0;
+    }
+    const { id, age_ms: ageMs, ...holder } = found;
+    if (this.#oldest?.id !== id) this.#oldest = { id, seenAt: clock.elapsed() };
+    // PostgreSQL shows the details of other users' transactions to some roles only.
+    const seconds = Math.max(ageMs ?? 0, clock.elapsed() - this.#oldest.seenAt) / 1000;
+    if (seconds >= WARN_SECONDS && this.#warnedOf !== id) {
+      this.#warnedOf = id;
+      log.warn(
+        { age_seconds: Math.round(seconds), transaction: id, ...holder },
+        "a transaction on the PostgreSQL server holds events back from listeners, event streams and lists: end it",
+      );
+    }
+    return seconds;
+  }
+}
+
+/** A transaction that writes; what is known of it depends on the role that asks. */
+interface OpenTransaction {
+  id: string;
+  pid: number | null;
+  database: string | null;
+  application: string | null;
+  age_ms: number | null;
+}
+
+/** The oldest transaction that holds the log back (PostgreSQL alone), in whatever database of the server it writes. */
+async function oldestTransaction(queries: Queries): Promise<OpenTransaction | undefined> {
+  if (queries.dialect === "sqlite") return undefined;
+  return queries.get<OpenTransaction>(
+    `SELECT CAST(pg_snapshot_xmin(now) AS TEXT) AS id, a.pid, CAST(a.datname AS TEXT) AS database,
+            a.application_name AS application,
+            CAST(EXTRACT(EPOCH FROM clock_timestamp() - a.xact_start) * 1000 AS BIGINT) AS age_ms
+     FROM pg_current_snapshot() AS now
+     LEFT JOIN pg_stat_activity a ON a.backend_xid = CAST(pg_snapshot_xmin(now) AS xid)
+     WHERE pg_snapshot_xmin(now) < pg_snapshot_xmax(now)`,
+  );
+}

@@ -1,0 +1,56 @@
+import type { Clock, Log } from "../ports.ts";
+import { touchApiKey } from "../storage/api-keys.ts";
+import type { Database } from "../storage/database.ts";
+
+/** `last_used` is true to the minute. */
+const COARSENESS_MS = 60_000;
+const COLLECT_MS = 1000;
+
+/** Keeps when keys were last used, without a write per request: once a minute a key, those of a second together. */
+export class KeyUsage {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #pending = new Map<string, number>();
+  #cancel: (() => void) | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(database: Database, clock: Clock, log: Log) {
+    this.#database = database;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** The key was used at that time on its environment's clock. */
+  note(key: { id: string; last_used: number | null }, now: number): void {
+    if (key.last_used !== null && Math.abs(now - key.last_used) < COARSENESS_MS) return;
+    if (this.#pending.has(key.id)) return;
+    this.#pending.set(key.id, now);
+    this.#cancel ??= this.#clock.after(COLLECT_MS, () => this.#flush());
+  }
+
+  /** Resolves when what was noted is written (or could not be, which the log then says). */
+  async close(): Promise<void> {
+    this.#flush();
+    await this.#writing;
+  }
+
+  #flush(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    const noted = [...this.#pending];
+    this.#pending.clear();
+    if (noted.length > 0) this.#writing = this.#write(noted);
+  }
+
+  async #write(noted: readonly [id: string, at: number][]): Promise<void> {
+    try {
+      await this.#database.write(async (tx) => {
+        // In one order everywhere, or two processes could each wait for the other.
+        for (const [id, at] of noted.toSorted(([a], [b]) => (a < b ? -1 : 1))) await touchApiKey(tx, id, at);
+      });
+    } catch (error) {
+      this.#log.warn({ err: error }, "when keys were last used could not be kept");
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import { randomBytes } from "node:crypto";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { makeFolder } from "../../files/make-folder.ts";
+import { flushFolder } from "../storage/sqlite/database-file.ts";
+import type { Database, Queries } from "../storage/database.ts";
+import { findSetting, insertSetting } from "../storage/settings.ts";
+import type { Vault } from "./vault.ts";
+
+const KEY_BYTES = 32;
+const CHECK_SETTING = "master_key_check";
+
+/** The master key is missing, malformed, or not the one that the database was made with. */
+export class MasterKeyError extends Error {
+  override name = "MasterKeyError";
+}
+
+/** Reads a master key given as text: 32 bytes in hex or base64. Throws MasterKeyError. */
+export function parseMasterKey(text: string): Buffer {
+  const trimmed = text.trim();
+  const key = /^[0-9a-fA-F]{64}$/.test(trimmed) ? Buffer.from(trimmed, "hex") : Buffer.from(trimmed, "base64");
+  if (key.length !== KEY_BYTES) throw new MasterKeyError("The master key must be 32 bytes in hex or base64.");
+  return key;
+}
+
+/**
+ * Reads the key file, or makes one that only its owner may read, on the disk before anything is sealed under it. Throws
+ * MasterKeyError.
+ */
+export function loadMasterKeyFile(file: string): Buffer {
+  try {
+    makeFolder(dirname(file));
+    writeFileSync(file, `${randomBytes(KEY_BYTES).toString("hex")}\n`, { flag: "wx", mode: 0o600, flush: true });
+    flushFolder(dirname(file));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
+      throw new MasterKeyError(`The master key file ${file} cannot be made: ${(error as Error).message}`);
+    }
+  }
+  try {
+    chmodSync(file, 0o600);
+    return parseMasterKey(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw new MasterKeyError(`The master key file ${file} cannot be used: ${(error as Error).message}`);
+  }
+}
+
+/** True where the database was made under a master key, whichever. */
+export async function hasMasterKey(queries: Queries): Promise<boolean> {
+  return (await findSetting(queries, CHECK_SETTING)) !== undefined;
+}
+
+/** Refuses a database that was made under another master key: its keys and secrets could not be read. */
+export async function assertMasterKey(database: Database, vault: Vault): Promise<void> {
+  const check = vault.digest(CHECK_SETTING);
+  await database.write((tx) => insertSetting(tx, CHECK_SETTING, check));
+  const kept = await findSetting(database, CHECK_SETTING);
+  if (kept !== undefined && check.equals(kept)) return;
+  throw new MasterKeyError(
+    "The database was made under another master key: give that one (SERVICE_MASTER_KEY or its file).",
+  );
+}

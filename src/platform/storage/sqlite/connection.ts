@@ -1,0 +1,114 @@
+import type { SqlValue } from "../database.ts";
+import { asUnavailable, isBusy } from "./errors.ts";
+import type { SqliteDatabase, SqliteRuntime, SqliteStatement } from "./runtime.ts";
+import { type Translation, arrange, translate } from "../statements.ts";
+
+/** Texts are constants in the code; the bound only stops a list of varying length from filling the memory. */
+const MAX_STATEMENTS = 500;
+const NO_PARAMETERS: readonly SqlValue[] = [];
+
+/** @photostructure/sqlite crashes where a database is collected before its statements, so none ever is. */
+const held = new Set<SqliteDatabase>();
+
+type Row = Record<string, unknown>;
+type Prepared = Translation & { readonly statement: SqliteStatement };
+
+/** How long to wait before trying again what another program's lock prevented. */
+const LOCK_POLL_MILLISECONDS = 5;
+
+/**
+ * Runs a statement, again and again while another program's lock prevents it, for so many milliseconds at most. The
+ * connection's own `busy_timeout` would block the event loop. The first attempt runs before this returns.
+ */
+export async function outwaitLock<Result>(attempt: () => Result, milliseconds: number): Promise<Result> {
+  const deadline = performance.now() + milliseconds;
+  for (;;) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= deadline) throw error;
+    }
+    await new Promise((resolve) => {
+      setTimeout(resolve, LOCK_POLL_MILLISECONDS);
+    });
+  }
+}
+
+/** One connection to an SQLite file, with its prepared statements. Disk trouble is thrown as StorageUnavailableError. */
+export class Connection {
+  readonly #database: SqliteDatabase;
+  readonly #prepared = new Map<string, Prepared>();
+
+  /** Throws SQLite's own error where the file cannot be opened. */
+  constructor(sqlite: SqliteRuntime, file: string, options: { readOnly?: boolean } = {}) {
+    this.#database = new sqlite.DatabaseSync(file, options);
+    held.add(this.#database);
+  }
+
+  get(sql: string, parameters = NO_PARAMETERS): Row | undefined {
+    const row = this.#execute(sql, parameters, (statement, values) => statement.get(...values));
+    return row === undefined ? undefined : plain([row])[0];
+  }
+
+  all(sql: string, parameters = NO_PARAMETERS): Row[] {
+    return plain(this.#execute(sql, parameters, (statement, values) => statement.all(...values)));
+  }
+
+  run(sql: string, parameters = NO_PARAMETERS): number {
+    return Number(this.#execute(sql, parameters, (statement, values) => statement.run(...values)).changes);
+  }
+
+  /** Runs statements without parameters and answers nothing; throws SQLite's own errors. */
+  exec(sql: string): void {
+    this.#database.exec(sql);
+  }
+
+  /** Rolls back where a transaction is open; SQLite may have done so by itself. */
+  rollBack(): void {
+    try {
+      this.#database.exec("ROLLBACK");
+    } catch {
+      // No transaction is open.
+    }
+  }
+
+  /** Rolls back and closes. */
+  close(): void {
+    // @photostructure/sqlite closes the file only when the statements are collected: no lock may outlast this call.
+    this.rollBack();
+    this.#prepared.clear();
+    this.#database.close();
+  }
+
+  #execute<Result>(
+    sql: string,
+    parameters: readonly SqlValue[],
+    call: (statement: SqliteStatement, values: readonly SqlValue[]) => Result,
+  ): Result {
+    try {
+      const prepared = this.#prepared.get(sql) ?? this.#prepare(sql);
+      return call(prepared.statement, arrange(prepared, parameters));
+    } catch (error) {
+      throw asUnavailable(error);
+    }
+  }
+
+  #prepare(sql: string): Prepared {
+    const translation = translate(sql);
+    const prepared = { ...translation, statement: this.#database.prepare(translation.sql) };
+    const oldest = this.#prepared.keys().next();
+    if (this.#prepared.size >= MAX_STATEMENTS && !oldest.done) this.#prepared.delete(oldest.value);
+    this.#prepared.set(sql, prepared);
+    return prepared;
+  }
+}
+
+/** SQLite's rows lack a prototype and are slow to read; copying them costs what reading them then saves. */
+function plain(rows: readonly Row[]): Row[] {
+  const columns = Object.keys(rows[0] ?? {});
+  return rows.map((row) => {
+    const copy: Row = {};
+    for (const column of columns) copy[column] = row[column];
+    return copy;
+  });
+}

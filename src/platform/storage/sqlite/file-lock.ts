@@ -1,0 +1,97 @@
+import { rmSync } from "node:fs";
+import { Connection } from "./connection.ts";
+import { identityOf, makeFile } from "./database-file.ts";
+import { StorageOpenError, StorageUnavailableError } from "../database.ts";
+import { isBusy } from "./errors.ts";
+import type { SqliteRuntime } from "./runtime.ts";
+
+/** A lock that is held: a transaction in the lock file, and which file that is. */
+interface HeldLock {
+  readonly connection: Connection;
+  readonly identity: string;
+}
+
+/**
+ * Makes this process the only one that opens a database, until `release` or until the process ends in whatever way: the
+ * write lock of a small SQLite file beside the database, which the operating system frees when its process dies.
+ *
+ * Whoever deletes the lock file makes room for a second process, so its holder looks at it before each commit.
+ */
+export class FileLock {
+  readonly #path: string;
+  readonly #take: () => HeldLock;
+  #held: HeldLock;
+  #lost: StorageUnavailableError | undefined;
+
+  /** Throws StorageOpenError "locked" where another process holds it, SQLite's error where the file cannot be made. */
+  constructor(sqlite: SqliteRuntime, file: string, pid: number) {
+    this.#path = `${file}.lock`;
+    this.#take = () => takeLock(sqlite, file, this.#path, pid);
+    this.#held = this.#take();
+  }
+
+  /**
+   * Creates the lock file again where it was deleted. Throws StorageUnavailableError where another process holds the lock
+   * by now, and from then on.
+   */
+  verify(): void {
+    if (this.#lost !== undefined) throw this.#lost;
+    if (identityOf(this.#path) === this.#held.identity) return;
+    const { connection } = this.#held;
+    try {
+      this.#held = this.#take();
+    } catch (cause) {
+      const message = `Storage is unavailable: ${this.#path} was deleted, so that another process could start.`;
+      throw (this.#lost = new StorageUnavailableError(`${message} Stop one of the two.`, { cause }));
+    }
+    connection.close();
+  }
+
+  /** Removes the file too, as long as nobody else can have locked it. */
+  release(): void {
+    if (identityOf(this.#path) === this.#held.identity) removeWhereOpen(this.#path);
+    this.#held.connection.close();
+  }
+}
+
+function takeLock(sqlite: SqliteRuntime, file: string, path: string, pid: number): HeldLock {
+  for (;;) {
+    makeFile(path);
+    const identity = identityOf(path);
+    const connection = new Connection(sqlite, path);
+    try {
+      connection.exec("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE");
+      // Committed so that others can read who holds the lock; from here on they may be reading it, which takes a moment.
+      connection.exec(`PRAGMA busy_timeout = 1000; PRAGMA user_version = ${pid}; COMMIT; BEGIN IMMEDIATE`);
+    } catch (error) {
+      const holder = isBusy(error) ? readHolder(connection) : undefined;
+      connection.close();
+      if (holder === undefined) throw error;
+      throw new StorageOpenError("locked", `${file} is in use by ${holder}. Only one process can open it at a time.`, {
+        cause: error,
+      });
+    }
+    if (identity !== undefined && identityOf(path) === identity) return { connection, identity };
+    // Its last holder removed it meanwhile: the lock of a file without a name keeps nobody out.
+    connection.close();
+  }
+}
+
+/** Windows removes no open file, and there the file stays. */
+function removeWhereOpen(path: string): void {
+  try {
+    rmSync(path);
+  } catch {
+    // A lock file that stays behind does no harm.
+  }
+}
+
+function readHolder(connection: Connection): string {
+  try {
+    const pid = Number(connection.get("PRAGMA user_version")?.["user_version"]);
+    if (pid > 0) return `the process ${pid}`;
+  } catch {
+    // It is being written at this moment.
+  }
+  return "another process";
+}

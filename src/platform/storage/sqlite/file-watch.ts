@@ -1,0 +1,108 @@
+import { closeSync, openSync, readSync, type Stats, statSync } from "node:fs";
+import { type CommitStamps, FILE_HEADER_BYTES, hasLogHeader, isFileHeader } from "./commit-stamps.ts";
+import { identityOf } from "./database-file.ts";
+import { StorageUnavailableError } from "../database.ts";
+
+/**
+ * Notices what other programs do to the files of an open database. SQLite itself goes on with what it has in memory, and
+ * what it writes then is lost or damages the file further.
+ *
+ * The file changes only when SQLite moves commits into it from the log (this process or a backup tool), and then its
+ * header holds the number of a later commit than before.
+ */
+export class FileWatch {
+  readonly #file: string;
+  readonly #log: string;
+  readonly #sharedMemory: string;
+  readonly #stamps: CommitStamps;
+  readonly #identities: ReadonlyMap<string, string | undefined>;
+  /** Stays open: closing any descriptor of the file would free the locks that SQLite has on it. */
+  readonly #descriptor: number;
+  readonly #changed: () => void;
+  #header: Buffer;
+  #stats: Stats;
+  #logBytes = 0;
+  #isLogBroken = false;
+
+  /** `changed` is called where the file was changed in a way that only reading all of it can judge. */
+  constructor(file: string, stamps: CommitStamps, changed: () => void) {
+    this.#file = file;
+    this.#log = `${file}-wal`;
+    this.#sharedMemory = `${file}-shm`;
+    this.#stamps = stamps;
+    this.#changed = changed;
+    this.#identities = new Map([file, this.#log, this.#sharedMemory].map((path) => [path, identityOf(path)]));
+    this.#descriptor = openSync(file, "r");
+    this.#header = this.#readHeader();
+    this.#stats = this.#find(file);
+  }
+
+  /**
+   * Throws StorageUnavailableError where the files are not the ones that were opened, or were overwritten or truncated.
+   * Where they come back, all is well again.
+   */
+  verify(): void {
+    this.#find(this.#sharedMemory);
+    const log = this.#find(this.#log);
+    const stats = this.#find(this.#file);
+    if (stats.mtimeMs !== this.#stats.mtimeMs || stats.size !== this.#stats.size) this.#examine(stats);
+    // Another program may have emptied the log once all of it was in the file.
+    if (log.size < this.#logBytes && !this.#stamps.isLast(this.#header)) {
+      throw unavailable(`${this.#log} was truncated`);
+    }
+    if (this.#isLogBroken) this.#examineLog();
+  }
+
+  /** As `verify`, and reads the beginning of the log, which takes too long for each commit. */
+  inspect(): void {
+    this.verify();
+    this.#examineLog();
+  }
+
+  /** To be called after each commit, which may lengthen or shorten the log. */
+  committed(): void {
+    this.#stamps.committed();
+    this.#logBytes = statSync(this.#log, { throwIfNoEntry: false })?.size ?? 0;
+  }
+
+  /** To be called once SQLite has closed the file. */
+  close(): void {
+    closeSync(this.#descriptor);
+  }
+
+  #find(path: string): Stats {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats === undefined || identityOf(path, stats) !== this.#identities.get(path)) {
+      throw unavailable(`${path} was moved, replaced or deleted`);
+    }
+    return stats;
+  }
+
+  #examineLog(): void {
+    this.#isLogBroken = !hasLogHeader(this.#log);
+    if (this.#isLogBroken) throw unavailable(`${this.#log} was overwritten`);
+  }
+
+  #examine(stats: Stats): void {
+    const header = this.#readHeader();
+    const isSame = header.equals(this.#header) && stats.size >= this.#stats.size;
+    const isCheckpoint = isFileHeader(header) && this.#stamps.isLater(header, this.#header);
+    if (!isSame && !isCheckpoint) throw unavailable(`${this.#file} was overwritten or truncated`);
+    this.#header = header;
+    this.#stats = stats;
+    if (isSame) this.#changed();
+  }
+
+  #readHeader(): Buffer {
+    const header = Buffer.alloc(FILE_HEADER_BYTES);
+    readSync(this.#descriptor, header, 0, FILE_HEADER_BYTES, 0);
+    return header;
+  }
+}
+
+function unavailable(what: string): StorageUnavailableError {
+  return new StorageUnavailableError(
+    `Storage is unavailable: ${what} while it was in use. Stop the platform, then put the file back or restore a ` +
+      "backup with `service db restore`.",
+  );
+}

@@ -1,0 +1,190 @@
+import { clearImmediate, setImmediate } from "node:timers";
+import type { Log } from "../../ports.ts";
+import { type Connection, outwaitLock } from "./connection.ts";
+import { StorageUnavailableError, type Topic, type Transaction, type Unit } from "../database.ts";
+import { UnitTransaction } from "./unit-transaction.ts";
+
+/** A commit takes at most this many units, and no further one once they ran this many statements: some 10 ms of work. */
+const MAX_UNITS = 256;
+const MAX_STATEMENTS = 2048;
+
+interface Waiting {
+  readonly unit: Unit<unknown>;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  /** How the unit itself ended; undefined where it could not run to its end. */
+  outcome?: { result: unknown } | { error: unknown } | undefined;
+  /** True where the unit could read changes of units before it, which a failed commit undoes. */
+  sawUncommitted?: boolean;
+}
+
+export interface GroupCommitOptions {
+  /** The database, for the log. */
+  file: string;
+  /** How long a batch waits for another program's write lock. */
+  lockMilliseconds: number;
+  /** Called in each transaction before its commit. Throws StorageUnavailableError where the commit would not last. */
+  prepare(): void;
+  /** Called after each commit with the topics that it woke, after its units were told. */
+  committed(topics: ReadonlySet<Topic>): void;
+  log: Log | undefined;
+}
+
+/**
+ * The one writer. A commit costs a wait for the disk, whatever it holds, so units share commits: those handed in during
+ * one turn of the event loop (every request that arrived while the last commit waited, for one) run one after another at
+ * the turn's end, each in a savepoint, and are committed together. Nobody waits for others to arrive: a lone unit is
+ * committed alone.
+ *
+ * Statements are synchronous here, so a batch begins and ends within one turn. A unit that awaits anything else would
+ * hold up every other one, for ever if it awaits a write of its own: it is rolled back and rejects.
+ */
+export class GroupCommit {
+  readonly #connection: Connection;
+  readonly #options: GroupCommitOptions;
+  #queue: Waiting[] = [];
+  #working: Promise<void> | undefined;
+  #closed = false;
+  #failure: StorageUnavailableError | undefined;
+  #abandonUnit: (() => void) | undefined;
+
+  constructor(connection: Connection, options: GroupCommitOptions) {
+    this.#connection = connection;
+    this.#options = options;
+  }
+
+  write<Result>(unit: Unit<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) throw new StorageUnavailableError("Storage is unavailable: the database is closed.");
+      this.#queue.push({ unit, resolve: resolve as (result: unknown) => void, reject });
+      this.#working ??= this.#work();
+    });
+  }
+
+  /** Why the last commit failed; undefined where it succeeded. */
+  get failure(): StorageUnavailableError | undefined {
+    return this.#failure;
+  }
+
+  /** Takes no more units; resolves when those that were handed in are settled. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#working;
+  }
+
+  async #work(): Promise<void> {
+    while (this.#queue.length > 0) {
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+      await this.#commitBatch();
+    }
+    this.#working = undefined;
+  }
+
+  async #commitBatch(): Promise<void> {
+    try {
+      await outwaitLock(() => this.#connection.run("BEGIN IMMEDIATE"), this.#options.lockMilliseconds);
+    } catch (error) {
+      // It may have waited for seconds: units that arrived meanwhile do not wait as long again.
+      const waiting = this.#queue;
+      this.#queue = [];
+      this.#settle(waiting, this.#failed(error));
+      return;
+    }
+
+    const batch = this.#queue.splice(0, MAX_UNITS);
+    const topics = new Set<Topic>();
+    const stopWatching = this.#abandonUnitAtEndOfTurn();
+    let ran = 0;
+    let statements = 0;
+    let hasChanges = false;
+    let failure: StorageUnavailableError | undefined;
+    try {
+      for (const waiting of batch) {
+        if (statements >= MAX_STATEMENTS) break;
+        ran += 1;
+        waiting.sawUncommitted = hasChanges;
+        const transaction = new UnitTransaction(this.#connection);
+        await this.#runUnit(waiting, transaction);
+        statements += transaction.statements;
+        if (waiting.outcome !== undefined && "result" in waiting.outcome) {
+          hasChanges = true;
+          for (const topic of transaction.topics) topics.add(topic);
+        }
+      }
+      this.#options.prepare();
+      this.#connection.run("COMMIT");
+      this.#succeeded();
+    } catch (error) {
+      failure = this.#failed(error);
+      this.#connection.rollBack();
+    }
+    stopWatching();
+    this.#queue.unshift(...batch.splice(ran));
+    this.#settle(batch, failure);
+    if (failure === undefined) this.#options.committed(topics);
+  }
+
+  /** Throws where not the unit but the transaction around it failed. */
+  async #runUnit(waiting: Waiting, transaction: UnitTransaction): Promise<void> {
+    this.#connection.run("SAVEPOINT unit");
+    try {
+      waiting.outcome = { result: await this.#endOf(waiting.unit, transaction) };
+    } catch (error) {
+      waiting.outcome = { error };
+    }
+    transaction.end();
+    if (transaction.trouble !== undefined) {
+      waiting.outcome = undefined;
+      throw transaction.trouble;
+    }
+    if ("error" in waiting.outcome) this.#connection.run("ROLLBACK TO unit");
+    this.#connection.run("RELEASE unit");
+  }
+
+  #endOf(unit: Unit<unknown>, transaction: Transaction): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#abandonUnit = () => {
+        reject(new Error("A unit awaited something other than its transaction's statements; it was rolled back."));
+      };
+      unit(transaction).then(resolve, reject);
+    });
+  }
+
+  #abandonUnitAtEndOfTurn(): () => void {
+    const watch = () => {
+      this.#abandonUnit?.();
+      next = setImmediate(watch);
+    };
+    let next = setImmediate(watch);
+    return () => clearImmediate(next);
+  }
+
+  #settle(batch: readonly Waiting[], failure: StorageUnavailableError | undefined): void {
+    for (const { outcome, sawUncommitted = false, resolve, reject } of batch) {
+      const isOwnError = outcome !== undefined && "error" in outcome;
+      // An error may be due to changes that were undone: a taken email address that nobody has.
+      if (failure !== undefined && (!isOwnError || sawUncommitted)) reject(failure);
+      else if (isOwnError) reject(outcome.error);
+      else resolve(outcome?.result);
+    }
+  }
+
+  #succeeded(): void {
+    if (this.#failure !== undefined) this.#options.log?.info({}, "the database takes writes again");
+    this.#failure = undefined;
+  }
+
+  /** Logs the first failure of a row, not each one. */
+  #failed(error: unknown): StorageUnavailableError {
+    if (this.#failure === undefined) {
+      this.#options.log?.error({ err: error, database: this.#options.file }, "the database takes no writes");
+    }
+    this.#failure =
+      error instanceof StorageUnavailableError
+        ? error
+        : new StorageUnavailableError("Storage is unavailable: the commit failed.", { cause: error });
+    return this.#failure;
+  }
+}

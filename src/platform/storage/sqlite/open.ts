@@ -1,0 +1,237 @@
+import type { Log } from "../../ports.ts";
+import { assertLogBelongs, CommitStamps, type LogContents } from "./commit-stamps.ts";
+import { Connection, outwaitLock } from "./connection.ts";
+import { closeToOthers, locateFile, makeFile, refuseNetworkFileSystem } from "./database-file.ts";
+import { type Database, type SqlValue, StorageUnavailableError, type Topic, type Unit } from "../database.ts";
+import { type FileCheck, FileHealth } from "./file-health.ts";
+import { FileLock } from "./file-lock.ts";
+import { FileWatch } from "./file-watch.ts";
+import { GroupCommit } from "./group-commit.ts";
+import { migrateSqlite, refuseForeignDatabase } from "../migrate.ts";
+import type { Migration } from "../migrations/migration.ts";
+import { asOpenError, asUnavailable } from "./errors.ts";
+import { type SqliteRuntime, loadSqlite } from "./runtime.ts";
+import { Subscriptions } from "../subscriptions.ts";
+
+// fullfsync: on macOS a plain fsync leaves the data in the drive's own memory.
+const WRITER_SETTINGS = `
+  PRAGMA busy_timeout = 5000;
+  PRAGMA trusted_schema = OFF;
+  PRAGMA foreign_keys = ON;
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  PRAGMA fullfsync = ON;
+  PRAGMA journal_size_limit = ${64 * 1024 * 1024};
+`;
+const READER_SETTINGS = "PRAGMA busy_timeout = 5000; PRAGMA trusted_schema = OFF";
+/** Waiting inside SQLite blocks the event loop, which only the start and the end may do. */
+const STOP_BLOCKING = "PRAGMA busy_timeout = 0";
+const LOCK_MILLISECONDS = 5000;
+
+export interface SqliteOptions {
+  /** The database file; a missing folder is made. Its `-wal`, `-shm` and `.lock` files lie beside it. */
+  readonly file: string;
+  /** In the order in which they run. */
+  readonly migrations: readonly Migration[];
+  /** This program's version, recorded with each migration, so that an older program can say which one it lacks. */
+  readonly version?: string;
+  readonly log?: Log;
+  /** How long a statement waits for another program's lock (default: 5000). */
+  readonly lockMilliseconds?: number;
+  /** Runs after a start that found the log of a killed process, and where the file may be damaged. */
+  readonly check?: FileCheck | undefined;
+}
+
+/**
+ * Opens a database file for this process alone, brings its schema up to date, and holds it until `close`.
+ *
+ * Throws StorageOpenError where another process holds it ("locked"), where its schema is newer than this program
+ * ("newer_schema"), where the file is something else ("not_a_database") or cannot be written ("not_writable"), and where
+ * this Node.js has no SQLite ("unreachable").
+ */
+export async function openSqlite(options: SqliteOptions): Promise<Database> {
+  const sqlite = await loadSqlite();
+  try {
+    const file = locateFile(options.file);
+    refuseNetworkFileSystem(file);
+    const lock = new FileLock(sqlite, file, process.pid);
+    try {
+      return openLocked(sqlite, file, lock, options);
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+  } catch (error) {
+    throw asOpenError(error, options.file);
+  }
+}
+
+function openLocked(sqlite: SqliteRuntime, file: string, lock: FileLock, options: SqliteOptions): Database {
+  const left = assertLogBelongs(file);
+  makeFile(file);
+  const writer = new Connection(sqlite, file);
+  try {
+    writer.exec(READER_SETTINGS);
+    // What is somebody else's is left as it is, its mode and its journal too.
+    refuseForeignDatabase(writer, file);
+    closeToOthers(file);
+    writer.exec(WRITER_SETTINGS);
+    migrateSqlite(writer, options.migrations, options.version ?? null);
+    const reader = new Connection(sqlite, file, { readOnly: true });
+    reader.exec(READER_SETTINGS);
+    for (const connection of [writer, reader]) connection.exec(STOP_BLOCKING);
+    return new SqliteStorage(file, { writer, reader, lock }, left, options);
+  } catch (error) {
+    // Rolls an unfinished migration back too.
+    writer.close();
+    throw error;
+  }
+}
+
+/** Throws StorageUnavailableError, also where the system does not let this process look at the files. */
+function look(at: () => void): void {
+  try {
+    at();
+  } catch (error) {
+    throw asUnavailable(error);
+  }
+}
+
+class SqliteStorage implements Database {
+  readonly dialect = "sqlite";
+  readonly #writer: Connection;
+  readonly #reader: Connection;
+  readonly #lock: FileLock;
+  readonly #commits: GroupCommit;
+  readonly #watch: FileWatch;
+  readonly #health: FileHealth;
+  readonly #subscriptions: Subscriptions;
+  readonly #log: Log | undefined;
+  readonly #lockMilliseconds: number;
+  #closing: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(
+    file: string,
+    held: { writer: Connection; reader: Connection; lock: FileLock },
+    left: LogContents,
+    { log, lockMilliseconds = LOCK_MILLISECONDS, check }: SqliteOptions,
+  ) {
+    this.#writer = held.writer;
+    this.#reader = held.reader;
+    this.#lock = held.lock;
+    this.#log = log;
+    this.#lockMilliseconds = lockMilliseconds;
+    this.#subscriptions = new Subscriptions(log);
+    const stamps = new CommitStamps(held.writer, left.stamps);
+    this.#watch = new FileWatch(file, stamps, () => this.#health.check());
+    this.#commits = new GroupCommit(held.writer, {
+      file,
+      lockMilliseconds,
+      prepare: () => {
+        look(() => {
+          held.lock.verify();
+          this.#watch.verify();
+        });
+        // An empty commit would not touch the disk, and so not tell whether it takes writes again.
+        stamps.stamp(this.#commits.failure !== undefined);
+      },
+      committed: (topics) => {
+        this.#watch.committed();
+        this.#subscriptions.notify(topics);
+      },
+      log,
+    });
+    this.#health = new FileHealth({
+      file,
+      inspect: () =>
+        look(() => {
+          held.lock.verify();
+          this.#watch.inspect();
+        }),
+      writeFailure: () => this.#commits.failure,
+      tryCommit: () => this.write(async () => {}),
+      check,
+      log,
+    });
+    if (left.frames > 0) this.#health.checkAfterStart();
+  }
+
+  async get<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row | undefined> {
+    return (await this.#read(() => this.#reader.get(sql, parameters))) as Row | undefined;
+  }
+
+  async all<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<Row[]> {
+    return (await this.#read(() => this.#reader.all(sql, parameters))) as Row[];
+  }
+
+  allShared<Row>(sql: string, parameters?: readonly SqlValue[]): Promise<readonly Row[]> {
+    return this.all(sql, parameters);
+  }
+
+  write<Result>(unit: Unit<Result>): Promise<Result> {
+    return this.#commits.write(unit);
+  }
+
+  subscribe(topic: Topic, callback: () => void): () => void {
+    return this.#subscriptions.add(topic, callback);
+  }
+
+  async probe(): Promise<void> {
+    this.#assertOpen();
+    this.#health.assertUsable();
+    await this.get("SELECT number FROM schema_migrations LIMIT 1");
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([this.#commits.close(), this.#health.close()]);
+    this.#closed = true;
+    if (this.#isIntact()) this.#closeFiles();
+    this.#lock.release();
+  }
+
+  /** False where the log must not be written into the file: closing it would. */
+  #isIntact(): boolean {
+    try {
+      this.#watch.verify();
+      return true;
+    } catch (error) {
+      this.#log?.error({ err: error }, "the database's log was left as it is");
+      return false;
+    }
+  }
+
+  #closeFiles(): void {
+    this.#reader.close();
+    try {
+      this.#writer.exec(`PRAGMA busy_timeout = ${LOCK_MILLISECONDS}; PRAGMA wal_checkpoint(TRUNCATE)`);
+    } catch (error) {
+      // Nothing is lost: the next start reads the log.
+      this.#log?.warn({ err: error }, "the database's log could not be written back");
+    }
+    this.#writer.close();
+    this.#watch.close();
+  }
+
+  async #read<Result>(read: () => Result): Promise<Result> {
+    const attempt = () => {
+      this.#assertOpen();
+      return read();
+    };
+    try {
+      return await outwaitLock(attempt, this.#lockMilliseconds);
+    } catch (error) {
+      if (error instanceof StorageUnavailableError && !this.#closed) this.#health.readFailed(error);
+      throw error;
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new StorageUnavailableError("Storage is unavailable: the database is closed.");
+  }
+}

@@ -1,0 +1,35 @@
+import { existsSync } from "node:fs";
+import { assertLogBelongs } from "./commit-stamps.ts";
+import { Connection } from "./connection.ts";
+import { type DatabaseReader, StorageOpenError, type SqlValue } from "../database.ts";
+import { asOpenError } from "./errors.ts";
+import { loadSqlite } from "./runtime.ts";
+
+/**
+ * Opens a database file to read it as it is, whether a platform serves it meanwhile or not; makes and changes nothing.
+ * Throws StorageOpenError: "missing", "log_mismatch", or "not_a_database" where it is no platform's.
+ */
+export async function openSqliteReader(file: string): Promise<DatabaseReader> {
+  if (!existsSync(file)) throw new StorageOpenError("missing", `${file} is not there.`);
+  const sqlite = await loadSqlite();
+  try {
+    assertLogBelongs(file);
+    const connection = new Connection(sqlite, file, { readOnly: true });
+    connection.exec("PRAGMA busy_timeout = 5000; PRAGMA trusted_schema = OFF");
+    if (connection.get("SELECT name FROM sqlite_schema WHERE name = 'schema_migrations'") === undefined) {
+      connection.close();
+      throw new StorageOpenError("not_a_database", `${file} is not a platform's database. Name another file.`);
+    }
+    const all = async <Row>(sql: string, parameters?: readonly SqlValue[]) => connection.all(sql, parameters) as Row[];
+    return {
+      dialect: "sqlite",
+      get: async <Row>(sql: string, parameters?: readonly SqlValue[]) =>
+        connection.get(sql, parameters) as Row | undefined,
+      all,
+      allShared: all,
+      close: async () => connection.close(),
+    };
+  } catch (error) {
+    throw asOpenError(error, file);
+  }
+}

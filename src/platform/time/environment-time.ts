@@ -1,0 +1,46 @@
+import { type IdKind, type IdGenerator, createIdGenerator } from "../../contract/ids.ts";
+import type { Clock, Random } from "../ports.ts";
+import type { Queries } from "../storage/database.ts";
+import { findEnvironment } from "../storage/environments.ts";
+
+/** Now, as one environment sees it. */
+export interface EnvironmentNow {
+  /** Unix milliseconds on the environment's clock. */
+  now: number;
+  /** A new id, made now. */
+  newId: (kind: IdKind) => string;
+}
+
+/**
+ * The environments' clocks: real time, which a sandbox's test clock may be ahead of. Ids hold their time and sort by it,
+ * so each environment makes its own: a sandbox in the future must not drag the live environment's ids there.
+ */
+export class EnvironmentTime {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #newest: ReadonlyMap<number, number>;
+  readonly #generators = new Map<number, IdGenerator>();
+
+  /** `newest`: the time of each environment's newest id. */
+  constructor(clock: Clock, random: Random, newest: ReadonlyMap<number, number>) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#newest = newest;
+  }
+
+  /** Read in the transaction that uses the time, or the clock may be moved in between. */
+  async read(queries: Queries, environment: { environment: number; livemode: boolean }): Promise<EnvironmentNow> {
+    const offset = environment.livemode ? 0 : (await findEnvironment(queries, environment.environment)).clock_offset;
+    return this.#at(environment.environment, this.#clock.now() + offset);
+  }
+
+  #at(environment: number, now: number): EnvironmentNow {
+    let generator = this.#generators.get(environment);
+    if (generator === undefined) {
+      generator = createIdGenerator((size) => this.#random.bytes(size), this.#newest.get(environment));
+      this.#generators.set(environment, generator);
+    }
+    const newId = generator;
+    return { now, newId: (kind) => newId(kind, now) };
+  }
+}

@@ -1,0 +1,52 @@
+import type { Clock, Log } from "../ports.ts";
+import { StorageUnavailableError } from "../storage/database.ts";
+
+/** Runs a task every so often, never twice at once, until it is stopped. */
+export class Periodic {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #milliseconds: number;
+  readonly #task: (signal: AbortSignal) => Promise<void>;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+  #isFailing = false;
+  #cancelTimer: () => void = () => {};
+
+  /** The task ends early once its signal is aborted. */
+  constructor(
+    { clock, log }: { clock: Clock; log: Log },
+    milliseconds: number,
+    task: (signal: AbortSignal) => Promise<void>,
+  ) {
+    this.#clock = clock;
+    this.#log = log;
+    this.#milliseconds = milliseconds;
+    this.#task = task;
+  }
+
+  start(): void {
+    this.#cancelTimer = this.#clock.after(this.#milliseconds, () => {
+      this.#running = this.#run();
+    });
+  }
+
+  /** Resolves once the task does not run any more. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#cancelTimer();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    try {
+      await this.#task(this.#stopping.signal);
+      this.#isFailing = false;
+    } catch (error) {
+      if (!(error instanceof StorageUnavailableError)) this.#log.error({ err: error }, "a periodic task failed");
+      // Of several failures in a row, the first is logged.
+      else if (!this.#isFailing) this.#log.warn({ err: error }, "a periodic task failed and will be tried again");
+      this.#isFailing = true;
+    }
+    if (!this.#stopping.signal.aborted) this.start();
+  }
+}

@@ -15,7 +15,7 @@ import { createApp } from "./http/app.ts";
 import { type Authenticate, createAuthenticate } from "./http/authenticate.ts";
 import { createClientAddress } from "./http/client-address.ts";
 import { registerHealth } from "./http/health.ts";
-import { RateLimit } from "./http/rate-limit.ts";
+import { RateLimit } from "./limits/rate-limit.ts";
 import { KeyUsage } from "./secrets/key-usage.ts";
 import { leakReportRoute } from "./leaks/report-route.ts";
 import { SigningKeys } from "./leaks/signing-keys.ts";

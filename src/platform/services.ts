@@ -7,7 +7,7 @@ import type { CreateLimiter } from "./limits/limiter.ts";
 import type { ClientAddress } from "./http/client-address.ts";
 import type { Database } from "./storage/database.ts";
 import type { RequestRecorder } from "./observability/request-recorder.ts";
-import type { RateLimit } from "./http/rate-limit.ts";
+import type { RateLimit } from "./limits/rate-limit.ts";
 import type { Vault } from "./secrets/vault.ts";
 import type { Activity } from "./observability/activity.ts";
 

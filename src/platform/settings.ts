@@ -5,7 +5,7 @@ import type { DeliveryLimits } from "./delivery/endpoint-queues.ts";
 import type { DeploymentSettings } from "./deployment.ts";
 import type { AddressRange } from "./domain/addresses.ts";
 import type { PasswordCost } from "./domain/passwords.ts";
-import type { RateLimits } from "./http/rate-limit.ts";
+import type { RateLimits } from "./limits/rate-limit.ts";
 import type { Clock, Random } from "./ports.ts";
 
 /** What a process does: serve the API (and listeners), deliver webhooks and clear old history away, or all of it. */

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatCredential } from "../../src/contract/credentials.ts";
 import type { RequestLog } from "../../src/contract/schemas/request-log.ts";
 import { RequestRecorder } from "../../src/platform/observability/request-recorder.ts";
-import type { Caller } from "../../src/platform/http/caller.ts";
+import type { Caller } from "../../src/platform/domain/request-context.ts";
 import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
 import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
 import { systemClock, systemRandom } from "../../src/platform/system.ts";

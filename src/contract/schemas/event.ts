@@ -62,3 +62,18 @@ export const EventListQuery = listQuery({
 export type EventListQuery = Static<typeof EventListQuery>;
 
 export const EventList = listOf(Event, "EventList");
+
+/** The header by which a client of server-sent events resumes (HTML standard). */
+export const LAST_EVENT_ID = "Last-Event-ID";
+
+export const EventStreamQuery = Type.Object(
+  {
+    after: Type.Optional(
+      Type.String({ description: "Where to begin: after an event's ID, `now` (the default), or `-600`, seconds ago" }),
+    ),
+    type: Type.Optional(
+      Type.String({ format: "subscription", description: "A type, or a wildcard such as `order.*`" }),
+    ),
+  },
+  { additionalProperties: false },
+);

@@ -10,9 +10,9 @@ import { findKeyByDigest } from "../storage/api-keys.ts";
 import type { Queries } from "../storage/database.ts";
 import type { Vault } from "../secrets/vault.ts";
 import { createProveSession } from "./session-credential.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller } from "../domain/request-context.ts";
 import type { ClientAddress } from "./client-address.ts";
-import type { RateLimit } from "./rate-limit.ts";
+import type { RateLimit } from "../limits/rate-limit.ts";
 import { assertKeyUsable, assertTokenUsable, callerOfKey, callerOfToken, refused } from "./credentials.ts";
 
 /**

@@ -1,12 +1,11 @@
 import { type Scope, SCOPES } from "../../contract/scopes.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { ApiError, CHALLENGE } from "../domain/api-error.ts";
-import type { Tenant } from "../domain/request-context.ts";
+import type { Tenant, Caller } from "../domain/request-context.ts";
 import { findTokenOwner, type TokenOwner } from "../storage/access-tokens.ts";
 import { findKeyOwner, type KeyOwner } from "../storage/api-keys.ts";
 import type { Queries } from "../storage/database.ts";
 import { isSessionLive, type SessionCaller } from "../storage/sessions.ts";
-import type { Caller } from "./caller.ts";
 
 const INVALID_TOKEN = { "WWW-Authenticate": `${CHALLENGE}, error="invalid_token"` };
 

@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { HEADERS } from "../../contract/headers.ts";
 import { ApiError, invalidFields } from "../domain/api-error.ts";
-import type { Authenticate } from "./authenticate.ts";
-import { assertScope, assertSession } from "./authenticate.ts";
-import type { Caller } from "./caller.ts";
+import { type Authenticate, assertScope, assertSession } from "./authenticate.ts";
+import type { Caller } from "../domain/request-context.ts";
 import { InFlight } from "./idempotency.ts";
 import type { Call, Operation } from "./operation.ts";
 import { compileQuery } from "./query.ts";

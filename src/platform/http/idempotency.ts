@@ -30,11 +30,6 @@ export function parseIdempotencyKey(header: string): string | undefined {
   return /^[\x21-\x7e]+$/.test(key) && key.length <= LIMITS.idempotencyKeyLength ? key : undefined;
 }
 
-/** What stands for a key wherever it is kept: it is the client's own text, and may be what it should not. */
-export function digestIdempotencyKey(vault: Vault, key: string): string {
-  return vault.digest(`idempotency_key:${key}`).toString("base64url");
-}
-
 /** What makes two requests the same: the version, the body, and the principal where the response shows a secret. */
 export function fingerprintOf(version: string, body: unknown, principal = ""): Buffer {
   return createHash("sha256")

@@ -1,9 +1,8 @@
 import type { Static, TSchema } from "typebox";
 import type { ErrorCode } from "../../contract/errors.ts";
 import type { Scope } from "../../contract/scopes.ts";
-import type { RequestContext } from "../domain/request-context.ts";
+import type { RequestContext, Caller } from "../domain/request-context.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
-import type { Caller } from "./caller.ts";
 
 /** What a handler is given of the request: proven, checked and typed. */
 export interface Call<Body, Query> {

@@ -4,7 +4,7 @@ import { kindOfId } from "../../contract/ids.ts";
 import type { RequestMethod } from "../../contract/schemas/request-log.ts";
 import type { RequestRecorder } from "../observability/request-recorder.ts";
 import { REQUEST_LOGS_PATH } from "./routes/request-logs.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller } from "../domain/request-context.ts";
 import { parseIdempotencyKey } from "./idempotency.ts";
 import { withoutCredentials } from "../../contract/credentials.ts";
 

@@ -3,18 +3,11 @@ import type { TSchema } from "typebox";
 import type { RequestContext } from "../domain/request-context.ts";
 import type { Versions } from "../domain/versions.ts";
 import type { Services } from "../services.ts";
-import type { Vault } from "../secrets/vault.ts";
+import { digestIdempotencyKey, type Vault } from "../secrets/vault.ts";
 import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
 import type { EnvironmentNow } from "../time/environment-time.ts";
 import { ApiError } from "../domain/api-error.ts";
-import {
-  digestIdempotencyKey,
-  fingerprintOf,
-  type InFlight,
-  type KeptReply,
-  onceForKey,
-  readIdempotencyKey,
-} from "./idempotency.ts";
+import { fingerprintOf, type InFlight, type KeptReply, onceForKey, readIdempotencyKey } from "./idempotency.ts";
 import { type Call, type Operation, RawJson, type ReplyBody } from "./operation.ts";
 
 /** A request that changes something, checked and ready to be carried out. */

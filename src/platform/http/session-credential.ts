@@ -5,7 +5,7 @@ import { ApiError } from "../domain/api-error.ts";
 import type { Queries } from "../storage/database.ts";
 import { findSessionCaller } from "../storage/sessions.ts";
 import type { Vault } from "../secrets/vault.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller } from "../domain/request-context.ts";
 import { callerOfSession, sessionEnded } from "./credentials.ts";
 
 /**

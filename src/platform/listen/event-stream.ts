@@ -1,6 +1,6 @@
+import { EventStreamQuery, LAST_EVENT_ID } from "../../contract/schemas/event.ts";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
-import { Type } from "typebox";
 import { typesOfSubscription, type EventType } from "../../contract/event-types.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { isId } from "../../contract/ids.ts";
@@ -8,31 +8,15 @@ import { LIMITS } from "../../contract/limits.ts";
 import { EVENT_STREAM_PATH } from "../../contract/listen.ts";
 import { ApiError } from "../domain/api-error.ts";
 import { assertScope, type Authenticate } from "../http/authenticate.ts";
-import type { Caller } from "../http/caller.ts";
+import type { Caller, Tenant } from "../domain/request-context.ts";
 import { compileQuery } from "../http/query.ts";
 import { versionOfReply } from "../http/version.ts";
 import type { Services } from "../services.ts";
 import { CredentialWatch, type Watched, OpenConnections } from "./listeners.ts";
 import { stopping } from "./server.ts";
 import { findStart, cursorOf, type Start } from "./position.ts";
-import type { Tenant } from "../domain/request-context.ts";
 import type { LoggedEvent } from "../storage/event-log.ts";
 import { type LogClient, LogReader, MAX_BUFFERED_BYTES } from "./log-reader.ts";
-
-/** Where a client of server-sent events goes on, as the HTML standard has it. */
-export const LAST_EVENT_ID = "Last-Event-ID";
-
-export const EventStreamQuery = Type.Object(
-  {
-    after: Type.Optional(
-      Type.String({ description: "Where to begin: after an event's ID, `now` (the default), or `-600`, seconds ago" }),
-    ),
-    type: Type.Optional(
-      Type.String({ format: "subscription", description: "A type, or a wildcard such as `order.*`" }),
-    ),
-  },
-  { additionalProperties: false },
-);
 
 /**
  * `GET /v1/events/stream`: events as they are committed, as server-sent events, in either environment. `id` is what

@@ -5,7 +5,7 @@ import { HEADERS } from "../../contract/headers.ts";
 import { LISTEN_PATH, LISTEN_SUBPROTOCOL } from "../../contract/listen.ts";
 import { ApiError } from "../domain/api-error.ts";
 import { assertScope, type Authenticate } from "../http/authenticate.ts";
-import type { Caller } from "../http/caller.ts";
+import type { Caller } from "../domain/request-context.ts";
 import { problemOfHost } from "../http/host.ts";
 import { INTERNAL_ERROR, toApiError, toProblem } from "../http/problem.ts";
 import { versionOfReply } from "../http/version.ts";

@@ -12,7 +12,7 @@ import {
   type ListenerRow,
 } from "../storage/listeners.ts";
 import { formatSigningSecret } from "../../contract/credentials.ts";
-import type { Caller } from "../http/caller.ts";
+import type { Caller } from "../domain/request-context.ts";
 import type { ServerResponse } from "node:http";
 import { ApiError } from "../domain/api-error.ts";
 import { refusalOf } from "../http/credentials.ts";

@@ -13,7 +13,7 @@ import {
 import { nearest } from "../../contract/nearest.ts";
 import { invalidFields, shorten, ApiError } from "../domain/api-error.ts";
 import type { Authenticate } from "../http/authenticate.ts";
-import type { Caller } from "../http/caller.ts";
+import type { Caller } from "../domain/request-context.ts";
 import { MAX_ERRORS } from "../http/excess.ts";
 import { compileQuery } from "../http/query.ts";
 import type { Services } from "../services.ts";

@@ -1,11 +1,10 @@
 import type { ErrorCode } from "../../contract/errors.ts";
 import type { RequestMethod } from "../../contract/schemas/request-log.ts";
-import type { Caller } from "../http/caller.ts";
-import { digestIdempotencyKey } from "../http/idempotency.ts";
+import type { Caller } from "../domain/request-context.ts";
 import type { Clock, Log } from "../ports.ts";
 import { type Database, StorageUnavailableError } from "../storage/database.ts";
 import { insertRequestLogs, type RequestLogRow } from "../storage/request-logs.ts";
-import type { Vault } from "../secrets/vault.ts";
+import { digestIdempotencyKey, type Vault } from "../secrets/vault.ts";
 
 const COLLECT_MILLISECONDS = 500;
 const ROWS_A_UNIT = 256;

@@ -40,3 +40,8 @@ export function createVault(masterKey: Uint8Array, random: Random): Vault {
     },
   };
 }
+
+/** What stands for a key wherever it is kept: it is the client's own text, and may be what it should not. */
+export function digestIdempotencyKey(vault: Vault, key: string): string {
+  return vault.digest(`idempotency_key:${key}`).toString("base64url");
+}

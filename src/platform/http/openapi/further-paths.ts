@@ -1,7 +1,7 @@
 import { type Scope, oauthScopeName } from "../../../contract/scopes.ts";
 import { EVENT_STREAM_PATH } from "../../../contract/listen.ts";
 import { IDENTIFIER_HEADER, LEAK_REPORT_PATH, LeakFeedback, LeakReport } from "../../leaks/report-route.ts";
-import { EventStreamQuery, LAST_EVENT_ID } from "../../listen/event-stream.ts";
+import { EventStreamQuery, LAST_EVENT_ID } from "../../../contract/schemas/event.ts";
 import { exampleReply, exampleRequest } from "./examples.ts";
 import { headersOf } from "./headers.ts";
 import { JSON_MEDIA_TYPE, queryParameters } from "./paths.ts";

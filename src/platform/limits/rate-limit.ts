@@ -3,7 +3,7 @@ import { parseCredential } from "../../contract/credentials.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { ApiError } from "../domain/api-error.ts";
 import { addressName } from "../domain/addresses.ts";
-import type { CreateLimiter, Limiter } from "../limits/limiter.ts";
+import type { CreateLimiter, Limiter } from "./limiter.ts";
 
 /** How often one credential may call. */
 export interface RateLimits {

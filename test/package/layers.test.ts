@@ -1,0 +1,88 @@
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const OXLINT = join(ROOT, "node_modules/oxlint/bin/oxlint");
+
+/** Imports that the linter must reject: the file, and what it imports. */
+const FORBIDDEN: [file: string, specifier: string][] = [
+  ["platform/storage/postgres/a.ts", "../../domain/b.ts"],
+  ["platform/storage/a.ts", "../http/b.ts"],
+  ["platform/storage/a.ts", "../secrets/b.ts"],
+  ["platform/storage/a.ts", "../../client/b.ts"],
+  ["platform/secrets/a.ts", "../http/b.ts"],
+  ["platform/time/a.ts", "../delivery/b.ts"],
+  ["platform/limits/a.ts", "../listen/b.ts"],
+  ["platform/domain/a.ts", "../http/b.ts"],
+  ["platform/domain/a.ts", "../delivery/b.ts"],
+  ["platform/domain/a.ts", "../oauth/b.ts"],
+  ["platform/domain/a.ts", "../../receiver-check/b.ts"],
+  ["platform/domain/a.ts", "fastify"],
+  ["platform/observability/a.ts", "../http/b.ts"],
+  ["platform/http/routes/a.ts", "../../listen/b.ts"],
+  ["platform/http/a.ts", "../delivery/b.ts"],
+  ["platform/http/a.ts", "../../relay/b.ts"],
+  ["platform/delivery/a.ts", "../http/b.ts"],
+  ["platform/delivery/a.ts", "../listen/b.ts"],
+  ["platform/delivery/a.ts", "../oauth/b.ts"],
+  ["platform/listen/a.ts", "../delivery/b.ts"],
+  ["platform/listen/a.ts", "../oauth/b.ts"],
+  ["platform/oauth/a.ts", "../delivery/b.ts"],
+  ["platform/oauth/a.ts", "../listen/b.ts"],
+  ["platform/sign-in/a.ts", "../../cli/b.ts"],
+  ["platform/maintenance/a.ts", "../../cli/b.ts"],
+  ["contract/a.ts", "../platform/b.ts"],
+  ["client/a.ts", "../platform/b.ts"],
+  ["relay/a.ts", "../client/b.ts"],
+];
+
+const ALLOWED: [file: string, specifier: string][] = [
+  ["platform/domain/c.ts", "../storage/b.ts"],
+  ["platform/http/c.ts", "../domain/b.ts"],
+  ["platform/delivery/c.ts", "../storage/b.ts"],
+  ["platform/listen/c.ts", "../http/b.ts"],
+];
+
+describe("the linter", () => {
+  const folder = mkdtempSync(join(tmpdir(), "layers-"));
+  let rejected: Set<string>;
+
+  beforeAll(() => {
+    copyFileSync(join(ROOT, ".oxlintrc.json"), join(folder, ".oxlintrc.json"));
+    for (const [index, [file, specifier]] of [...FORBIDDEN, ...ALLOWED].entries()) {
+      const path = join(folder, "src", pathOf(file, index));
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, `import type { B } from "${specifier}";\n\nexport type A = B;\n`);
+    }
+    const { stdout } = spawnSync(process.execPath, [OXLINT, "--format", "json", "src"], {
+      cwd: folder,
+      encoding: "utf8",
+    });
+    const { diagnostics } = JSON.parse(stdout) as { diagnostics: { code: string; filename: string }[] };
+    rejected = new Set(
+      diagnostics.filter(({ code }) => code.includes("no-restricted-imports")).map(({ filename }) => filename),
+    );
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it.each(FORBIDDEN.map((pair, index) => [...pair, index] as const))(
+    "rejects in src/%s an import of %s",
+    (file, _, index) => {
+      expect(rejected).toContain(`src/${pathOf(file, index)}`);
+    },
+  );
+
+  it("accepts imports of lower folders", () => {
+    const allowed = ALLOWED.map(([file], index) => `src/${pathOf(file, FORBIDDEN.length + index)}`);
+    expect(allowed.filter((path) => rejected.has(path))).toEqual([]);
+  });
+});
+
+/** Each import has a file of its own. */
+function pathOf(file: string, index: number): string {
+  return file.replace(/\.ts$/, `-${index}.ts`);
+}

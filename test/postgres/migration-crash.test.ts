@@ -1,16 +1,16 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MIGRATIONS } from "../../src/platform/storage/migrations/index.ts";
 import { openPostgres } from "../../src/platform/storage/postgres/open.ts";
+import { buildChildren, startChild } from "../storage/child-process.ts";
+import { temporaryFolder } from "../storage/place.ts";
 import { startNode } from "../support/platform.ts";
 import { type PostgresServer, usePostgres } from "../support/postgres.ts";
 import { BIN, cliEnv } from "../support/run-cli.ts";
 import { volume } from "../support/volume.ts";
 
-/** The last schema that the tables of one process had, with rows that the later ones must keep. */
-const OLD_SCHEMA = 4;
 const ROWS = 300;
 
 let server: PostgresServer & { remove(): Promise<void> };
@@ -42,10 +42,9 @@ async function schemaOf(database: string): Promise<string> {
   return lines.map(({ line }) => line).join("\n");
 }
 
-const EMPTY = async () => {};
-
-async function old(database: string): Promise<void> {
-  const storage = await openPostgres({ url: database, migrations: MIGRATIONS.slice(0, OLD_SCHEMA), version: "0.1.0" });
+/** Fills a database of the first schema with rows that a later migration must keep. */
+async function fill(database: string): Promise<void> {
+  const storage = await openPostgres({ url: database, migrations: MIGRATIONS, version: "0.1.0" });
   await storage.close();
   const rows = `FROM generate_series(1, ${ROWS}) AS n`;
   for (const sql of [
@@ -62,7 +61,7 @@ async function old(database: string): Promise<void> {
   }
 }
 
-/** What the rows of before say, whatever columns have come since. */
+/** The content of the rows, independent of columns that a later migration adds. */
 async function contentOf(database: string) {
   return server.query(
     `SELECT (SELECT md5(string_agg(concat(id, email, name, created), ',' ORDER BY id)) FROM customers) AS customers,
@@ -114,42 +113,81 @@ it.each([
   expect(await ended).toEqual([0, null]);
 });
 
-// What holds a statement up, as another program's open transaction can.
-describe("a process killed by -9 during a migration: two that start after it at once finish the work", () => {
-  const places: [string, (database: string) => Promise<void>, string][] = [
-    ["at the last table", EMPTY, "CREATE TABLE rate_buckets (taken INTEGER)"],
-    ["changing a table with rows that somebody reads", old, "LOCK TABLE replays IN ACCESS SHARE MODE"],
-    ["before the commit of a migration", old, "LOCK TABLE schema_migrations IN SHARE MODE"],
-    ["at the first table", EMPTY, "CREATE TABLE settings (taken INTEGER)"],
-    ["making an index of a table with rows that somebody writes", old, "LOCK TABLE attempts IN ROW EXCLUSIVE MODE"],
-  ];
-  it.each(places.slice(0, volume(places.length, 3)))("%s", async (_where, prepare, wall) => {
-    const database = await server.createDatabase();
-    await prepare(database);
-    const before = prepare === old ? await contentOf(database) : undefined;
-    const other = new Client({ connectionString: database });
-    await other.connect();
-    await other.query(`BEGIN; ${wall}`);
-    const env = cliEnv({ SERVICE_DATABASE: database, SERVICE_MASTER_KEY: "5a".repeat(32) });
-    const child = spawn(process.execPath, [BIN, "serve", "--json", "--port", "0"], { env, stdio: "ignore" });
-    const ended = once(child, "exit");
-    await expect.poll(() => waitsOf(database)).toHaveLength(1);
-    child.kill("SIGKILL");
-    await ended;
-    expect(child.signalCode).toBe("SIGKILL");
+/** Starts `wall`, a transaction of another program that makes a statement wait; kills a process that waits for it. */
+async function killAt(database: string, wall: string, start: () => ChildProcess): Promise<Client> {
+  const other = new Client({ connectionString: database });
+  await other.connect();
+  await other.query(`BEGIN; ${wall}`);
+  const child = start();
+  const ended = once(child, "exit");
+  await expect.poll(() => waitsOf(database)).toHaveLength(1);
+  child.kill("SIGKILL");
+  await ended;
+  expect(child.signalCode).toBe("SIGKILL");
+  return other;
+}
 
+/** Ends the wall once the killed process's statement and two new processes wait for it. */
+async function endWall(database: string, other: Client): Promise<void> {
+  await expect.poll(() => waitsOf(database)).toHaveLength(3);
+  expect(await waitsOf(database)).toEqual(expect.arrayContaining(["advisory", "advisory"]));
+  await other.end();
+}
+
+describe("a process killed by -9 during the first migration: two that start after it at once finish the work", () => {
+  it.each([
+    ["at the last table", "CREATE TABLE pending_count_changes (taken INTEGER)"],
+    ["at the first table", "CREATE TABLE settings (taken INTEGER)"],
+  ])("%s", async (_where, wall) => {
+    const database = await server.createDatabase();
+    const env = cliEnv({ SERVICE_DATABASE: database, SERVICE_MASTER_KEY: "5a".repeat(32) });
+    const other = await killAt(database, wall, () =>
+      spawn(process.execPath, [BIN, "serve", "--json", "--port", "0"], { env, stdio: "ignore" }),
+    );
     const starting = Promise.all([startNode(database), startNode(database)]);
-    // The server still carries out what the dead one has asked for; both wait until it has ended.
-    await expect.poll(() => waitsOf(database)).toHaveLength(3);
-    expect(await waitsOf(database)).toEqual(expect.arrayContaining(["advisory", "advisory"]));
-    await other.end();
+    await endWall(database, other);
     const nodes = await starting;
     expect(await schemaOf(database)).toBe(whole);
-    if (before !== undefined) expect(await contentOf(database)).toEqual(before);
-    const firsts = nodes.filter(({ ready }) => ready.sandbox_key !== undefined);
-    expect(firsts).toHaveLength(before === undefined ? 1 : 0);
+    expect(nodes.filter(({ ready }) => ready.sandbox_key !== undefined)).toHaveLength(1);
     for (const node of nodes) expect((await fetch(`${node.baseUrl}/readyz`)).status).toBe(200);
     expect(await advisoryLocks(database)).toBe(0);
     await Promise.all(nodes.map((node) => node.kill()));
+  });
+});
+
+describe("a process killed by -9 during a later migration: two that start after it at once finish the work", () => {
+  const programs = temporaryFolder();
+  let upgraded: string;
+
+  beforeAll(async () => {
+    await buildChildren(programs.path);
+    const database = await server.createDatabase();
+    await fill(database);
+    expect(await startChild(programs.path, "migrate-postgres", [database]).ended).toMatchObject({
+      code: 0,
+      stderr: "",
+    });
+    upgraded = await schemaOf(database);
+    expect(upgraded).toContain("2 later");
+  });
+  afterAll(() => programs.remove());
+
+  const places: [string, string][] = [
+    ["changing a table that somebody reads", "LOCK TABLE replays IN ACCESS SHARE MODE"],
+    ["before the commit of the migration", "LOCK TABLE schema_migrations IN SHARE MODE"],
+    ["making an index of a table that somebody writes", "LOCK TABLE attempts IN ROW EXCLUSIVE MODE"],
+  ];
+  it.each(places.slice(0, volume(places.length, 2)))("%s", async (_where, wall) => {
+    const database = await server.createDatabase();
+    await fill(database);
+    const before = await contentOf(database);
+    const start = () => startChild(programs.path, "migrate-postgres", [database]);
+    const other = await killAt(database, wall, () => start().process);
+    const ends = [start(), start()].map(({ ended }) => ended);
+    await endWall(database, other);
+    for (const end of await Promise.all(ends)) expect(end).toMatchObject({ code: 0, stderr: "" });
+    expect(await schemaOf(database)).toBe(upgraded);
+    expect(await contentOf(database)).toEqual(before);
+    expect(await advisoryLocks(database)).toBe(0);
   });
 });

@@ -12,6 +12,7 @@ const programs = {
   "full-disk": new URL("children/full-disk.ts", import.meta.url),
   hold: new URL("children/hold.ts", import.meta.url),
   migrate: new URL("children/migrate.ts", import.meta.url),
+  "migrate-postgres": new URL("children/migrate-postgres.ts", import.meta.url),
   unprivileged: new URL("children/unprivileged.ts", import.meta.url),
   write: new URL("children/write.ts", import.meta.url),
 };
@@ -27,7 +28,7 @@ export async function buildChildren(folder: string, options = { packages: true }
     platform: "node",
     format: "esm",
     target: "node20.19",
-    external: ["@photostructure/sqlite"],
+    external: ["@photostructure/sqlite", "pg"],
     logLevel: "warning",
   });
   if (options.packages) symlinkSync(packages, join(folder, "node_modules"));

@@ -1,10 +1,9 @@
 import { hasMasterKey } from "../secrets/master-key.ts";
 import { countPending } from "../storage/counts.ts";
 import type { Queries } from "../storage/database.ts";
-import { counts } from "../storage/migrations/012-counts.ts";
 import { MIGRATIONS } from "../storage/migrations/index.ts";
 
-/** How a database stands. */
+/** The state of a database. */
 export interface DatabaseStatus {
   engine: "SQLite" | "PostgreSQL";
   engine_version: string;
@@ -39,14 +38,6 @@ export async function statusOf(database: Queries): Promise<DatabaseStatus> {
     schema_known: MIGRATIONS.at(-1)?.number ?? 0,
     bytes: facts!.bytes,
     in_use: isMade && (await hasMasterKey(database)),
-    deliveries_pending: isMade ? await pendingAt(schema.number, database) : 0,
+    deliveries_pending: isMade ? await countPending(database) : 0,
   };
-}
-
-async function pendingAt(schema: number, database: Queries): Promise<number> {
-  if (schema >= counts.number) return countPending(database);
-  const row = await database.get<{ count: number }>(
-    "SELECT COUNT(*) AS count FROM deliveries WHERE status = 'pending'",
-  );
-  return row?.count ?? 0;
 }

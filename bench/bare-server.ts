@@ -62,7 +62,7 @@ const app = createApp(
     random: systemRandom,
     newId: createIdGenerator((size) => systemRandom.bytes(size)),
     time: new EnvironmentTime(systemClock, systemRandom, new Map()),
-    targets: { allowPrivate: true, refusalOf: () => undefined },
+    targets: { allowPrivate: true, blockReason: () => undefined },
     log,
     versions: new Versions(API_VERSIONS),
     requests: new RequestRecorder({ database, clock: systemClock, log, vault }),

@@ -93,7 +93,7 @@ async function masterKeyOf(settings: DeploymentSettings, database: Database): Pr
   if (settings.masterKey !== undefined) return parseMasterKey(settings.masterKey);
   const file = settings.masterKeyFile ?? (isPostgresUrl(settings.database) ? undefined : `${settings.database}.key`);
   if (file === undefined) throw new MasterKeyError("Give the master key: SERVICE_MASTER_KEY, or its file.");
-  // A key that is made here would be refused in a moment, and mistaken for the right one later.
+  // A key that is made here would be rejected soon, and mistaken for the right one later.
   if (!existsSync(file) && (await hasMasterKey(database))) {
     throw new MasterKeyError(
       `The database has a master key already, and ${file} is not there: give that key to this process ` +

@@ -118,7 +118,7 @@ export async function assembleParts(
   };
 }
 
-/** Refuses connections that would leave no file descriptors for anything else. */
+/** Rejects connections that would leave no file descriptors for anything else. */
 function limitConnections(server: Server, max: number, log: Log): void {
   server.maxConnections = max;
   server.once("drop", () =>
@@ -145,7 +145,7 @@ function createServices(
       metrics.observe(activity);
       settings.report(activity);
     },
-    targets: { allowPrivate: settings.allowPrivateTargets ?? false, refusalOf: guard.refusalOf },
+    targets: { allowPrivate: settings.allowPrivateTargets ?? false, blockReason: guard.blockReason },
     baseUrl: "",
     versions,
     requests: new RequestRecorder({ database, clock, log: settings.log, vault }),

@@ -16,7 +16,7 @@ export interface DeliveryTargets {
   /** True for work on one machine: private addresses may be reached, and sandbox endpoints may be http. */
   allowPrivate: boolean;
   /** Why a URL's host can never be delivered to, or undefined. */
-  refusalOf: (url: URL) => string | undefined;
+  blockReason: (url: URL) => string | undefined;
 }
 
 /** What every part of the platform works with: made once, at start. */

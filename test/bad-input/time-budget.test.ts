@@ -40,7 +40,7 @@ const VAULT = createVault(Buffer.alloc(32), { bytes: (count) => Buffer.alloc(cou
 
 const ENDPOINT_RULES: EndpointUrlRules = {
   allowHttp: false,
-  refusalOf: () => undefined,
+  blockReason: () => undefined,
   baseUrl: "http://127.0.0.1:4010",
 };
 

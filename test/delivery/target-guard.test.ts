@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo, LookupFunction } from "node:net";
 import { Agent, request } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTargetGuard, refusalOfAddress } from "../../src/platform/delivery/target-guard.ts";
+import { createTargetGuard, blockReasonOfAddress } from "../../src/platform/delivery/target-guard.ts";
 import { LOOPBACK_SPELLINGS, OTHER_BLOCKED, PUBLIC } from "./support/spellings.ts";
 
 let trap: Server;
@@ -68,7 +68,7 @@ describe("a literal address", () => {
   it.each([...LOOPBACK_SPELLINGS, ...OTHER_BLOCKED])("%s is refused before any connection", async (host) => {
     const before = hits;
     const guard = createTargetGuard({ allowPrivate: false, lookup: never });
-    const refusal = guard.refusalOf(new URL(`https://${host}/`));
+    const refusal = guard.blockReason(new URL(`https://${host}/`));
     expect(refusal).toEqual(expect.any(String));
     for (const protocol of ["https", "http"]) {
       expect(await reach(`${protocol}://${host}:${port}/`, never)).toMatch(new RegExp(`^EBLOCKED: .* is ${refusal}$`));
@@ -78,12 +78,12 @@ describe("a literal address", () => {
 
   it.each(PUBLIC)("%s is none of those", (host) => {
     const guard = createTargetGuard({ allowPrivate: false, lookup: never });
-    expect(guard.refusalOf(new URL(`https://${host}/`))).toBeUndefined();
+    expect(guard.blockReason(new URL(`https://${host}/`))).toBeUndefined();
   });
 
   it("with a zone is judged without it", () => {
-    expect(refusalOfAddress("fe80::1%eth0")).toBeDefined();
-    expect(refusalOfAddress("2606:4700:4700::1111%eth0")).toBeUndefined();
+    expect(blockReasonOfAddress("fe80::1%eth0")).toBeDefined();
+    expect(blockReasonOfAddress("2606:4700:4700::1111%eth0")).toBeUndefined();
   });
 
   it("reaches loopback where private targets are allowed", async () => {

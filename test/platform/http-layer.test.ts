@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { answerBrokenRequest } from "../../src/platform/http/problem.ts";
+import { rejectBrokenRequest } from "../../src/platform/http/problem.ts";
 import { systemClock } from "../../src/platform/system.ts";
 import { apiOnPlatform } from "../support/api-on-platform.ts";
 import { sendRaw } from "../support/raw-http.ts";
@@ -62,7 +62,7 @@ describe("what the HTTP parser refuses is answered as a problem", () => {
   it("a request that never ends", async () => {
     const server = createServer({ requestTimeout: 100, connectionsCheckingInterval: 20 }, () => {});
     server.on("clientError", (error, socket) =>
-      answerBrokenRequest(error as NodeJS.ErrnoException, socket as Socket, {
+      rejectBrokenRequest(error as NodeJS.ErrnoException, socket as Socket, {
         requestId: "req_06Fv3Tt0q1Yd8mWc5KxLrB",
         baseUrl: "http://api.test",
         clock: systemClock,

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join, relative } from "node:path";
 import { afterEach, beforeAll, afterAll, beforeEach, describe, expect, it } from "vitest";
-import { refuseNetworkFileSystem } from "../../src/platform/storage/sqlite/database-file.ts";
+import { assertLocalFileSystem } from "../../src/platform/storage/sqlite/database-file.ts";
 import { type Database, StorageOpenError } from "../../src/platform/storage/database.ts";
 import { openSqlite } from "../../src/platform/storage/sqlite/open.ts";
 import { buildChildren, startChild } from "./child-process.ts";
@@ -149,7 +149,7 @@ describe("the file", () => {
   });
 
   it("is refused on a network file system", () => {
-    const refuse = (type: number) => () => refuseNetworkFileSystem(file, () => type);
+    const refuse = (type: number) => () => assertLocalFileSystem(file, () => type);
     expect(refuse(0x6969)).toThrow(StorageOpenError);
     expect(refuse(0x6969)).toThrow(/NFS/);
     expect(refuse(0xff534d42)).toThrow(/CIFS/);

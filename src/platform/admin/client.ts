@@ -17,9 +17,9 @@ export async function requestSignInLink(database: string, fetchFrom: typeof fetc
       headers: { Authorization: `Bearer ${access.token}` },
     });
   } catch (error) {
-    throw new NotServingError(`The platform that served ${database} does not answer any more.`, { cause: error });
+    throw new NotServingError(`The platform that served ${database} is no longer reachable.`, { cause: error });
   }
   // Another program may have taken the port since: only the platform that wrote the file knows the token.
-  if (response.status !== 201) throw new NotServingError(`What answers at ${access.url} does not serve ${database}.`);
+  if (response.status !== 201) throw new NotServingError(`The server at ${access.url} does not serve ${database}.`);
   return (await response.json()) as SignInLink;
 }

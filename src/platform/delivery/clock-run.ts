@@ -34,7 +34,7 @@ interface Step {
   abandoned: Finished[];
   jobs: Job[];
   offset: number;
-  /** True if something was due, be it that nothing of it could be claimed. */
+  /** True if something was due, even if nothing of it could be claimed. */
   wasDue: boolean;
 }
 

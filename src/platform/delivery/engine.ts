@@ -6,7 +6,7 @@ import { SecretOpener } from "./secret-opener.ts";
 import type { DeliveryLimits } from "./endpoint-queues.ts";
 import type { TargetGuard } from "./target-guard.ts";
 import { TestClockAdvancer } from "./test-clock.ts";
-import { createWaitingEnder } from "./waiting-ender.ts";
+import { createOverdueCheck } from "./waiting-ender.ts";
 
 /** All that attempts deliveries in this process. */
 export interface DeliveryEngine {
@@ -28,7 +28,7 @@ export function createDeliveryEngine(services: Services, guard: TargetGuard, lim
   };
   const worker = new DeliveryWorker(services, tools);
   const advancer = new TestClockAdvancer(services, tools);
-  const ender = createWaitingEnder(services);
+  const ender = createOverdueCheck(services);
   return {
     async start() {
       await worker.start();

@@ -8,7 +8,7 @@ import { nextAttemptAt } from "./schedule.ts";
 
 const INTERRUPTED = "interrupted: the platform stopped before the attempt ended";
 
-/** Records finished attempts; answers the endpoints that were disabled because they are gone. */
+/** Records finished attempts; returns the endpoints that were disabled because they are gone. */
 export async function recordFinished(tx: Transaction, finished: readonly Finished[]): Promise<string[]> {
   await recordOutcomes(
     tx,

@@ -6,7 +6,7 @@ import type { Address } from "./dns.ts";
 /** What deliveries may reach, in one place. */
 export interface TargetGuard {
   /** Why a URL's host can never be delivered to, or undefined; a name is judged by its addresses, at every connection. */
-  readonly refusalOf: (url: URL) => string | undefined;
+  readonly blockReason: (url: URL) => string | undefined;
   /** Opens the connections of deliveries: to addresses that were judged, and to no others. */
   readonly connector: buildConnector.connector;
 }
@@ -57,7 +57,7 @@ function subnet(network: string, bits: number, family: "ipv4" | "ipv6"): BlockLi
 }
 
 /** Why an address is out of bounds, or undefined where it is public. The text must be an IP address. */
-export function refusalOfAddress(address: string): string | undefined {
+export function blockReasonOfAddress(address: string): string | undefined {
   const [plain = ""] = address.split("%", 1);
   if (isIP(plain) === 4) return blocked4.find(({ list }) => list.check(plain, "ipv4"))?.what;
   if (!public6.check(plain, "ipv6")) return "not a public IPv6 address";
@@ -74,23 +74,23 @@ export function createTargetGuard({
   lookup: LookupFunction;
 }): TargetGuard {
   if (allowPrivate) {
-    return { refusalOf: () => undefined, connector: connectorWith(sharedLookup(lookup)) };
+    return { blockReason: () => undefined, connector: connectorWith(sharedLookup(lookup)) };
   }
   const connect = connectorWith(judgedLookup(sharedLookup(lookup)));
   return {
-    refusalOf: ({ hostname }) => refusalOfHost(hostname),
+    blockReason: ({ hostname }) => blockReasonOfHost(hostname),
     connector: (options, callback) => {
       // A literal address is connected to without a look-up. Plain http may be left over from a platform that allowed it.
-      const what = refusalOfHost(options.hostname) ?? (options.protocol === "https:" ? undefined : "not https");
+      const what = blockReasonOfHost(options.hostname) ?? (options.protocol === "https:" ? undefined : "not https");
       if (what === undefined) return connect(options, callback);
       return callback(blocked(options.hostname, what), null);
     },
   };
 }
 
-function refusalOfHost(hostname: string): string | undefined {
+function blockReasonOfHost(hostname: string): string | undefined {
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
-  if (isIP(host.split("%", 1)[0]!) !== 0) return refusalOfAddress(host);
+  if (isIP(host.split("%", 1)[0]!) !== 0) return blockReasonOfAddress(host);
   return /(^|\.)localhost\.?$/i.test(host) ? "loopback" : undefined;
 }
 
@@ -111,7 +111,7 @@ function judgedLookup(lookup: LookupFunction): LookupFunction {
       if (error !== null) return callback(error, []);
       const found = addresses as Address[];
       for (const { address } of found) {
-        const what = refusalOfAddress(address);
+        const what = blockReasonOfAddress(address);
         if (what !== undefined) return callback(blocked(`${hostname} (${address})`, what), []);
       }
       answer(found, options.all === true, callback);

@@ -17,7 +17,7 @@ const LONGEST_WAIT_MILLISECONDS = (LIMITS.maxRetryWaitSeconds + 3600) * 1000;
 const SOON_MILLISECONDS = 60_000;
 
 /** What the worker does not meet, because it never comes to be due: looked for now and then. */
-export function createWaitingEnder(services: Services): Periodic {
+export function createOverdueCheck(services: Services): Periodic {
   return new Periodic(services, EVERY_MILLISECONDS, async (signal) => {
     await hastenUnreachable(services, signal);
     await hastenFirst(services, signal);

@@ -5,14 +5,14 @@ import { ID_PREFIXES, type IdKind, isId, kindOfId } from "../../contract/ids.ts"
 /** How a credential is to be sent (RFC 6750 3). */
 export const CHALLENGE = 'Bearer realm="service"';
 
-/** A refusal that the caller is told about: a code of the contract, a sentence, and what the code adds. */
+/** An error response that the caller is told about: a code of the contract, a sentence, and what the code adds. */
 export class ApiError extends Error {
   override name = "ApiError";
   readonly code: ErrorCode;
   readonly status: number;
   /** Further members of the problem document. */
   readonly members: Record<string, unknown>;
-  /** Reply headers that go with the refusal, such as `Retry-After`. */
+  /** Reply headers that go with the error response, such as `Retry-After`. */
   readonly headers: Record<string, string>;
 
   constructor(

@@ -18,7 +18,7 @@ export interface SecretTools {
   random: Random;
 }
 
-/** Makes a full key and stores its digest alone; answers the key, which is never to be had again. */
+/** Makes a full key and stores its digest alone; returns the key, which is never to be had again. */
 export async function createFullKey(
   tx: Transaction,
   tools: SecretTools,

@@ -8,12 +8,12 @@ export interface EndpointUrlRules {
   /** Whether the endpoint may be plain http: in a sandbox of a platform for local work. */
   allowHttp: boolean;
   /** Why deliveries can never reach the URL's host, or undefined. */
-  refusalOf: (url: URL) => string | undefined;
+  blockReason: (url: URL) => string | undefined;
   /** The platform's own origin. */
   baseUrl: string;
 }
 
-/** Checks an endpoint's URL; answers what is wrong with it, or undefined. */
+/** Checks an endpoint's URL; returns what is wrong with it, or undefined. */
 export function checkEndpointUrl(text: string, rules: EndpointUrlRules): FieldError | undefined {
   const wrong = (code: string, detail: string): FieldError => ({ pointer: "/url", code, detail });
   if (text.length > LIMITS.endpointUrlLength) {
@@ -43,7 +43,7 @@ export function checkEndpointUrl(text: string, rules: EndpointUrlRules): FieldEr
   if (isOwn(url, new URL(rules.baseUrl))) {
     return wrong("own_platform", "is this platform itself: its events would be delivered in a circle");
   }
-  const refusal = rules.refusalOf(url);
+  const refusal = rules.blockReason(url);
   if (refusal !== undefined) {
     return wrong(
       "blocked_target",

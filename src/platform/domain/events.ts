@@ -13,7 +13,7 @@ import { existing } from "./api-error.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 
 /** What happened, with the resource as it is now; `previous` holds the old values of the fields that changed. */
-export interface Happening {
+export interface DomainEvent {
   type: EventType;
   object: Record<string, unknown>;
   previous?: Record<string, unknown>;
@@ -23,10 +23,10 @@ export interface Happening {
  * Writes the event and a delivery for every endpoint that subscribes to it, in the caller's transaction: a change, its
  * event and the event's deliveries become durable together. Answers the event's row.
  */
-export async function emit(tx: Transaction, context: RequestContext, happening: Happening): Promise<EventRow> {
+export async function emit(tx: Transaction, context: RequestContext, domainEvent: DomainEvent): Promise<EventRow> {
   // Sent together: neither waits for the answer to the other.
   const [event, endpoints] = await Promise.all([
-    writeEvent(tx, context, happening),
+    writeEvent(tx, context, domainEvent),
     enabledEndpoints(tx, context.tenant.environment),
   ]);
   await deliverToSubscribers(tx, context, event, endpoints);
@@ -37,17 +37,17 @@ export async function emit(tx: Transaction, context: RequestContext, happening: 
 export async function emitTo(
   tx: Transaction,
   context: RequestContext,
-  happening: Happening,
+  domainEvent: DomainEvent,
   endpointId: string,
 ): Promise<EventRow> {
-  const event = await writeEvent(tx, context, happening);
+  const event = await writeEvent(tx, context, domainEvent);
   await deliverTo(tx, context, event, endpointId);
   return event;
 }
 
-async function writeEvent(tx: Transaction, context: RequestContext, happening: Happening): Promise<EventRow> {
+async function writeEvent(tx: Transaction, context: RequestContext, domainEvent: DomainEvent): Promise<EventRow> {
   const { tenant, now, versions } = context;
-  const { type, object, previous } = happening;
+  const { type, object, previous } = domainEvent;
   const id = context.newId("event");
   const envelope = versions.event(tenant.account.version, {
     id,
@@ -70,7 +70,7 @@ function relatedId({ id }: Record<string, unknown>): string | null {
   return typeof id === "string" && isRelatable(id) ? id : null;
 }
 
-/** Makes a delivery for every enabled endpoint that subscribes to the event; answers their ids. */
+/** Makes a delivery for every enabled endpoint that subscribes to the event; returns their ids. */
 export async function deliverToAll(tx: Transaction, context: RequestContext, event: EventRow): Promise<string[]> {
   return deliverToSubscribers(tx, context, event, await enabledEndpoints(tx, context.tenant.environment));
 }
@@ -86,7 +86,7 @@ function deliverToSubscribers(
   return Promise.all(subscribed.map(({ id }) => deliverTo(tx, context, event, id)));
 }
 
-/** Makes a delivery of the event to one endpoint, due now; answers its id. */
+/** Makes a delivery of the event to one endpoint, due now; returns its id. */
 export async function deliverTo(
   tx: Transaction,
   { tenant, now, newId }: RequestContext,

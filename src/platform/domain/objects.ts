@@ -226,7 +226,7 @@ function parseMetadata(json: string): Record<string, string> {
   return JSON.parse(json) as Record<string, string>;
 }
 
-/** Merges a patch: `null` or an empty string removes the key. Refuses a result of more keys than metadata may have. */
+/** Merges a patch: `null` or an empty string removes the key. Rejects a result of more keys than metadata may have. */
 function mergeMetadata(before: Record<string, string>, patch: Record<string, string | null>): Record<string, string> {
   const merged = new Map(Object.entries(before));
   for (const [key, value] of Object.entries(patch)) {

@@ -18,13 +18,13 @@ export function logFailure({ log }: Services, error: unknown, { id, raw }: Fasti
   else log.error({ request_id: id, err: error }, "a request failed");
 }
 
-/** Answers whatever was thrown as a problem document; what is a fault of ours is logged. */
-export function answerError(services: Services, error: unknown, requestId: string, reply: FastifyReply): FastifyReply {
+/** Returns whatever was thrown as a problem document; what is a fault of ours is logged. */
+export function sendError(services: Services, error: unknown, requestId: string, reply: FastifyReply): FastifyReply {
   const shown = toApiError(error) ?? INTERNAL_ERROR;
   if (shown.status === 500) logFailure(services, error, reply.request);
   reply.request.errorCode = shown.code;
   for (const [name, value] of Object.entries(shown.headers)) void reply.header(name, value);
-  // Whoever is refused as unknown learns nothing of an account.
+  // Whoever is rejected as unknown learns nothing of an account.
   if (shown.status === 401) void reply.header(HEADERS.version, services.versions.latest);
   return reply
     .code(shown.status)

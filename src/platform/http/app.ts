@@ -5,7 +5,7 @@ import { HEADERS } from "../../contract/headers.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Services } from "../services.ts";
-import { addCommonHeaders, answerError } from "./answers.ts";
+import { addCommonHeaders, sendError } from "./answers.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { registerOperations } from "./dispatch.ts";
 import { registerFormats } from "./formats.ts";
@@ -13,7 +13,7 @@ import { loggedPath, recordRequests } from "./request-log.ts";
 import { problemOfHost } from "./host.ts";
 import { operationsOf } from "./operations.ts";
 import { serveDocument } from "./openapi/serve.ts";
-import { answerBrokenRequest, CONNECT_REQUEST } from "./problem.ts";
+import { rejectBrokenRequest, CONNECT_REQUEST } from "./problem.ts";
 import type { ClockAdvancer } from "./routes/test-clock.ts";
 import { takeJson } from "./json.ts";
 import { nearest } from "../../contract/nearest.ts";
@@ -36,7 +36,7 @@ export function createApp(
   app.addHook("onRequest", (request, reply, done) => {
     addCommonHeaders(services, reply, request.id);
     // Before the body is read: nobody needs a credential to send one to a path that does not exist.
-    const problem = refuseRequest(request.raw, services.publicUrl?.hostname);
+    const problem = rejectRequest(request.raw, services.publicUrl?.hostname);
     done(problem ?? (request.is404 ? notFound(request) : undefined));
   });
   app.addHook("onResponse", (request, reply, done) => {
@@ -61,8 +61,8 @@ export function createApp(
     serveDocument(app, services, operations);
   }
 
-  app.setErrorHandler((error, request, reply) => answerError(services, error, request.id, reply));
-  app.setNotFoundHandler((request, reply) => answerError(services, notFound(request), request.id, reply));
+  app.setErrorHandler((error, request, reply) => sendError(services, error, request.id, reply));
+  app.setNotFoundHandler((request, reply) => sendError(services, notFound(request), request.id, reply));
   return app;
 }
 
@@ -90,16 +90,16 @@ function createServer(services: Services): FastifyInstance {
     routerOptions: { maxParamLength: LIMITS.urlLength, querystringParser: () => ({}) },
     frameworkErrors: (error, request, reply) => {
       addCommonHeaders(services, reply, request.id);
-      void answerError(services, error, request.id, reply);
+      void sendError(services, error, request.id, reply);
     },
-    clientErrorHandler: (error, socket) => refuseOnSocket(error, socket),
+    clientErrorHandler: (error, socket) => rejectOnSocket(error, socket),
   });
-  const refuseOnSocket = (error: { code?: unknown }, socket: Socket) => {
+  const rejectOnSocket = (error: { code?: unknown }, socket: Socket) => {
     const { baseUrl, clock } = services;
-    answerBrokenRequest(error, socket, { requestId: newRequestId(), baseUrl, clock });
+    rejectBrokenRequest(error, socket, { requestId: newRequestId(), baseUrl, clock });
   };
   // Node would close the connection without a word.
-  app.server.on("connect", (_request, socket) => refuseOnSocket({ code: CONNECT_REQUEST }, socket as Socket));
+  app.server.on("connect", (_request, socket) => rejectOnSocket({ code: CONNECT_REQUEST }, socket as Socket));
 
   // Node would answer 417 without a word; a server may as well pass over what it does not know (RFC 9110 10.1.1).
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
@@ -110,7 +110,7 @@ function createServer(services: Services): FastifyInstance {
 const GIVEN_ONCE = ["Host", "Content-Type", HEADERS.idempotencyKey, HEADERS.version];
 
 /** What Fastify lets pass and the contract does not (every request must carry a Host; bodies are plain JSON). */
-function refuseRequest(request: IncomingMessage, publicHost: string | undefined) {
+function rejectRequest(request: IncomingMessage, publicHost: string | undefined) {
   if (!request.headers.host) return new ApiError("invalid_header", "Send a Host header.");
   const misdirected = problemOfHost(request, publicHost);
   if (misdirected !== undefined) return misdirected;

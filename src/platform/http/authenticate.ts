@@ -18,7 +18,7 @@ import { assertKeyUsable, assertTokenUsable, callerOfKey, callerOfToken, refused
 /**
  * Proves who calls, by key, by access token, or by the session of a page of our own.
  * Throws ApiError: 401, 403 where the key may not be used from the caller's address or the session by another site's
- * page, 400 for more than one Authorization header, or 429 after many refused ones. `identified` hears whose the credential is before it is known
+ * page, 400 for more than one Authorization header, or 429 after many rejected ones. `identified` hears whose the credential is before it is known
  * whether it may be used: that is for the log alone.
  */
 export type Authenticate = (request: IncomingMessage, identified: (caller: Caller) => void) => Promise<Caller>;
@@ -32,7 +32,7 @@ export interface AuthenticateTools {
   clientAddress: ClientAddress;
   /** Where clients reach the platform, if the operator named it. */
   publicUrl: URL | undefined;
-  /** Counts refused credentials; absent where nothing is limited. */
+  /** Counts rejected credentials; absent where nothing is limited. */
   rateLimit?: RateLimit | undefined;
 }
 
@@ -42,7 +42,7 @@ export function createAuthenticate(tools: AuthenticateTools): Authenticate {
   const proveKey = async (secret: string, address: string | undefined, identified: Identified) => {
     const key = await findKeyByDigest(database, vault.digest(secret));
     if (key === undefined) {
-      throw refused("invalid_credential", "No such key is known here: was it made on this platform?");
+      throw refused("invalid_credential", "This key does not exist on this platform.");
     }
     const caller = callerOfKey(key);
     identified(caller);
@@ -84,7 +84,7 @@ export function createAuthenticate(tools: AuthenticateTools): Authenticate {
       return await prove(request, identified);
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) {
-        await rateLimit?.countRefusal(request, clientAddress(request));
+        await rateLimit?.countRejection(request, clientAddress(request));
       }
       throw error;
     }

@@ -9,10 +9,10 @@ import { isSessionLive, type SessionCaller } from "../storage/sessions.ts";
 
 const INVALID_TOKEN = { "WWW-Authenticate": `${CHALLENGE}, error="invalid_token"` };
 
-type RefusalCode = "invalid_credential" | "revoked_credential" | "expired_credential";
+type CredentialErrorCode = "invalid_credential" | "revoked_credential" | "expired_credential";
 
 /** A 401 for a credential that was sent. */
-export function refused(code: RefusalCode, detail: string): ApiError {
+export function refused(code: CredentialErrorCode, detail: string): ApiError {
   return new ApiError(code, detail, { headers: INVALID_TOKEN });
 }
 
@@ -68,8 +68,8 @@ export function callerOfToken(token: TokenOwner): Caller {
   };
 }
 
-/** Answers why a credential that was proven before may not be used any more; undefined while it may. */
-export async function refusalOf(
+/** Returns why a credential that was proven before may not be used any more; undefined while it may. */
+export async function credentialError(
   queries: Queries,
   { kind, id }: Caller["credential"],
   now: number,

@@ -19,7 +19,7 @@ declare module "fastify" {
 }
 
 /**
- * Makes a route of every operation. The order of refusals is the contract's: 401, 403, 429, version, then the request's
+ * Makes a route of every operation. The order of error responses is the contract's: 401, 403, 429, version, then the request's
  * own mistakes.
  */
 export function registerOperations(
@@ -31,7 +31,7 @@ export function registerOperations(
   const inFlight = new InFlight();
   app.decorateRequest("caller", null);
   const { versions } = services;
-  /** Refusals, too, speak the version of whoever asks, as soon as that is known. */
+  /** Error responses, too, speak the version of whoever asks, as soon as that is known. */
   const nameVersion = (reply: FastifyReply, { tenant: { account } }: Caller) =>
     void reply.header(HEADERS.version, versionOfReply(versions, reply.request.headers, account.version));
   for (const operation of operations) {

@@ -51,7 +51,7 @@ interface KeyedRequest {
 
 /**
  * Runs the effect of a keyed request at most once in 24 hours, in the transaction of its change, so that a crash keeps
- * both or neither. The 24 hours count from `createdAt` where the effect names a later time. A refusal is not kept. Throws
+ * both or neither. The 24 hours count from `createdAt` where the effect names a later time. An error response is not kept. Throws
  * ApiError `idempotency_key_reused` for another body under the same key.
  */
 export async function onceForKey(
@@ -114,7 +114,7 @@ function stillInFlight(): ApiError {
   });
 }
 
-/** The keyed requests that run in this process now: a second one is refused instead of made to wait. */
+/** The keyed requests that run in this process now: a second one is rejected instead of made to wait. */
 export class InFlight {
   readonly #running = new Set<string>();
 

@@ -43,7 +43,7 @@ interface Description<Body extends TSchema, Query extends TSchema> {
   body?: Body;
   query?: Query;
   /** Error codes of its own, besides those that every operation shares. */
-  refusals?: readonly ErrorCode[];
+  errors?: readonly ErrorCode[];
   /** Status and schema of the successful reply. */
   reply: { status: 200 | 201; schema: TSchema };
   /** What a 202 means, where the reply may come before the work is done. */

@@ -63,7 +63,7 @@ interface Rendered {
  * Returns a page of a list, newest first, by keyset on the position. Times are searched by the ID, since IDs hold their
  * time.
  */
-export async function answerList<Item, Query extends ListQuery>(
+export async function sendList<Item, Query extends ListQuery>(
   vault: Vault,
   kind: IdKind,
   call: Call<unknown, Query>,

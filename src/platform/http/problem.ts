@@ -40,7 +40,7 @@ const UNCERTAIN =
   "The database was lost while it committed the change, which may have been made or not. A request with an " +
   "Idempotency-Key can be repeated safely.";
 
-/** Any thrown value as a refusal; undefined where it is a fault of ours, which the caller learns nothing about. */
+/** Any thrown value as an error response; undefined where it is a fault of ours, which the caller learns nothing about. */
 export function toApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
   if (error instanceof StorageUnavailableError) {
@@ -64,11 +64,11 @@ interface BrokenRequest {
 /** The first byte of a TLS client's hello. */
 const TLS_HANDSHAKE = 0x16;
 
-/** So long a refused client may take to read why; then its socket is closed, whether or not it closes its own side. */
+/** So long a rejected client may take to read why; then its socket is closed, whether or not it closes its own side. */
 const LINGER_MILLISECONDS = 2000;
 
-/** What Node's HTTP parser refuses, before there is a request: answered as a problem on the bare socket. */
-export function answerBrokenRequest(
+/** What Node's HTTP parser rejects, before there is a request: answered as a problem on the bare socket. */
+export function rejectBrokenRequest(
   error: BrokenRequest,
   socket: Socket,
   { requestId, baseUrl, clock }: { requestId: string; baseUrl: string; clock: Clock },
@@ -89,7 +89,7 @@ export function answerBrokenRequest(
 /** The code of a request to be a proxy, which Node's parser hands out beside the others. */
 export const CONNECT_REQUEST = "CONNECT";
 
-/** What each refusal of Node's parser means for whoever wrote the request. */
+/** What each error response of Node's parser means for whoever wrote the request. */
 const PARSER_COMPLAINTS: Record<string, string> = {
   [CONNECT_REQUEST]: "This is no proxy: send requests for its own paths.",
   HPE_INVALID_CONTENT_LENGTH: "Content-Length must be the number of the body's bytes, in decimal digits.",
@@ -124,7 +124,7 @@ function brokenRequest({ code, rawPacket }: BrokenRequest): ApiError {
 
 const REQUEST_ID = "req_06Fv3Tt0q1Yd8mWc5KxLrB";
 
-/** A problem document as a refusal with the code would be answered. */
+/** A problem document as an error response with the code would be answered. */
 export function exampleProblem(code: ErrorCode, baseUrl: string): Problem {
   const { detail, ...members } = ERROR_GUIDES[code].example;
   return toProblem(new ApiError(code, detail, { members }), REQUEST_ID, baseUrl);

@@ -10,7 +10,7 @@ const NO_QUERY: Record<string, unknown> = {};
 const TAKES_NONE = "is no parameter of this request, which takes none";
 
 /**
- * Compiles a query schema. A parameter given twice, an unknown one and a malformed escape are refused; whole numbers
+ * Compiles a query schema. A parameter given twice, an unknown one and a malformed escape are rejected; whole numbers
  * are read as such.
  */
 export function compileQuery(schema: TSchema | undefined): QueryReader {

@@ -10,7 +10,7 @@ import { withoutCredentials } from "../../contract/credentials.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Whose credential the request carries, be it refused, and its operation's path: for the request log alone. */
+    /** Whose credential the request carries, even if it is rejected, and its operation's path: for the request log alone. */
     identified: { caller: Caller; path: string } | null;
     /** Set where the reply is a problem. */
     errorCode: ErrorCode | null;

@@ -27,7 +27,7 @@ interface SessionTools {
 }
 
 /**
- * Proves the session of a page of our own; answers undefined where the request does not present one.
+ * Proves the session of a page of our own; returns undefined where the request does not present one.
  *
  * A cookie goes along with requests that other sites cause, so it counts as a credential only beside `Service-Environment`,
  * which a page of another site cannot send (it would have to ask first, and nothing here answers such a question), and

@@ -8,7 +8,7 @@ import { problemOfRedirectUri } from "../domain/redirect-uris.ts";
 import { escapePointer, excessOf, MAX_ERRORS } from "./excess.ts";
 import { expectedOfFormat } from "./formats.ts";
 
-/** Checks a value; answers what is wrong with it, field by field: an empty list where nothing is. */
+/** Checks a value; returns what is wrong with it, field by field: an empty list where nothing is. */
 export type Check = (value: unknown) => FieldError[];
 
 /** Compiles a schema into a check whose errors name the field and what it should be. */
@@ -22,7 +22,7 @@ export function compileCheck(schema: TSchema): Check {
     const errors = validator.Errors(value);
     const seen = new Set<string>();
     const found = [...excess, ...errors.flatMap((error) => describe(error, errors, value))];
-    // What the library refuses is refused, also where its errors say nothing of use.
+    // What the library rejects is rejected, also where its errors say nothing of use.
     if (found.length === 0) return [{ pointer: "", code: "invalid", detail: "is not valid" }];
     return found.filter(({ pointer, code }) => !seen.has(`${pointer} ${code}`) && seen.add(`${pointer} ${code}`));
   };

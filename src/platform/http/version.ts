@@ -14,7 +14,7 @@ export function versionOf(versions: Versions, header: string | undefined, pinned
   );
 }
 
-/** The version that a reply is written in, be it a refusal: the request's where it is supported, or the pinned one. */
+/** The version that a reply is written in, error responses included: the request's where it is supported, or the pinned one. */
 export function versionOfReply(versions: Versions, headers: IncomingHttpHeaders, pinned: string): string {
   const asked = headers[HEADERS.version.toLowerCase()];
   return typeof asked === "string" && versions.dates.includes(asked) ? asked : pinned;

@@ -58,12 +58,12 @@ function isFetchable(source: string): boolean {
 
 async function download(url: string): Promise<string> {
   const response = await fetch(url, { signal: AbortSignal.timeout(FETCH_MS), redirect: "error" });
-  if (!response.ok) throw new Error(`it answered ${response.status}`);
+  if (!response.ok) throw new Error(`its response has status ${response.status}`);
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const part of response.body ?? []) {
     bytes += part.length;
-    if (bytes > MAX_BYTES) throw new Error("it answered too much");
+    if (bytes > MAX_BYTES) throw new Error("its response is too large");
     parts.push(part);
   }
   return Buffer.concat(parts).toString("utf8");

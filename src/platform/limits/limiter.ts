@@ -16,7 +16,7 @@ export interface Taken {
 export interface Limiter {
   take(name: string): Promise<Taken>;
   /** Returns an attempt that turned out to be none. */
-  giveBack(name: string): Promise<void>;
+  release(name: string): Promise<void>;
 }
 
 /** Buckets of different purposes have nothing to do with each other. */

@@ -23,7 +23,7 @@ export class LocalLimiter {
     this.#refillMs = limits.refillSeconds * 1000;
   }
 
-  /** Takes an attempt and answers 0, or answers the seconds until there is one. */
+  /** Takes an attempt and answers 0, or returns the seconds until there is one. */
   take(name: string): number {
     const attempts = this.#attemptsOf(name);
     if (attempts < 1) return Math.ceil(((1 - attempts) * this.#refillMs) / 1000);
@@ -32,7 +32,7 @@ export class LocalLimiter {
   }
 
   /** Returns an attempt that turned out to be none. */
-  giveBack(name: string): void {
+  release(name: string): void {
     this.#keep(name, Math.min(this.#burst, this.#attemptsOf(name) + 1));
   }
 
@@ -69,8 +69,8 @@ export function localLimiters(elapsed: () => number): CreateLimiter {
         const wait = limiter.take(name);
         return { wait, left: Math.floor(limiter.left(name)) };
       },
-      async giveBack(name) {
-        limiter.giveBack(name);
+      async release(name) {
+        limiter.release(name);
       },
     };
   };

@@ -16,7 +16,7 @@ export interface RateLimits {
 /** Refused credentials from one address: enough for every mistake, too few for guessing. */
 const REFUSALS = { burst: 100, refillSeconds: 1 };
 
-/** A token bucket for each credential, and one for the refused credentials of each address. */
+/** A token bucket for each credential, and one for the rejected credentials of each address. */
 export class RateLimit {
   /** The policy in force, as the IETF's draft 10 writes it. */
   readonly policy: string;
@@ -32,7 +32,7 @@ export class RateLimit {
   }
 
   /**
-   * Counts a request whose credential is proven and suffices; what is left goes into the reply, be it refused. Throws
+   * Counts a request whose credential is proven and suffices; what is left goes into the reply, even if it is rejected. Throws
    * ApiError `rate_limited`.
    */
   async take(credentialId: string, setHeader: (name: string, value: string) => unknown): Promise<void> {
@@ -43,14 +43,13 @@ export class RateLimit {
   }
 
   /**
-   * Counts a refused credential. What is missing or malformed stays a 401 however often it comes (platform
-   * specification 1); only well-formed ones could be guesses. Throws ApiError `rate_limited`.
+   * Counts a rejected credential. What is missing or malformed stays a 401 however often it comes; only well-formed ones could be guesses. Throws ApiError `rate_limited`.
    */
-  async countRefusal(request: IncomingMessage, address: string | undefined): Promise<void> {
+  async countRejection(request: IncomingMessage, address: string | undefined): Promise<void> {
     const credential = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1] ?? "";
     if (parseCredential(credential) === undefined) return;
     const { wait } = await this.#refusals.take(addressName(address));
-    if (wait > 0) throw tooMany("Too many refused credentials came from this address", wait);
+    if (wait > 0) throw tooMany("Too many failed authentications came from this address", wait);
   }
 }
 

@@ -83,11 +83,11 @@ class SharedLimiter implements Limiter {
     }
   }
 
-  async giveBack(name: string): Promise<void> {
+  async release(name: string): Promise<void> {
     await this.#database.write((tx) => returnTokens(tx, this.#bucketOf(name), 1), { isolation: "read committed" });
   }
 
-  /** Gives back what lies unused since a moment. */
+  /** Releases what lies unused since a moment. */
   async returnIdle(before: number): Promise<void> {
     for (const [name, lot] of this.#lots) {
       if (lot.usedAt > before || lot.asking !== undefined) continue;

@@ -50,7 +50,7 @@ export class AckRecorder {
     this.#recording ??= this.#record();
   }
 
-  /** Resolves when everything that was added is durable (or was refused by the database, which the log then says). */
+  /** Resolves when everything that was added is durable (or was rejected by the database, which the log then says). */
   async settled(): Promise<void> {
     this.#hurry();
     await this.#recording;

@@ -17,9 +17,9 @@ export interface Attempt {
   id: string;
   /** On the clock of durations. */
   began: number;
-  /** Whose credential it carries, be it refused. */
+  /** Whose credential it carries, even if it is rejected. */
   identified: Caller | undefined;
-  /** What a refusal says of the rate limit. */
+  /** What an error response says of the rate limit. */
   headers: Record<string, string>;
 }
 
@@ -61,7 +61,7 @@ export async function admit({ publicUrl }: Services, attempt: Attempt, authentic
   return caller;
 }
 
-/** Answers instead of a session, and closes the socket. */
+/** Returns instead of a session, and closes the socket. */
 export function refuse(services: Services, stream: Duplex, attempt: Attempt, error: unknown): void {
   const refusal = toApiError(error);
   if (refusal === undefined) services.log.error({ err: error }, "a listener could not be accepted");
@@ -73,7 +73,7 @@ export function refuse(services: Services, stream: Duplex, attempt: Attempt, err
     ...attempt.headers,
     ...shown.headers,
     [HEADERS.requestId]: attempt.id,
-    [HEADERS.version]: versionOfRefusal(services, attempt, problem.status),
+    [HEADERS.version]: versionOfError(services, attempt, problem.status),
     ...(services.rateLimit === undefined ? {} : { [HEADERS.rateLimitPolicy]: services.rateLimit.policy }),
     "Content-Type": PROBLEM_MEDIA_TYPE,
   };
@@ -86,8 +86,8 @@ export function refuse(services: Services, stream: Duplex, attempt: Attempt, err
   );
 }
 
-/** Whoever is refused as unknown learns nothing of an account. */
-function versionOfRefusal({ versions }: Services, { request, identified }: Attempt, status: number): string {
+/** Whoever is rejected as unknown learns nothing of an account. */
+function versionOfError({ versions }: Services, { request, identified }: Attempt, status: number): string {
   if (identified === undefined || status === 401) return versions.latest;
   return versionOfReply(versions, request.headers, identified.tenant.account.version);
 }

@@ -15,7 +15,7 @@ import { formatSigningSecret } from "../../contract/credentials.ts";
 import type { Caller } from "../domain/request-context.ts";
 import type { ServerResponse } from "node:http";
 import { ApiError } from "../domain/api-error.ts";
-import { refusalOf } from "../http/credentials.ts";
+import { credentialError } from "../http/credentials.ts";
 
 /** A listener is noted as seen once in so long, not at every connection. */
 const COARSENESS_MILLISECONDS = 86_400_000;
@@ -37,7 +37,7 @@ export async function openListener(
   const known = await findListener(database, environment, owner, device);
   if (known !== undefined && now - (known.seen_at ?? 0) < COARSENESS_MILLISECONDS) return opened(known);
   const row = { ...(known ?? newListener(services, { environment, owner, device }, now)), seen_at: now };
-  // Read again: another process may have made it at the same moment.
+  // Read again: another process may have made it at the same time.
   const kept = await database.write(async (tx) => {
     await keepListener(tx, row);
     return findListener(tx, environment, owner, device);
@@ -91,7 +91,7 @@ export class Presence {
   }
 
   /**
-   * Counts a session in until its connection is closed; answers how many others listen to its environment, at whichever
+   * Counts a session in until its connection is closed; returns how many others listen to its environment, at whichever
    * process. Of two that come at once, one at least is told of the other.
    */
   async enter({ id, environment }: Listener, connection: Duplex): Promise<number> {
@@ -194,10 +194,10 @@ export class OpenConnections {
     }
     if (connection.destroyed) return;
     this.#counts.set(environment, count + 1);
-    connection.once("close", () => this.#giveBack(environment));
+    connection.once("close", () => this.#release(environment));
   }
 
-  #giveBack(environment: number): void {
+  #release(environment: number): void {
     const left = this.#counts.get(environment)! - 1;
     if (left === 0) this.#counts.delete(environment);
     else this.#counts.set(environment, left);
@@ -244,10 +244,10 @@ export class CredentialWatch {
 
   async #look(): Promise<void> {
     const { database, clock } = this.#services;
-    const looked = new Map<string, ReturnType<typeof refusalOf>>();
+    const looked = new Map<string, ReturnType<typeof credentialError>>();
     try {
       for (const [watched, { credential }] of this.#open) {
-        const refusal = looked.get(credential.id) ?? refusalOf(database, credential, clock.now());
+        const refusal = looked.get(credential.id) ?? credentialError(database, credential, clock.now());
         looked.set(credential.id, refusal);
         const found = await refusal;
         if (found !== undefined) watched.refuse(found);

@@ -109,7 +109,7 @@ export class LogReader {
     });
   }
 
-  /** Says whether there may be more, now or in a moment. */
+  /** Says whether there may be more, now or soon. */
   async #read(): Promise<"end" | "more" | "held back"> {
     const room = this.#client.room();
     if (room <= 0) return "end";

@@ -27,7 +27,7 @@ import { ListenSession } from "./session.ts";
 const MAX_FRAME_BYTES = 256 * 1024;
 
 export interface ListenServer {
-  /** Refuses new sessions and ends those that are open, within a few seconds; resolves when nothing of them is left. */
+  /** Rejects new sessions and ends those that are open, within a few seconds; resolves when nothing of them is left. */
   close(): Promise<void>;
 }
 

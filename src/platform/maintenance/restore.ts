@@ -3,7 +3,7 @@ import { copyFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { assertLogBelongs, stampCopy } from "../storage/sqlite/commit-stamps.ts";
 import { Connection } from "../storage/sqlite/connection.ts";
-import { flushFile, flushFolder, locateFile, refuseNetworkFileSystem } from "../storage/sqlite/database-file.ts";
+import { flushFile, flushFolder, locateFile, assertLocalFileSystem } from "../storage/sqlite/database-file.ts";
 import { StorageOpenError } from "../storage/database.ts";
 import { FileLock } from "../storage/sqlite/file-lock.ts";
 import { type AppliedMigration, pendingMigrations } from "../storage/migrate.ts";
@@ -33,7 +33,7 @@ export async function restore(backup: string, database: string, stamp: string): 
   const sqlite = await loadSqlite();
   assertWhole(backup, database);
   const file = locateFile(database);
-  refuseNetworkFileSystem(file);
+  assertLocalFileSystem(file);
   const lock = takeLock(sqlite, file);
   // Nobody else restores: the lock is held.
   const copy = `${file}.restoring`;

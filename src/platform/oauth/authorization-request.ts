@@ -23,8 +23,8 @@ export interface AuthorizationRequest {
 }
 
 /** An invalid request whose app may be told by redirect. */
-export class RefusedRequest extends Error {
-  override name = "RefusedRequest";
+export class AuthorizationError extends Error {
+  override name = "AuthorizationError";
   readonly redirectUri: string;
   readonly state: string | undefined;
   readonly code: string;
@@ -39,7 +39,7 @@ export class RefusedRequest extends Error {
 
 /**
  * Reads the query of `/oauth/authorize`. Throws PageError as long as it is not certain
- * where an answer may go, RefusedRequest from then on.
+ * where an answer may go, AuthorizationError from then on.
  */
 export async function readAuthorizationRequest(services: Services, url: string): Promise<AuthorizationRequest> {
   const parameters = read(url);
@@ -61,12 +61,12 @@ export async function readAuthorizationRequest(services: Services, url: string):
       environment: environmentFor(client, parameters),
     };
   } catch (error) {
-    throw error instanceof OAuthError ? new RefusedRequest(redirectUri, state, error) : error;
+    throw error instanceof OAuthError ? new AuthorizationError(redirectUri, state, error) : error;
   }
 }
 
 /** The redirect that carries an answer, with `iss` so that a client of several servers knows whose it is (RFC 9207). */
-export function answerUri(redirectUri: string, issuer: string, answer: Record<string, string | undefined>): string {
+export function redirectWith(redirectUri: string, issuer: string, answer: Record<string, string | undefined>): string {
   const pairs = Object.entries({ ...answer, iss: issuer }).flatMap(([name, value]) =>
     value === undefined ? [] : `${name}=${encodeURIComponent(value)}`,
   );

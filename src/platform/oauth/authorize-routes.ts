@@ -9,10 +9,10 @@ import type { SignedIn, Visitor, Visitors } from "../sign-in/visitors.ts";
 import { findEnvironmentNumber } from "../storage/accounts.ts";
 import { insertCode } from "../storage/oauth-codes.ts";
 import {
-  answerUri,
+  redirectWith,
   type AuthorizationRequest,
   readAuthorizationRequest,
-  RefusedRequest,
+  AuthorizationError,
 } from "./authorization-request.ts";
 import { consentPage } from "./consent-view.ts";
 
@@ -27,7 +27,7 @@ export function authorizeRoutes(scope: FastifyInstance, services: Services, visi
   scope.post(OAUTH_PATHS.authorize, (request, reply) =>
     handle(request, reply, async (asked, visitor) => {
       const answer = await decide(asked, visitor, formOf(request.body).get("decision"));
-      const uri = answerUri(asked.redirectUri, services.baseUrl, { ...answer, state: asked.state });
+      const uri = redirectWith(asked.redirectUri, services.baseUrl, { ...answer, state: asked.state });
       return seeOther(reply, uri);
     }),
   );
@@ -46,7 +46,7 @@ export function authorizeRoutes(scope: FastifyInstance, services: Services, visi
       if (!isSignedIn(visitor)) return await sendPage(reply, 200, signInPage(visitor, { next }));
       return await act(asked, visitor);
     } catch (error) {
-      if (!(error instanceof RefusedRequest)) throw error;
+      if (!(error instanceof AuthorizationError)) throw error;
       const { redirectUri, state, code, message } = error;
       // Anyone who registers an app could otherwise use this address to send people to a site of theirs (RFC 9700 4.11.2).
       if (!isSignedIn(visitor)) {
@@ -54,7 +54,7 @@ export function authorizeRoutes(scope: FastifyInstance, services: Services, visi
         return sendPage(reply, 400, signInPage(visitor, { next, problem }));
       }
       const answer = { error: code, error_description: message, state };
-      return seeOther(reply, answerUri(redirectUri, services.baseUrl, answer));
+      return seeOther(reply, redirectWith(redirectUri, services.baseUrl, answer));
     }
   };
 

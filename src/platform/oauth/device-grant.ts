@@ -76,7 +76,7 @@ export async function authorizeDevice(
   };
 }
 
-/** Answers a device's poll: tokens for one poll alone once the user has allowed it, until then why not. */
+/** Returns a device's poll: tokens for one poll alone once the user has allowed it, until then why not. */
 export async function pollDevice(services: Services, client: ClientRow, form: Parameters): Promise<TokenReply> {
   const { database, vault, clock } = services;
   const code = form.get("device_code");
@@ -100,7 +100,7 @@ async function notePending({ database }: Services, row: DeviceCodeRow, now: numb
   // A poll in the future was made before the clock was set back.
   const early = since >= 0 && since < row.interval_ms - SLACK_MS;
   await database.write((tx) => notePoll(tx, row.digest, now, early ? PENALTY_MS : 0));
-  if (!early) return new OAuthError("authorization_pending", "The user has not answered yet.");
+  if (!early) return new OAuthError("authorization_pending", "The user has not decided yet.");
   return new OAuthError("slow_down", `Wait ${(row.interval_ms + PENALTY_MS) / 1000} seconds between polls.`);
 }
 

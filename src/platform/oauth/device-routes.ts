@@ -7,7 +7,7 @@ import { formOf, queryOf } from "../pages/parameters.ts";
 import type { Services } from "../services.ts";
 import { signInPage, csrfField } from "../sign-in/views.ts";
 import type { Visitors, SignedIn } from "../sign-in/visitors.ts";
-import { answerDeviceCode, findPendingByUserCode } from "../storage/device-codes.ts";
+import { decideDeviceCode, findPendingByUserCode } from "../storage/device-codes.ts";
 import { findClient } from "../storage/oauth-apps.ts";
 import { consentPage } from "./consent-view.ts";
 import { userCodeDigest } from "./device-grant.ts";
@@ -53,7 +53,7 @@ export function deviceRoutes(scope: FastifyInstance, services: Services, visitor
       const problem = "No device waits with this code. It may have expired: look at the device again.";
       return sendPage(reply, 400, codePage(signedIn, { code: typed, problem }));
     }
-    await Promise.all(names.map((name) => limiter.giveBack(name)));
+    await Promise.all(names.map((name) => limiter.release(name)));
 
     const decision = form.get("decision");
     if (decision !== "approve" && decision !== "deny") {
@@ -73,9 +73,13 @@ export function deviceRoutes(scope: FastifyInstance, services: Services, visitor
     }
     const status = decision === "approve" ? "approved" : "denied";
     const { user_id } = visitor.user;
-    const answered = await database.write((tx) => answerDeviceCode(tx, digest, status, user_id, clock.now()));
+    const answered = await database.write((tx) => decideDeviceCode(tx, digest, status, user_id, clock.now()));
     if (!answered) {
-      return sendPage(reply, 400, codePage(signedIn, { code: typed, problem: "This code was answered already." }));
+      return sendPage(
+        reply,
+        400,
+        codePage(signedIn, { code: typed, problem: "This code was already approved or denied." }),
+      );
     }
     return seeOther(reply, `${OAUTH_PATHS.device}?result=${status}`);
   });

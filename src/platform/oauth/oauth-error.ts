@@ -1,4 +1,4 @@
-/** A refusal in OAuth's own words (RFC 6749 5.2, RFC 8628 3.5, RFC 7009 2.2.1). */
+/** An error response in OAuth's own words (RFC 6749 5.2, RFC 8628 3.5, RFC 7009 2.2.1). */
 export class OAuthError extends Error {
   override name = "OAuthError";
   /** The registered error code. */

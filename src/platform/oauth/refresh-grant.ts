@@ -23,7 +23,7 @@ const GRACE_MS = 30_000;
  * except within the grace, by the direct parent of a token that nobody has used yet: that one is replaced, its access
  * token revoked, and it stays as a tombstone whose use would end the grant.
  *
- * Whoever finds the token unused and then loses to another request at the same moment is refused, and nothing is ended:
+ * Whoever finds the token unused and then loses to another request at the same time is rejected, and nothing is ended:
  * that is a client with two processes.
  */
 export async function refresh(services: Services, client: ClientRow, form: Parameters): Promise<TokenReply> {

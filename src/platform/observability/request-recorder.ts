@@ -53,7 +53,7 @@ export class RequestRecorder {
     this.#vault = vault;
   }
 
-  /** Notes a request of whoever's credential it carried, proven or refused. */
+  /** Notes a request of whoever's credential it carried, proven or rejected. */
   record({ tenant, credential, user }: Caller, request: AnsweredRequest): void {
     if (this.#waiting.length >= MAX_WAITING) {
       this.#dropped += 1;

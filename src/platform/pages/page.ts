@@ -9,7 +9,7 @@ export function environmentBadge(environment: Environment): Html {
   return html`<span class="badge ${environment}">${environment === "live" ? "Live" : "Sandbox"}</span>`;
 }
 
-/** A refusal that a person reads. */
+/** An error response that a person reads. */
 export class PageError extends Error {
   override name = "PageError";
   readonly status: number;

@@ -50,7 +50,7 @@ export async function hasMasterKey(queries: Queries): Promise<boolean> {
   return (await findSetting(queries, CHECK_SETTING)) !== undefined;
 }
 
-/** Refuses a database that was made under another master key: its keys and secrets could not be read. */
+/** Rejects a database that was made under another master key: its keys and secrets could not be read. */
 export async function assertMasterKey(database: Database, vault: Vault): Promise<void> {
   const check = vault.digest(CHECK_SETTING);
   await database.write((tx) => insertSetting(tx, CHECK_SETTING, check));

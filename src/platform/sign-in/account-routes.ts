@@ -78,9 +78,9 @@ export function accountRoutes(
         if (!(await passwords.verify(form.text("current_password"), stored))) {
           return refuse(403, "The current password is wrong.");
         }
-        await limiter.giveBack(user.user_id);
+        await limiter.release(user.user_id);
       }
-      if (email !== user.email && !isEmail(email)) return refuse(400, "That is no email address.");
+      if (email !== user.email && !isEmail(email)) return refuse(400, "That is not an email address.");
       const problem = password === undefined ? undefined : problemOfPassword(password, email);
       if (problem !== undefined) return refuse(400, problem);
       const hash = password === undefined ? undefined : await passwords.hash(password);
@@ -92,7 +92,7 @@ export function accountRoutes(
         await deleteLinksOfUser(tx, user.user_id);
         return visitors.begin(tx, visitor, user.user_id, false);
       });
-      if (token === undefined) return refuse(409, "Somebody else signs in with that email address.");
+      if (token === undefined) return refuse(409, "Another user has that email address.");
       if (token !== visitor.token) visitors.admit(reply, token);
       return seeOther(reply, `${ACCOUNT}?saved=1`);
     }),
@@ -104,7 +104,7 @@ export function accountRoutes(
       assertOwner(visitor);
       const email = form.text("email").trim();
       const refuse = (status: number, text: string) => show(reply, status, visitor, { notice: { good: false, text } });
-      if (!isEmail(email)) return refuse(400, "That is no email address.");
+      if (!isEmail(email)) return refuse(400, "That is not an email address.");
       try {
         const invited = await database.write((tx) => inviteUser(tx, services, visitor.user.account_id, email));
         return await show(reply, 200, visitor, { invitation: { email, url: invited.invitation_url! } });

@@ -42,7 +42,7 @@ export function signInRoutes(
     }
     const user = await findUserByEmail(database, emailKey);
     if (!(await passwords.verify(password, user?.password ?? null)) || user === undefined) return undefined;
-    await Promise.all(limits.map(([limiter, name]) => limiter.giveBack(name)));
+    await Promise.all(limits.map(([limiter, name]) => limiter.release(name)));
     return user;
   };
 

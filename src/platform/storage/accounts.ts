@@ -9,7 +9,7 @@ export interface AccountRow {
   created: number;
 }
 
-/** Adds an account with its environments; answers the environments' numbers. */
+/** Adds an account with its environments; returns the environments' numbers. */
 export async function insertAccount(tx: Transaction, account: AccountRow): Promise<Record<Environment, number>> {
   await tx.run("INSERT INTO accounts (id, name, version, created) VALUES ($1, $2, $3, $4)", [
     account.id,

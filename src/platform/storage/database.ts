@@ -26,7 +26,7 @@ export interface DatabaseReader extends Queries {
 }
 
 export interface Transaction extends Queries {
-  /** Runs a statement that changes rows; answers how many it changed. */
+  /** Runs a statement that changes rows; returns how many it changed. */
   run(sql: string, parameters?: readonly SqlValue[]): Promise<number>;
   /** After the commit, notifies the subscribers of this topic (at most once a commit). Nothing is sent on a rollback. */
   notify(topic: Topic): void;

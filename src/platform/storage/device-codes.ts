@@ -51,7 +51,7 @@ export function findPendingByUserCode(queries: Queries, userCode: Uint8Array, no
 }
 
 /** False where the request was answered before or has expired. */
-export async function answerDeviceCode(
+export async function decideDeviceCode(
   tx: Transaction,
   userCode: Uint8Array,
   status: "approved" | "denied",

@@ -37,7 +37,7 @@ export async function keepIdempotencyKey(tx: Transaction, row: IdempotencyRow): 
   );
 }
 
-/** Removes keys kept before a time; answers how many. */
+/** Removes keys kept before a time; returns how many. */
 export function deleteIdempotencyKeys(tx: Transaction, environment: number, before: number, limit: number) {
   return tx.run(
     `DELETE FROM idempotency_keys WHERE (environment, path, key, method) IN (

@@ -42,7 +42,7 @@ export async function touchListeners(tx: Transaction, ids: readonly string[], at
   for (const id of ids.toSorted()) await tx.run("UPDATE listeners SET seen_at = $2 WHERE id = $1", [id, at]);
 }
 
-/** Removes listeners that were not seen since a time; answers how many. */
+/** Removes listeners that were not seen since a time; returns how many. */
 export function deleteListeners(tx: Transaction, environment: number, before: number, limit: number): Promise<number> {
   return tx.run(
     `DELETE FROM listeners WHERE id IN (

@@ -37,7 +37,7 @@ export function pendingMigrations(
 }
 
 /** Throws StorageOpenError where the database is another program's: it holds tables, but no record of our migrations. */
-export function refuseForeignDatabase(connection: Connection, file: string): void {
+export function assertOwnDatabase(connection: Connection, file: string): void {
   const tables = connection.all("SELECT name FROM sqlite_schema WHERE type = 'table'");
   if (tables.length === 0 || tables.some((table) => table["name"] === "schema_migrations")) return;
   const message = `${file} is an SQLite database of another program. Name another file.`;

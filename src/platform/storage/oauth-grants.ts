@@ -62,7 +62,7 @@ export function liveGrantsOfUser(queries: Queries, userId: string, now: number):
   );
 }
 
-/** Deletes grants made before an id that no token can be had from any more, with their tokens; answers how many. */
+/** Deletes grants made before an id that no token can be had from any more, with their tokens; returns how many. */
 export function deleteEndedGrants(tx: Transaction, madeBefore: string, now: number, limit: number): Promise<number> {
   return tx.run(
     `DELETE FROM oauth_grants WHERE id IN (

@@ -25,7 +25,7 @@ export async function takeTokens(tx: Transaction, { name, burst, refillMs }: Buc
   return row!;
 }
 
-/** Gives back tokens that were not used. */
+/** Releases tokens that were not used. */
 export async function returnTokens(tx: Transaction, { name, burst, refillMs }: Bucket, count: number): Promise<void> {
   await tx.run(`UPDATE rate_buckets AS b SET tokens = LEAST($2, ${FILLED} + $4), at = ${NOW} WHERE name = $1`, [
     name,

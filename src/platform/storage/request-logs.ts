@@ -85,7 +85,7 @@ export function listRequestLogs(
   return readMergedPage(queries, "request_logs", COLUMNS, page, key, alternatives);
 }
 
-/** Removes rows older than an id; answers how many. */
+/** Removes rows older than an id; returns how many. */
 export function deleteRequestLogs(tx: Transaction, environment: number, idBound: string, limit: number) {
   return tx.run(
     `DELETE FROM request_logs WHERE (environment, id) IN (

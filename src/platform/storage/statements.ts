@@ -27,7 +27,7 @@ export function translate(sql: string): Translation {
   return { sql: translated, count, order: inOrder ? undefined : order };
 }
 
-/** The values for the `?`s, checked: what one runtime would bend silently, another refuses. */
+/** The values for the `?`s, checked: what one runtime would bend silently, another rejects. */
 export function arrange(translation: Translation, parameters: readonly SqlValue[]): readonly SqlValue[] {
   const { sql, count, order } = translation;
   assertParameters(sql, count, parameters);

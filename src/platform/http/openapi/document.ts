@@ -18,7 +18,7 @@ import { PROBLEMS_PATH } from "../problem.ts";
 const INTRODUCTION = `Send an API key or an OAuth access token as \`Authorization: Bearer …\`. A credential belongs to one account and one
 environment, live or sandbox, and sees nothing beyond it.
 
-**Bodies** are JSON of at most ${LIMITS.bodyBytes / 1024 ** 2} MiB. Unknown fields are refused, never ignored. Times are UTC, \`YYYY-MM-DDTHH:MM:SSZ\`.
+**Bodies** are JSON of at most ${LIMITS.bodyBytes / 1024 ** 2} MiB. Unknown fields are rejected, never ignored. Times are UTC, \`YYYY-MM-DDTHH:MM:SSZ\`.
 
 **Lists** are newest first. \`next_cursor\` leads to the next page, with the same filters.
 

@@ -5,7 +5,7 @@ import { EventStreamQuery, LAST_EVENT_ID } from "../../../contract/schemas/event
 import { exampleReply, exampleRequest } from "./examples.ts";
 import { headersOf } from "./headers.ts";
 import { JSON_MEDIA_TYPE, queryParameters } from "./paths.ts";
-import { problemsOf, refusalsOf } from "./responses.ts";
+import { problemsOf, errorsOf } from "./responses.ts";
 import type { Json, Schemas } from "./schemas.ts";
 import { tagOf } from "./tags.ts";
 
@@ -32,7 +32,7 @@ function eventStream(schemas: Schemas, baseUrl: string): Json {
     method: "GET",
     path: EVENT_STREAM_PATH,
     scope: STREAM_SCOPE,
-    refusals: ["connection_limit"],
+    errors: ["connection_limit"],
   } as const;
   return {
     operationId: "streamEvents",
@@ -60,7 +60,7 @@ function eventStream(schemas: Schemas, baseUrl: string): Json {
         headers: headersOf(),
         content: { "text/event-stream": { schema: { type: "string" }, example: STREAM_EXAMPLE } },
       },
-      ...refusalsOf(refusing, schemas, baseUrl),
+      ...errorsOf(refusing, schemas, baseUrl),
     },
   };
 }

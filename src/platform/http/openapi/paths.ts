@@ -3,7 +3,7 @@ import { oauthScopeName } from "../../../contract/scopes.ts";
 import type { Operation } from "../operation.ts";
 import { exampleReply, exampleRequest } from "./examples.ts";
 import { headersOf } from "./headers.ts";
-import { refusalsOf } from "./responses.ts";
+import { errorsOf } from "./responses.ts";
 import type { Json, Schemas } from "./schemas.ts";
 import { tagOf } from "./tags.ts";
 
@@ -39,7 +39,7 @@ function describe(operation: Operation, tools: PathTools): Json {
     responses: {
       [operation.reply.status]: reply(operation, tools.schemas),
       ...(accepted === undefined ? {} : { 202: { ...reply(operation, tools.schemas), description: accepted } }),
-      ...refusalsOf(operation, tools.schemas, tools.baseUrl),
+      ...errorsOf(operation, tools.schemas, tools.baseUrl),
     },
   };
 }

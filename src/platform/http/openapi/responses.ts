@@ -5,7 +5,7 @@ import type { Operation } from "../operation.ts";
 import { headersOf } from "./headers.ts";
 import type { Json, Schemas } from "./schemas.ts";
 
-/** Refusals that many operations share: components, by name. */
+/** Error responses that many operations share: components, by name. */
 const SHARED: Record<string, readonly ErrorCode[]> = {
   BadRequest: [
     "invalid_request",
@@ -33,15 +33,15 @@ const SHARED: Record<string, readonly ErrorCode[]> = {
 
 const SESSION_REFUSALS: readonly ErrorCode[] = ["session_required", "cross_site_request"];
 
-/** What decides about an operation's refusals. */
-type Refusing = Pick<Operation, "method" | "path" | "scope" | "session" | "sandboxOnly" | "refusals">;
+/** What decides about an operation's errors. */
+type FailingOperation = Pick<Operation, "method" | "path" | "scope" | "session" | "sandboxOnly" | "errors">;
 
-/** Every refusal that an operation may answer with, by status. */
-export function refusalsOf(operation: Refusing, schemas: Schemas, baseUrl: string): Json {
+/** Every error response that an operation may answer with, by status. */
+export function errorsOf(operation: FailingOperation, schemas: Schemas, baseUrl: string): Json {
   return problemsOf(codesOf(operation), schemas, baseUrl);
 }
 
-/** Refusals with these codes, by status. */
+/** Error responses with these codes, by status. */
 export function problemsOf(codes: readonly ErrorCode[], schemas: Schemas, baseUrl: string): Json {
   const byStatus = new Map<number, Set<ErrorCode>>();
   for (const code of codes) {
@@ -59,7 +59,7 @@ export function sharedResponses(schemas: Schemas, baseUrl: string): Json {
   return Object.fromEntries(entries.map(([name, codes]) => [name, problemResponse(codes, schemas, baseUrl)]));
 }
 
-function codesOf({ method, path, scope, session, sandboxOnly, refusals = [] }: Refusing): ErrorCode[] {
+function codesOf({ method, path, scope, session, sandboxOnly, errors = [] }: FailingOperation): ErrorCode[] {
   return [
     ...SHARED["BadRequest"]!,
     ...SHARED["Unauthorized"]!,
@@ -79,7 +79,7 @@ function codesOf({ method, path, scope, session, sandboxOnly, refusals = [] }: R
     "headers_too_large",
     "internal_error",
     "unavailable",
-    ...refusals,
+    ...errors,
   ];
 }
 

@@ -80,7 +80,7 @@ function delivery(type: EventType, operations: readonly Operation[], schemas: Sc
   };
 }
 
-/** The schema of the resource whose `object` bears that name, where an operation answers it. */
+/** The schema of the resource whose `object` bears that name, where an operation returns it. */
 function schemaOf(resource: string, operations: readonly Operation[]): TSchema | undefined {
   return operations
     .map(({ reply: { schema } }) => schema)

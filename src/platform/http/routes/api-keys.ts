@@ -7,7 +7,7 @@ import {
   rollApiKey,
   type SecretTools,
 } from "../../domain/api-keys.ts";
-import { answerList, asJson } from "../pagination.ts";
+import { sendList, asJson } from "../pagination.ts";
 import { type Operation, readOperation, writeOperation } from "../operation.ts";
 
 export function apiKeyOperations(tools: SecretTools): Operation[] {
@@ -19,7 +19,7 @@ export function apiKeyOperations(tools: SecretTools): Operation[] {
       path: "/v1/api_keys",
       scope: "api_keys:write",
       body: ApiKeyCreate,
-      refusals: ["insufficient_scope", "exceeds_maker"],
+      errors: ["insufficient_scope", "exceeds_maker"],
       reply: { status: 201, schema: ApiKey },
       write: ({ caller, body }, tx, context) => createApiKey(tx, tools, context, caller, body),
     }),
@@ -32,7 +32,7 @@ export function apiKeyOperations(tools: SecretTools): Operation[] {
       query: ApiKeyListQuery,
       reply: { status: 200, schema: ApiKeyList },
       read: (call, queries) =>
-        answerList(tools.vault, "api_key", call, (page) => pageOfApiKeys(queries, call.caller.tenant, page), asJson),
+        sendList(tools.vault, "api_key", call, (page) => pageOfApiKeys(queries, call.caller.tenant, page), asJson),
     }),
     readOperation({
       name: "getApiKey",
@@ -58,7 +58,7 @@ export function apiKeyOperations(tools: SecretTools): Operation[] {
       method: "POST",
       path: "/v1/api_keys/{id}/roll",
       scope: "api_keys:write",
-      refusals: ["insufficient_scope", "exceeds_maker", "key_not_usable"],
+      errors: ["insufficient_scope", "exceeds_maker", "key_not_usable"],
       reply: { status: 201, schema: ApiKey },
       write: ({ caller, id }, tx, context) => rollApiKey(tx, tools, context, caller, id),
     }),

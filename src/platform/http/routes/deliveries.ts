@@ -1,7 +1,7 @@
 import { Delivery, DeliveryList, DeliveryListQuery } from "../../../contract/schemas/delivery.ts";
 import { getDelivery, pageOfDeliveries, retryDelivery } from "../../domain/deliveries.ts";
 import type { Vault } from "../../secrets/vault.ts";
-import { answerList, asJson } from "../pagination.ts";
+import { sendList, asJson } from "../pagination.ts";
 import { type Operation, readOperation, writeOperation } from "../operation.ts";
 
 export function deliveryOperations(vault: Vault): Operation[] {
@@ -15,7 +15,7 @@ export function deliveryOperations(vault: Vault): Operation[] {
       query: DeliveryListQuery,
       reply: { status: 200, schema: DeliveryList },
       read: (call, queries) =>
-        answerList(
+        sendList(
           vault,
           "delivery",
           call,
@@ -38,7 +38,7 @@ export function deliveryOperations(vault: Vault): Operation[] {
       method: "POST",
       path: "/v1/deliveries/{id}/retry",
       scope: "deliveries:write",
-      refusals: ["delivery_not_retryable", "endpoint_disabled", "endpoint_deleted", "event_expired"],
+      errors: ["delivery_not_retryable", "endpoint_disabled", "endpoint_deleted", "event_expired"],
       reply: { status: 200, schema: Delivery },
       write: ({ id }, tx, context) => retryDelivery(tx, context, id),
     }),

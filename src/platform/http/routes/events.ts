@@ -5,7 +5,7 @@ import { emitByHand, getEvent, isRelatable, pageOfEvents, RELATABLE } from "../.
 import { invalidFields } from "../../domain/api-error.ts";
 import { replayEvent } from "../../domain/replay.ts";
 import type { Services } from "../../services.ts";
-import { answerList } from "../pagination.ts";
+import { sendList } from "../pagination.ts";
 import { type Operation, RawJson, readOperation, writeOperation } from "../operation.ts";
 
 /** Events are returned as the bytes that were delivered: nothing is parsed and serialized again. */
@@ -25,7 +25,7 @@ export function eventOperations({ vault, clock }: Pick<Services, "vault" | "cloc
           const detail = `must be the ID of a resource that events are about: ${RELATABLE.map(nounOf).join(", ")}`;
           throw invalidFields([{ pointer: "?related", code: "invalid_format", detail }]);
         }
-        return answerList(
+        return sendList(
           vault,
           "event",
           call,
@@ -63,7 +63,7 @@ export function eventOperations({ vault, clock }: Pick<Services, "vault" | "cloc
       path: "/v1/events/{id}/replay",
       scope: "events:write",
       body: EventReplay,
-      refusals: ["endpoint_disabled", "event_expired"],
+      errors: ["endpoint_disabled", "event_expired"],
       reply: { status: 201, schema: Replay },
       write: ({ id, body }, tx, context) => replayEvent(tx, context, id, body),
     }),

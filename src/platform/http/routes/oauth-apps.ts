@@ -15,7 +15,7 @@ import {
   removeOAuthApp,
   rotateClientSecret,
 } from "../../domain/oauth-apps.ts";
-import { answerList, asJson } from "../pagination.ts";
+import { sendList, asJson } from "../pagination.ts";
 import { type Operation, readOperation, writeOperation } from "../operation.ts";
 
 /** The command's own app belongs to no environment, so none of these ever finds it. */
@@ -40,13 +40,7 @@ export function oauthAppOperations(tools: SecretTools): Operation[] {
       query: OAuthAppListQuery,
       reply: { status: 200, schema: OAuthAppList },
       read: (call, queries) =>
-        answerList(
-          tools.vault,
-          "oauth_app",
-          call,
-          (page) => pageOfOAuthApps(queries, call.caller.tenant, page),
-          asJson,
-        ),
+        sendList(tools.vault, "oauth_app", call, (page) => pageOfOAuthApps(queries, call.caller.tenant, page), asJson),
     }),
     readOperation({
       name: "getOAuthApp",
@@ -82,7 +76,7 @@ export function oauthAppOperations(tools: SecretTools): Operation[] {
       method: "POST",
       path: "/v1/oauth_apps/{id}/rotate_secret",
       scope: "oauth_apps:write",
-      refusals: ["app_is_public"],
+      errors: ["app_is_public"],
       reply: { status: 200, schema: OAuthApp },
       write: ({ id }, tx, context) => rotateClientSecret(tx, tools, context, id),
     }),

@@ -13,7 +13,7 @@ import {
   updateObjectFields,
 } from "../../domain/objects.ts";
 import type { Vault } from "../../secrets/vault.ts";
-import { answerList, asJson } from "../pagination.ts";
+import { sendList, asJson } from "../pagination.ts";
 import { type Operation, readOperation, writeOperation } from "../operation.ts";
 
 interface Schemas {
@@ -61,7 +61,7 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
   const a = /^[aeiou]/.test(noun) ? "an" : "a";
   const { plural } = RESOURCES[kind];
   const [reads, writes] = [`${plural}:read`, `${plural}:write`] satisfies [Scope, Scope];
-  const conflicts = Object.values(fields).some(({ unique }) => unique) ? { refusals: ["email_taken"] as const } : {};
+  const conflicts = Object.values(fields).some(({ unique }) => unique) ? { errors: ["email_taken"] as const } : {};
   const reply = { status: 200, schema: schemas.object } as const;
   return [
     writeOperation({
@@ -87,7 +87,7 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
       read: (call, queries) => {
         const query = call.query as Record<string, unknown>;
         const { tenant } = call.caller;
-        return answerList(
+        return sendList(
           vault,
           kind,
           { ...call, query },
@@ -143,7 +143,7 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
         path: `${path}/{id}/${verb}`,
         scope: writes,
         ...(body === undefined ? {} : { body }),
-        refusals: ["invalid_transition"],
+        errors: ["invalid_transition"],
         reply,
         write: ({ id, body: input }, tx, context) =>
           actOnObject(tx, context, kind, { id, verb, input: input as Record<string, unknown> | undefined }),

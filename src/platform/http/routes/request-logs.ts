@@ -1,7 +1,7 @@
 import { RequestLogList, RequestLogListQuery } from "../../../contract/schemas/request-log.ts";
 import { pageOfRequestLogs } from "../../domain/request-logs.ts";
 import type { Services } from "../../services.ts";
-import { answerList, asJson } from "../pagination.ts";
+import { sendList, asJson } from "../pagination.ts";
 import { type Operation, readOperation } from "../operation.ts";
 
 export const REQUEST_LOGS_PATH = "/v1/request_logs";
@@ -19,7 +19,7 @@ export function requestLogOperations({ vault, requests }: Pick<Services, "vault"
       read: async (call, queries) => {
         // Whoever has seen a reply finds its request here.
         await requests.flush();
-        return answerList(
+        return sendList(
           vault,
           "request",
           call,

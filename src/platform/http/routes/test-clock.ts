@@ -32,7 +32,7 @@ export function testClockOperations({ clock }: Services, advancer: ClockAdvancer
       scope: "deliveries:write",
       sandboxOnly: true,
       body: TestClockAdvance,
-      refusals: ["test_clock_advancing"],
+      errors: ["test_clock_advancing"],
       reply: { status: 200, schema: TestClock },
       accepted: "The clock is on its way: retrieve it until its `status` is not `advancing` any more.",
       begin: async ({ caller, body }, tx) => {

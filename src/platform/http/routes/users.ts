@@ -28,7 +28,7 @@ export function userOperations(services: Services): Operation[] {
       scope: null,
       session: "owner",
       body: UserInvite,
-      refusals: ["email_taken"],
+      errors: ["email_taken"],
       reply: { status: 201, schema: User },
       write: ({ caller, body }, tx) => inviteUser(tx, services, caller.tenant.account.id, body.email),
     }),

@@ -19,7 +19,7 @@ import {
   rotateSecret,
 } from "../../domain/webhook-endpoints.ts";
 import type { Services } from "../../services.ts";
-import { answerList, asJson } from "../pagination.ts";
+import { sendList, asJson } from "../pagination.ts";
 import { type Operation, RawJson, readOperation, writeOperation } from "../operation.ts";
 
 export function webhookEndpointOperations(services: Services): Operation[] {
@@ -27,7 +27,7 @@ export function webhookEndpointOperations(services: Services): Operation[] {
   const tools = (): EndpointTools => ({
     vault,
     random,
-    urlRules: { allowHttp: targets.allowPrivate, refusalOf: targets.refusalOf, baseUrl: services.baseUrl },
+    urlRules: { allowHttp: targets.allowPrivate, blockReason: targets.blockReason, baseUrl: services.baseUrl },
   });
   return [
     writeOperation({
@@ -37,7 +37,7 @@ export function webhookEndpointOperations(services: Services): Operation[] {
       path: "/v1/webhook_endpoints",
       scope: "webhook_endpoints:write",
       body: WebhookEndpointCreate,
-      refusals: ["endpoint_limit"],
+      errors: ["endpoint_limit"],
       reply: { status: 201, schema: WebhookEndpoint },
       write: ({ body }, tx, context) => createEndpoint(tx, context, body, tools()),
     }),
@@ -50,13 +50,7 @@ export function webhookEndpointOperations(services: Services): Operation[] {
       query: WebhookEndpointListQuery,
       reply: { status: 200, schema: WebhookEndpointList },
       read: (call, queries) =>
-        answerList(
-          vault,
-          "webhook_endpoint",
-          call,
-          (page) => pageOfEndpoints(queries, call.caller.tenant, page),
-          asJson,
-        ),
+        sendList(vault, "webhook_endpoint", call, (page) => pageOfEndpoints(queries, call.caller.tenant, page), asJson),
     }),
     readOperation({
       name: "getWebhookEndpoint",
@@ -102,7 +96,7 @@ export function webhookEndpointOperations(services: Services): Operation[] {
       method: "POST",
       path: "/v1/webhook_endpoints/{id}/ping",
       scope: "webhook_endpoints:write",
-      refusals: ["endpoint_disabled"],
+      errors: ["endpoint_disabled"],
       reply: { status: 201, schema: Event },
       write: async ({ id }, tx, context) => new RawJson((await pingEndpoint(tx, context, id)).body),
     }),

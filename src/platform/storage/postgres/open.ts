@@ -31,7 +31,7 @@ export interface PostgresOptions extends ConnectionSettings {
 }
 
 const DEFAULT_CONNECTIONS = 16;
-/** A reader is answered in a moment and shares its connection; a writer keeps one for a whole transaction. */
+/** A reader is answered soon and shares its connection; a writer keeps one for a whole transaction. */
 const READERS_SHARE = 0.25;
 const FEWEST_CONNECTIONS = 2;
 
@@ -39,7 +39,7 @@ const FEWEST_CONNECTIONS = 2;
  * Opens a PostgreSQL database (13 or later) that any number of processes share, and brings its schema up to date, one
  * process at a time.
  *
- * Throws StorageOpenError where it cannot be reached or refuses the user ("unreachable"), where its schema is newer than
+ * Throws StorageOpenError where it cannot be reached or rejects the user ("unreachable"), where its schema is newer than
  * this program ("newer_schema") or another program's ("not_a_database"), where it is read-only ("not_writable") or too
  * old ("unsupported").
  */

@@ -2,7 +2,7 @@ import type { Log } from "../../ports.ts";
 import { StorageUnavailableError } from "../database.ts";
 import type { PostgresConnection } from "./connection.ts";
 
-/** After a failed attempt to connect, others are refused for so long instead of each making its own. */
+/** After a failed attempt to connect, others are rejected for so long instead of each making its own. */
 const REFUSE_MILLISECONDS = 200;
 /** A writer that waits longer for a connection is told that there is none. */
 const WAIT_MILLISECONDS = 5_000;
@@ -13,7 +13,7 @@ export interface PoolSettings {
   readers: number;
   /** Connections that each belong to one transaction at a time. */
   writers: number;
-  /** A connection that owes an answer for longer is given up. */
+  /** A connection that owes an answer for longer is abandoned. */
   patience: number;
 }
 
@@ -50,7 +50,7 @@ export class ConnectionPool {
   async reader(): Promise<PostgresConnection> {
     let best: PostgresConnection | undefined;
     for (const connection of this.#readers) {
-      // One that was given up may still be there for a moment.
+      // One that was abandoned may still be there for a moment.
       if (!connection.isOpen) continue;
       if (best === undefined || connection.inFlight < best.inFlight) best = connection;
     }
@@ -141,7 +141,7 @@ export class ConnectionPool {
       if (this.#closed) await connection.close();
       if (!connection.isOpen) throw new StorageUnavailableError("Storage is unavailable: the connection was lost.");
       among.add(connection);
-      if (this.#failing) this.#log?.info({}, "the database answers again");
+      if (this.#failing) this.#log?.info({}, "the database is available again");
       this.#failing = false;
       this.#refusal = undefined;
       return connection;

@@ -50,21 +50,21 @@ export class Beginning {
 }
 
 /** What was read in a transaction and is the same for all of its units. */
-export type SharedAnswers = Map<string, Promise<readonly unknown[]>>;
+export type SharedRows = Map<string, Promise<readonly unknown[]>>;
 
 /** What one unit sees of a connection, from the beginning of the transaction to the unit's end. */
 export class PostgresTransaction implements Transaction {
   readonly dialect = "postgres";
   readonly #connection: PostgresConnection;
   readonly #beginning: Beginning;
-  readonly #answers: SharedAnswers | undefined;
+  readonly #answers: SharedRows | undefined;
   readonly #topics = new Set<Topic>();
   #ended = false;
   #changed = false;
   #trouble: unknown;
 
   /** Units that share a transaction are given the same `answers`. */
-  constructor(connection: PostgresConnection, beginning: Beginning, answers?: SharedAnswers) {
+  constructor(connection: PostgresConnection, beginning: Beginning, answers?: SharedRows) {
     this.#connection = connection;
     this.#beginning = beginning;
     this.#answers = answers;
@@ -105,7 +105,7 @@ export class PostgresTransaction implements Transaction {
     await this.#execute(LOCK[mode], [name]);
   }
 
-  /** From now on its statements are refused: they would run inside another unit, or outside any transaction. */
+  /** From now on its statements are rejected: they would run inside another unit, or outside any transaction. */
   end(): void {
     this.#ended = true;
   }

@@ -4,7 +4,7 @@ import { StorageUnavailableError, type Topic, type Unit, type WriteOptions } fro
 import type { PostgresConnection } from "./connection.ts";
 import { isConflict, isSameViolation } from "./errors.ts";
 import type { ConnectionPool } from "./pool.ts";
-import { Beginning, PostgresTransaction, type SharedAnswers } from "./transaction.ts";
+import { Beginning, PostgresTransaction, type SharedRows } from "./transaction.ts";
 
 const BEGIN = {
   serialized: "BEGIN ISOLATION LEVEL REPEATABLE READ",
@@ -166,7 +166,7 @@ export class Units {
       return true;
     }
     const beginning = new Beginning(connection, BEGIN.batched);
-    const answers: SharedAnswers = new Map();
+    const answers: SharedRows = new Map();
     try {
       const all = await Promise.all(
         batch.map(({ unit }) => endOf(unit, new PostgresTransaction(connection, beginning, answers))),

@@ -13,7 +13,7 @@ const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * Answers the file's one true path, so that a link to it meets the same lock; makes its folder (mode 0700) where that is
+ * Returns the file's one true path, so that a link to it meets the same lock; makes its folder (mode 0700) where that is
  * missing. Throws StorageOpenError where no database can lie, the file system's error where the folder cannot be made.
  */
 export function locateFile(file: string): string {
@@ -39,7 +39,7 @@ export function locateFile(file: string): string {
 }
 
 /** Throws StorageOpenError where the file would lie on another machine: locks and shared memory do not work there. */
-export function refuseNetworkFileSystem(file: string, typeOf = (folder: string) => statfsSync(folder).type): void {
+export function assertLocalFileSystem(file: string, typeOf = (folder: string) => statfsSync(folder).type): void {
   const name = NETWORK_FILE_SYSTEMS.get(typeOf(dirname(file)) >>> 0);
   if (name === undefined) return;
   throw new StorageOpenError(

@@ -1,13 +1,13 @@
 import type { Log } from "../../ports.ts";
 import { assertLogBelongs, CommitStamps, type LogContents } from "./commit-stamps.ts";
 import { Connection, outwaitLock } from "./connection.ts";
-import { closeToOthers, locateFile, makeFile, refuseNetworkFileSystem } from "./database-file.ts";
+import { closeToOthers, locateFile, makeFile, assertLocalFileSystem } from "./database-file.ts";
 import { type Database, type SqlValue, StorageUnavailableError, type Topic, type Unit } from "../database.ts";
 import { type FileCheck, FileHealth } from "./file-health.ts";
 import { FileLock } from "./file-lock.ts";
 import { FileWatch } from "./file-watch.ts";
 import { GroupCommit } from "./group-commit.ts";
-import { migrateSqlite, refuseForeignDatabase } from "../migrate.ts";
+import { migrateSqlite, assertOwnDatabase } from "../migrate.ts";
 import type { Migration } from "../migrations/migration.ts";
 import { asOpenError, asUnavailable } from "./errors.ts";
 import { type SqliteRuntime, loadSqlite } from "./runtime.ts";
@@ -53,7 +53,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const sqlite = await loadSqlite();
   try {
     const file = locateFile(options.file);
-    refuseNetworkFileSystem(file);
+    assertLocalFileSystem(file);
     const lock = new FileLock(sqlite, file, process.pid);
     try {
       return openLocked(sqlite, file, lock, options);
@@ -73,7 +73,7 @@ function openLocked(sqlite: SqliteRuntime, file: string, lock: FileLock, options
   try {
     writer.exec(READER_SETTINGS);
     // What is somebody else's is left as it is, its mode and its journal too.
-    refuseForeignDatabase(writer, file);
+    assertOwnDatabase(writer, file);
     closeToOthers(file);
     writer.exec(WRITER_SETTINGS);
     migrateSqlite(writer, options.migrations, options.version ?? null);

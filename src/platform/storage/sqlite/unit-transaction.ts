@@ -42,7 +42,7 @@ export class UnitTransaction implements Transaction {
   /** Units run one at a time here. */
   async lock(): Promise<void> {}
 
-  /** From now on its statements are refused: they would run inside another unit, or outside any transaction. */
+  /** From now on its statements are rejected: they would run inside another unit, or outside any transaction. */
   end(): void {
     this.#ended = true;
   }

@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { volume } from "../support/volume.ts";
+import { findViolations } from "../invariants/invariants.ts";
 import type { Api } from "../support/api.ts";
+import { volume } from "../support/volume.ts";
 import { type ChildPlatform, startChildPlatform } from "./support/child-platform.ts";
 import { figure } from "./support/figures.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
@@ -32,6 +33,24 @@ afterEach(async () => {
   await receiver.close();
   rmSync(folder, { recursive: true, force: true });
 });
+
+/** What the platform must show of events that were made by hand, each of an object ID, once nothing is under way. */
+async function expectNoViolations(names: readonly string[], endpoints: readonly string[]): Promise<void> {
+  const violations = await findViolations({
+    api: platform.api,
+    acknowledged: new Set(names.map((name) => `order.completed ${name}`)),
+    madeByHand: true,
+    endpoints: endpoints.map((id) => ({ id, events: ["*"] })),
+  });
+  expect(violations).toEqual([]);
+}
+
+/** Makes an endpoint for all events; returns its ID. */
+async function createEndpoint(url: string): Promise<string> {
+  const made = await platform.api("POST", "/v1/webhook_endpoints", { url, events: ["*"] });
+  expect(made.status).toBe(201);
+  return made.body.id;
+}
 
 /** Makes events as a careful client does: the same Idempotency-Key until there is an answer. */
 async function createEvents(api: () => Api, count: number): Promise<Set<string>> {
@@ -63,9 +82,8 @@ function limitFiles(pid: number, bytes: string): void {
 
 it(`killed ${KILLS} times during ${EVENTS * ENDPOINTS} deliveries, the platform loses none`, async () => {
   const port = Number(new URL(platform.baseUrl).port);
-  for (let i = 0; i < ENDPOINTS; i++) {
-    await platform.api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/${i}`, events: ["*"] });
-  }
+  const endpoints: string[] = [];
+  for (let i = 0; i < ENDPOINTS; i++) endpoints.push(await createEndpoint(`${receiver.url}/${i}`));
   const total = EVENTS * ENDPOINTS;
   const events = createEvents(() => platform.api, EVENTS);
   for (let kill = 1; kill <= KILLS; kill++) {
@@ -98,6 +116,10 @@ it(`killed ${KILLS} times during ${EVENTS * ENDPOINTS} deliveries, the platform 
   expect(duplicates).toBeLessThanOrEqual(KILLS * CONCURRENCY);
   await expect.poll(async () => (await platform.api("GET", "/v1/deliveries?status=pending")).body.data.length).toBe(0);
   expect((await platform.api("GET", "/v1/deliveries?status=failed")).body.data).toEqual([]);
+  await expectNoViolations(
+    Array.from({ length: EVENTS }, (_, i) => `ord_${i}`),
+    endpoints,
+  );
 });
 
 it("stopped by SIGTERM with 500 deliveries in flight or waiting, it exits 0 and none is lost or sent twice", async () => {
@@ -172,16 +194,18 @@ it("with the disk full, it answers 503, lives on, and recovers", async () => {
   // Without a listener the signal of the limit that stands in for a full disk would end the process.
   const listener = "data:text/javascript,process.on('SIGXFSZ',()=>{})";
   platform = await startChildPlatform({ database, env: { NODE_OPTIONS: `--import=${listener}` } });
-  await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
+  const endpoint = await createEndpoint(receiver.url);
   await createEvents(() => platform.api, 20);
   await receiver.until(20);
   limitFiles(platform.pid, "100000");
   const statuses = new Set<number>();
+  const names = Array.from({ length: 20 }, (_, i) => `ord_${i}`);
   let refused = 0;
   for (let i = 0; i < 60; i++) {
     const data = { id: `full_${i}`, filler: "x".repeat(20_000) };
     const reply = await platform.api("POST", "/v1/events", { type: "order.completed", data });
     statuses.add(reply.status);
+    if (reply.status === 201) names.push(data.id);
     if (reply.status !== 503) continue;
     refused += 1;
     expect(reply.body).toMatchObject({ code: "unavailable" });
@@ -204,5 +228,6 @@ it("with the disk full, it answers 503, lives on, and recovers", async () => {
   const { data } = (await platform.api("GET", "/v1/events?limit=100")).body;
   const received = new Set(receiver.received.map(({ event }) => event));
   expect(data.filter(({ id }: { id: string }) => !received.has(id))).toEqual([]);
+  await expectNoViolations([...names, "after"], [endpoint]);
   figure(`disk full: ${refused} of 60 writes refused with 503, all others delivered after it`);
 });

@@ -49,7 +49,7 @@ import { takeForms } from "./pages/take-forms.ts";
 import { accountRoutes } from "./sign-in/account-routes.ts";
 import { linkRoutes } from "./sign-in/link-routes.ts";
 import { signInRoutes } from "./sign-in/sign-in-routes.ts";
-import { Visitors } from "./sign-in/visitors.ts";
+import { BrowserSessions } from "./sign-in/browser-sessions.ts";
 
 /** How long a stop waits for requests in flight. */
 const DRAIN_SECONDS = 10;
@@ -247,15 +247,15 @@ function registerWeb(app: FastifyInstance, services: Services, { dashboard, pass
       if (shown.status === 500) logFailure(services, error, request);
       return sendPage(reply.headers(shown.headers), shown.status, errorPage(shown));
     });
-    const visitors = new Visitors(services);
-    const tools = { services, visitors, passwords: new Passwords(services.random, passwordCost) };
+    const browserSessions = new BrowserSessions(services);
+    const tools = { services, browserSessions, passwords: new Passwords(services.random, passwordCost) };
     signInRoutes(scope, tools);
     linkRoutes(scope, tools);
     accountRoutes(scope, tools);
     const assets = dashboard === undefined ? undefined : loadAssets(dashboard);
-    dashboardRoutes(scope, visitors, assets);
-    authorizeRoutes(scope, services, visitors);
-    deviceRoutes(scope, services, visitors);
+    dashboardRoutes(scope, browserSessions, assets);
+    authorizeRoutes(scope, services, browserSessions);
+    deviceRoutes(scope, services, browserSessions);
   });
   app.register(async (scope) => tokenRoutes(scope, services));
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { PageError, seeOther, sendPage } from "../pages/page.ts";
 import { ACCOUNT, HOME } from "../sign-in/home.ts";
 import { signInPage } from "../sign-in/views.ts";
-import type { Visitors } from "../sign-in/visitors.ts";
+import type { BrowserSessions } from "../sign-in/browser-sessions.ts";
 import type { Asset, Assets } from "./assets.ts";
 
 const YEAR_SECONDS = 31_536_000;
@@ -21,16 +21,20 @@ const POLICY = [
 ].join("; ");
 
 /** The dashboard: one page for every path below /dashboard, which works by the public API alone. */
-export function dashboardRoutes(scope: FastifyInstance, visitors: Visitors, assets: Assets | undefined): void {
+export function dashboardRoutes(
+  scope: FastifyInstance,
+  browserSessions: BrowserSessions,
+  assets: Assets | undefined,
+): void {
   scope.get(`${HOME}/assets/:name`, { config: { quiet: true } }, async (request, reply) => {
     const asset = assets?.files.get((request.params as { name: string }).name);
     if (asset === undefined) throw new PageError(404, "Nothing is here", "The dashboard has no such file.");
     return sendAsset(reply, asset, /\bgzip\b/.test(request.headers["accept-encoding"] ?? ""));
   });
 
-  const show = async (request: Parameters<Visitors["of"]>[0], reply: FastifyReply) => {
-    const visitor = await visitors.of(request, reply);
-    if (visitor.user === undefined) return sendPage(reply, 200, signInPage(visitor, { next: request.url }));
+  const show = async (request: Parameters<BrowserSessions["of"]>[0], reply: FastifyReply) => {
+    const browser = await browserSessions.of(request, reply);
+    if (browser.user === undefined) return sendPage(reply, 200, signInPage(browser, { next: request.url }));
     // A platform without its dashboard's files has the page that needs none.
     if (assets === undefined) return seeOther(reply, ACCOUNT);
     return reply

@@ -6,7 +6,7 @@ import { SecretOpener } from "./secret-opener.ts";
 import type { DeliveryLimits } from "./endpoint-queues.ts";
 import type { TargetGuard } from "./target-guard.ts";
 import { TestClockAdvancer } from "./test-clock.ts";
-import { createOverdueCheck } from "./waiting-ender.ts";
+import { createOverdueCheck } from "./overdue-check.ts";
 
 /** All that attempts deliveries in this process. */
 export interface DeliveryEngine {

@@ -124,7 +124,7 @@ class EventStream implements LogClient, Watched {
   }
 
   /** The response to its next request says why. */
-  refuse(): void {
+  reject(): void {
     this.end();
   }
 

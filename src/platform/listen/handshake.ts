@@ -12,7 +12,7 @@ import { versionOfReply } from "../http/version.ts";
 import type { Services } from "../services.ts";
 
 /** A request to listen, until a session comes of it. */
-export interface Attempt {
+export interface Handshake {
   request: IncomingMessage;
   id: string;
   /** On the clock of durations. */
@@ -24,34 +24,38 @@ export interface Attempt {
 }
 
 /** Into the request log. */
-export function recordAttempt(
+export function recordHandshake(
   { requests, clock }: Services,
-  attempt: Attempt,
+  handshake: Handshake,
   status: number,
   errorCode?: ErrorCode,
 ): void {
-  if (attempt.identified === undefined) return;
-  requests.record(attempt.identified, {
-    id: attempt.id,
+  if (handshake.identified === undefined) return;
+  requests.record(handshake.identified, {
+    id: handshake.id,
     method: "GET",
     path: LISTEN_PATH,
     status,
-    milliseconds: clock.elapsed() - attempt.began,
+    milliseconds: clock.elapsed() - handshake.began,
     idempotencyKey: undefined,
     errorCode,
   });
 }
 
 /** Proves that the caller may listen. Throws ApiError. */
-export async function admit({ publicUrl }: Services, attempt: Attempt, authenticate: Authenticate): Promise<Caller> {
-  const { request } = attempt;
+export async function admit(
+  { publicUrl }: Services,
+  handshake: Handshake,
+  authenticate: Authenticate,
+): Promise<Caller> {
+  const { request } = handshake;
   const misdirected = problemOfHost(request, publicUrl?.hostname);
   if (misdirected !== undefined) throw misdirected;
   const path = (request.url ?? "").split("?", 1)[0]!;
   if (path !== LISTEN_PATH) {
     throw new ApiError("not_found", `No WebSocket has the path ${path.slice(0, 200)}. Did you mean ${LISTEN_PATH}?`);
   }
-  const caller = await authenticate(request, (identified) => (attempt.identified = identified));
+  const caller = await authenticate(request, (identified) => (handshake.identified = identified));
   assertScope(caller, "listen:read");
   if (caller.tenant.livemode) throw new ApiError("sandbox_only", "Listening works with a sandbox credential only.");
   const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
@@ -62,18 +66,18 @@ export async function admit({ publicUrl }: Services, attempt: Attempt, authentic
 }
 
 /** Returns instead of a session, and closes the socket. */
-export function refuse(services: Services, stream: Duplex, attempt: Attempt, error: unknown): void {
-  const refusal = toApiError(error);
-  if (refusal === undefined) services.log.error({ err: error }, "a listener could not be accepted");
-  const shown = refusal ?? INTERNAL_ERROR;
-  const problem = toProblem(shown, attempt.id, services.baseUrl);
-  recordAttempt(services, attempt, problem.status, problem.code);
+export function reject(services: Services, stream: Duplex, handshake: Handshake, error: unknown): void {
+  const known = toApiError(error);
+  if (known === undefined) services.log.error({ err: error }, "a listener could not be accepted");
+  const shown = known ?? INTERNAL_ERROR;
+  const problem = toProblem(shown, handshake.id, services.baseUrl);
+  recordHandshake(services, handshake, problem.status, problem.code);
   const body = JSON.stringify(problem);
   const headers = {
-    ...attempt.headers,
+    ...handshake.headers,
     ...shown.headers,
-    [HEADERS.requestId]: attempt.id,
-    [HEADERS.version]: versionOfError(services, attempt, problem.status),
+    [HEADERS.requestId]: handshake.id,
+    [HEADERS.version]: versionOfError(services, handshake, problem.status),
     ...(services.rateLimit === undefined ? {} : { [HEADERS.rateLimitPolicy]: services.rateLimit.policy }),
     "Content-Type": PROBLEM_MEDIA_TYPE,
   };
@@ -87,7 +91,7 @@ export function refuse(services: Services, stream: Duplex, attempt: Attempt, err
 }
 
 /** Whoever is rejected as unknown learns nothing of an account. */
-function versionOfError({ versions }: Services, { request, identified }: Attempt, status: number): string {
+function versionOfError({ versions }: Services, { request, identified }: Handshake, status: number): string {
   if (identified === undefined || status === 401) return versions.latest;
   return versionOfReply(versions, request.headers, identified.tenant.account.version);
 }

@@ -69,10 +69,10 @@ interface Listener {
  * Who listens: keeps in the database that the listeners of this process are still used, and where several processes
  * share it, how many sessions each of them has.
  */
-export class Presence {
+export class ListenerRegistry {
   readonly #services: Services;
   readonly #process: string;
-  readonly #present = new Set<Listener>();
+  readonly #listeners = new Set<Listener>();
   readonly #isAlone: boolean;
   readonly #telling: Periodic;
   readonly #seeing: Periodic;
@@ -98,9 +98,9 @@ export class Presence {
     if (connection.destroyed) return 0;
     const listener = { id, environment };
     const others = this.#sessionsIn(environment);
-    this.#present.add(listener);
+    this.#listeners.add(listener);
     connection.once("close", () => {
-      this.#present.delete(listener);
+      this.#listeners.delete(listener);
       if (!this.#isAlone) void this.#tell(environment);
     });
     if (this.#isAlone) return others;
@@ -117,7 +117,7 @@ export class Presence {
   }
 
   #sessionsIn(environment: number): number {
-    return [...this.#present].filter((listener) => listener.environment === environment).length;
+    return [...this.#listeners].filter((listener) => listener.environment === environment).length;
   }
 
   /** Says how many listen to an environment; changes that come meanwhile are said after it, together. Never rejects. */
@@ -153,7 +153,7 @@ export class Presence {
   async #tellAgain(): Promise<void> {
     const { database, clock } = this.#services;
     await Promise.all(
-      [...new Set([...this.#present].map(({ environment }) => environment))].map((one) => this.#tell(one)),
+      [...new Set([...this.#listeners].map(({ environment }) => environment))].map((one) => this.#tell(one)),
     );
     await database.write((tx) => deleteOldListenerCounts(tx, clock.now() - SILENT_MILLISECONDS), {
       isolation: "read committed",
@@ -162,7 +162,7 @@ export class Presence {
 
   async #see(): Promise<void> {
     const { database, clock } = this.#services;
-    const ids = [...new Set([...this.#present].map(({ id }) => id))];
+    const ids = [...new Set([...this.#listeners].map(({ id }) => id))];
     await database.write((tx) => touchListeners(tx, ids, clock.now()));
   }
 }
@@ -209,7 +209,7 @@ const LOOK_MS = 1000;
 /** What was opened by a credential and stays open. */
 export interface Watched {
   /** Ends it, since its credential may not be used any more. */
-  refuse(refusal: ApiError): void;
+  reject(error: ApiError): void;
 }
 
 /**
@@ -247,10 +247,10 @@ export class CredentialWatch {
     const looked = new Map<string, ReturnType<typeof credentialError>>();
     try {
       for (const [watched, { credential }] of this.#open) {
-        const refusal = looked.get(credential.id) ?? credentialError(database, credential, clock.now());
-        looked.set(credential.id, refusal);
-        const found = await refusal;
-        if (found !== undefined) watched.refuse(found);
+        const error = looked.get(credential.id) ?? credentialError(database, credential, clock.now());
+        looked.set(credential.id, error);
+        const found = await error;
+        if (found !== undefined) watched.reject(found);
       }
     } finally {
       this.#cancel = undefined;

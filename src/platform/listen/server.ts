@@ -18,8 +18,8 @@ import { MAX_ERRORS } from "../http/excess.ts";
 import { compileQuery } from "../http/query.ts";
 import type { Services } from "../services.ts";
 import { AckRecorder } from "./acknowledgements.ts";
-import { admit, type Attempt, recordAttempt, refuse } from "./handshake.ts";
-import { CredentialWatch, openListener, OpenConnections, Presence } from "./listeners.ts";
+import { admit, type Handshake, recordHandshake, reject } from "./handshake.ts";
+import { CredentialWatch, openListener, OpenConnections, ListenerRegistry } from "./listeners.ts";
 import { cursorOf, findStart, type Start } from "./position.ts";
 import { ListenSession } from "./session.ts";
 
@@ -62,28 +62,28 @@ export function createListenServer(server: Server, services: Services, authentic
   const sessions = new OpenSessions();
   const watch = new CredentialWatch(services, sessions.callers);
   const connections = new OpenConnections("listeners", LIMITS.listenersPerEnvironment);
-  const presence = new Presence(services);
+  const registry = new ListenerRegistry(services);
   const readQuery = compileQuery(QUERY);
 
-  const grant = async (attempt: Attempt, stream: Duplex): Promise<Granted> => {
-    const { request } = attempt;
-    const caller = await admit(services, attempt, authenticate);
+  const grant = async (handshake: Handshake, stream: Duplex): Promise<Granted> => {
+    const { request } = handshake;
+    const caller = await admit(services, handshake, authenticate);
     const environment = caller.tenant.environment;
-    await services.rateLimit?.take(caller.credential.id, (name, value) => (attempt.headers[name] = value));
+    await services.rateLimit?.take(caller.credential.id, (name, value) => (handshake.headers[name] = value));
     connections.take(environment, stream);
     const query = readQuery(request.url ?? "") as Omit<ListenQuery, "window"> & { window?: number };
     const subscriptions = readSubscriptions(query.events);
     const { now } = await services.time.read(services.database, caller.tenant);
     const start = await findStart(services.database, environment, query.after, now);
     const listener = await openListener(services, caller, deviceOf(request));
-    const others = await presence.enter({ id: listener.id, environment }, stream);
+    const others = await registry.enter({ id: listener.id, environment }, stream);
     return { caller, subscriptions, window: query.window ?? LIMITS.listenWindowDefault, start, listener, others };
   };
 
-  const open = (attempt: Attempt, granted: Granted, socket: WebSocket, stream: Duplex) => {
+  const open = (handshake: Handshake, granted: Granted, socket: WebSocket, stream: Duplex) => {
     const { caller, subscriptions, window, start, listener, others } = granted;
     const { tenant } = caller;
-    recordAttempt(services, attempt, 101);
+    recordHandshake(services, handshake, 101);
     const recorder = new AckRecorder(services, { id: listener.id, environment: tenant.environment });
     const types = EVENT_TYPES.filter((type) => matchesSubscriptions(subscriptions, type));
     const settings = { tenant, types, window, start };
@@ -106,18 +106,18 @@ export function createListenServer(server: Server, services: Services, authentic
     session.start(ready);
   };
 
-  const accept = async (attempt: Attempt, stream: Duplex, head: Buffer) => {
-    const granted = await grant(attempt, stream);
+  const accept = async (handshake: Handshake, stream: Duplex, head: Buffer) => {
+    const granted = await grant(handshake, stream);
     // Asked last: a session that begins after the goodbyes would keep the process from ending.
     if (sessions.isClosing) throw stopping();
-    sockets.handleUpgrade(attempt.request, stream, head, (socket) => open(attempt, granted, socket, stream));
+    sockets.handleUpgrade(handshake.request, stream, head, (socket) => open(handshake, granted, socket, stream));
   };
 
   server.on("upgrade", (request: IncomingMessage, stream: Duplex, head: Buffer) => {
     stream.on("error", () => stream.destroy());
     const id = services.newId("request", services.clock.now());
-    const attempt: Attempt = { request, id, began: services.clock.elapsed(), identified: undefined, headers: {} };
-    accept(attempt, stream, head).catch((error: unknown) => refuse(services, stream, attempt, error));
+    const handshake: Handshake = { request, id, began: services.clock.elapsed(), identified: undefined, headers: {} };
+    accept(handshake, stream, head).catch((error: unknown) => reject(services, stream, handshake, error));
   });
 
   return {
@@ -125,7 +125,7 @@ export function createListenServer(server: Server, services: Services, authentic
       watch.stop();
       await sessions.close();
       sockets.close();
-      await presence.close();
+      await registry.close();
     },
   };
 }

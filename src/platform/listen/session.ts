@@ -85,7 +85,7 @@ export class ListenSession implements LogClient, Watched {
     this.#socket.terminate();
   }
 
-  refuse({ code, message }: ApiError): void {
+  reject({ code, message }: ApiError): void {
     this.close(1008, { code, message });
   }
 

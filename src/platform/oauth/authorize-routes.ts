@@ -5,7 +5,7 @@ import { PageError, seeOther, sendPage } from "../pages/page.ts";
 import { formOf } from "../pages/parameters.ts";
 import type { Services } from "../services.ts";
 import { signInPage } from "../sign-in/views.ts";
-import type { SignedIn, Visitor, Visitors } from "../sign-in/visitors.ts";
+import type { SignedIn, BrowserSession, BrowserSessions } from "../sign-in/browser-sessions.ts";
 import { findEnvironmentNumber } from "../storage/accounts.ts";
 import { insertCode } from "../storage/oauth-codes.ts";
 import {
@@ -19,14 +19,14 @@ import { consentPage } from "./consent-view.ts";
 const CODE_SECONDS = 60;
 
 /** The page on which a user lets an app act for them. */
-export function authorizeRoutes(scope: FastifyInstance, services: Services, visitors: Visitors): void {
+export function authorizeRoutes(scope: FastifyInstance, services: Services, browserSessions: BrowserSessions): void {
   scope.get(OAUTH_PATHS.authorize, (request, reply) =>
-    handle(request, reply, async (asked, visitor) => sendPage(reply, 200, consent(visitor, asked, request.url))),
+    handle(request, reply, async (asked, browser) => sendPage(reply, 200, consent(browser, asked, request.url))),
   );
 
   scope.post(OAUTH_PATHS.authorize, (request, reply) =>
-    handle(request, reply, async (asked, visitor) => {
-      const answer = await decide(asked, visitor, formOf(request.body).get("decision"));
+    handle(request, reply, async (asked, browser) => {
+      const answer = await decide(asked, browser, formOf(request.body).get("decision"));
       const uri = redirectWith(asked.redirectUri, services.baseUrl, { ...answer, state: asked.state });
       return seeOther(reply, uri);
     }),
@@ -36,22 +36,22 @@ export function authorizeRoutes(scope: FastifyInstance, services: Services, visi
   const handle = async (
     request: FastifyRequest,
     reply: FastifyReply,
-    act: (asked: AuthorizationRequest, visitor: SignedIn) => Promise<FastifyReply>,
+    act: (asked: AuthorizationRequest, browser: SignedIn) => Promise<FastifyReply>,
   ) => {
-    const visitor = await visitors.of(request, reply);
-    if (request.method === "POST") visitors.assertCsrf(visitor, formOf(request.body));
+    const browser = await browserSessions.of(request, reply);
+    if (request.method === "POST") browserSessions.assertCsrf(browser, formOf(request.body));
     const next = request.url;
     try {
       const asked = await readAuthorizationRequest(services, request.url);
-      if (!isSignedIn(visitor)) return await sendPage(reply, 200, signInPage(visitor, { next }));
-      return await act(asked, visitor);
+      if (!isSignedIn(browser)) return await sendPage(reply, 200, signInPage(browser, { next }));
+      return await act(asked, browser);
     } catch (error) {
       if (!(error instanceof AuthorizationError)) throw error;
       const { redirectUri, state, code, message } = error;
       // Anyone who registers an app could otherwise use this address to send people to a site of theirs (RFC 9700 4.11.2).
-      if (!isSignedIn(visitor)) {
+      if (!isSignedIn(browser)) {
         const problem = `The app's request is invalid: ${message.replace(/\.$/, "")}. Sign in to return to the app.`;
-        return sendPage(reply, 400, signInPage(visitor, { next, problem }));
+        return sendPage(reply, 400, signInPage(browser, { next, problem }));
       }
       const answer = { error: code, error_description: message, state };
       return seeOther(reply, redirectWith(redirectUri, services.baseUrl, answer));
@@ -90,14 +90,14 @@ export function authorizeRoutes(scope: FastifyInstance, services: Services, visi
   };
 }
 
-function isSignedIn(visitor: Visitor): visitor is SignedIn {
-  return visitor.user !== undefined;
+function isSignedIn(browser: BrowserSession): browser is SignedIn {
+  return browser.user !== undefined;
 }
 
-function consent(visitor: SignedIn, asked: AuthorizationRequest, here: string) {
+function consent(browser: SignedIn, asked: AuthorizationRequest, here: string) {
   const { origin, hostname } = new URL(asked.redirectUri);
   const isLocal = hostname === "127.0.0.1" || hostname === "[::1]" || hostname === "localhost";
-  return consentPage(visitor, {
+  return consentPage(browser, {
     client: asked.client,
     scopes: asked.scopes,
     environment: asked.environment,

@@ -4,7 +4,7 @@ import type { Scope } from "../../contract/scopes.ts";
 import { environmentBadge, type Page } from "../pages/page.ts";
 import { html, type Html } from "../pages/html.ts";
 import { buttonForm, csrfField } from "../sign-in/views.ts";
-import type { SignedIn } from "../sign-in/visitors.ts";
+import type { SignedIn } from "../sign-in/browser-sessions.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";
 
 export interface ConsentView {
@@ -27,9 +27,9 @@ export interface ConsentView {
 const SCOPED = new Map<string, Resource>(kindsWith("scoped").map((kind) => [RESOURCES[kind].plural, resourceOf(kind)]));
 
 /** Shows which app asks for which scopes of which environment, with the buttons to allow or deny them. */
-export function consentPage(visitor: SignedIn, view: ConsentView): Page {
+export function consentPage(browser: SignedIn, view: ConsentView): Page {
   const { client, scopes, environment } = view;
-  const { user } = visitor;
+  const { user } = browser;
   const warnings = scopes.flatMap((scope) => {
     const [resource, action] = scope.split(":") as [string, string];
     return (action === "write" ? SCOPED.get(resource)?.writeWarning : undefined) ?? [];
@@ -70,7 +70,7 @@ export function consentPage(visitor: SignedIn, view: ConsentView): Page {
       </ul>
       ${warnings.length > 0 && html`<div class="notice bad">${warnings.map((text) => html`<p>${text}</p>`)}</div>`}
       <form method="post" ${view.action !== undefined && html` action="${view.action}"`}>
-        ${csrfField(visitor)}
+        ${csrfField(browser)}
         ${view.userCode !== undefined && html`<input type="hidden" name="user_code" value="${view.userCode}" />`}
         <div class="choice">
           <button class="primary" name="decision" value="approve">Allow</button>
@@ -81,7 +81,7 @@ export function consentPage(visitor: SignedIn, view: ConsentView): Page {
         <p class="soft">${view.outcome} You can take this back at any time on your account page.</p>
         <div class="top">
           <span class="soft">Not ${user.email}?</span>
-          ${buttonForm(visitor, "/sign-out", "Use another account", { fields: { next: view.here }, plain: true })}
+          ${buttonForm(browser, "/sign-out", "Use another account", { fields: { next: view.here }, plain: true })}
         </div>
       </section>`,
   };

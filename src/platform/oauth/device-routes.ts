@@ -6,7 +6,7 @@ import { seeOther, sendPage, type Page } from "../pages/page.ts";
 import { formOf, queryOf } from "../pages/parameters.ts";
 import type { Services } from "../services.ts";
 import { signInPage, csrfField } from "../sign-in/views.ts";
-import type { Visitors, SignedIn } from "../sign-in/visitors.ts";
+import type { BrowserSessions, SignedIn } from "../sign-in/browser-sessions.ts";
 import { decideDeviceCode, findPendingByUserCode } from "../storage/device-codes.ts";
 import { findClient } from "../storage/oauth-apps.ts";
 import { consentPage } from "./consent-view.ts";
@@ -17,28 +17,28 @@ import { readUserCode, showUserCode } from "./user-code.ts";
 const WRONG_CODES = { burst: 5, refillSeconds: 60 };
 
 /** Where device codes are typed. The code is shown again with the question, to be compared. */
-export function deviceRoutes(scope: FastifyInstance, services: Services, visitors: Visitors): void {
+export function deviceRoutes(scope: FastifyInstance, services: Services, browserSessions: BrowserSessions): void {
   const { database, clock } = services;
   const limiter = services.createLimiter("device codes", WRONG_CODES);
 
   scope.get(OAUTH_PATHS.device, async (request, reply) => {
     const query = queryOf(request.url);
-    const visitor = await visitors.of(request, reply);
+    const browser = await browserSessions.of(request, reply);
     const result = query.get("result");
     if (result !== undefined) return sendPage(reply, 200, donePage(result === "approved"));
-    if (visitor.user === undefined) return sendPage(reply, 200, signInPage(visitor, { next: request.url }));
+    if (browser.user === undefined) return sendPage(reply, 200, signInPage(browser, { next: request.url }));
     const code = query.text("user_code").slice(0, 20);
-    return sendPage(reply, 200, codePage({ ...visitor, user: visitor.user }, { code }));
+    return sendPage(reply, 200, codePage({ ...browser, user: browser.user }, { code }));
   });
 
   scope.post(OAUTH_PATHS.device, async (request, reply) => {
-    const visitor = await visitors.of(request, reply);
+    const browser = await browserSessions.of(request, reply);
     const form = formOf(request.body);
-    visitors.assertCsrf(visitor, form);
-    if (visitor.user === undefined) return sendPage(reply, 200, signInPage(visitor, { next: OAUTH_PATHS.device }));
-    const signedIn = { ...visitor, user: visitor.user };
+    browserSessions.assertCsrf(browser, form);
+    if (browser.user === undefined) return sendPage(reply, 200, signInPage(browser, { next: OAUTH_PATHS.device }));
+    const signedIn = { ...browser, user: browser.user };
     const typed = form.text("user_code").slice(0, 20);
-    const names = [visitor.user.user_id, addressName(services.clientAddress(request.raw))];
+    const names = [browser.user.user_id, addressName(services.clientAddress(request.raw))];
     const taken = await Promise.all(names.map((name) => limiter.take(name)));
     const wait = Math.max(...taken.map((one) => one.wait));
     if (wait > 0) {
@@ -72,7 +72,7 @@ export function deviceRoutes(scope: FastifyInstance, services: Services, visitor
       );
     }
     const status = decision === "approve" ? "approved" : "denied";
-    const { user_id } = visitor.user;
+    const { user_id } = browser.user;
     const answered = await database.write((tx) => decideDeviceCode(tx, digest, status, user_id, clock.now()));
     if (!answered) {
       return sendPage(
@@ -86,14 +86,14 @@ export function deviceRoutes(scope: FastifyInstance, services: Services, visitor
 }
 
 /** Where a person types what the device shows. */
-function codePage(visitor: SignedIn, form: { code: string; problem?: string }): Page {
+function codePage(browser: SignedIn, form: { code: string; problem?: string }): Page {
   return {
     title: "Connect a device",
     body: html`<h1>Connect a device</h1>
       <p class="soft">Type the code that your device or terminal shows.</p>
       ${form.problem !== undefined && html`<p class="notice bad" role="alert">${form.problem}</p>`}
       <form method="post" action="${OAUTH_PATHS.device}">
-        ${csrfField(visitor)}
+        ${csrfField(browser)}
         <label>
           Code
           <input
@@ -110,7 +110,7 @@ function codePage(visitor: SignedIn, form: { code: string; problem?: string }): 
         <button class="primary whole">Continue</button>
       </form>
       <section>
-        <p class="soft">Signed in as ${visitor.user.email}. Never type a code that somebody sent you.</p>
+        <p class="soft">Signed in as ${browser.user.email}. Never type a code that somebody sent you.</p>
       </section>`,
   };
 }

@@ -13,7 +13,7 @@ import { changeEmail, findUser, setPassword, usersOfAccount } from "../storage/u
 import { type AccountView, accountPage } from "./account-views.ts";
 import { ACCOUNT } from "./home.ts";
 import { signInPage } from "./views.ts";
-import type { SignedIn, Visitors } from "./visitors.ts";
+import type { SignedIn, BrowserSessions } from "./browser-sessions.ts";
 
 /** Who came by a link may set a password without knowing the old one, for so long. */
 const LINK_TRUST_MS = 15 * 60_000;
@@ -22,7 +22,11 @@ const WRONG_PASSWORDS = { burst: 5, refillSeconds: 60 };
 /** The signed-in person's own page: sign-in details, the account's people, the apps that act for them. */
 export function accountRoutes(
   scope: FastifyInstance,
-  { services, visitors, passwords }: { services: Services; visitors: Visitors; passwords: Passwords },
+  {
+    services,
+    browserSessions,
+    passwords,
+  }: { services: Services; browserSessions: BrowserSessions; passwords: Passwords },
 ): void {
   const { database, clock } = services;
   const limiter = services.createLimiter("passwords", WRONG_PASSWORDS);
@@ -30,45 +34,45 @@ export function accountRoutes(
   const asksPassword = ({ user }: SignedIn) =>
     user.has_password === 1 && !(user.by_link === 1 && clock.now() - user.created < LINK_TRUST_MS);
 
-  const show = async (reply: FastifyReply, status: number, visitor: SignedIn, more: Partial<AccountView> = {}) => {
-    const { user } = visitor;
+  const show = async (reply: FastifyReply, status: number, browser: SignedIn, more: Partial<AccountView> = {}) => {
+    const { user } = browser;
     const users = await usersOfAccount(database, user.account_id);
     const grants = await liveGrantsOfUser(database, user.user_id, clock.now());
     return sendPage(
       reply,
       status,
-      accountPage(visitor, { users, grants, asksPassword: asksPassword(visitor), ...more }),
+      accountPage(browser, { users, grants, asksPassword: asksPassword(browser), ...more }),
     );
   };
 
   /** Runs for a signed-in browser whose form is its own. */
   const onForm =
-    (act: (visitor: SignedIn, form: Parameters, reply: FastifyReply) => Promise<FastifyReply>) =>
+    (act: (browser: SignedIn, form: Parameters, reply: FastifyReply) => Promise<FastifyReply>) =>
     async (request: FastifyRequest, reply: FastifyReply) => {
-      const visitor = await visitors.of(request, reply);
+      const browser = await browserSessions.of(request, reply);
       const form = formOf(request.body);
-      visitors.assertCsrf(visitor, form);
-      if (visitor.user === undefined) return seeOther(reply, "/sign-in");
-      return act({ ...visitor, user: visitor.user }, form, reply);
+      browserSessions.assertCsrf(browser, form);
+      if (browser.user === undefined) return seeOther(reply, "/sign-in");
+      return act({ ...browser, user: browser.user }, form, reply);
     };
 
   scope.get(ACCOUNT, async (request, reply) => {
-    const visitor = await visitors.of(request, reply);
-    if (visitor.user === undefined) return sendPage(reply, 200, signInPage(visitor, { next: ACCOUNT }));
+    const browser = await browserSessions.of(request, reply);
+    if (browser.user === undefined) return sendPage(reply, 200, signInPage(browser, { next: ACCOUNT }));
     const saved = queryOf(request.url).get("saved") !== undefined;
     const notice = saved ? { good: true, text: "Saved." } : undefined;
-    return show(reply, 200, { ...visitor, user: visitor.user }, { notice });
+    return show(reply, 200, { ...browser, user: browser.user }, { notice });
   });
 
   scope.post(
     "/account/details",
-    onForm(async (visitor, form, reply) => {
-      const { user } = visitor;
+    onForm(async (browser, form, reply) => {
+      const { user } = browser;
       const email = form.text("email").trim();
       const password = form.get("new_password");
       const refuse = (status: number, text: string) =>
-        show(reply, status, visitor, { notice: { good: false, text }, email });
-      if (asksPassword(visitor)) {
+        show(reply, status, browser, { notice: { good: false, text }, email });
+      if (asksPassword(browser)) {
         const { wait } = await limiter.take(user.user_id);
         if (wait > 0) {
           void reply.header("Retry-After", String(wait));
@@ -86,28 +90,28 @@ export function accountRoutes(
       const hash = password === undefined ? undefined : await passwords.hash(password);
       const token = await database.write(async (tx) => {
         if (!(await changeEmail(tx, user.user_id, email, email.toLowerCase()))) return undefined;
-        if (hash === undefined) return visitor.token;
+        if (hash === undefined) return browser.token;
         await setPassword(tx, user.user_id, hash);
         await deleteSessionsOfUser(tx, user.user_id);
         await deleteLinksOfUser(tx, user.user_id);
-        return visitors.begin(tx, visitor, user.user_id, false);
+        return browserSessions.begin(tx, browser, user.user_id, false);
       });
       if (token === undefined) return refuse(409, "Another user has that email address.");
-      if (token !== visitor.token) visitors.admit(reply, token);
+      if (token !== browser.token) browserSessions.admit(reply, token);
       return seeOther(reply, `${ACCOUNT}?saved=1`);
     }),
   );
 
   scope.post(
     "/account/people",
-    onForm(async (visitor, form, reply) => {
-      assertOwner(visitor);
+    onForm(async (browser, form, reply) => {
+      assertOwner(browser);
       const email = form.text("email").trim();
-      const refuse = (status: number, text: string) => show(reply, status, visitor, { notice: { good: false, text } });
+      const refuse = (status: number, text: string) => show(reply, status, browser, { notice: { good: false, text } });
       if (!isEmail(email)) return refuse(400, "That is not an email address.");
       try {
-        const invited = await database.write((tx) => inviteUser(tx, services, visitor.user.account_id, email));
-        return await show(reply, 200, visitor, { invitation: { email, url: invited.invitation_url! } });
+        const invited = await database.write((tx) => inviteUser(tx, services, browser.user.account_id, email));
+        return await show(reply, 200, browser, { invitation: { email, url: invited.invitation_url! } });
       } catch (error) {
         if (error instanceof ApiError && error.code === "email_taken") return refuse(error.status, error.message);
         throw error;
@@ -117,13 +121,13 @@ export function accountRoutes(
 
   scope.post(
     "/account/people/remove",
-    onForm(async (visitor, form, reply) => {
-      assertOwner(visitor);
+    onForm(async (browser, form, reply) => {
+      assertOwner(browser);
       try {
-        const { account_id: account } = visitor.user;
+        const { account_id: account } = browser.user;
         const removed = await database.write((tx) => removeUser(tx, account, form.text("user"), clock.now()));
         const keys = removed.api_keys.data;
-        return keys.length === 0 ? seeOther(reply, ACCOUNT) : await show(reply, 200, visitor, { leftKeys: keys });
+        return keys.length === 0 ? seeOther(reply, ACCOUNT) : await show(reply, 200, browser, { leftKeys: keys });
       } catch (error) {
         if (error instanceof ApiError && error.code === "not_found") return seeOther(reply, ACCOUNT);
         throw error;

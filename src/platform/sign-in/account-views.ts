@@ -5,7 +5,7 @@ import { type Page, environmentBadge } from "../pages/page.ts";
 import type { LiveGrant } from "../storage/oauth-grants.ts";
 import type { UserRow } from "../storage/users.ts";
 import { buttonForm, csrfField } from "./views.ts";
-import type { SignedIn } from "./visitors.ts";
+import type { SignedIn } from "./browser-sessions.ts";
 
 export interface AccountView {
   users: readonly UserRow[];
@@ -21,27 +21,27 @@ export interface AccountView {
   email?: string | undefined;
 }
 
-export function accountPage(visitor: SignedIn, view: AccountView): Page {
-  const { user } = visitor;
+export function accountPage(browser: SignedIn, view: AccountView): Page {
+  const { user } = browser;
   return {
     title: user.account_name,
     wide: true,
     body: html`<a class="back" href="/dashboard">← Dashboard</a>
       <div class="top">
         <h1>${user.account_name}</h1>
-        ${buttonForm(visitor, "/sign-out", "Sign out")}
+        ${buttonForm(browser, "/sign-out", "Sign out")}
       </div>
       <p class="soft">Signed in as ${user.email}</p>
       ${
         view.notice !== undefined &&
         html`<p class="notice ${view.notice.good ? "good" : "bad"}" role="status">${view.notice.text}</p>`
       }
-      ${details(visitor, view)} ${people(visitor, view)} ${apps(visitor, view)}`,
+      ${details(browser, view)} ${people(browser, view)} ${apps(browser, view)}`,
   };
 }
 
-function details(visitor: SignedIn, { asksPassword, email }: AccountView): Html {
-  const first = visitor.user.has_password === 0;
+function details(browser: SignedIn, { asksPassword, email }: AccountView): Html {
+  const first = browser.user.has_password === 0;
   return html`<section>
     <h2>${first ? "Set a password" : "Password and sign-in"}</h2>
     <p class="soft">
@@ -52,7 +52,7 @@ function details(visitor: SignedIn, { asksPassword, email }: AccountView): Html 
       }
     </p>
     <form method="post" action="/account/details">
-      ${csrfField(visitor)}
+      ${csrfField(browser)}
       <label>
         Email
         <input
@@ -63,7 +63,7 @@ function details(visitor: SignedIn, { asksPassword, email }: AccountView): Html 
           autocapitalize="none"
           spellcheck="false"
           required
-          value="${email ?? visitor.user.email}"
+          value="${email ?? browser.user.email}"
         />
       </label>
       <label>
@@ -88,8 +88,8 @@ function details(visitor: SignedIn, { asksPassword, email }: AccountView): Html 
   </section>`;
 }
 
-function people(visitor: SignedIn, { users, invitation, leftKeys }: AccountView): Html {
-  const isOwner = visitor.user.role === "owner";
+function people(browser: SignedIn, { users, invitation, leftKeys }: AccountView): Html {
+  const isOwner = browser.user.role === "owner";
   return html`<section>
     <h2>People</h2>
     <ul class="rows">
@@ -97,7 +97,7 @@ function people(visitor: SignedIn, { users, invitation, leftKeys }: AccountView)
         ({ id, email, role, password }) =>
           html`<li>
             <span>${email} <span class="soft">${role}${password === null && " · has no password yet"}</span></span>
-            ${isOwner && role === "member" && buttonForm(visitor, "/account/people/remove", "Remove", { fields: { user: id } })}
+            ${isOwner && role === "member" && buttonForm(browser, "/account/people/remove", "Remove", { fields: { user: id } })}
           </li>`,
       )}
     </ul>
@@ -123,7 +123,7 @@ function people(visitor: SignedIn, { users, invitation, leftKeys }: AccountView)
     ${
       isOwner &&
       html`<form method="post" action="/account/people">
-        ${csrfField(visitor)}
+        ${csrfField(browser)}
         <label>
           Invite by email
           <input
@@ -142,7 +142,7 @@ function people(visitor: SignedIn, { users, invitation, leftKeys }: AccountView)
   </section>`;
 }
 
-function apps(visitor: SignedIn, { grants }: AccountView): Html {
+function apps(browser: SignedIn, { grants }: AccountView): Html {
   return html`<section>
     <h2>Apps with access</h2>
     ${grants.length === 0 && html`<p class="soft">No app acts for you.</p>`}
@@ -156,7 +156,7 @@ function apps(visitor: SignedIn, { grants }: AccountView): Html {
                 ${(JSON.parse(scopes) as string[]).join(", ")} · since ${formatTimestamp(created).slice(0, 10)}
               </span>
             </span>
-            ${buttonForm(visitor, "/account/apps/revoke", "Take back", { fields: { grant: id } })}
+            ${buttonForm(browser, "/account/apps/revoke", "Take back", { fields: { grant: id } })}
           </li>`,
       )}
     </ul>

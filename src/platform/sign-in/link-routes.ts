@@ -8,7 +8,7 @@ import { findSignInLink, useSignInLink } from "../storage/sign-in-links.ts";
 import { findUser, setPassword } from "../storage/users.ts";
 import { HOME } from "./home.ts";
 import { invitationPage } from "./views.ts";
-import type { Visitor, Visitors } from "./visitors.ts";
+import type { BrowserSession, BrowserSessions } from "./browser-sessions.ts";
 
 const LINK = 0;
 const INVITATION = 1;
@@ -18,7 +18,11 @@ const ASK_AGAIN = "Ask for another invitation.";
 /** One-time links: they sign in at once; an invitation asks for a password first. */
 export function linkRoutes(
   scope: FastifyInstance,
-  { services, visitors, passwords }: { services: Services; visitors: Visitors; passwords: Passwords },
+  {
+    services,
+    browserSessions,
+    passwords,
+  }: { services: Services; browserSessions: BrowserSessions; passwords: Passwords },
 ): void {
   const { database, vault, clock } = services;
   const find = (token: string, invitation: number) =>
@@ -26,12 +30,12 @@ export function linkRoutes(
       link?.invitation === invitation ? link : undefined,
     );
 
-  const invitation = async (visitor: Visitor, token: string, problem?: string) => {
+  const invitation = async (browser: BrowserSession, token: string, problem?: string) => {
     const link = await find(token, INVITATION);
     const user = link === undefined ? undefined : await findUser(database, link.user_id);
     if (user === undefined) throw worthless(ASK_AGAIN);
     const account = (await accountOfUser(database, user.id))!.name;
-    return invitationPage(visitor, { token, email: user.email, account, problem });
+    return invitationPage(browser, { token, email: user.email, account, problem });
   };
 
   // A browser that only looks ahead, or a HEAD request, must not use the link up.
@@ -39,44 +43,44 @@ export function linkRoutes(
     if (String(request.headers["sec-purpose"] ?? "").includes("prefetch")) {
       throw new PageError(503, "Not in advance", "This link works once: open it when you need it.");
     }
-    const visitor = await visitors.of(request, reply);
+    const browser = await browserSessions.of(request, reply);
     const token = queryOf(request.url).text("token");
     const link = await find(token, LINK);
     if (link === undefined) {
-      if (visitor.user !== undefined) return seeOther(reply, HOME);
+      if (browser.user !== undefined) return seeOther(reply, HOME);
       throw worthless(MAKE_ANOTHER);
     }
     const session = await database.write(async (tx) => {
       if (!(await useSignInLink(tx, link.digest, LINK, clock.now()))) throw worthless(MAKE_ANOTHER);
-      return visitors.begin(tx, visitor, link.user_id, true);
+      return browserSessions.begin(tx, browser, link.user_id, true);
     });
-    visitors.admit(reply, session);
+    browserSessions.admit(reply, session);
     return seeOther(reply, HOME);
   });
 
   scope.get("/invitation", async (request, reply) => {
-    const visitor = await visitors.of(request, reply);
-    return sendPage(reply, 200, await invitation(visitor, queryOf(request.url).text("token")));
+    const browser = await browserSessions.of(request, reply);
+    return sendPage(reply, 200, await invitation(browser, queryOf(request.url).text("token")));
   });
 
   scope.post("/invitation", async (request, reply) => {
-    const visitor = await visitors.of(request, reply);
+    const browser = await browserSessions.of(request, reply);
     const form = formOf(request.body);
-    visitors.assertCsrf(visitor, form);
+    browserSessions.assertCsrf(browser, form);
     const token = form.text("token");
     const password = form.text("password");
     const link = await find(token, INVITATION);
     const user = link === undefined ? undefined : await findUser(database, link.user_id);
     if (link === undefined || user === undefined) throw worthless(ASK_AGAIN);
     const problem = problemOfPassword(password, user.email);
-    if (problem !== undefined) return sendPage(reply, 400, await invitation(visitor, token, problem));
+    if (problem !== undefined) return sendPage(reply, 400, await invitation(browser, token, problem));
     const hash = await passwords.hash(password);
     const session = await database.write(async (tx) => {
       if (!(await useSignInLink(tx, link.digest, INVITATION, clock.now()))) throw worthless(ASK_AGAIN);
       await setPassword(tx, user.id, hash);
-      return visitors.begin(tx, visitor, user.id, false);
+      return browserSessions.begin(tx, browser, user.id, false);
     });
-    visitors.admit(reply, session);
+    browserSessions.admit(reply, session);
     return seeOther(reply, HOME);
   });
 }

@@ -7,7 +7,7 @@ import type { Services } from "../services.ts";
 import { findUserByEmail, replaceHash, type UserRow } from "../storage/users.ts";
 import { HOME, localPath } from "./home.ts";
 import { signInPage } from "./views.ts";
-import type { Visitors } from "./visitors.ts";
+import type { BrowserSessions } from "./browser-sessions.ts";
 
 /** Failed sign-ins from one address. */
 const PER_ADDRESS = { burst: 10, refillSeconds: 15 };
@@ -20,7 +20,11 @@ const LONGEST_PASSWORD = 1000;
 /** Signing in by email and password, and out again. */
 export function signInRoutes(
   scope: FastifyInstance,
-  { services, visitors, passwords }: { services: Services; visitors: Visitors; passwords: Passwords },
+  {
+    services,
+    browserSessions,
+    passwords,
+  }: { services: Services; browserSessions: BrowserSessions; passwords: Passwords },
 ): void {
   const { database } = services;
   const limiters = {
@@ -47,15 +51,15 @@ export function signInRoutes(
   };
 
   scope.get("/sign-in", async (request, reply) => {
-    const visitor = await visitors.of(request, reply);
-    if (visitor.user !== undefined) return seeOther(reply, HOME);
-    return sendPage(reply, 200, signInPage(visitor, { next: HOME }));
+    const browser = await browserSessions.of(request, reply);
+    if (browser.user !== undefined) return seeOther(reply, HOME);
+    return sendPage(reply, 200, signInPage(browser, { next: HOME }));
   });
 
   scope.post("/sign-in", async (request, reply) => {
-    const visitor = await visitors.of(request, reply);
+    const browser = await browserSessions.of(request, reply);
     const form = formOf(request.body);
-    visitors.assertCsrf(visitor, form);
+    browserSessions.assertCsrf(browser, form);
     const email = form.text("email").trim().slice(0, 400);
     const password = form.text("password");
     const next = localPath(form.get("next"));
@@ -68,24 +72,24 @@ export function signInRoutes(
       return sendPage(
         reply,
         401,
-        signInPage(visitor, { next, email, problem: "The email address or the password is wrong." }),
+        signInPage(browser, { next, email, problem: "The email address or the password is wrong." }),
       );
     }
     const old = user.password!;
     const fresh = passwords.isOutdated(old) ? await passwords.hash(password) : undefined;
     const token = await database.write(async (tx) => {
       if (fresh !== undefined) await replaceHash(tx, user.id, old, fresh);
-      return visitors.begin(tx, visitor, user.id, false);
+      return browserSessions.begin(tx, browser, user.id, false);
     });
-    visitors.admit(reply, token);
+    browserSessions.admit(reply, token);
     return seeOther(reply, next);
   });
 
   scope.post("/sign-out", async (request, reply) => {
-    const visitor = await visitors.of(request, reply);
+    const browser = await browserSessions.of(request, reply);
     const form = formOf(request.body);
-    visitors.assertCsrf(visitor, form);
-    await visitors.end(reply, visitor);
+    browserSessions.assertCsrf(browser, form);
+    await browserSessions.end(reply, browser);
     return seeOther(reply, form.get("next") === undefined ? "/sign-in" : localPath(form.get("next")));
   });
 }

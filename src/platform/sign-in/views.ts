@@ -1,15 +1,15 @@
 import { html, type Html } from "../pages/html.ts";
 import type { Page } from "../pages/page.ts";
-import type { Visitor } from "./visitors.ts";
+import type { BrowserSession } from "./browser-sessions.ts";
 
 /** The hidden field that binds a form to its browser. */
-export function csrfField({ csrf }: Visitor): Html {
+export function csrfField({ csrf }: BrowserSession): Html {
   return html`<input type="hidden" name="csrf" value="${csrf}" />`;
 }
 
 /** A form that is one button, or looks like a link where `plain`. */
 export function buttonForm(
-  visitor: Visitor,
+  browser: BrowserSession,
   action: string,
   label: string,
   { fields = {}, plain = false }: { fields?: Record<string, string>; plain?: boolean } = {},
@@ -18,12 +18,12 @@ export function buttonForm(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
   );
   return html`<form method="post" action="${action}">
-    ${csrfField(visitor)}${hidden}<button class="${plain ? "plain soft" : "small"}">${label}</button>
+    ${csrfField(browser)}${hidden}<button class="${plain ? "plain soft" : "small"}">${label}</button>
   </form>`;
 }
 
 export function signInPage(
-  visitor: Visitor,
+  browser: BrowserSession,
   form: { next: string; email?: string; problem?: string | undefined },
 ): Page {
   return {
@@ -31,7 +31,7 @@ export function signInPage(
     body: html`<h1>Sign in</h1>
       ${form.problem !== undefined && html`<p class="notice bad" role="alert">${form.problem}</p>`}
       <form method="post" action="/sign-in">
-        ${csrfField(visitor)}<input type="hidden" name="next" value="${form.next}" />
+        ${csrfField(browser)}<input type="hidden" name="next" value="${form.next}" />
         <label
           >Email
           <input
@@ -59,7 +59,7 @@ export function signInPage(
 }
 
 export function invitationPage(
-  visitor: Visitor,
+  browser: BrowserSession,
   invitation: { token: string; email: string; account: string; problem: string | undefined },
 ): Page {
   return {
@@ -68,7 +68,7 @@ export function invitationPage(
       <p class="soft">You were invited. Choose a password to sign in with.</p>
       ${invitation.problem !== undefined && html`<p class="notice bad" role="alert">${invitation.problem}</p>`}
       <form method="post" action="/invitation">
-        ${csrfField(visitor)}<input type="hidden" name="token" value="${invitation.token}" />
+        ${csrfField(browser)}<input type="hidden" name="token" value="${invitation.token}" />
         <label>Email <input name="email" autocomplete="username" readonly value="${invitation.email}" /></label>
         <label>
           Password <span class="soft">at least 10 characters</span>

@@ -11,7 +11,7 @@ const SESSION_SECONDS = 7 * 86_400;
 const USER_AGENT_LENGTH = 300;
 
 /** A browser, signed in or not. */
-export interface Visitor {
+export interface BrowserSession {
   /** The cookie's value; only its digest is stored, and only where somebody is signed in. */
   token: string;
   /** What each form must hold: it cannot be known without the cookie. */
@@ -21,11 +21,11 @@ export interface Visitor {
   user: SessionOwner | undefined;
 }
 
-/** A visitor who is signed in. */
-export type SignedIn = Visitor & { user: SessionOwner };
+/** A signed-in browser. */
+export type SignedIn = BrowserSession & { user: SessionOwner };
 
 /** Knows browsers by their cookie. */
-export class Visitors {
+export class BrowserSessions {
   readonly #services: Services;
   readonly #cookie: string;
 
@@ -35,7 +35,7 @@ export class Visitors {
   }
 
   /** Who asks; a browser without a cookie gets one, for its forms. */
-  async of(request: FastifyRequest, reply: FastifyReply): Promise<Visitor> {
+  async of(request: FastifyRequest, reply: FastifyReply): Promise<BrowserSession> {
     const known = request.cookies[this.#cookie];
     const userAgent = request.headers["user-agent"];
     if (known === undefined || !/^[\w-]{43}$/.test(known)) {
@@ -49,9 +49,9 @@ export class Visitors {
   }
 
   /** Throws PageError where the form was not made for this browser and session. */
-  assertCsrf(visitor: Visitor, form: Parameters): void {
+  assertCsrf(browser: BrowserSession, form: Parameters): void {
     const sent = Buffer.from(form.text("csrf"));
-    const wanted = Buffer.from(visitor.csrf);
+    const wanted = Buffer.from(browser.csrf);
     if (sent.length === wanted.length && timingSafeEqual(sent, wanted)) return;
     throw new PageError(
       403,
@@ -61,16 +61,16 @@ export class Visitors {
   }
 
   /** Begins a session under a new token, in the caller's transaction; the old token is worth nothing then. */
-  async begin(tx: Transaction, visitor: Visitor, userId: string, byLink: boolean): Promise<string> {
+  async begin(tx: Transaction, browser: BrowserSession, userId: string, byLink: boolean): Promise<string> {
     const { vault, clock, newId } = this.#services;
     const token = this.#newToken();
-    await deleteSession(tx, vault.digest(visitor.token));
+    await deleteSession(tx, vault.digest(browser.token));
     await insertSession(tx, {
       digest: vault.digest(token),
       id: newId("session", clock.now()),
       user_id: userId,
       by_link: byLink ? 1 : 0,
-      user_agent: visitor.userAgent?.slice(0, USER_AGENT_LENGTH) ?? null,
+      user_agent: browser.userAgent?.slice(0, USER_AGENT_LENGTH) ?? null,
       created: clock.now(),
       expires_at: clock.now() + SESSION_SECONDS * 1000,
     });
@@ -82,8 +82,8 @@ export class Visitors {
     this.#setCookie(reply, token, SESSION_SECONDS);
   }
 
-  async end(reply: FastifyReply, visitor: Visitor): Promise<void> {
-    await this.#services.database.write((tx) => deleteSession(tx, this.#services.vault.digest(visitor.token)));
+  async end(reply: FastifyReply, browser: BrowserSession): Promise<void> {
+    await this.#services.database.write((tx) => deleteSession(tx, this.#services.vault.digest(browser.token)));
     this.#setCookie(reply, this.#newToken());
   }
 

@@ -21,10 +21,10 @@ export interface DomainEvent {
 
 /**
  * Writes the event and a delivery for every endpoint that subscribes to it, in the caller's transaction: a change, its
- * event and the event's deliveries become durable together. Answers the event's row.
+ * event and the event's deliveries become durable together. Returns the event's row.
  */
 export async function emit(tx: Transaction, context: RequestContext, domainEvent: DomainEvent): Promise<EventRow> {
-  // Sent together: neither waits for the answer to the other.
+  // Sent together, so that neither waits for the other's result.
   const [event, endpoints] = await Promise.all([
     writeEvent(tx, context, domainEvent),
     enabledEndpoints(tx, context.tenant.environment),
@@ -33,7 +33,7 @@ export async function emit(tx: Transaction, context: RequestContext, domainEvent
   return event;
 }
 
-/** Writes the event and its delivery to one endpoint, whatever that subscribes to. */
+/** Writes the event and its delivery to one endpoint, even if that does not subscribe to it. */
 export async function emitTo(
   tx: Transaction,
   context: RequestContext,
@@ -70,7 +70,7 @@ function relatedId({ id }: Record<string, unknown>): string | null {
   return typeof id === "string" && isRelatable(id) ? id : null;
 }
 
-/** Makes a delivery for every enabled endpoint that subscribes to the event; returns their ids. */
+/** Creates a delivery for each enabled endpoint that subscribes to the event; returns their IDs. */
 export async function deliverToAll(tx: Transaction, context: RequestContext, event: EventRow): Promise<string[]> {
   return deliverToSubscribers(tx, context, event, await enabledEndpoints(tx, context.tenant.environment));
 }
@@ -82,11 +82,11 @@ function deliverToSubscribers(
   endpoints: readonly SubscribedEndpoint[],
 ): Promise<string[]> {
   const subscribed = endpoints.filter(({ events }) => matchesSubscriptions(JSON.parse(events) as string[], event.type));
-  // Sent together: none waits for the answer to another.
+  // Sent together, so that none waits for another's result.
   return Promise.all(subscribed.map(({ id }) => deliverTo(tx, context, event, id)));
 }
 
-/** Makes a delivery of the event to one endpoint, due now; returns its id. */
+/** Creates a delivery of the event to one endpoint, due now; returns its ID. */
 export async function deliverTo(
   tx: Transaction,
   { tenant, now, newId }: RequestContext,
@@ -137,7 +137,7 @@ export async function pageOfEvents(
   return last.rows;
 }
 
-/** Makes an event by hand (sandbox): `data` is the envelope's data, or the resource itself. */
+/** Creates an event on request (sandbox): `data` is the envelope's data, or the resource itself. */
 export function emitByHand(tx: Transaction, context: RequestContext, type: EventType, data: Record<string, unknown>) {
   const { object, previous } = data;
   if (!isRecord(object)) return emit(tx, context, { type, object: data });

@@ -20,7 +20,7 @@ import { nearest } from "../../contract/nearest.ts";
 
 const REQUEST_SECONDS = 30;
 
-/** The platform's HTTP server, not yet listening; without an API it answers probes alone. */
+/** The platform's HTTP server, not yet listening; without `api` it only serves health probes. */
 export function createApp(
   services: Services,
   api: { authenticate: Authenticate; clockAdvancer: ClockAdvancer } | undefined,
@@ -35,7 +35,7 @@ export function createApp(
   const notFound = ({ method, url }: FastifyRequest) => nothingHere(routes, method, url);
   app.addHook("onRequest", (request, reply, done) => {
     addCommonHeaders(services, reply, request.id);
-    // Before the body is read: nobody needs a credential to send one to a path that does not exist.
+    // Before the body is read: otherwise anyone could send a body to a path that does not exist.
     const problem = rejectRequest(request.raw, services.publicUrl?.hostname);
     done(problem ?? (request.is404 ? notFound(request) : undefined));
   });
@@ -66,7 +66,7 @@ export function createApp(
   return app;
 }
 
-/** Fastify with the limits and the first words of the contract; whatever cannot be read is answered as a problem, too. */
+/** Creates Fastify with the limits of the contract; requests that cannot be parsed get a problem document, too. */
 function createServer(services: Services): FastifyInstance {
   const newRequestId = () => services.newId("request", services.clock.now());
   const app = Fastify({
@@ -75,7 +75,7 @@ function createServer(services: Services): FastifyInstance {
     requestIdHeader: false,
     bodyLimit: LIMITS.bodyBytes,
     requestTimeout: REQUEST_SECONDS * 1000,
-    // Requests that came over open connections are answered even while the platform stops.
+    // Requests on open connections get their response even while the platform stops.
     return503OnClosing: false,
     forceCloseConnections: "idle",
     http: {
@@ -98,18 +98,18 @@ function createServer(services: Services): FastifyInstance {
     const { baseUrl, clock } = services;
     rejectBrokenRequest(error, socket, { requestId: newRequestId(), baseUrl, clock });
   };
-  // Node would close the connection without a word.
+  // Node would close the connection without a response.
   app.server.on("connect", (_request, socket) => rejectOnSocket({ code: CONNECT_REQUEST }, socket as Socket));
 
-  // Node would answer 417 without a word; a server may as well pass over what it does not know (RFC 9110 10.1.1).
+  // Node would respond 417 without a body; a server may ignore an expectation that it does not know (RFC 9110 10.1.1).
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   return app;
 }
 
-/** Headers of which Node takes the first, or joins all, where they are repeated. */
+/** Headers that Node takes the first of, or joins, if they are repeated. */
 const GIVEN_ONCE = ["Host", "Content-Type", HEADERS.idempotencyKey, HEADERS.version];
 
-/** What Fastify lets pass and the contract does not (every request must carry a Host; bodies are plain JSON). */
+/** Rejects what Fastify accepts and the contract does not: requests without a Host, bodies that are not plain JSON. */
 function rejectRequest(request: IncomingMessage, publicHost: string | undefined) {
   if (!request.headers.host) return new ApiError("invalid_header", "Send a Host header.");
   const misdirected = problemOfHost(request, publicHost);
@@ -151,7 +151,7 @@ class IncomingRequest extends IncomingMessage {
   }
 }
 
-/** A path that is served, with a method. */
+/** A registered route. */
 interface Route {
   method: string;
   /** As Fastify writes it: `/v1/customers/:id`. */

@@ -16,10 +16,10 @@ import type { RateLimit } from "../limits/rate-limit.ts";
 import { assertKeyUsable, assertTokenUsable, callerOfKey, callerOfToken, refused } from "./credentials.ts";
 
 /**
- * Proves who calls, by key, by access token, or by the session of a page of our own.
+ * Authenticates the caller by API key, by access token, or by the session of one of the platform's own pages.
  * Throws ApiError: 401, 403 where the key may not be used from the caller's address or the session by another site's
- * page, 400 for more than one Authorization header, or 429 after many rejected ones. `identified` hears whose the credential is before it is known
- * whether it may be used: that is for the log alone.
+ * page, 400 for more than one Authorization header, or 429 after many rejected ones. `identified` is called with the owner before it is known
+ * whether the credential may be used: for the request log only.
  */
 export type Authenticate = (request: IncomingMessage, identified: (caller: Caller) => void) => Promise<Caller>;
 
@@ -30,7 +30,7 @@ export interface AuthenticateTools {
   now: () => number;
   usage: KeyUsage;
   clientAddress: ClientAddress;
-  /** Where clients reach the platform, if the operator named it. */
+  /** The public URL of the platform, if the operator has set it. */
   publicUrl: URL | undefined;
   /** Counts rejected credentials; absent where nothing is limited. */
   rateLimit?: RateLimit | undefined;
@@ -91,7 +91,7 @@ export function createAuthenticate(tools: AuthenticateTools): Authenticate {
   };
 }
 
-/** Throws ApiError 403 where no person is signed in, or none of the role that is asked for. */
+/** Throws ApiError 403 if no user is signed in, or the user lacks the role. */
 export function assertSession({ role }: Caller, wanted: "member" | "owner"): void {
   if (role === undefined) {
     throw new ApiError(
@@ -104,7 +104,7 @@ export function assertSession({ role }: Caller, wanted: "member" | "owner"): voi
   }
 }
 
-/** Throws ApiError 403 where the caller lacks the scope. */
+/** Throws ApiError 403 if the caller lacks the scope. */
 export function assertScope(caller: Caller, scope: Scope): void {
   if (caller.scopes.includes(scope)) return;
   throw insufficientScope(`This needs the scope ${scope}, which the credential does not have.`, [scope]);

@@ -13,13 +13,13 @@ import { versionOf, versionOfReply } from "./version.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set once the credential is proven. */
+    /** Set once the caller is authenticated. */
     caller: Caller | null;
   }
 }
 
 /**
- * Makes a route of every operation. The order of error responses is the contract's: 401, 403, 429, version, then the request's
+ * Registers a route for each operation. The contract sets the order of errors: 401, 403, 429, version, then the request's
  * own mistakes.
  */
 export function registerOperations(
@@ -31,7 +31,7 @@ export function registerOperations(
   const inFlight = new InFlight();
   app.decorateRequest("caller", null);
   const { versions } = services;
-  /** Error responses, too, speak the version of whoever asks, as soon as that is known. */
+  /** Error responses, too, name the caller's version as soon as it is known. */
   const nameVersion = (reply: FastifyReply, { tenant: { account } }: Caller) =>
     void reply.header(HEADERS.version, versionOfReply(versions, reply.request.headers, account.version));
   for (const operation of operations) {
@@ -54,7 +54,7 @@ export function registerOperations(
       handler: async (request, reply) => {
         const caller = request.caller!;
         const { id } = request.params as { id?: string };
-        // The router takes what is behind the last slash for an id, be it nothing.
+        // The router also matches an empty ID.
         if (id === "") return reply.callNotFound();
         const version = versionOf(versions, headerOf(request, "service-version"), caller.tenant.account.version);
         const call: Call<unknown, unknown> = {

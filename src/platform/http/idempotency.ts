@@ -5,11 +5,11 @@ import type { Queries, Transaction, WriteOptions } from "../storage/database.ts"
 import { findIdempotencyKey, type IdempotencyPlace, keepIdempotencyKey } from "../storage/idempotency-keys.ts";
 import type { Vault } from "../secrets/vault.ts";
 
-/** A reply as it is sent and kept. */
+/** A response as it is sent and stored. */
 export interface KeptReply {
   status: number;
   json: string;
-  /** True where an earlier request's reply is sent again. */
+  /** True if this is the stored response of an earlier request. */
   replayed: boolean;
 }
 
@@ -50,8 +50,8 @@ interface KeyedRequest {
 }
 
 /**
- * Runs the effect of a keyed request at most once in 24 hours, in the transaction of its change, so that a crash keeps
- * both or neither. The 24 hours count from `createdAt` where the effect names a later time. An error response is not kept. Throws
+ * Runs the effect of a keyed request at most once in 24 hours, in the transaction of its change, so that after a crash
+ * both exist or neither. The 24 hours count from `createdAt` if the effect returns one. An error response is not stored. Throws
  * ApiError `idempotency_key_reused` for another body under the same key.
  */
 export async function onceForKey(
@@ -73,7 +73,7 @@ export async function onceForKey(
   return { status, json, replayed: false };
 }
 
-/** The reply to an earlier request with the key. Throws ApiError `idempotency_key_reused`. */
+/** Returns the response to an earlier request with the key. Throws ApiError `idempotency_key_reused`. */
 async function findReply(
   queries: Queries,
   vault: Vault,
@@ -114,7 +114,7 @@ function stillInFlight(): ApiError {
   });
 }
 
-/** The keyed requests that run in this process now: a second one is rejected instead of made to wait. */
+/** The keyed requests that run in this process now: a second one with the same key is rejected instead of queued. */
 export class InFlight {
   readonly #running = new Set<string>();
 

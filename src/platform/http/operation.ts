@@ -4,16 +4,16 @@ import type { Scope } from "../../contract/scopes.ts";
 import type { RequestContext, Caller } from "../domain/request-context.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
 
-/** What a handler is given of the request: proven, checked and typed. */
+/** A request as its handler gets it: authenticated, validated and typed. */
 export interface Call<Body, Query> {
   caller: Caller;
-  /** The id in the path, where the path has one. */
+  /** The ID in the path, if the path has one. */
   id: string;
   query: Query;
   body: Body;
 }
 
-/** A reply's body: an object, or JSON that is sent as it stands. */
+/** A response body: an object, or JSON text that is sent unchanged. */
 export type ReplyBody = object | RawJson;
 
 export class RawJson {
@@ -30,23 +30,23 @@ interface Description<Body extends TSchema, Query extends TSchema> {
   method: "GET" | "POST" | "PATCH" | "DELETE";
   /** `/v1/customers/{id}` */
   path: string;
-  /** What the credential must be allowed to do; null: any valid credential. */
+  /** The scope that the credential needs; null accepts any valid credential. */
   scope: Scope | null;
-  /** Set where only a person who is signed in may do it, of this role at least: keys and tokens may not. */
+  /** Set if only a signed-in user of at least this role may call it, with neither key nor token. */
   session?: "member" | "owner";
-  /** True where the operation exists in the sandbox only. */
+  /** True if the operation exists in the sandbox only. */
   sandboxOnly?: boolean;
-  /** True where the operation only adds rows, whatever others add meanwhile: then it shares its commit with theirs. */
+  /** True if the operation only inserts rows, independent of concurrent inserts: then it shares its commit with others. */
   additive?: boolean;
-  /** `read committed` where the operation changes rows that the platform changes all the time: see WriteOptions. */
+  /** `read committed` if the operation changes rows that the platform updates frequently: see WriteOptions. */
   isolation?: "read committed";
   body?: Body;
   query?: Query;
-  /** Error codes of its own, besides those that every operation shares. */
+  /** Error codes of this operation, in addition to those that all operations share. */
   errors?: readonly ErrorCode[];
-  /** Status and schema of the successful reply. */
+  /** Status and schema of the successful response. */
   reply: { status: 200 | 201; schema: TSchema };
-  /** What a 202 means, where the reply may come before the work is done. */
+  /** The meaning of a 202, if the response may come before the work is done. */
   accepted?: string;
 }
 
@@ -57,11 +57,11 @@ interface LongWork<Body, Query> {
    * age, in the environment's time.
    */
   begin: (call: Call<Body, Query>, tx: Transaction) => Promise<{ reference: number; createdAt: number }>;
-  /** Returns what became of the work so far. Called again for each repeated request. */
+  /** Returns the state of the work. Called again for each repeated request. */
   follow: (call: Call<Body, Query>, reference: number) => Promise<{ isDone: boolean; body: ReplyBody }>;
 }
 
-/** One operation of the API as data: routes, checks and documentation are made from it. */
+/** One operation of the API as data: routes, validation and documentation are derived from it. */
 export interface Operation extends Description<TSchema, TSchema> {
   read?: (call: Call<unknown, unknown>, queries: Queries) => Promise<ReplyBody>;
   write?: (call: Call<unknown, unknown>, tx: Transaction, context: RequestContext) => Promise<ReplyBody>;

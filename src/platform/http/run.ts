@@ -17,11 +17,11 @@ interface Run {
   operation: Operation;
   call: Call<unknown, unknown>;
   request: FastifyRequest;
-  /** The version that the reply is written in. */
+  /** The version of the response. */
   version: string;
 }
 
-/** Carries out an operation in one transaction, with the reply that is kept for its Idempotency-Key. */
+/** Runs an operation in one transaction, and stores its response under the Idempotency-Key. */
 export function runWrite(run: Run): Promise<KeptReply> {
   const { services, operation, call, request, version } = run;
   const { versions } = services;
@@ -36,8 +36,8 @@ export function runWrite(run: Run): Promise<KeptReply> {
 const ACCEPTED = 202;
 
 /**
- * Begins work that goes on after its transaction, and replies with how far it got. What is kept for the Idempotency-Key
- * names the work, from before it begins: a repeated request is told of the same work, whatever became of the first reply.
+ * Starts work that continues after its transaction, and returns its state. The record of the Idempotency-Key
+ * refers to the work from the start, so a repeated request gets the state of the same work.
  */
 export async function runLong(run: Run): Promise<KeptReply> {
   const { services, operation, call, version } = run;
@@ -56,7 +56,7 @@ export async function runLong(run: Run): Promise<KeptReply> {
   };
 }
 
-/** The work goes on; only its state cannot be read. */
+/** The work continues; only its state cannot be read. */
 function begunAndUnknown(cause: Error): ApiError {
   const detail =
     "The request was accepted and its work has begun, but the database cannot be read now: how far it got is not known. " +
@@ -95,7 +95,7 @@ function writeOnce(
   );
 }
 
-/** What a POST's Idempotency-Key is kept under, without the key itself; undefined where it has none. */
+/** Returns the storage key of a POST's Idempotency-Key, without the key itself; undefined if it has none. */
 function placeOf(vault: Vault, operation: Operation, call: Call<unknown, unknown>, request: FastifyRequest) {
   const header = request.headers["idempotency-key"];
   const given = operation.method === "POST" && typeof header === "string" ? header : undefined;
@@ -106,7 +106,7 @@ function placeOf(vault: Vault, operation: Operation, call: Call<unknown, unknown
   return { environment: call.caller.tenant.environment, method: operation.method, path, key };
 }
 
-/** The only principal that may have the response again, where it can show a secret. */
+/** Returns the only principal that may get the response again, if it can show a secret. */
 function secretHolder({ reply }: Operation, { caller }: Call<unknown, unknown>): string | undefined {
   const { properties = {} } = reply.schema as { properties?: Record<string, TSchema> };
   return Object.values(properties).some(isSecret) ? caller.principal : undefined;
@@ -117,7 +117,7 @@ function isSecret(schema: TSchema): boolean {
   return secret === true || anyOf.some(isSecret);
 }
 
-/** The reply in a version's shape. */
+/** Returns the response in a version's shape. */
 export function toJson(versions: Versions, version: string, body: ReplyBody): string {
   if (!(body instanceof RawJson)) return JSON.stringify(versions.reply(version, body));
   if (version === versions.latest) return body.text;

@@ -1,5 +1,6 @@
 import type { Activity } from "./activity.ts";
-import type { Services } from "../services.ts";
+import type { Clock } from "../ports.ts";
+import type { Queries } from "../storage/database.ts";
 import type { TransactionWatch } from "./transaction-watch.ts";
 import { countPending } from "../storage/counts.ts";
 import { queueHeads } from "../storage/delivery-queue.ts";
@@ -16,7 +17,7 @@ export interface Metrics {
 }
 
 export async function createMetrics(
-  { database, clock }: Pick<Services, "database" | "clock">,
+  { database, clock }: { database: Queries; clock: Clock },
   transactions: TransactionWatch,
 ): Promise<Metrics> {
   // Bundled CommonJS has a default export alone.

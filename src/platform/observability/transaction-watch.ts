@@ -1,6 +1,12 @@
 import { Periodic } from "../time/periodic.ts";
-import type { Services } from "../services.ts";
-import type { Queries } from "../storage/database.ts";
+import type { Clock, Log } from "../ports.ts";
+import type { Database, Queries } from "../storage/database.ts";
+
+interface WatchTools {
+  database: Database;
+  clock: Clock;
+  log: Log;
+}
 
 const LOOK_MILLISECONDS = 5_000;
 /** The platform's own transactions take a few seconds at most. */
@@ -11,13 +17,13 @@ const WARN_SECONDS = 15;
  * after it began are held back from listeners, event streams and lists until it ends.
  */
 export class TransactionWatch {
-  readonly #services: Pick<Services, "database" | "clock" | "log">;
+  readonly #services: WatchTools;
   readonly #looking: Periodic;
   /** The oldest one at the last look, and when it was first seen. */
   #oldest: { id: string; seenAt: number } | undefined;
   #warnedOf: string | undefined;
 
-  constructor(services: Pick<Services, "database" | "clock" | "log">) {
+  constructor(services: WatchTools) {
     this.#services = services;
     this.#looking = new Periodic(services, LOOK_MILLISECONDS, async () => void (await this.ageSeconds()));
   }

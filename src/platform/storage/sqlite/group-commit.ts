@@ -4,7 +4,7 @@ import { type Connection, outwaitLock } from "./connection.ts";
 import { StorageUnavailableError, type Topic, type Transaction, type Unit } from "../database.ts";
 import { UnitTransaction } from "./unit-transaction.ts";
 
-/** A commit takes at most this many units, and no further one once they ran this many statements: some 10 ms of work. */
+/** Limits of a commit, in units and in statements: about 10 ms of work. */
 const MAX_UNITS = 256;
 const MAX_STATEMENTS = 2048;
 
@@ -25,15 +25,15 @@ export interface GroupCommitOptions {
   lockMilliseconds: number;
   /** Called in each transaction before its commit. Throws StorageUnavailableError where the commit would not last. */
   prepare(): void;
-  /** Called after each commit with the topics that it woke, after its units were told. */
+  /** Called after each commit with its topics, once its units have resolved. */
   committed(topics: ReadonlySet<Topic>): void;
   log: Log | undefined;
 }
 
 /**
- * The one writer. A commit costs a wait for the disk, whatever it holds, so units share commits: those handed in during
+ * The only writer. Each commit waits for the disk, whatever its size, so units share commits: those handed in during
  * one turn of the event loop (every request that arrived while the last commit waited, for one) run one after another at
- * the turn's end, each in a savepoint, and are committed together. Nobody waits for others to arrive: a lone unit is
+ * the turn's end, each in a savepoint, and are committed together. A unit does not wait for others to arrive: a single unit is
  * committed alone.
  *
  * Statements are synchronous here, so a batch begins and ends within one turn. A unit that awaits anything else would
@@ -66,7 +66,7 @@ export class GroupCommit {
     return this.#failure;
   }
 
-  /** Takes no more units; resolves when those that were handed in are settled. */
+  /** Accepts no more units; resolves when those that were submitted have settled. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#working;

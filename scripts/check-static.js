@@ -1,10 +1,10 @@
-// `npm run check:static`: all that is checked without a test, two at a time; prints what each says once it has ended. Exit 0
-// means that nothing was found.
+// `npm run check:static`: runs all static checks, two at a time, and prints the output of those that fail. Exits with 0 if
+// all pass.
 import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 
 // Longest first.
-const waiting = ["types", "lint", "dead-code", "format:check", "package"];
+const waiting = ["types", "lint", "dead-code", "format:check", "style", "package"];
 const failed = [];
 
 async function work() {

@@ -2,7 +2,7 @@ import { LIMITS } from "../contract/limits.ts";
 import { isLoopback } from "../network/connect-options.ts";
 import { UnsafeRequestError } from "./errors.ts";
 
-/** Removes trailing slashes, but not by a regular expression, which would try each slash of the text as the first of the trailing ones. */
+/** Removes trailing slashes in linear time, unlike a regular expression, which would try each slash as the first one. */
 export function withoutTrailingSlashes(text: string): string {
   let end = text.length;
   while (text[end - 1] === "/") end--;
@@ -18,43 +18,40 @@ export function parseBaseUrl(text: string, { insecure }: { insecure: boolean }):
   if (text.length > LIMITS.baseUrlLength) {
     throw new UnsafeRequestError(
       `The base URL has more than ${LIMITS.baseUrlLength} characters`,
-      "Write it whole, for example http://127.0.0.1:4010",
+      "Use a full URL, such as http://127.0.0.1:4010",
     );
   }
   let url: URL;
   try {
     url = new URL(text);
   } catch {
-    throw new UnsafeRequestError(`"${text}" is not a URL`, "Write it whole, for example http://127.0.0.1:4010");
+    throw new UnsafeRequestError(`"${text}" is not a URL`, "Use a full URL, such as http://127.0.0.1:4010");
   }
   if (url.protocol !== "https:" && url.protocol !== "http:") {
     throw new UnsafeRequestError(
       `"${text}" is neither http nor https`,
-      "Write it whole, for example http://127.0.0.1:4010",
+      "Use a full URL, such as http://127.0.0.1:4010",
     );
   }
   if (url.username !== "" || url.password !== "") {
     throw new UnsafeRequestError(
-      `The base URL carries a user name or password`,
-      "Leave them out: the API key signs in.",
+      `The base URL contains a user name or password`,
+      "Remove them: the API key authenticates.",
     );
   }
   if (url.search !== "" || url.hash !== "") {
-    throw new UnsafeRequestError(`"${text}" carries a query or a fragment`, "Leave out what follows the path.");
+    throw new UnsafeRequestError(`"${text}" contains a query or a fragment`, "Remove everything after the path.");
   }
   if (url.protocol === "http:" && !insecure && !isLoopback(url.hostname)) {
     throw new UnsafeRequestError(
       `Plain http to ${url.host} would send the credential in clear text`,
-      `Use https://${url.host}, or --insecure where you trust every hop of the network.`,
+      `Use https://${url.host}, or --insecure if you trust every hop of the network.`,
     );
   }
   url.pathname = withoutTrailingSlashes(url.pathname);
   if (url.pathname.endsWith("/v1")) {
     const without = url.href.slice(0, -"/v1".length);
-    throw new UnsafeRequestError(
-      `"${text}" ends in /v1, with which the API's paths begin`,
-      `Leave /v1 out: ${without}`,
-    );
+    throw new UnsafeRequestError(`"${text}" ends in /v1, which is part of the API's paths`, `Use ${without}`);
   }
   return url;
 }

@@ -7,7 +7,7 @@ export class ApiError extends Error {
   override name = "ApiError";
   readonly problem: Problem;
   readonly attempts: number;
-  /** Seconds after which the platform would answer again, where it said so. */
+  /** Seconds to wait before the next request, if the platform says so. */
   readonly retryAfter: number | undefined;
 
   constructor(problem: Problem, attempts: number, retryAfter?: number) {
@@ -46,12 +46,12 @@ export type NetworkFailure =
   | "connection_lost"
   | "not_the_platform";
 
-/** The platform could not be reached, or something else responded in its place. */
+/** The platform is unreachable, or another server responded. */
 export class NetworkError extends Error {
   override name = "NetworkError";
   readonly failure: NetworkFailure;
   readonly hint: string;
-  /** True where the same request may succeed a moment later. */
+  /** True if the same request may succeed later. */
   readonly passing: boolean;
 
   constructor(failure: NetworkFailure, message: string, hint: string, options: { passing: boolean; cause?: unknown }) {
@@ -62,10 +62,10 @@ export class NetworkError extends Error {
   }
 }
 
-/** A proxy on the way cannot be used. */
+/** A proxy cannot be used. */
 export class ProxyError extends NetworkError {
   override name = "ProxyError";
-  /** For those who know Node's codes alone. */
+  /** For callers that check Node.js error codes. */
   readonly code = "ERR_PROXY";
 }
 
@@ -80,13 +80,13 @@ export class UnsafeRequestError extends Error {
   }
 }
 
-/** The authorization server gave no tokens, or what came back cannot be trusted. */
+/** The authorization server issued no tokens, or its response cannot be trusted. */
 export class AuthorizationError extends Error {
   override name = "AuthorizationError";
   /** The server's own code (RFC 6749 5.2, RFC 8628 3.5), or `invalid_answer`, `other_issuer`, `untrusted_address`. */
   readonly code: string;
   readonly hint: string | undefined;
-  /** True where the same request may succeed a moment later. */
+  /** True if the same request may succeed later. */
   readonly passing: boolean;
 
   constructor(
@@ -101,10 +101,10 @@ export class AuthorizationError extends Error {
   }
 }
 
-/** The code of the transport's own timeout. */
+/** Error code of the transport's timeout. */
 export const TIME_LIMIT_CODE = "TIME_LIMIT";
 
-/** Returns true if no TLS connection came about, or a certificate was not trusted. */
+/** Returns true if the TLS connection failed, or a certificate is not trusted. */
 export function isTlsFailure({ code = "" }: NodeJS.ErrnoException): boolean {
   return failureKindOf(code) === "tls";
 }
@@ -119,7 +119,7 @@ export function networkErrorOf(error: unknown, url: URL, timeLimit?: number): Ne
   if (kind === "dns") {
     return new NetworkError(
       "name_not_found",
-      `The name ${url.hostname} was not found`,
+      `Host ${url.hostname} not found`,
       "Check the base URL and your network.",
       {
         passing: code === "EAI_AGAIN",
@@ -129,12 +129,12 @@ export function networkErrorOf(error: unknown, url: URL, timeLimit?: number): Ne
   }
   if (kind === "refused") {
     const hint = isLoopback(url.hostname)
-      ? "Start the platform with `service serve`, or name another with --base-url."
-      : "Check the port of the base URL, and that the platform runs.";
-    return new NetworkError("refused", `Nothing listens at ${at}`, hint, { passing: true, cause });
+      ? "Start the platform with `service serve`, or choose another one with --base-url."
+      : "Check the port of the base URL, and that the platform is running.";
+    return new NetworkError("refused", `Connection refused: nothing listens on ${at}`, hint, { passing: true, cause });
   }
   if (kind === "unreachable") {
-    return new NetworkError("unreachable_network", `No network leads to ${at}`, "Check your connection or VPN.", {
+    return new NetworkError("unreachable_network", `No network route to ${at}`, "Check your connection or VPN.", {
       passing: false,
       cause,
     });
@@ -142,40 +142,35 @@ export function networkErrorOf(error: unknown, url: URL, timeLimit?: number): Ne
   if (kind === "tls") return tlsError(cause, at);
   if (code === TIME_LIMIT_CODE || kind === "timeout") {
     const time = timeLimit === undefined ? "in time" : `within ${timeLimit < 1 ? timeLimit : Math.ceil(timeLimit)} s`;
-    return new NetworkError(
-      "timed_out",
-      `${at} did not answer ${time}`,
-      "Try again; `service status` shows how it does.",
-      {
-        passing: true,
-        cause,
-      },
-    );
+    return new NetworkError("timed_out", `${at} did not respond ${time}`, "Try again, or run `service status`.", {
+      passing: true,
+      cause,
+    });
   }
   if (code.startsWith("HPE_")) {
-    return new NetworkError(
-      "not_the_platform",
-      `${at} does not speak HTTP`,
-      "Check the base URL: perhaps it needs https.",
-      {
-        passing: false,
-        cause,
-      },
-    );
+    return new NetworkError("not_the_platform", `${at} does not speak HTTP`, "Check the base URL; it may need https.", {
+      passing: false,
+      cause,
+    });
   }
-  return new NetworkError("connection_lost", `The connection to ${at} broke (${code || cause.message})`, "Try again.", {
-    passing: true,
-    cause,
-  });
+  return new NetworkError(
+    "connection_lost",
+    `The connection to ${at} was lost (${code || cause.message})`,
+    "Try again.",
+    {
+      passing: true,
+      cause,
+    },
+  );
 }
 
 function tlsError(cause: NodeJS.ErrnoException, at: string): NetworkError {
   const plain = /wrong version number|packet length too long/i.test(cause.message);
   const [message, hint] = plain
-    ? [`${at} speaks plain http, not https`, "Write http:// in the base URL."]
+    ? [`${at} speaks plain http, not https`, "Use http:// in the base URL."]
     : [
         `The TLS certificate of ${at} is not trusted (${cause.code})`,
-        "Where your network has its own certificate authority, name its file in NODE_EXTRA_CA_CERTS.",
+        "If your network has its own certificate authority, set NODE_EXTRA_CA_CERTS to its file.",
       ];
   return new NetworkError("tls", message, hint, { passing: false, cause });
 }

@@ -9,30 +9,30 @@ import type { FieldError, Problem } from "../contract/errors.ts";
 export interface ClientOptions {
   /** From `parseBaseUrl`. */
   baseUrl: URL;
-  /** An API key, or where access tokens come from; sent to the base URL's origin only. */
+  /** An API key or a source of access tokens; sent only to the origin of the base URL. */
   credential: string | CredentialSource | undefined;
   userAgent: string;
-  /** Seconds that a request may take in total, from the first connect to the last byte, retries included. */
+  /** Time limit of a request in seconds, from the first connect to the last byte, including retries. */
   timeLimit?: number;
-  /** Aborts whatever is under way, with its reason. */
+  /** Aborts requests in flight, with its reason. */
   signal: AbortSignal;
   /** The proxy variables of the environment, by their lower-case names. */
   proxies?: ProxySettings;
   /** A number in [0, 1), for jitter. */
   random: () => number;
-  /** A fresh value for `Idempotency-Key`. */
+  /** Returns a new value for `Idempotency-Key`. */
   uuid: () => string;
-  /** Told before each repeated attempt. */
+  /** Called before each retry. */
   onRetry?: (retry: { reason: string; milliseconds: number }) => void;
-  /** Told of each attempt; never given a credential or a body. */
+  /** Called with each attempt, without credentials and bodies. */
   onAttempt?: (attempt: { method: string; url: string; outcome: string; milliseconds: number }) => void;
 }
 
-/** Supplies credentials that expire before the work is done. A request rejects with the same error as it does. */
+/** Supplies credentials that expire. If it rejects, the request rejects with the same error. */
 export interface CredentialSource {
-  /** The one for a request that is about to be sent. */
+  /** Returns the credential of the next request. */
   current(): Promise<string>;
-  /** Another one, after the platform has refused this one with 401. */
+  /** Returns another credential, after this one got a 401. */
   renewed(refused: string): Promise<string>;
 }
 
@@ -40,16 +40,16 @@ export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
 export interface ApiRequest {
   method: Method;
-  /** Below the base URL, encoded: see `apiPath`. May carry a query. */
+  /** Path below the base URL, encoded with `apiPath`; may contain a query. */
   path: string;
   query?: Readonly<Record<string, QueryValue>>;
   /** Sent as JSON; a string is sent as it is. */
   body?: unknown;
-  /** For POST; made up where absent. */
+  /** For POST (default: a random one). */
   idempotencyKey?: string | undefined;
-  /** True where a reply of any shape will do, as for a call that a person wrote. */
+  /** Accepts responses of any shape, for requests written by the user. */
   anyShape?: boolean;
-  /** Seconds for a request that takes the platform longer than others. */
+  /** Time limit in seconds, for requests that take longer than others. */
   timeLimit?: number;
 }
 
@@ -70,9 +70,8 @@ const TIME_LIMIT_SECONDS = 30;
 const MOST_ATTEMPTS = 4;
 
 /**
- * Returns a client. A request rejects with ApiError on an error response and with NetworkError if no response
- * answered, after up to 3 repetitions with full jitter that obey `Retry-After`. Every POST carries an Idempotency-Key, so
- * that each repetition is safe.
+ * Returns a client. A request rejects with ApiError for an error response and with NetworkError without a response, after
+ * up to 3 retries with full jitter that obey `Retry-After`. Every POST has an Idempotency-Key, so that retries are safe.
  */
 export function createClient(options: ClientOptions): Client {
   const transport = createTransport(options.proxies);
@@ -85,7 +84,7 @@ export function createClient(options: ClientOptions): Client {
     secondsLeft: number,
   ): Promise<RawReply> {
     const { onAttempt } = options;
-    // The clock for durations takes a millisecond to load, which only traces are worth.
+    // Loading the clock takes a millisecond, so only traces load it.
     const started = onAttempt === undefined ? 0 : performance.now();
     const tell = (outcome: string): void =>
       onAttempt?.({ method: request.method, url: url.href, outcome, milliseconds: performance.now() - started });
@@ -132,7 +131,7 @@ export function createClient(options: ClientOptions): Client {
       }
       const isRefused = failure instanceof ApiError && failure.status === 401;
       if (isRefused && source !== undefined && credential !== undefined && !renewed) {
-        // Once: a platform that refuses the new one too would be asked without end.
+        // Only once: if the new credential fails too, another one does not help.
         renewed = true;
         credential = await source.renewed(credential);
         continue;
@@ -181,21 +180,21 @@ function bodyOf(reply: RawReply, url: URL): unknown {
     try {
       return JSON.parse(reply.text);
     } catch (cause) {
-      throw notThePlatform(`${url.host} answered ${reply.status} with JSON that ends early or is broken`, { cause });
+      throw notThePlatform(`${url.host} returned ${reply.status} with invalid or truncated JSON`, { cause });
     }
   }
   const found = /<html|<!doctype/i.test(reply.text) ? "a web page" : type === "" ? "no content type" : type;
-  // A balancer says in its own words that the platform behind it restarts.
+  // Load balancers respond in their own format while the platform restarts.
   const passing = reply.status >= 502 && reply.status <= 504;
-  throw notThePlatform(`${url.host} answered ${reply.status} with ${found} instead of JSON`, { passing });
+  throw notThePlatform(`${url.host} returned ${reply.status} with ${found} instead of JSON`, { passing });
 }
 
-/** Every object of the API names its type; JSON without one comes from another server. */
+/** Every object of the API has a type; JSON without one is from another server. */
 function assertShape({ path, anyShape = false }: ApiRequest, body: unknown, url: URL): void {
   if (anyShape || !path.startsWith("/v1/")) return;
   const { object, data } = (body ?? {}) as { object?: unknown; data?: unknown };
   if (typeof object === "string" && (object !== "list" || Array.isArray(data))) return;
-  throw notThePlatform(`${url.host} answered with JSON that is no object of the API`);
+  throw notThePlatform(`${url.host} returned JSON that is not an object of the API`);
 }
 
 function notThePlatform(
@@ -205,7 +204,7 @@ function notThePlatform(
   return new NetworkError(
     "not_the_platform",
     message,
-    "Something other than the platform answered: a wrong --base-url, a proxy, or a network's sign-in page.",
+    "Another server responded: check --base-url, your proxy, and whether the network requires a sign-in.",
     { passing, cause },
   );
 }
@@ -220,8 +219,8 @@ function retryAfterOf(reply: RawReply): number | undefined {
 }
 
 /**
- * Returns the error that a response describes. Another server in the platform's place may send JSON of any shape, so that only
- * members of the right type are believed; the status is the reply's own.
+ * Returns the error that a response describes. Another server may send JSON of any shape, so only members of the right
+ * type are used; the status is that of the response.
  */
 export function problemOf(status: number, body: unknown, requestId: string): Problem {
   const sent = isRecord(body) ? body : {};
@@ -230,7 +229,7 @@ export function problemOf(status: number, body: unknown, requestId: string): Pro
     ...sent,
     type: textOf(sent["type"]) ?? "about:blank",
     title: textOf(sent["title"]) ?? `HTTP ${status}`,
-    detail: textOf(sent["detail"]) ?? textOf(sent["title"]) ?? `The platform answered ${status} without saying why`,
+    detail: textOf(sent["detail"]) ?? textOf(sent["title"]) ?? `The platform returned ${status} without an explanation`,
     code: (textOf(sent["code"]) ?? "internal_error") as Problem["code"],
     request_id: textOf(sent["request_id"]) ?? requestId,
     status,
@@ -254,13 +253,13 @@ function textOf(value: unknown): string | undefined {
 
 const FIRST_MILLISECONDS = 250;
 const MOST_MILLISECONDS = 4000;
-/** A person would rather hear "try again in an hour" than wait for it. */
+/** Longer waits are reported instead: nobody wants to wait an hour for a command. */
 const LONGEST_RETRY_AFTER_SECONDS = 60;
 const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 
 /**
- * Returns the milliseconds to wait before the next attempt, or undefined if a retry would not help. Full jitter: anything
- * up to a bound that doubles, and never before `Retry-After`.
+ * Returns the milliseconds to wait before the next attempt, or undefined if a retry would not help. Full jitter: a
+ * random time up to a limit that doubles, but at least `Retry-After`.
  */
 export function retryDelay(
   failure: ApiError | NetworkError,

@@ -24,18 +24,18 @@ export function proxyFor(url: URL, settings: ProxySettings): URL | undefined {
   return parseProxy(variable, text);
 }
 
-/** Returns the URL in a variable; without a scheme it is http. Throws NetworkError for anything else. */
+/** Returns the URL in a variable (default scheme: http). Throws NetworkError if it is invalid. */
 export function parseProxy(variable: ProxyVariable, text: string): URL {
   const address = text.includes("://") ? text : `http://${text}`;
   const proxy = URL.canParse(address) ? new URL(address) : undefined;
   if (proxy !== undefined && /^https?:$/.test(proxy.protocol) && isDecodable(proxy.username + proxy.password)) {
     return proxy;
   }
-  // The value may hold a password, so it is not repeated.
+  // Not shown: the value may contain a password.
   throw new NetworkError(
     "proxy",
     `The variable ${variable.toUpperCase()} is not the address of an http or https proxy`,
-    "Write it as http://host:port, with user:password@ before the host where the proxy wants them; a % in them is %25.",
+    "Use http://host:port, or http://user:password@host:port; write a % in them as %25.",
     { passing: false },
   );
 }

@@ -7,10 +7,10 @@ import { connectOptions } from "../network/connect-options.ts";
 import { NetworkError, ProxyError, TIME_LIMIT_CODE, isTlsFailure, networkErrorOf } from "./errors.ts";
 import type { Sender } from "./transport.ts";
 
-/** For the proxy alone; whoever waits for an answer has a time limit of its own. */
+/** Time limit for the proxy's response; requests have their own. */
 const TUNNEL_MILLISECONDS = 15_000;
 
-/** How to send requests through a proxy to servers of one protocol: whole URLs for http, a tunnel for https. */
+/** Sends requests through a proxy to servers of one protocol: full URLs for http, a tunnel for https. */
 export function senderThrough(proxy: URL, protocol: string): Sender {
   if (protocol === "https:") return { send: requestByHttps, options: { agent: new TunnelAgent(proxy, protocol) } };
   return {
@@ -28,7 +28,7 @@ export function senderThrough(proxy: URL, protocol: string): Sender {
 
 /** Connections to servers of one protocol, each through a tunnel that the proxy opens (RFC 9110 9.3.6). */
 export class TunnelAgent extends Agent {
-  // Node reads both: which requests the agent serves.
+  // Node.js reads both to decide which requests the agent serves.
   readonly protocol: string;
   readonly defaultPort: number;
   readonly #proxy: URL;
@@ -60,14 +60,14 @@ function openTunnel(proxy: URL, target: string): Promise<Socket> {
       agent: false,
       timeout: TUNNEL_MILLISECONDS,
     });
-    // A command that was interrupted does not wait for a silent proxy.
+    // An interrupted command does not wait for the proxy.
     request.on("socket", (socket) => socket.unref());
     request.on("connect", (reply, socket: Socket) => {
       if (reply.statusCode === 200) return resolve(socket.ref());
       socket.destroy();
       reject(proxyRefusal(proxy, reply.statusCode ?? 0));
     });
-    request.on("timeout", () => request.destroy(new Error(`no answer within ${TUNNEL_MILLISECONDS / 1000} s`)));
+    request.on("timeout", () => request.destroy(new Error(`no response within ${TUNNEL_MILLISECONDS / 1000} s`)));
     request.on("error", (error) => reject(unreachable(proxy, error)));
     request.end();
   });
@@ -89,7 +89,7 @@ function addressOf({ protocol, hostname, port }: URL) {
   };
 }
 
-/** TLS knows no server name that is an address (RFC 6066 3). */
+/** Addresses are not valid server names in TLS (RFC 6066 3). */
 function tlsNameOf(host: string): { host: string; servername: string } {
   return { host, servername: isIP(host) === 0 ? host : "" };
 }
@@ -100,19 +100,19 @@ function signInOf({ username, password }: URL): Record<string, string> {
   return { "Proxy-Authorization": `Basic ${Buffer.from(pair).toString("base64")}` };
 }
 
-const HINT = "It is named by HTTPS_PROXY or HTTP_PROXY; NO_PROXY lists hosts that are reached without it.";
+const HINT = "It is set by HTTPS_PROXY or HTTP_PROXY; NO_PROXY lists hosts to reach without it.";
 
-/** The proxy's own refusal, which is no answer of the platform. */
+/** Returns the error for a response of the proxy itself. */
 export function proxyRefusal(proxy: URL, status: number): ProxyError {
   if (status === 407) {
     return new ProxyError(
       "proxy_sign_in",
-      `The proxy ${proxy.host} wants a user name and password (407)`,
-      "Put them into the proxy variable: http://user:password@host:port",
+      `The proxy ${proxy.host} requires a user name and password (407)`,
+      "Add them to the proxy variable: http://user:password@host:port",
       { passing: false },
     );
   }
-  return new ProxyError("proxy", `The proxy ${proxy.host} refused the connection (${status})`, HINT, {
+  return new ProxyError("proxy", `The proxy ${proxy.host} rejected the connection (${status})`, HINT, {
     passing: false,
   });
 }
@@ -125,7 +125,7 @@ function unreachable(proxy: URL, cause: NodeJS.ErrnoException): ProxyError {
   return new ProxyError(
     "proxy",
     `The proxy ${proxy.host} cannot be reached over TLS (${cause.code})`,
-    "Write http:// in the proxy variable where it speaks plain http. Where its certificate comes from an authority of your network, name that one's file in NODE_EXTRA_CA_CERTS.",
+    "If the proxy speaks plain http, use http:// in the proxy variable. If your network has its own certificate authority, set NODE_EXTRA_CA_CERTS to its file.",
     { passing: false, cause },
   );
 }

@@ -11,15 +11,15 @@ import { callAfter } from "../network/deadline.ts";
 import { NetworkError, TIME_LIMIT_CODE, networkErrorOf } from "./errors.ts";
 import { type ProxySettings, proxyFor } from "./proxy-settings.ts";
 
-/** One HTTP exchange as bytes; no meaning is given to its status. */
+/** One HTTP request and its response, whatever the status. */
 export interface RawRequest {
   method: string;
   url: URL;
   headers: Record<string, string>;
   body: string | undefined;
-  /** Seconds, from the connect to the last byte. */
+  /** Time limit in seconds, from the connect to the last byte. */
   timeLimit: number;
-  /** The largest response body that is accepted; 128 MiB unless given: a page of 100 events of the largest size. */
+  /** Maximum size of the response body in bytes (default: 128 MiB, a page of 100 events of the maximum size). */
   maxBytes?: number;
   signal: AbortSignal;
 }
@@ -36,18 +36,18 @@ export interface Transport {
 
 const MAX_BYTES = 128 * 1024 * 1024;
 
-/** What sends a request, and over which connection. */
+/** The module that sends requests, and its connections. */
 export interface Sender {
   send: (url: URL, options: RequestOptions, onReply: (reply: IncomingMessage) => void) => ClientRequest;
   options: RequestOptions;
-  /** Puts a failure into words where it is another's than the server's. */
+  /** Describes failures that are not the server's. */
   explain?: typeof networkErrorOf;
 }
 
 /**
- * Sends requests over connections that stay open between them; idle ones never keep the process alive. Redirects are not
- * followed: the credential is for one origin. `node:https` and the proxy code are loaded where they are needed, since
- * most commands speak plain http to this machine.
+ * Sends requests over connections that are reused; idle ones do not keep the process alive. Redirects are not followed,
+ * since the credential is for one origin. `node:https` and the proxy code are loaded on demand: most commands use plain
+ * http to this machine.
  */
 export function createTransport(proxies: ProxySettings = {}): Transport {
   const plain: Sender = { send: sendHttp, options: { agent: new Agent({ keepAlive: true }) } };
@@ -88,7 +88,7 @@ async function openSecure(): Promise<Sender> {
 function exchange({ send, options, explain = networkErrorOf }: Sender, request: RawRequest): Promise<RawReply> {
   const { url, body, signal } = request;
   return new Promise((resolve, reject) => {
-    // A request that has no socket yet would tell of its end only once it has one.
+    // Without a socket, the request emits its end only once it gets one.
     const stop = (error?: Error): void => {
       outgoing.destroy();
       fail(error);
@@ -116,9 +116,9 @@ function exchange({ send, options, explain = networkErrorOf }: Sender, request: 
         }, fail);
       },
     );
-    // What cannot be sent has thrown by now, and leaves nothing behind.
+    // From here on, nothing throws synchronously.
     const cancelTimeLimit = callAfter(request.timeLimit * 1000, () =>
-      stop(Object.assign(new Error("no answer in time"), { code: TIME_LIMIT_CODE })),
+      stop(Object.assign(new Error("no response in time"), { code: TIME_LIMIT_CODE })),
     );
     outgoing.on("error", fail);
     signal.addEventListener("abort", abort, { once: true });
@@ -135,13 +135,13 @@ async function readText(incoming: IncomingMessage, { host }: URL, maxBytes: numb
       throw new NetworkError(
         "not_the_platform",
         `The response of ${host} is larger than ${maxBytes / 1024 / 1024} MiB`,
-        "For a list, ask for fewer items at once with --limit. Otherwise check the base URL: does something else listen there?",
+        "For a list, request fewer items with --limit. Otherwise check the base URL.",
         { passing: false },
       );
     }
     chunks.push(chunk);
   }
   if (!incoming.complete)
-    throw new NetworkError("connection_lost", "The answer broke off", "Try again.", { passing: true });
+    throw new NetworkError("connection_lost", "The response was cut off", "Try again.", { passing: true });
   return Buffer.concat(chunks).toString("utf8");
 }

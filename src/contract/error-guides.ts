@@ -147,7 +147,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "Many machines are listening, or a program opens a connection for each of its tasks. A connection that was lost without notice counts for up to 45 seconds.",
     remedy:
       "Close connections that you do not need, or share one. `service listen` and the dashboard retry by themselves, after `Retry-After`. For permanent consumers, use a webhook endpoint.",
-    example: { detail: "The environment has 100 listeners open, as many as it may: close one, or try again later." },
+    example: { detail: "The environment has 100 open listeners, the maximum: close one, or try again later." },
   },
   headers_too_large: {
     meaning: "The headers are larger than 16 KiB in total.",

@@ -1,8 +1,8 @@
 import type { LookupFunction } from "node:net";
 
 /**
- * How long one of several addresses of a host may take to connect before the next one is tried, in milliseconds. Node's
- * 250 give up on slow networks and on busy hosts.
+ * How long one of several addresses of a host may take to connect before the next one is tried, in milliseconds. The 250
+ * of Node.js are too short for slow networks and busy hosts.
  */
 export const CONNECT_ATTEMPT_MS = 2500;
 
@@ -30,7 +30,7 @@ export function isLoopback(hostname: string): boolean {
 
 /**
  * Options of `net.connect`, `tls.connect` and `http.request`: which addresses of a host are tried, and when. `localhost`
- * is 127.0.0.1, and ::1 where that refuses: servers listen on either, and on both they may be different programs.
+ * is 127.0.0.1, or ::1 if that refuses the connection: servers listen on either, and both may be different programs.
  * `limitMs` is the time limit of the whole exchange.
  */
 export function connectOptions(hostname: string, limitMs: number) {

@@ -89,7 +89,7 @@ export class Connection {
     this.#catchUp = new CatchUp(options.clock, () => (this.#acknowledgements?.owed ?? 0) > options.window / 2);
   }
 
-  /** Starts connecting; the observer is told of everything that follows. */
+  /** Starts connecting; the observer is called with everything that follows. */
   start(): void {
     this.#limitDowntime();
     void this.#connect();

@@ -59,7 +59,7 @@ export class Ledger {
     return this.#entries.size - this.#completed;
   }
 
-  /** True if so many events wait behind one without an outcome that no more of them can be remembered. */
+  /** True if no more events can be remembered that wait for an older one without an outcome. */
   get isFull(): boolean {
     return this.size >= MAX_REMEMBERED && this.#entries.at(this.#completed)!.outcome === undefined;
   }

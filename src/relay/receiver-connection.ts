@@ -39,7 +39,7 @@ export class ReceiverConnection {
     this.#options = options;
   }
 
-  /** Sends a whole request; the reader is told of everything that follows. */
+  /** Sends a whole request; the reader is called with everything that follows. */
   post(request: Uint8Array, reader: ResponseReader): void {
     if (this.#options.clock.now() - this.#idleSince > MAX_IDLE_MS) this.close();
     const socket = (this.#socket ??= this.#connect());
@@ -52,7 +52,7 @@ export class ReceiverConnection {
     socket.write(request);
   }
 
-  /** Closes the connection; the current reader is told nothing more. */
+  /** Closes the connection; the current reader is not called again. */
   close(): void {
     this.#reader = undefined;
     const socket = this.#socket;

@@ -43,7 +43,7 @@ describe("flags", () => {
     ],
     [["listen", "--since", "evt_1"], "an event ID"],
     [["listen", "--forward-to", "localhost:3000,localhost:3001"], "--route"],
-    [["customers", "list", "--base-url", "http://127.0.0.1:4010/v1"], "Leave /v1 out: http://127.0.0.1:4010"],
+    [["customers", "list", "--base-url", "http://127.0.0.1:4010/v1"], "Use http://127.0.0.1:4010"],
   ])("%j is wrong usage", async (args, words) => {
     expect(await wrongUsage(args)).toContain(words);
   });
@@ -85,7 +85,7 @@ describe("a server that is not the platform", () => {
     for (const args of [["customers", "list"], ["whoami"]]) {
       const { exitCode, stdout, stderr } = await service(args, { env: { SERVICE_BASE_URL: url } });
       expect([exitCode, stdout]).toEqual([7, ""]);
-      expect(stderr).toContain("Something other than the platform answered");
+      expect(stderr).toContain("Another server responded");
     }
   });
 });

@@ -106,8 +106,8 @@ describe("metadata", () => {
       "token_endpoint",
     ],
     ["without a token address", (metadata) => ({ ...metadata, token_endpoint: undefined }), "token_endpoint"],
-    ["that is no JSON", () => "<html>", "not acceptable"],
-    ["that is null", () => "null", "not acceptable"],
+    ["that is no JSON", () => "<html>", "is not valid"],
+    ["that is null", () => "null", "is not valid"],
   ])("%s is refused before anything is sent", async (_what, rewrite, words) => {
     proxy.rewriteMetadata(rewrite);
     const result = await login("--no-browser");

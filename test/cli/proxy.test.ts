@@ -69,7 +69,7 @@ describe("a host in NO_PROXY", () => {
     const { exitCode, stderr } = await on.service(["whoami"], { env });
     expect({ exitCode, stderr }).toEqual({
       exitCode: 7,
-      stderr: expect.stringContaining("localhost.test was not found"),
+      stderr: expect.stringContaining("Host localhost.test not found"),
     });
     const listen = await on.service(["listen", "--max-downtime", "1s"], { env });
     expect(listen.exitCode).toBe(7);

@@ -138,7 +138,7 @@ describe("a renewal that fails", () => {
     edit(dir, { authUrl: "http://127.0.0.1:9" });
     const { exitCode, stderr } = await service("customers", "list");
     expect(exitCode).toBe(7);
-    expect(stderr).toContain("Nothing listens at 127.0.0.1:9");
+    expect(stderr).toContain("nothing listens on 127.0.0.1:9");
     expect(tokensIn(dir).type).toBe("oauth");
   });
 });

@@ -50,7 +50,7 @@ describe("service status", () => {
       platform: {
         reachable: false,
         latency_ms: null,
-        problem: expect.stringContaining("Nothing listens at 127.0.0.1:9"),
+        problem: expect.stringContaining("nothing listens on 127.0.0.1:9"),
       },
       credential: { state: "unknown" },
     });

@@ -20,7 +20,7 @@ describe("a platform that cannot be reached ends with 7", () => {
     expect(await customers(url)).toEqual({
       exitCode: 7,
       stdout: "",
-      stderr: `Error: Nothing listens at ${new URL(url).host}\nStart the platform with \`service serve\`, or name another with --base-url.\n`,
+      stderr: `Error: Connection refused: nothing listens on ${new URL(url).host}\nStart the platform with \`service serve\`, or choose another one with --base-url.\n`,
     });
   });
 

@@ -29,7 +29,7 @@ describe("each failure has its own words", () => {
   it("an unknown name", async () => {
     expect(await failureOf("http://platform.invalid")).toMatchObject({
       failure: "name_not_found",
-      message: "The name platform.invalid was not found",
+      message: "Host platform.invalid not found",
     });
   });
 
@@ -39,7 +39,7 @@ describe("each failure has its own words", () => {
     await new Promise((resolve) => server.close(resolve));
     expect(await failureOf(url)).toMatchObject({
       failure: "refused",
-      message: `Nothing listens at ${new URL(url).host}`,
+      message: `Connection refused: nothing listens on ${new URL(url).host}`,
       hint: expect.stringContaining("service serve"),
     });
   });
@@ -75,8 +75,8 @@ describe("each failure has its own words", () => {
     );
     expect(await failureOf(url)).toMatchObject({
       failure: "not_the_platform",
-      message: `${new URL(url).host} answered 200 with a web page instead of JSON`,
-      hint: expect.stringContaining("sign-in page"),
+      message: `${new URL(url).host} returned 200 with a web page instead of JSON`,
+      hint: expect.stringContaining("sign-in"),
     });
   });
 
@@ -94,7 +94,7 @@ describe("each failure has its own words", () => {
     );
     expect(await failureOf(url)).toMatchObject({
       failure: "not_the_platform",
-      message: expect.stringContaining("broken"),
+      message: expect.stringContaining("truncated"),
     });
   });
 
@@ -102,7 +102,7 @@ describe("each failure has its own words", () => {
     const { url } = await startServer(() => {});
     expect(await failureOf(url, { timeLimit: 0.05 })).toMatchObject({
       failure: "timed_out",
-      message: expect.stringMatching(`${new URL(url).host} did not answer within 0.0\\d* s`),
+      message: expect.stringMatching(`${new URL(url).host} did not respond within 0.0\\d* s`),
     });
   });
 

@@ -105,7 +105,7 @@ describe("an error reply", () => {
     const server = await startServer(json(418, { oops: true }, { "request-id": "" }));
     await expect(clientOf(server.url).request({ method: "GET", path: "/" })).rejects.toMatchObject({
       status: 418,
-      message: "The platform answered 418 without saying why",
+      message: "The platform returned 418 without an explanation",
     });
   });
 

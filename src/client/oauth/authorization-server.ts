@@ -4,14 +4,14 @@ import type { Transport } from "../transport.ts";
 import { AuthorizationResponseError, ClientError, type CustomFetch, ResponseBodyError } from "openid-client";
 
 export interface AuthorizationServerOptions {
-  /** `{auth_url}`, from `parseBaseUrl`: the name that the server must give itself. */
+  /** `{auth_url}`, from `parseBaseUrl`: the issuer that the metadata must name. */
   issuer: URL;
   clientId: string;
   transport: Transport;
   userAgent: string;
-  /** Aborts whatever is under way, with its reason. */
+  /** Aborts requests in flight, with its reason. */
   signal: AbortSignal;
-  /** Told of each request; never given a query, a body or a credential. */
+  /** Called with each request, without query, body and credentials. */
   onAttempt?: (attempt: { method: string; url: string; outcome: string; milliseconds: number }) => void;
 }
 
@@ -32,7 +32,7 @@ const USED_ENDPOINTS = [
 
 /**
  * Reads the server's metadata (RFC 8414). Rejects with NetworkError if there is no response and with AuthorizationError
- * where the answer is no metadata, is another server's, or leads elsewhere: codes and tokens are for one origin.
+ * if it is not metadata, names another issuer, or an endpoint of another origin: codes and tokens are for one origin.
  */
 export async function discoverAuthorizationServer(options: AuthorizationServerOptions): Promise<AuthorizationServer> {
   const { issuer, clientId, signal } = options;
@@ -42,7 +42,7 @@ export async function discoverAuthorizationServer(options: AuthorizationServerOp
       algorithm: "oauth2",
       timeout: TIME_LIMIT_SECONDS,
       [openid.customFetch]: fetchThrough(options, TIME_LIMIT_SECONDS),
-      // Whether plain http is acceptable was decided when the address was parsed.
+      // `parseBaseUrl` has decided whether plain http is allowed.
       ...(issuer.protocol === "http:" ? { execute: [openid.allowInsecureRequests] } : {}),
     });
   } catch (error) {
@@ -53,13 +53,13 @@ export async function discoverAuthorizationServer(options: AuthorizationServerOp
   return { issuer, config, signal };
 }
 
-/** Throws AuthorizationError for an address that does not belong to the server, and for none at all. */
+/** Throws AuthorizationError for a missing URL or one of another origin. */
 export function assertSameOrigin(text: unknown, name: string, issuer: URL): void {
   const url = typeof text === "string" && URL.canParse(text) ? new URL(text) : undefined;
   if (url?.origin === issuer.origin && url.username === "" && url.password === "") return;
-  const found = typeof text === "string" ? `leads to ${text.slice(0, 200)}` : "is missing";
+  const found = typeof text === "string" ? `is ${text.slice(0, 200)}` : "is missing";
   throw new AuthorizationError("untrusted_address", `The ${name} of ${issuer.host} ${found}`, {
-    hint: "It must lie on the authorization server itself. Check --auth-url.",
+    hint: "It must have the same origin as the authorization server. Check --auth-url.",
   });
 }
 
@@ -68,9 +68,9 @@ const MAX_BYTES = 1024 * 1024;
 const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
 /**
- * The protocol library's requests over the same transport as all others: proxies, certificate authorities and time limits
- * hold for them too, and redirects are never followed. A server that is out of order becomes an AuthorizationError that
- * a later attempt may get past.
+ * Sends the protocol library's requests over the same transport as all others, with the same proxies, certificate
+ * authorities and time limits, and without following redirects. A 5xx response becomes an AuthorizationError that a later
+ * attempt may not get.
  */
 export function fetchThrough(options: AuthorizationServerOptions, timeLimit: number): CustomFetch {
   const { transport, userAgent, signal, onAttempt } = options;
@@ -101,8 +101,8 @@ export function fetchThrough(options: AuthorizationServerOptions, timeLimit: num
 }
 
 function outOfOrder(url: URL, status: number): AuthorizationError {
-  return new AuthorizationError("temporarily_unavailable", `The authorization server ${url.host} answered ${status}`, {
-    hint: "The fault is the server's. Try again in a moment.",
+  return new AuthorizationError("temporarily_unavailable", `The authorization server ${url.host} returned ${status}`, {
+    hint: "This is a problem of the server. Try again later.",
     passing: true,
   });
 }
@@ -116,22 +116,22 @@ export function authorizationErrorOf(error: unknown, issuer: URL, signal: AbortS
   if (known !== undefined) return known;
   const own = issuerIn(error);
   if (own !== undefined) {
-    return new AuthorizationError("other_issuer", `${issuer.host} says that it is ${own.slice(0, 200)}`, {
-      hint: `Where you trust that address, use it: --auth-url ${own.slice(0, 200)}`,
+    return new AuthorizationError("other_issuer", `${issuer.host} names another issuer: ${own.slice(0, 200)}`, {
+      hint: `If you trust it, use --auth-url ${own.slice(0, 200)}`,
     });
   }
   if (error instanceof ResponseBodyError || error instanceof AuthorizationResponseError) {
     const description = error.error_description?.slice(0, MOST_WORDS);
-    return new AuthorizationError(error.error, description ?? `The authorization server said ${error.error}`);
+    return new AuthorizationError(error.error, description ?? `The authorization server returned ${error.error}`);
   }
   const detail = causesOf(error).at(-1)?.message ?? String(error);
-  return new AuthorizationError("invalid_answer", `The answer of ${issuer.host} is not acceptable: ${detail}`, {
-    hint: "Something else may answer in its place. Check --base-url and --auth-url.",
+  return new AuthorizationError("invalid_answer", `The response of ${issuer.host} is not valid: ${detail}`, {
+    hint: "Another server may have responded. Check --base-url and --auth-url.",
     cause: error,
   });
 }
 
-/** The name that a server gives itself, where it is not the one that was called. */
+/** Returns the issuer in the metadata if it is not the requested one. */
 function issuerIn(error: unknown): string | undefined {
   const cause = error instanceof ClientError ? error.cause : undefined;
   if (typeof cause !== "object" || cause === null || !("attribute" in cause) || cause.attribute !== "issuer") return;

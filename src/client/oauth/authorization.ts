@@ -4,7 +4,7 @@ import { ENVIRONMENT_PARAMETER, SCOPES, type Scope, oauthScopeName, scopeOfOAuth
 import { type AuthorizationServer, authorizationErrorOf } from "./authorization-server.ts";
 import { AuthorizationError } from "../errors.ts";
 
-/** The scopes and the environment that a user is asked to allow. */
+/** The scopes and the environment that the user is asked to allow. */
 export interface Wish {
   scopes: readonly Scope[];
   environment: Environment;
@@ -12,7 +12,7 @@ export interface Wish {
 
 /** A sign-in in progress; its secrets stay in this process. */
 export interface Authorization {
-  /** Where the person allows it. */
+  /** URL of the consent page. */
   url: URL;
   state: string;
   verifier: string;
@@ -62,15 +62,15 @@ export interface TokenSet {
   scopes: Scope[];
 }
 
-/** What the token endpoint answers, as the protocol library has checked it. */
+/** Response of the token endpoint, validated by the protocol library. */
 export type TokenAnswer = Pick<
   openid.TokenEndpointResponse,
   "access_token" | "refresh_token" | "token_type" | "expires_in" | "scope"
 >;
 
-/** A longer lifetime counts as this one: the time at which a token expires must be a date. */
+/** Longer lifetimes are shortened to this one, so that the expiry time is a valid date. */
 const MAX_LIFETIME_SECONDS = 365 * 86_400;
-/** What fits into an Authorization header. */
+/** Characters that are valid in an Authorization header. */
 const TOKEN = /^[\x21-\x7e]{1,4096}$/;
 
 /** Rotates a refresh token. Rejects with AuthorizationError `invalid_grant` if the session was revoked or has expired. */
@@ -94,10 +94,10 @@ export async function revokeToken(server: AuthorizationServer, token: string): P
 /** Returns the tokens of a response. Throws AuthorizationError if a member is missing, which a later command would need. */
 export function readTokens(answer: TokenAnswer): TokenSet {
   const { access_token, refresh_token, token_type, expires_in, scope } = answer;
-  if (token_type.toLowerCase() !== "bearer") throw incomplete("is for another kind of token than Bearer");
-  if (!TOKEN.test(access_token)) throw incomplete("holds no usable access token");
-  if (refresh_token === undefined || !TOKEN.test(refresh_token)) throw incomplete("holds no usable refresh token");
-  if (expires_in === undefined || !(expires_in > 0)) throw incomplete("does not say how long the token lasts");
+  if (token_type.toLowerCase() !== "bearer") throw incomplete("has a token type other than Bearer");
+  if (!TOKEN.test(access_token)) throw incomplete("has no valid access token");
+  if (refresh_token === undefined || !TOKEN.test(refresh_token)) throw incomplete("has no valid refresh token");
+  if (expires_in === undefined || !(expires_in > 0)) throw incomplete("has no valid expires_in");
   const names = scope?.split(" ").map(scopeOfOAuthName) ?? [];
   return {
     accessToken: access_token,
@@ -108,5 +108,5 @@ export function readTokens(answer: TokenAnswer): TokenSet {
 }
 
 function incomplete(what: string): AuthorizationError {
-  return new AuthorizationError("invalid_answer", `The answer of the token endpoint ${what}`);
+  return new AuthorizationError("invalid_answer", `The response of the token endpoint ${what}`);
 }

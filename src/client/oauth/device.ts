@@ -5,12 +5,12 @@ import { AuthorizationError, NetworkError } from "../errors.ts";
 import { type TokenSet, type Wish, readTokens } from "./authorization.ts";
 import { type AuthorizationServer, assertSameOrigin, authorizationErrorOf } from "./authorization-server.ts";
 
-/** A sign-in that waits for somebody to type its code elsewhere. */
+/** A sign-in that waits until the user enters its code on another device. */
 export interface DeviceAuthorization {
   userCode: string;
-  /** Where the code is typed. */
+  /** URL where the user enters the code. */
   verificationUri: string;
-  /** The same with the code in it, where the server offers that. */
+  /** The same URL with the code, if the server provides one. */
   verificationUriComplete: string | undefined;
   /** Seconds. */
   expiresIn: number;
@@ -21,7 +21,7 @@ const MAX_SECONDS = 3600;
 const SLOWER_SECONDS = 5;
 const USER_CODE = /^[\x20-\x7e]{1,64}$/;
 
-/** Asks for a code to type elsewhere (RFC 8628). */
+/** Requests a device and user code (RFC 8628). */
 export async function beginDeviceAuthorization(
   { config, issuer, signal }: AuthorizationServer,
   { scopes, environment }: Wish,
@@ -40,7 +40,7 @@ export async function beginDeviceAuthorization(
   if (verification_uri_complete !== undefined) {
     assertSameOrigin(verification_uri_complete, "verification_uri_complete", issuer);
   }
-  if (!USER_CODE.test(user_code)) throw new AuthorizationError("invalid_answer", "The code to type is not readable");
+  if (!USER_CODE.test(user_code)) throw new AuthorizationError("invalid_answer", "The user code has an invalid format");
   return {
     userCode: user_code,
     verificationUri: verification_uri,
@@ -51,9 +51,9 @@ export async function beginDeviceAuthorization(
 }
 
 /**
- * Asks until the person has answered: never faster than the server wants, 5 s slower after each `slow_down`, twice as
- * slow after each failure of the network. Rejects with AuthorizationError `access_denied` or `expired_token`, and with
- * the reason of `until` at once.
+ * Polls until the user has decided: at the server's interval, 5 s slower after each `slow_down`, and half as often after
+ * each network failure. Rejects with AuthorizationError `access_denied` or `expired_token`, or with the reason of
+ * `until`.
  */
 export async function pollDeviceAuthorization(
   { config, issuer, signal }: AuthorizationServer,
@@ -62,13 +62,13 @@ export async function pollDeviceAuthorization(
 ): Promise<TokenSet> {
   const end = AbortSignal.any([signal, until, AbortSignal.timeout(expiresIn * 1000)]);
   const parameters = { device_code: answer.device_code };
-  // A timer of more than 2^31 ms fires at once.
+  // Timers of more than 2^31 ms fire immediately.
   let interval = Math.min(Math.max(1, answer.interval ?? 5), MAX_SECONDS);
   for (;;) {
     await delay(interval * 1000, undefined, { signal: end }).catch(() => {
       if (signal.aborted) throw signal.reason;
       if (until.aborted) throw until.reason;
-      throw new AuthorizationError("expired_token", "The code has expired before anybody typed it");
+      throw new AuthorizationError("expired_token", "The code expired before it was entered");
     });
     try {
       return readTokens(await openid.genericGrantRequest(config, DEVICE_CODE_GRANT, parameters));

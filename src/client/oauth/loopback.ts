@@ -3,27 +3,27 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 
-/** The one redirect that the authorization server sends back. */
+/** The redirect from the authorization server. */
 export interface Callback {
   url: URL;
-  /** Shows the browser how it ended; resolves once it has read the page, or has gone. */
+  /** Shows the result in the browser; resolves once the page was read, or the connection is closed. */
   answer(status: number, page: string): Promise<void>;
 }
 
-/** A listener on this machine that takes one callback and nothing else (RFC 8252 7.3). */
+/** A server on the loopback interface that accepts exactly one callback (RFC 8252 7.3). */
 export interface Loopback {
   /** `http://127.0.0.1:<port>/callback`. */
   redirectUri: string;
-  /** Takes the callback that carries this state. To be called once. */
+  /** Resolves with the callback that has this state. Call it once. */
   callback(state: string): Promise<Callback>;
   close(): void;
 }
 
 export interface LoopbackOptions {
   path: string;
-  /** 0 takes a free one. */
+  /** 0 for a free port. */
   port: number;
-  /** Told of each request that was turned away for what it carried: somebody may be trying something. */
+  /** Called for each request that was rejected because of its contents: it may be an attack. */
   onRefusal: (reason: string) => void;
 }
 
@@ -32,7 +32,7 @@ const REQUEST_MILLISECONDS = 4000;
 const CHECK_MILLISECONDS = 500;
 const ANSWERS = ["code", "error", "state", "iss"];
 
-/** Listens on 127.0.0.1, or on [::1] where there is no IPv4. Rejects with the system's error, such as EADDRINUSE. */
+/** Listens on 127.0.0.1, or on [::1] without IPv4. Rejects with the system's error, such as EADDRINUSE. */
 export async function openLoopback({ path, port, onRefusal }: LoopbackOptions): Promise<Loopback> {
   let expected: string | undefined;
   let take: ((callback: Callback) => void) | undefined;
@@ -47,12 +47,12 @@ export async function openLoopback({ path, port, onRefusal }: LoopbackOptions): 
 
   server.on("request", (request, response) => {
     const url = new URL(origin + (request.url?.startsWith("/") === true ? request.url : "/"));
-    const refusal = taken ? { status: 410, reason: "This sign-in is over" } : refusalOf(request, url);
-    if (refusal === undefined && take !== undefined) {
+    const rejection = taken ? { status: 410, reason: "This sign-in has ended" } : rejectionOf(request, url);
+    if (rejection === undefined && take !== undefined) {
       taken = true;
       return take({ url, answer: (status, page) => answer(response, status, page) });
     }
-    const { status, reason } = refusal ?? { status: 400, reason: "Nobody is signing in" };
+    const { status, reason } = rejection ?? { status: 400, reason: "No sign-in is in progress" };
     if (status === 400) onRefusal(reason);
     response.writeHead(status, {
       "Content-Type": "text/plain; charset=utf-8",
@@ -62,21 +62,22 @@ export async function openLoopback({ path, port, onRefusal }: LoopbackOptions): 
     response.end(`${reason}.\n`);
   });
 
-  function refusalOf(request: IncomingMessage, url: URL): { status: number; reason: string } | undefined {
-    // A name that was made to point to this machine is no way in.
-    if (request.headers.host !== new URL(origin).host) return { status: 421, reason: "This is another host" };
-    if (url.pathname !== path) return { status: 404, reason: "Nothing is here" };
-    if (request.method !== "GET") return { status: 405, reason: "Only GET" };
+  function rejectionOf(request: IncomingMessage, url: URL): { status: number; reason: string } | undefined {
+    // Another site may point its own name to this machine (DNS rebinding).
+    if (request.headers.host !== new URL(origin).host) return { status: 421, reason: "Unknown host" };
+    if (url.pathname !== path) return { status: 404, reason: "Not found" };
+    if (request.method !== "GET") return { status: 405, reason: "Use GET" };
     const mode = request.headers["sec-fetch-mode"];
-    if (mode !== undefined && mode !== "navigate") return { status: 403, reason: "Only by navigating here" };
+    if (mode !== undefined && mode !== "navigate") return { status: 403, reason: "Open this URL in a browser tab" };
     const parameters = url.searchParams;
     if (ANSWERS.some((name) => parameters.getAll(name).length > 1)) {
-      return { status: 400, reason: "A parameter stands there twice" };
+      return { status: 400, reason: "A parameter is repeated" };
     }
     if (!sameSecret(parameters.get("state") ?? "", expected ?? "")) {
-      return { status: 400, reason: "This is not the answer to the sign-in that waits here" };
+      return { status: 400, reason: "The state does not match this sign-in" };
     }
-    if (parameters.has("code") === parameters.has("error")) return { status: 400, reason: "This is no answer" };
+    if (parameters.has("code") === parameters.has("error"))
+      return { status: 400, reason: "Expected either code or error" };
     return undefined;
   }
 
@@ -104,7 +105,7 @@ async function listen(server: Server, port: number): Promise<string> {
     await bind(server, port, "::1");
   }
   const { address, port: bound } = server.address() as AddressInfo;
-  // As browsers write it: port 80 goes without saying.
+  // As browsers write it: without port 80.
   return new URL(`http://${address.includes(":") ? `[${address}]` : address}:${bound}`).origin;
 }
 
@@ -120,7 +121,7 @@ async function answer(response: ServerResponse, status: number, page: string): P
   await closed;
 }
 
-/** Compares in constant time, whatever the lengths. */
+/** Compares in constant time, also if the lengths differ. */
 function sameSecret(one: string, other: string): boolean {
   const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(one), digest(other));
@@ -162,7 +163,7 @@ code::before { content: "$ "; color: var(--accent); }
 
 const STYLE_HASH = createHash("sha256").update(STYLESHEET).digest("base64");
 
-/** A page that runs nothing, loads nothing, stands in no frame, is kept nowhere, and passes its address on to nobody. */
+/** The page runs no scripts, loads nothing, cannot be framed, is not cached, and sends no referrer. */
 export const CALLBACK_PAGE_HEADERS = {
   "Content-Type": "text/html; charset=utf-8",
   "Cache-Control": "no-store",
@@ -176,9 +177,9 @@ const CHECK_MARK = `<svg class="sign good" viewBox="0 0 28 28" aria-hidden="true
 const CROSS = `<svg class="sign bad" viewBox="0 0 28 28" aria-hidden="true"><path d="M7 7l14 14M21 7L7 21"/></svg>`;
 
 export interface SuccessPage {
-  /** Lines such as account and environment. */
+  /** Details such as account and environment. */
   facts: readonly (readonly [name: string, value: string])[];
-  /** What to try next. */
+  /** Commands to try next. */
   commands: readonly string[];
 }
 
@@ -196,7 +197,7 @@ export function successPage({ facts, commands }: SuccessPage): string {
   );
 }
 
-/** Shown where nobody was signed in. */
+/** Shown if the sign-in failed. */
 export function failurePage(title: string, reason: string): string {
   return page(
     title,

@@ -4,7 +4,7 @@ import { idOf, listOf, listQuery, Livemode, nullable, Timestamp } from "./fields
 
 export type DeliveryStatus = StatusOf<"delivery">;
 
-/** One POST to a receiver. `status_code` is null where no reply came, and `error` says why. */
+/** One POST to a receiver. `status_code` is null without a response, and `error` says why. */
 export const Attempt = Type.Object(
   {
     at: Timestamp,

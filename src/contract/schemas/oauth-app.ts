@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
 import { closed, deleted, idOf, listOf, listQuery, Livemode, nullable, secretShownOnce, Timestamp } from "./fields.ts";
 
-/** Decisions 3, OAuth app. `client_secret` stands in the reply to creation and rotation only; a public app has none. */
+/** `client_secret` is only in responses to creation and rotation; a public app has none. */
 export const OAuthApp = Type.Object(
   {
     id: idOf("oauth_app"),

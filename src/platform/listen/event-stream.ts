@@ -14,6 +14,7 @@ import { versionOfReply } from "../http/version.ts";
 import type { Services } from "../services.ts";
 import { CredentialWatch, type Watched, OpenConnections } from "./listeners.ts";
 import { stopping } from "./server.ts";
+import { type PageStamps, readStamps } from "./page-stamps.ts";
 import { findStart, cursorOf, type Start } from "./position.ts";
 import type { LoggedEvent } from "../storage/event-log.ts";
 import { type LogClient, LogReader, MAX_BUFFERED_BYTES } from "./log-reader.ts";
@@ -29,7 +30,7 @@ export function registerEventStream(app: FastifyInstance, services: Services, au
   const readQuery = compileQuery(EventStreamQuery);
   let isClosing = false;
   app.get(EVENT_STREAM_PATH, async (request, reply) => {
-    const { database, time, versions } = services;
+    const { database, clock, time, versions } = services;
     // A stream is no request with a reply: it is not logged.
     const caller = await authenticate(request.raw, ({ tenant }) => {
       void reply.header(HEADERS.version, versionOfReply(versions, request.headers, tenant.account.version));
@@ -52,6 +53,7 @@ export function registerEventStream(app: FastifyInstance, services: Services, au
       tenant: caller.tenant,
       types: typesOfSubscription(type),
       start,
+      stamps: caller.credential.kind === "session" ? () => readStamps(database, environment, clock.now()) : undefined,
     });
     streams.set(stream, caller);
     watch.start();
@@ -82,25 +84,34 @@ const BEAT_MILLISECONDS = 1000;
 /** How long a client should wait before it reconnects. */
 const RETRY_MILLISECONDS = 1000;
 
+interface StreamOptions {
+  tenant: Tenant;
+  types: readonly EventType[];
+  start: Start;
+  /** Absent where only events are sent. */
+  stamps: (() => Promise<PageStamps>) | undefined;
+}
+
 /**
  * One client of server-sent events. Events and replays are messages of the default type; `ready` and `gap` have names, so
  * that whoever listens to messages gets nothing but events. The ID of `ready` and of every event is what to go on from.
+ * The dashboard's streams have `changed` besides, with the stamps of what no event tells of.
  */
 class EventStream implements LogClient, Watched {
   readonly #services: Services;
   readonly #response: ServerResponse;
   readonly #cursor: string;
   readonly #reader: LogReader;
+  readonly #stamps: (() => Promise<PageStamps>) | undefined;
+  #lastStamps = "";
   #cancelBeat: (() => void) | undefined;
+  #isStopped = false;
 
-  constructor(
-    services: Services,
-    response: ServerResponse,
-    { tenant, types, start }: { tenant: Tenant; types: readonly EventType[]; start: Start },
-  ) {
+  constructor(services: Services, response: ServerResponse, { tenant, types, start, stamps }: StreamOptions) {
     this.#services = services;
     this.#response = response;
     this.#cursor = cursorOf(start.position);
+    this.#stamps = stamps;
     this.#reader = new LogReader(services, tenant, types, start, this);
   }
 
@@ -109,11 +120,13 @@ class EventStream implements LogClient, Watched {
     this.#response.write(`retry: ${RETRY_MILLISECONDS}\n`);
     this.#write({ name: "ready", id: cursor, data: JSON.stringify({ cursor }) });
     this.#response.on("drain", () => this.#reader.ask());
+    void this.#tellChanges();
     this.#beat();
     this.#reader.start();
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#reader.stop();
     this.#cancelBeat?.();
   }
@@ -157,9 +170,22 @@ class EventStream implements LogClient, Watched {
   }
 
   #beat(): void {
+    if (this.#isStopped) return;
     this.#cancelBeat = this.#services.clock.after(BEAT_MILLISECONDS, () => {
       this.#response.write(": still here\n\n");
-      this.#beat();
+      void this.#tellChanges().then(() => this.#beat());
     });
+  }
+
+  async #tellChanges(): Promise<void> {
+    if (this.#stamps === undefined) return;
+    try {
+      const stamps = JSON.stringify(await this.#stamps());
+      if (this.#isStopped || stamps === this.#lastStamps) return;
+      this.#lastStamps = stamps;
+      this.#write({ name: "changed", data: stamps });
+    } catch (error) {
+      if (!this.#isStopped) this.failed(error);
+    }
   }
 }

@@ -85,6 +85,12 @@ export function listRequestLogs(
   return readMergedPage(queries, "request_logs", COLUMNS, page, key, alternatives);
 }
 
+/** Returns the ID of the newest row. */
+export async function newestRequestLog(queries: Queries, environment: number): Promise<string | undefined> {
+  const sql = "SELECT MAX(id) AS id FROM request_logs WHERE environment = $1";
+  return (await queries.get<{ id: string | null }>(sql, [environment]))?.id ?? undefined;
+}
+
 /** Removes rows older than an id; returns how many. */
 export function deleteRequestLogs(tx: Transaction, environment: number, idBound: string, limit: number) {
   return tx.run(

@@ -34,7 +34,7 @@ const SUCCEEDED = "COALESCE(a.status_code BETWEEN 200 AND 299, FALSE)";
 async function countRows(database: Queries, endpoint: string | undefined, since: number): Promise<Counted> {
   const ofEndpoint = endpoint === undefined ? "" : `AND d.endpoint_id = '${endpoint}'`;
   const attempts = `FROM attempts a JOIN deliveries d ON d.id = a.delivery_id
-    WHERE d.${SANDBOX} AND a.at >= ${since} ${ofEndpoint}`;
+    WHERE d.${SANDBOX} AND a.at >= ${since} AND COALESCE(a.error, '') NOT LIKE 'endpoint_deleted:%' ${ofEndpoint}`;
   const events = await database.all<{ minute: number; count: number }>(
     `SELECT created / 60000 AS minute, COUNT(*) AS count FROM events WHERE ${SANDBOX} AND created >= ${since}
      GROUP BY created / 60000`,

@@ -4,17 +4,18 @@ import { closed, nullable, Timestamp } from "./fields.ts";
 
 const Count = Type.Integer({ minimum: 0 });
 
-/** What happened in one minute. Latencies are estimated from a histogram, null where nothing was attempted. */
+/** Latencies are estimated from a histogram, null where nothing was attempted. */
+const COUNTS = {
+  events: Count,
+  attempts: Count,
+  succeeded: Count,
+  failed: Count,
+  latency_p50_ms: nullable(Type.Number()),
+  latency_p95_ms: nullable(Type.Number()),
+};
+
 export const StatisticsMinute = Type.Object(
-  {
-    at: Timestamp,
-    events: Count,
-    attempts: Count,
-    succeeded: Count,
-    failed: Count,
-    latency_p50_ms: nullable(Type.Number()),
-    latency_p95_ms: nullable(Type.Number()),
-  },
+  { at: Timestamp, ...COUNTS },
   { $id: "StatisticsMinute", description: "Counts of one minute" },
 );
 export type StatisticsMinute = Static<typeof StatisticsMinute>;
@@ -37,6 +38,7 @@ export const Statistics = Type.Object(
   {
     object: Type.Literal("statistics"),
     now: Timestamp,
+    totals: Type.Object(COUNTS, { description: "All of the minutes together" }),
     minutes: Type.Array(StatisticsMinute),
     failures: Type.Array(StatisticsFailure),
     queue: Type.Object({

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../contract/limits.ts";
-import type { Statistics, StatisticsMinute } from "../../contract/schemas/statistics.ts";
+import type { Statistics } from "../../contract/schemas/statistics.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import {
   type AttemptCount,
@@ -26,16 +26,24 @@ export async function readStatistics(
   const range = { environment, first: last - minutes + 1, last };
   const events = await countEvents(queries, range);
   const attempts = new Map<number, AttemptCount[]>();
-  for (const count of await countAttempts(queries, range, endpoint)) {
+  const counts = await countAttempts(queries, range, endpoint);
+  for (const count of counts) {
     attempts.set(count.minute, [...(attempts.get(count.minute) ?? []), count]);
   }
   const failures = await countFailures(queries, range, { endpoint, limit: FAILURES_SHOWN });
   return {
     object: "statistics",
     now: formatTimestamp(now),
+    totals: sumOf(
+      [...events.values()].reduce((total, count) => total + count, 0),
+      counts,
+    ),
     minutes: Array.from({ length: minutes }, (_, index) => {
       const minute = range.first + index;
-      return minuteOf(minute * MINUTE, events.get(minute) ?? 0, attempts.get(minute) ?? []);
+      return {
+        at: formatTimestamp(minute * MINUTE),
+        ...sumOf(events.get(minute) ?? 0, attempts.get(minute) ?? []),
+      };
     }),
     failures: failures.map(({ endpoint_id, last_at, ...failure }) => ({
       ...failure,
@@ -49,12 +57,11 @@ export async function readStatistics(
   };
 }
 
-function minuteOf(at: number, events: number, counts: readonly AttemptCount[]): StatisticsMinute {
+function sumOf(events: number, counts: readonly AttemptCount[]): Statistics["totals"] {
   const sum = (some: readonly AttemptCount[]) => some.reduce((total, { count }) => total + count, 0);
   const attempts = sum(counts);
   const succeeded = sum(counts.filter((count) => count.succeeded === 1));
   return {
-    at: formatTimestamp(at),
     events,
     attempts,
     succeeded,

@@ -94,8 +94,10 @@ export function countFailures(
   );
 }
 
+/** Deliveries that were canceled with their endpoint end in an attempt that was never made, and count as none. */
 function attemptsOf({ environment, first, last }: MinuteRange, endpoint: string | undefined) {
-  const where = "environment = $1 AND minute >= $2 AND minute <= $3";
+  const where = `environment = $1 AND minute >= $2 AND minute <= $3
+     AND (status_code <> 0 OR error NOT LIKE 'endpoint_deleted:%')`;
   const parameters: SqlValue[] = [environment, first, last];
   return endpoint === undefined
     ? { where, parameters }

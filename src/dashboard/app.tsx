@@ -1,21 +1,22 @@
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
-import { signedOut } from "./api/call.ts";
-import { startLive } from "./api/live.ts";
 import { kindsWith, type KindWith, type ObjectKind, RESOURCES } from "../contract/resources.ts";
-import { Toasts } from "./components/toasts.tsx";
-import { EnvironmentClock } from "./environment-clock.tsx";
-import { ApiKeys } from "./pages/api-keys/index.tsx";
-import { Apps } from "./pages/apps/index.tsx";
-import { Deliveries } from "./pages/deliveries/index.tsx";
+import { signedOut } from "./api/call.ts";
+import { follow, startLive } from "./api/live.ts";
+import { startStore } from "./api/store.ts";
+import { Commands } from "./commands.tsx";
+import { say, Toasts } from "./components/toasts.tsx";
+import { ApiKeys } from "./pages/api-keys.tsx";
+import { Apps } from "./pages/apps.tsx";
+import { Deliveries } from "./pages/deliveries.tsx";
 import { Endpoints } from "./pages/endpoints/index.tsx";
 import { Events } from "./pages/events/index.tsx";
 import { NotFound } from "./pages/not-found.tsx";
 import { objectPage } from "./pages/objects/index.tsx";
 import { Overview } from "./pages/overview/index.tsx";
-import { People } from "./pages/people/index.tsx";
-import { RequestLogs } from "./pages/request-logs/index.tsx";
-import { TestClockPage } from "./pages/test-clock/index.tsx";
+import { People } from "./pages/people.tsx";
+import { RequestLogs } from "./pages/request-logs.tsx";
+import { TestClockPage } from "./pages/test-clock.tsx";
 import { environment, hrefOf, place, settle } from "./router.tsx";
 import { Shell } from "./shell.tsx";
 
@@ -43,7 +44,18 @@ export function App() {
   useEffect(() => {
     // The address always names the environment, so that a copied one shows the same.
     if (!location.pathname.startsWith(hrefOf(""))) settle(hrefOf(""));
-    return startLive();
+    const stops = [
+      startStore(),
+      follow({
+        missed(isGap) {
+          if (isGap) say("Some events are missing here: the platform no longer has them.", false);
+        },
+      }),
+      startLive(),
+    ];
+    return () => {
+      for (const stop of stops) stop();
+    };
   }, [shown]);
   if (signedOut.value) return <SignedOut />;
   const { page, id } = place.value;
@@ -52,7 +64,7 @@ export function App() {
     <Shell>
       <Shown key={`${shown} ${page} ${id}`} />
       <Toasts />
-      <EnvironmentClock />
+      <Commands />
     </Shell>
   );
 }
@@ -61,9 +73,9 @@ function SignedOut() {
   return (
     <main class="signed-out">
       <h1>You are signed out</h1>
-      <p>The session has ended, here or in another tab.</p>
+      <p>Your session has expired or was ended, here or in another tab.</p>
       <p>
-        <a class="button primary" href={location.pathname}>
+        <a class="button primary" href={location.pathname + location.search}>
           Sign in again
         </a>
       </p>

@@ -4,26 +4,47 @@ const dayAndTime = new Intl.DateTimeFormat(undefined, {
   day: "numeric",
   hour: "2-digit",
   minute: "2-digit",
-  second: "2-digit",
 });
 const fullDate = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
-/** A time as people read it here: today by the clock alone, else with its day. */
+const DAY_SECONDS = 86_400;
+
+/** Returns a time within a day of now as a distance (`5 min ago`), another one as a date. Unix milliseconds. */
+export function relativeTime(at: number, now: number): string {
+  const seconds = Math.round((at - now) / 1000);
+  const distance = Math.abs(seconds);
+  if (distance >= DAY_SECONDS) {
+    const isThisYear = new Date(at).getFullYear() === new Date(now).getFullYear();
+    return (isThisYear ? dayAndTime : fullDate).format(at);
+  }
+  const words =
+    distance < 60 ? `${distance} s` : distance < 3600 ? `${Math.floor(distance / 60)} min` : hours(distance);
+  return seconds > 0 ? `in ${words}` : `${words} ago`;
+}
+
+function hours(seconds: number): string {
+  return `${Math.floor(seconds / 3600)} h`;
+}
+
+/** Returns a time in full, local and in UTC, for a tooltip. */
+export function exactTime(iso: string): string {
+  return `${fullDate.format(new Date(iso))} (${iso.replace("T", " ").replace("Z", "")} UTC)`;
+}
+
+/** Returns the local time of day if the time is on the day of `now`, else the date with it. */
 export function localTime(iso: string, now: number): string {
   const date = new Date(iso);
-  const isToday = date.toDateString() === new Date(now).toDateString();
-  if (isToday) return timeOfDay.format(date);
-  return date.getFullYear() === new Date(now).getFullYear() ? dayAndTime.format(date) : fullDate.format(date);
+  return (date.toDateString() === new Date(now).toDateString() ? timeOfDay : fullDate).format(date);
 }
 
 const UNITS = [
-  ["d", 86_400],
+  ["d", DAY_SECONDS],
   ["h", 3600],
   ["min", 60],
   ["s", 1],
 ] as const;
 
-/** A stretch of time by its two largest units: `2 d 3 h`, `45 s`. */
+/** Returns a duration in its two largest units: `2 d 3 h`, `45 s`. */
 export function duration(seconds: number): string {
   const parts: string[] = [];
   let rest = Math.max(0, Math.round(seconds));
@@ -42,6 +63,16 @@ export function count(value: number): string {
   return integer.format(value);
 }
 
+/** Returns a number with its noun: `1 delivery`, `2 deliveries`. */
+export function counted(value: number, singular: string, plural = `${singular}s`): string {
+  return `${count(value)} ${value === 1 ? singular : plural}`;
+}
+
+/** Returns text as it is compared in a search: formats of numbers have spaces that nobody types. */
+export function searchable(text: string): string {
+  return text.toLowerCase().replaceAll(/[^\S\n]+/g, " ");
+}
+
 export function percent(part: number, whole: number): string {
   if (whole === 0) return "–";
   // Cut, not rounded: one failure in ten thousand is not 100 %.
@@ -51,21 +82,25 @@ export function percent(part: number, whole: number): string {
 
 export function milliseconds(value: number | null | undefined): string {
   if (value === null || value === undefined) return "–";
-  return value >= 10_000 ? `${(value / 1000).toFixed(1)} s` : `${integer.format(Math.round(value))} ms`;
+  return value >= 1000 ? `${(value / 1000).toFixed(1)} s` : `${Math.round(value)} ms`;
 }
 
-/** An amount in the currency's minor unit, as people write it. */
+/** Returns an amount, given in the currency's minor unit, in its major unit. */
 export function money(amount: number, currency: string): string {
   try {
     const format = new Intl.NumberFormat(undefined, { style: "currency", currency, currencyDisplay: "code" });
-    const digits = format.resolvedOptions().maximumFractionDigits ?? 2;
-    return format.format(amount / 10 ** digits);
+    return format.format(amount / 10 ** minorDigits(currency));
   } catch {
     return `${amount} ${currency}`;
   }
 }
 
-/** What a browser calls itself, short. */
+function minorDigits(currency: string): number {
+  const format = new Intl.NumberFormat(undefined, { style: "currency", currency });
+  return format.resolvedOptions().maximumFractionDigits ?? 2;
+}
+
+/** Returns a short name for a browser and its system. */
 export function browserName(userAgent: string | null): string {
   if (userAgent === null) return "Unknown browser";
   const browser = /(Firefox|Edg|OPR|Chrome|Safari)\/[\d.]+/.exec(userAgent)?.[1];

@@ -51,25 +51,76 @@ export function settle(href: string): void {
 }
 
 let moves = 0;
+let isBack = false;
 
-/** True once the person went from one page to another: the first page leaves the focus where the browser put it. */
+/** True once the user went from one page to another: the first page leaves the focus where the browser put it. */
 export function hasMoved(): boolean {
   return moves > 0;
 }
 
+/** True while the page is one that Back or Forward led to, which shows what it showed before. */
+export function hasGoneBack(): boolean {
+  return isBack;
+}
+
 /** Goes to an address of the dashboard without loading it anew. */
 export function go(href: string, { replace = false } = {}): void {
-  if (replace) history.replaceState(null, "", href);
-  else history.pushState(null, "", href);
   const before = place.value;
+  if (replace) history.replaceState(history.state, "", href);
+  else {
+    rememberPosition();
+    history.pushState(null, "", href);
+  }
   moves += 1;
+  isBack = false;
   address.value = readAddress();
   if (before.page !== place.value.page || before.id !== place.value.id) scrollTo(0, 0);
 }
 
-addEventListener("popstate", () => {
+/** Writes filters into the address; one that is empty is left out. */
+export function filter(changes: Record<string, string>): void {
+  const { page, id, query } = place.value;
+  const all = Object.entries({ ...Object.fromEntries(query), ...changes }).filter(([, value]) => value !== "");
+  go(hrefOf(page, id, Object.fromEntries(all)), { replace: true });
+}
+
+interface Position {
+  scroll: number;
+  /** The link that was followed. */
+  link: string | null;
+}
+
+function rememberPosition(): void {
+  const link = document.activeElement?.getAttribute("href") ?? null;
+  history.replaceState({ scroll: scrollY, link } satisfies Position, "");
+}
+
+/** Back leads to where the page was left, with the focus on the link that was followed. */
+function restorePosition({ scroll, link }: Position): void {
+  scrollTo(0, scroll);
+  if (link === null) return;
+  document.querySelector<HTMLElement>(`main a[href="${CSS.escape(link)}"]`)?.focus({ preventScroll: true });
+}
+
+const SCROLL_END_MILLISECONDS = 150;
+let scrollEnd: ReturnType<typeof setTimeout> | undefined;
+
+history.scrollRestoration = "manual";
+addEventListener("scroll", () => {
+  clearTimeout(scrollEnd);
+  scrollEnd = setTimeout(() => {
+    const before = history.state as Position | null;
+    history.replaceState({ link: before?.link ?? null, scroll: scrollY } satisfies Position, "");
+  }, SCROLL_END_MILLISECONDS);
+});
+addEventListener("popstate", ({ state }) => {
+  clearTimeout(scrollEnd);
   moves += 1;
+  isBack = true;
   address.value = readAddress();
+  const position = state as Position | null;
+  // What was there is drawn from memory, within the next frame.
+  requestAnimationFrame(() => requestAnimationFrame(() => position !== null && restorePosition(position)));
 });
 
 /** A link within the dashboard; with a modifier key the browser opens it as it opens any link. */

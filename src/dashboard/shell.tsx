@@ -1,77 +1,49 @@
 import { computed, signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
+import type { Identity, Session } from "../contract/schemas/account.ts";
+import type { TestClock } from "../contract/schemas/test-clock.ts";
 import { call } from "./api/call.ts";
 import { liveState } from "./api/live.ts";
-import { kindsWith, type Resource, RESOURCES } from "../contract/resources.ts";
-import type { Session } from "../contract/schemas/account.ts";
+import { useQuery } from "./api/store.ts";
 import { clockOffset } from "./clock.ts";
+import { openCommands, SECTIONS } from "./commands.tsx";
+import { Icon, iconOf } from "./components/icon.tsx";
 import { say } from "./components/toasts.tsx";
 import { duration } from "./format.ts";
 import { environment, hrefOf, Link, place } from "./router.tsx";
-
-const SECTIONS = (["Activity", "Business", "Developers"] as const).map((title) => ({
-  title,
-  links: [
-    ...(title === "Activity" ? [["", "Overview"] as const] : []),
-    ...kindsWith("page").flatMap((kind) => {
-      const { labels, page }: Resource = RESOURCES[kind];
-      return page?.section === title ? [[page.name, page.label ?? labels] as const] : [];
-    }),
-  ],
-}));
+import { showTheme, theme, type Theme, THEMES } from "./theme.ts";
 
 const isMenuOpen = signal(false);
 const isLive = computed(() => environment.value === "live");
 
 export function Shell({ children }: { children: ComponentChildren }) {
-  const { page } = place.value;
   useEffect(() => {
     document.documentElement.dataset["environment"] = environment.value;
   }, [environment.value]);
   return (
     <div class="shell">
       <a class="skip" href="#main">
-        Skip to the content
+        Skip to content
       </a>
-      <Banner />
-      <nav
-        class={isMenuOpen.value ? "open" : undefined}
-        id="menu"
-        aria-label="Pages"
-        onClick={() => (isMenuOpen.value = false)}
-        onKeyDown={closeOnEscape}
-      >
-        {SECTIONS.map(({ title, links }) => (
-          <div key={title}>
-            <p class="nav-title">{title}</p>
-            <ul>
-              {links.map(([name, label]) => (
-                <li key={name}>
-                  <Link href={hrefOf(name)} current={page === name}>
-                    {label}
-                  </Link>
-                </li>
-              ))}
-            </ul>
-          </div>
-        ))}
-        <ul class="nav-end">
-          <li>
-            <a href="/account">Password & sign-in</a>
-          </li>
-          <li>
-            <button type="button" class="plain" onClick={() => void signOut()}>
-              Sign out
-            </button>
-          </li>
-        </ul>
-      </nav>
+      <Bar />
+      <Menu />
       <main id="main" tabIndex={-1}>
         {children}
       </main>
+      <EnvironmentClock />
     </div>
   );
+}
+
+/** Follows the sandbox's clock, which may be moved from elsewhere; until it is known, real time counts. */
+function EnvironmentClock() {
+  const { data } = useQuery<TestClock>(isLive.value ? undefined : "/v1/test_clock");
+  const seconds = data?.offset_seconds ?? 0;
+  useEffect(() => {
+    clockOffset.value = seconds * 1000;
+  }, [seconds]);
+  return null;
 }
 
 function closeOnEscape({ key }: KeyboardEvent): void {
@@ -80,33 +52,32 @@ function closeOnEscape({ key }: KeyboardEvent): void {
   document.querySelector<HTMLElement>(".menu-button")?.focus();
 }
 
-/** Which environment is shown: said in words and by the look of the whole bar, and switched in the same place. */
-function Banner() {
+/** Which environment is shown, in words and by the color of the strip, and what works on every page. */
+function Bar() {
   const { page } = place.value;
   return (
-    <header class="banner" onKeyDown={closeOnEscape}>
+    <header class="bar" onKeyDown={closeOnEscape}>
       <button
         type="button"
-        class="menu-button"
+        class="menu-button bare"
         aria-expanded={isMenuOpen.value}
         aria-controls="menu"
+        aria-label="Menu"
         onClick={() => (isMenuOpen.value = !isMenuOpen.value)}
       >
-        Menu
+        <Icon name="menu" />
       </button>
       <span class="brand">Service</span>
-      <p class="banner-words">
-        {isLive.value ? (
-          <>
-            <strong>LIVE</strong> <span class="minor">Real customers, real endpoints</span>
-          </>
-        ) : (
-          <>
-            <strong>SANDBOX</strong> <span class="minor">Test data only</span>
-          </>
-        )}
-        {clockOffset.value > 0 && <span class="minor">· clock {duration(clockOffset.value / 1000)} ahead</span>}
-      </p>
+      <strong class="environment">{isLive.value ? "LIVE" : "SANDBOX"}</strong>
+      {clockOffset.value > 0 && (
+        <Link class="offset" href={hrefOf("clock")}>
+          <Icon name="clock" /> <span>{duration(clockOffset.value / 1000)} ahead</span>
+        </Link>
+      )}
+      <button type="button" class="find" aria-label="Search…" onClick={() => (openCommands.value = "palette")}>
+        <Icon name="search" />
+        <span class="minor">Search…</span>
+      </button>
       <LiveSign />
       <div class="switch" role="group" aria-label="Environment">
         <Link href={hrefOf(page, "", {}, "sandbox")} current={!isLive.value}>
@@ -120,17 +91,86 @@ function Banner() {
   );
 }
 
-const LIVE_WORDS = { live: "Updating", connecting: "Connecting…", paused: "Paused" } as const;
+function Menu() {
+  const { page } = place.value;
+  const { data } = useQuery<Identity>("/v1/me");
+  return (
+    <nav
+      class={isMenuOpen.value ? "open" : undefined}
+      id="menu"
+      aria-label="Pages"
+      onClick={({ target }) => {
+        if ((target as HTMLElement).closest("a, button") !== null) isMenuOpen.value = false;
+      }}
+      onKeyDown={closeOnEscape}
+    >
+      {SECTIONS.map(({ title, links }) => (
+        <div key={title}>
+          <p class="nav-title">{title}</p>
+          <ul>
+            {links.map(([name, label]) => {
+              const icon = iconOf(name);
+              return (
+                <li key={name}>
+                  <Link href={hrefOf(name)} current={page === name}>
+                    {icon !== undefined && <Icon name={icon} />}
+                    {label}
+                  </Link>
+                </li>
+              );
+            })}
+          </ul>
+        </div>
+      ))}
+      <div class="nav-end">
+        <ul>
+          <li>
+            <a href="/docs">
+              <Icon name="docs" />
+              API reference
+            </a>
+          </li>
+          <li>
+            <a href="/account">
+              <Icon name="account" />
+              Password & sign-in
+            </a>
+          </li>
+          <li>
+            <button type="button" class="plain" onClick={() => void signOut()}>
+              <Icon name="exit" />
+              Sign out
+            </button>
+          </li>
+        </ul>
+        <label class="theme">
+          Theme
+          <select value={theme.value} onChange={({ currentTarget }) => showTheme(currentTarget.value as Theme)}>
+            {THEMES.map((name) => (
+              <option key={name} value={name}>
+                {name === "system" ? "System" : name === "light" ? "Light" : "Dark"}
+              </option>
+            ))}
+          </select>
+        </label>
+        {data?.user !== undefined && data.user !== null && (
+          <p class="who soft" dir="auto" title={data.user.email}>
+            {data.user.email}
+          </p>
+        )}
+      </div>
+    </nav>
+  );
+}
+
+const LIVE_WORDS = { live: "Live updates", connecting: "Reconnecting…", paused: "Paused" } as const;
 
 function LiveSign() {
   const state = liveState.value;
   return (
-    <span class={`live-sign ${state}`} role="status">
+    <span class={`live-sign ${state}`} role="status" title={LIVE_WORDS[state]}>
       <span class="dot" aria-hidden="true" />
-      <span class="minor" aria-hidden="true">
-        {LIVE_WORDS[state]}
-      </span>
-      <span class="sr-only">{LIVE_WORDS[state]}</span>
+      <span class={state === "live" ? "sr-only" : "minor"}>{LIVE_WORDS[state]}</span>
     </span>
   );
 }
@@ -142,6 +182,6 @@ async function signOut(): Promise<void> {
     if (current !== undefined) await call("DELETE", `/v1/sessions/${current.id}`);
     location.assign("/sign-in");
   } catch {
-    say("Signing out did not work: try again.", false);
+    say("Couldn't sign out. Try again.", false);
   }
 }

@@ -2,22 +2,21 @@ import { signal } from "@preact/signals";
 import type { FieldError, Problem } from "../../contract/errors.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { environment } from "../router.tsx";
-import { answered, keyOf } from "./unanswered.ts";
 
-/** True once the platform says that the session has ended. */
+/** True once the platform says that the session has expired or was revoked. */
 export const signedOut = signal(false);
 
-/** Why a call did not succeed, in words for the person who made it. */
+/** Why a call failed, in words for the user who made it. */
 export class CallError extends Error {
   override name = "CallError";
-  /** 0 where no reply came. */
+  /** 0 if there was no response. */
   readonly status: number;
   readonly code: string;
   readonly requestId: string | undefined;
   readonly fields: readonly FieldError[];
 
   constructor(status: number, problem: Partial<Problem>) {
-    super(problem.detail ?? problem.title ?? `The platform answered ${status}.`);
+    super(problem.detail ?? problem.title ?? `The platform returned ${status}.`);
     this.status = status;
     this.code = problem.code ?? "unknown";
     this.requestId = problem.request_id;
@@ -25,12 +24,21 @@ export class CallError extends Error {
   }
 }
 
-/** Reads give up after so long; a change is waited for, however much it has to do. */
+/** Reads time out; a change is waited for, however much it has to do. */
 const READ_MILLISECONDS = 30_000;
 
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
-/** The one way to the platform: its public API, as the person who is signed in. Throws CallError. */
+/** Idempotency keys of changes without a response yet, by all that they ask: asked again, a change keeps its key. */
+const pendingKeys = new Map<string, string>();
+
+/** Not `crypto.randomUUID`, which pages over plain HTTP from another machine lack. */
+function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** The one way to the platform: its public API, as the user who is signed in. Throws CallError. */
 export async function send(
   method: Method,
   path: string,
@@ -41,7 +49,11 @@ export async function send(
   const text = body === undefined ? undefined : JSON.stringify(body);
   if (text !== undefined) headers["Content-Type"] = "application/json";
   const change = `${environment.value} ${path} ${text}`;
-  if (method === "POST") headers[HEADERS.idempotencyKey] = keyOf(change);
+  if (method === "POST") {
+    const key = pendingKeys.get(change) ?? newKey();
+    pendingKeys.set(change, key);
+    headers[HEADERS.idempotencyKey] = key;
+  }
   let response: Response;
   try {
     response = await fetch(path, {
@@ -55,19 +67,19 @@ export async function send(
     throw new CallError(0, { detail: "The platform cannot be reached. Is it running?", code: "unavailable" });
   }
   const problem: Partial<Problem> = response.ok ? {} : await response.json().catch(() => ({}));
-  // A 5xx may hide that the change was made, and one that is under way will be.
-  if (response.status < 500 && problem.code !== "idempotency_in_flight") answered(change);
+  // A 5xx may hide that the change was made, and one that is in flight will be.
+  if (response.status < 500 && problem.code !== "idempotency_in_flight") pendingKeys.delete(change);
   if (response.ok) return response;
   if (response.status === 401) signedOut.value = true;
   throw new CallError(response.status, problem);
 }
 
-/** A call whose reply is JSON. Throws CallError. */
+/** A call whose response is JSON. Throws CallError. */
 export async function call<Reply>(method: Method, path: string, body?: unknown): Promise<Reply> {
   return (await (await send(method, path, body)).json()) as Reply;
 }
 
-/** A path with its query; what is empty is left out. */
+/** Returns a path with its query; empty values are left out. */
 export function withQuery(path: string, query: Record<string, string | number | undefined>): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
   const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();

@@ -1,39 +1,64 @@
 import { signal } from "@preact/signals";
-import type { Event } from "../../contract/schemas/event.ts";
 import { EVENT_STREAM_PATH } from "../../contract/listen.ts";
-import { say } from "../components/toasts.tsx";
+import type { Event } from "../../contract/schemas/event.ts";
 import { CallError, send, withQuery } from "./call.ts";
 
 export const liveState = signal<"connecting" | "live" | "paused">("connecting");
 
+/** What the platform says has changed, of what no event tells. */
+export type Topic = "deliveries" | "clock" | "requests";
+
 interface Follower {
-  event(event: Event, isReplay: boolean): void;
-  /** What was read before may lack events that will not come. */
-  missed(): void;
+  event?(event: Event, isReplay: boolean): void;
+  changed?(topic: Topic): void;
+  /** What was read before may be outdated in any way; with a gap, events are missing that will not come. */
+  missed?(isGap: boolean): void;
 }
 const followers = new Set<Follower>();
 
-/** Calls back with every event from now on; the returned function ends it. */
-export function followEvents(follower: Follower): () => void {
+/** Calls back with everything that the stream tells from now on; returns how to stop. */
+export function follow(follower: Follower): () => void {
   followers.add(follower);
   return () => {
     followers.delete(follower);
   };
 }
 
-/** The platform says every second that it is there; a stream without a word for so long leads nowhere any more. */
+/** The platform writes every second; a stream that is silent for this long is dead. */
 const SILENCE_MILLISECONDS = 10_000;
 const RETRY_MILLISECONDS = [250, 1000, 2000, 5000];
 
-/** Keeps one stream open while the page can be seen; what was missed meanwhile comes first. Returns how to end it. */
+/** Keeps one stream open while the page is visible, and resumes it after the last event. Returns how to stop. */
 export function startLive(): () => void {
   let stopped = false;
   let after: string | undefined;
   let controller = new AbortController();
+  const stamps = new Map<string, string>();
 
   const hear = <Said>(said: Promise<Said>): Promise<Said> => {
     const silence = setTimeout(() => controller.abort(), SILENCE_MILLISECONDS);
     return said.finally(() => clearTimeout(silence));
+  };
+
+  const take = (message: string) => {
+    const { name, id, data } = fieldsOf(message);
+    if (data === undefined) return;
+    if (name === undefined) {
+      const event = JSON.parse(data) as Event;
+      for (const follower of followers) follower.event?.(event, event.id !== id);
+    } else if (name === "changed") {
+      for (const [topic, stamp] of Object.entries(JSON.parse(data) as Record<Topic, string>)) {
+        const before = stamps.get(topic);
+        stamps.set(topic, stamp);
+        if (before !== undefined && before !== stamp) {
+          for (const follower of followers) follower.changed?.(topic as Topic);
+        }
+      }
+    } else if (name === "gap" || after === undefined) {
+      // What was committed between a page's reads and the start of its stream is in neither.
+      for (const follower of followers) follower.missed?.(name === "gap");
+    }
+    after = id ?? after;
   };
 
   const read = async () => {
@@ -47,7 +72,7 @@ export function startLive(): () => void {
       if (done) return;
       const messages = (rest + value).split("\n\n");
       rest = messages.pop()!;
-      for (const message of messages) after = take(message, after) ?? after;
+      for (const message of messages) take(message);
     }
   };
 
@@ -84,28 +109,14 @@ export function startLive(): () => void {
   };
 }
 
-/** Reads one message of the stream; returns the ID to go on from. */
-function take(message: string, after: string | undefined): string | undefined {
+/** The fields of one message; comments have none. */
+function fieldsOf(message: string): { name?: string | undefined; id?: string | undefined; data?: string | undefined } {
   const fields = new Map<string, string>();
   for (const line of message.split("\n")) {
     const colon = line.indexOf(": ");
     if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 2));
   }
-  const data = fields.get("data");
-  const name = fields.get("event");
-  const id = fields.get("id");
-  if (data === undefined) return undefined;
-  if (name === undefined) {
-    const event = JSON.parse(data) as Event;
-    for (const follower of followers) follower.event(event, event.id !== id);
-  } else if (name === "gap") {
-    say("Events may be missing here: the platform does not have them any more.", false);
-    for (const follower of followers) follower.missed();
-  } else if (after === undefined) {
-    // What was committed between a page's list and the start of its stream is in neither.
-    for (const follower of followers) follower.missed();
-  }
-  return id;
+  return { name: fields.get("event"), id: fields.get("id"), data: fields.get("data") };
 }
 
 function pause(milliseconds: number): Promise<void> {

@@ -1,14 +1,32 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { asCallError, type CallError } from "../api/call.ts";
+import { filter, place } from "../router.tsx";
 import { Dialog } from "./dialog.tsx";
-import { ErrorBox } from "./states.tsx";
+import { ErrorBox } from "./page.tsx";
 import { say } from "./toasts.tsx";
-import { useOnce } from "./use-once.ts";
+
+/** Runs one thing at a time: calls while it runs do nothing, also within the same frame. */
+export function useOnce(run: () => Promise<void>): { isBusy: boolean; act: () => void } {
+  const running = useRef(false);
+  const [isBusy, setBusy] = useState(false);
+  const act = async () => {
+    if (running.current) return;
+    running.current = true;
+    setBusy(true);
+    try {
+      await run();
+    } finally {
+      running.current = false;
+      setBusy(false);
+    }
+  };
+  return { isBusy, act: () => void act() };
+}
 
 interface ActionProps {
   children: ComponentChildren;
-  /** Answers what to say, where there is something to say. */
+  /** Returns what to say, if there is something to say. */
   run: () => Promise<string | undefined>;
   class?: string;
   disabled?: boolean;
@@ -31,16 +49,15 @@ export function Action({ children, run, class: name = "", disabled = false }: Ac
   );
 }
 
-interface ConfirmedProps extends Omit<ActionProps, "class"> {
+interface ConfirmedProps extends ActionProps {
   title: string;
   /** What the action means, before it is done. */
   explanation: ComponentChildren;
   /** The words on the button that does it. */
   verb: string;
-  class?: string;
 }
 
-/** A button that asks first. */
+/** A button that asks for confirmation first. */
 export function ConfirmedAction({ title, explanation, verb, run, children, class: name, disabled }: ConfirmedProps) {
   const [isOpen, setOpen] = useState(false);
   const [error, setError] = useState<CallError>();
@@ -76,6 +93,24 @@ export function ConfirmedAction({ title, explanation, verb, run, children, class
           </div>
         </Dialog>
       )}
+    </>
+  );
+}
+
+/** A button that opens a dialog; an address with `create=1` opens it at once, and loses that when it is closed. */
+export function CreateButton(props: { label: string; dialog: (close: () => void) => ComponentChildren }) {
+  const isAsked = place.value.query.get("create") === "1";
+  const [isOpen, setOpen] = useState(false);
+  const close = () => {
+    setOpen(false);
+    if (isAsked) filter({ create: "" });
+  };
+  return (
+    <>
+      <button type="button" class="primary" onClick={() => setOpen(true)}>
+        {props.label}
+      </button>
+      {(isOpen || isAsked) && props.dialog(close)}
     </>
   );
 }

@@ -1,143 +1,114 @@
-import { useEffect, useRef } from "preact/hooks";
-import type uPlot from "uplot";
+import { useState } from "preact/hooks";
 
+/** One series of a chart: bars are stacked, lines are drawn over time with gaps where there is no value. */
 export interface Series {
   label: string;
-  /** One of the chart's colours, by its place in the style sheet. */
-  colour: 1 | 2 | 3;
+  tone: "good" | "bad" | "accent" | "plain";
   values: readonly (number | null)[];
-  isDashed?: boolean;
 }
 
 interface ChartProps {
   title: string;
   /** What the chart says, in a sentence. */
   summary: string;
-  /** Unix seconds. */
+  kind: "bars" | "lines";
+  /** Start of each interval, in Unix milliseconds. */
   times: readonly number[];
   series: readonly Series[];
-  /** How a value is written at the axis and in the legend. */
+  /** Writes a value at the axis and in the tooltip. */
   write: (value: number) => string;
-  highest?: number;
 }
 
-const HEIGHT = 150;
-/** Beside the plot there is room for half of the last time at the axis. */
-const PADDING: uPlot.Padding = [10, 28, 0, 0];
+const WIDTH = 600;
+const HEIGHT = 120;
+const STEPS = [1, 2, 5]
+  .flatMap((step) => [0, 1, 2, 3, 4, 5, 6].map((power) => step * 10 ** power))
+  .sort((a, b) => a - b);
+const timeOfDay = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 
-/** Lines over time, drawn by a library that loads once a chart is shown. */
-export function Chart(props: ChartProps) {
-  const place = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot>(undefined);
-  const latest = useRef(props);
-  latest.current = props;
-
-  useEffect(() => {
-    let isGone = false;
-    const dark = matchMedia("(prefers-color-scheme: dark)");
-    const draw = async () => {
-      const { default: UPlot } = await import("uplot");
-      const element = place.current;
-      if (isGone || element === null) return;
-      plot.current?.destroy();
-      plot.current = new UPlot(optionsOf(latest, element), dataOf(latest.current), element);
-    };
-    const fit = new ResizeObserver(() => {
-      plot.current?.setSize({ width: place.current?.clientWidth ?? 300, height: HEIGHT });
-    });
-    void draw();
-    fit.observe(place.current!);
-    const redraw = () => void draw();
-    dark.addEventListener("change", redraw);
-    return () => {
-      isGone = true;
-      fit.disconnect();
-      dark.removeEventListener("change", redraw);
-      plot.current?.destroy();
-    };
-  }, []);
-  useEffect(() => {
-    plot.current?.setData(dataOf(props));
+/** Values over time, with the numbers of an interval under the pointer. */
+export function Chart({ title, summary, kind, times, series, write }: ChartProps) {
+  const [pointed, setPointed] = useState<number>();
+  const totals = times.map((_time, index) => {
+    const values = series.map(({ values: of }) => of[index] ?? 0);
+    return kind === "bars" ? values.reduce((sum, value) => sum + value, 0) : Math.max(...values);
   });
-
+  const peak = Math.max(1, ...totals);
+  const top = STEPS.find((step) => step >= peak) ?? peak;
+  const slot = WIDTH / Math.max(1, times.length);
+  const y = (value: number) => HEIGHT - (value / top) * HEIGHT;
+  const shown = pointed !== undefined && pointed < times.length ? pointed : undefined;
   return (
     <figure class="chart">
       <figcaption>
-        {props.title}
+        {title}
         <span class="legend">
-          {props.series.map(({ label, colour, isDashed }) => (
-            <span key={label} class={`legend-${colour}${isDashed === true ? " dashed" : ""}`}>
+          {series.map(({ label, tone, values }) => (
+            <span key={label} class={`legend-${tone}`}>
               {label}
+              {shown !== undefined && <b>{write(values[shown] ?? 0)}</b>}
             </span>
           ))}
         </span>
       </figcaption>
-      <div ref={place} class="plot" role="img" aria-label={`${props.title}: ${props.summary}`} />
+      <div class="plot">
+        <span class="axis">
+          <span>{write(top)}</span>
+          <span>{write(top / 2)}</span>
+          <span>0</span>
+        </span>
+        <svg
+          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={`${title}: ${summary}`}
+          onPointerMove={({ currentTarget, clientX }) => {
+            const { left, width } = currentTarget.getBoundingClientRect();
+            setPointed(Math.min(times.length - 1, Math.max(0, Math.floor(((clientX - left) / width) * times.length))));
+          }}
+          onPointerLeave={() => setPointed(undefined)}
+        >
+          <path class="grid" d={`M0 .5H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}M0 ${HEIGHT - 0.5}H${WIDTH}`} />
+          {shown !== undefined && <rect class="pointed" x={shown * slot} y={0} width={slot} height={HEIGHT} />}
+          {series.map(({ label, tone, values }, order) => (
+            <path
+              key={label}
+              class={`${kind} ${tone}`}
+              d={kind === "lines" ? lineOf(values, slot, y) : barsOf(series.slice(0, order), values, slot, top)}
+            />
+          ))}
+        </svg>
+        <span class="times">
+          <span>{times.length > 0 && timeOfDay.format(times[0])}</span>
+          <span>{shown !== undefined && timeOfDay.format(times[shown])}</span>
+          <span>now</span>
+        </span>
+      </div>
     </figure>
   );
 }
 
-const WHOLE_STEPS = [1, 2, 5]
-  .flatMap((step) => [0, 1, 2, 3, 4, 5, 6].map((power) => step * 10 ** power))
-  .sort((a, b) => a - b);
-const timeOfDay = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const withSeconds = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-
-function writeTime(seconds: number): string {
-  return (seconds % 60 === 0 ? timeOfDay : withSeconds).format(seconds * 1000);
+/** A segment for each run of values; one that stands alone is as wide as its interval. */
+function lineOf(values: readonly (number | null)[], slot: number, y: (value: number) => number): string {
+  return values
+    .map((value, index) => {
+      if (value === null) return "";
+      const start = values[index - 1] ?? null;
+      const x = (index + 0.5) * slot;
+      const isAlone = start === null && (values[index + 1] ?? null) === null;
+      return `${start === null ? "M" : "L"}${x - (isAlone ? slot / 2 : 0)} ${y(value)}${isAlone ? `h${slot}` : ""}`;
+    })
+    .join("");
 }
 
-/** A line needs two points: a value that stands alone is drawn as one. */
-function onlyPoint(plot: uPlot, series: number): number[] {
-  const values = plot.data[series] ?? [];
-  const known = [...values.keys()].filter((index) => values[index] !== null && values[index] !== undefined);
-  return known.length === 1 ? known : [];
-}
-
-function dataOf({ times, series }: ChartProps): uPlot.AlignedData {
-  return [[...times], ...series.map(({ values }) => [...values])];
-}
-
-function optionsOf(latest: { current: ChartProps }, element: HTMLElement): uPlot.Options {
-  const style = getComputedStyle(document.documentElement);
-  const colour = (name: string) => style.getPropertyValue(name).trim();
-  const font = `12px ${getComputedStyle(document.body).fontFamily}`;
-  const axis: uPlot.Axis = {
-    stroke: colour("--soft"),
-    font,
-    grid: { stroke: colour("--line"), width: 1 },
-    ticks: { stroke: colour("--line"), width: 1, size: 4 },
-  };
-  return {
-    width: element.clientWidth,
-    height: HEIGHT,
-    padding: PADDING,
-    legend: { show: false },
-    cursor: { y: false, drag: { x: false, y: false } },
-    scales: {
-      y: {
-        range: (_plot, _low, high) => [0, latest.current.highest ?? Math.max(1, (high ?? 0) * 1.15)],
-      },
-    },
-    axes: [
-      { ...axis, size: 28, space: 70, values: (_plot, ticks) => ticks.map(writeTime) },
-      {
-        ...axis,
-        size: 58,
-        incrs: WHOLE_STEPS,
-        values: (_plot, ticks) => ticks.map((tick) => latest.current.write(tick)),
-      },
-    ],
-    series: [
-      {},
-      ...latest.current.series.map(({ label, colour: index, isDashed }) => ({
-        label,
-        stroke: colour(`--chart-${index}`),
-        width: 2,
-        points: { show: true, size: 5, filter: onlyPoint },
-        spanGaps: true,
-        ...(isDashed === true ? { dash: [5, 4] } : {}),
-      })),
-    ],
-  };
+function barsOf(below: readonly Series[], values: readonly (number | null)[], slot: number, top: number): string {
+  const gap = slot > 4 ? 1.5 : 0.4;
+  return values
+    .map((value, index) => {
+      if (value === null || value === 0) return "";
+      const base = below.reduce((sum, { values: of }) => sum + (of[index] ?? 0), 0);
+      const height = (value / top) * HEIGHT;
+      return `M${index * slot + gap / 2} ${HEIGHT - (base / top) * HEIGHT}h${slot - gap}v${-height}h${gap - slot}z`;
+    })
+    .join("");
 }

@@ -1,11 +1,28 @@
 import type { ComponentChildren } from "preact";
-import { useId, useLayoutEffect, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { CopyLine } from "./values.tsx";
 
-/** A question before the page. Escape and the way of the focus, in and back out, come with the element. */
-export function Dialog(props: { title: string; onClose: () => void; children: ComponentChildren; wide?: boolean }) {
+/**
+ * A dialog over the page. Escape closes it unless something would be lost: a secret that is shown once, or what was
+ * entered in a form.
+ */
+export function Dialog(props: {
+  title: string;
+  onClose: () => void;
+  children: ComponentChildren;
+  class?: string;
+  /** What Escape would lose, and how to close the dialog instead. */
+  keeps?: string;
+  /** False where text is typed that is not worth keeping. */
+  isForm?: boolean;
+}) {
   const element = useRef<HTMLDialogElement>(null);
   const isGone = useRef(false);
+  const isEdited = useRef(false);
+  const [reason, setReason] = useState("");
   const title = useId();
+  const reasonToStay = () =>
+    props.keeps ?? (isEdited.current ? "Choose Cancel to discard what you entered." : undefined);
   useLayoutEffect(() => {
     const dialog = element.current;
     dialog?.showModal();
@@ -15,17 +32,57 @@ export function Dialog(props: { title: string; onClose: () => void; children: Co
       dialog?.close();
     };
   }, []);
+  const stay = (event: Event) => {
+    const text = reasonToStay();
+    if (text === undefined) return;
+    event.preventDefault();
+    setReason(text);
+  };
   return (
     <dialog
       ref={element}
-      class={props.wide === true ? "wide" : undefined}
+      class={props.class}
       aria-labelledby={title}
+      onInput={() => (isEdited.current = props.isForm !== false)}
+      onCancel={stay}
+      // A browser closes a dialog at a second Escape without asking.
+      onKeyDown={(event) => {
+        event.stopPropagation();
+        if (event.key === "Escape") stay(event);
+      }}
       onClose={() => {
         if (!isGone.current) props.onClose();
       }}
     >
       <h2 id={title}>{props.title}</h2>
       {props.children}
+      <p class="hint" role="status">
+        {reason}
+      </p>
     </dialog>
+  );
+}
+
+/** A secret or link that cannot be shown again. */
+export function ShownOnce(props: {
+  title: string;
+  secret: string;
+  what: string;
+  children?: ComponentChildren;
+  onClose: () => void;
+}) {
+  return (
+    <Dialog title={props.title} onClose={props.onClose} keeps="It is shown only once: copy it, then choose Done.">
+      <p class="notice wait">
+        <strong>Shown only once.</strong> Copy it now.
+      </p>
+      <CopyLine text={props.secret} what={props.what} />
+      {props.children}
+      <div class="buttons">
+        <button type="button" class="primary" onClick={props.onClose}>
+          Done
+        </button>
+      </div>
+    </Dialog>
   );
 }

@@ -1,18 +1,18 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { asCallError, type CallError } from "../api/call.ts";
-import { ErrorBox } from "./states.tsx";
-import { useOnce } from "./use-once.ts";
+import { useOnce } from "./action.tsx";
+import { ErrorBox } from "./page.tsx";
 
 interface FieldProps {
   label: string;
-  /** The field of the API's request that this is: its errors stand beside it. */
+  /** The field of the request: its errors are shown beside it. */
   name: string;
   value: string;
   onInput: (value: string) => void;
   error?: CallError | undefined;
   hint?: ComponentChildren;
-  type?: "text" | "number" | "datetime-local";
+  type?: "text" | "number" | "datetime-local" | "email" | "url";
   placeholder?: string;
   required?: boolean;
   isLong?: boolean;
@@ -72,7 +72,7 @@ function isOf(pointer: string, name: string): boolean {
   return pointer === `/${name}` || pointer.startsWith(`/${name}/`);
 }
 
-/** A form that makes one call; what the platform refuses stands beside the fields. */
+/** A form that makes one call; errors of fields are shown beside them. */
 export function Form(props: {
   submit: string;
   run: () => Promise<void>;
@@ -123,4 +123,32 @@ export function Form(props: {
       </div>
     </form>
   );
+}
+
+/** Metadata as lines of `name=value`. */
+export function MetadataField(props: {
+  value: string;
+  onInput: (value: string) => void;
+  error: CallError | undefined;
+}) {
+  return (
+    <Field {...props} label="Metadata" name="metadata" isLong hint="One name=value per line" placeholder="plan=pro" />
+  );
+}
+
+/** Reads the lines; a line without `=` is a name with an empty value. */
+export function parseMetadata(text: string): Record<string, string> {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  return Object.fromEntries(
+    lines.map((line) => {
+      const equals = line.indexOf("=");
+      return equals === -1 ? [line.trim(), ""] : [line.slice(0, equals).trim(), line.slice(equals + 1)];
+    }),
+  );
+}
+
+export function metadataLines(metadata: Record<string, string>): string {
+  return Object.entries(metadata)
+    .map(([name, value]) => `${name}=${value}`)
+    .join("\n");
 }

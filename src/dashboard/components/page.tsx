@@ -1,6 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { environment, hasMoved, Link } from "../router.tsx";
+import type { CallError } from "../api/call.ts";
+import type { Query } from "../api/store.ts";
+import { environment, hasGoneBack, hasMoved, Link } from "../router.tsx";
+import { Icon, type IconName } from "./icon.tsx";
 
 interface PageProps {
   title: string;
@@ -15,7 +18,7 @@ interface PageProps {
 export function Page({ title, back, subtitle, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    if (hasMoved()) heading.current?.focus({ preventScroll: true });
+    if (hasMoved() && !hasGoneBack()) heading.current?.focus({ preventScroll: true });
   }, []);
   useEffect(() => {
     document.title = `${title} · ${environment.value === "live" ? "LIVE" : "Sandbox"} · Service`;
@@ -26,13 +29,13 @@ export function Page({ title, back, subtitle, actions, children }: PageProps) {
         <div>
           {back !== undefined && (
             <Link href={back.href} class="back">
-              ← {back.label}
+              <Icon name="back" /> {back.label}
             </Link>
           )}
-          <h1 ref={heading} tabIndex={-1}>
+          <h1 ref={heading} tabIndex={-1} dir="auto">
             {title}
           </h1>
-          {subtitle !== undefined && <div class="soft">{subtitle}</div>}
+          {subtitle !== undefined && <p class="soft">{subtitle}</p>}
         </div>
         {actions !== undefined && <div class="actions">{actions}</div>}
       </header>
@@ -42,27 +45,19 @@ export function Page({ title, back, subtitle, actions, children }: PageProps) {
 }
 
 /** A titled part of a page. */
-export function Card({
-  title,
-  actions,
-  children,
-}: {
-  title: string;
-  actions?: ComponentChildren;
-  children: ComponentChildren;
-}) {
+export function Card(props: { title: string; actions?: ComponentChildren; children: ComponentChildren }) {
   return (
     <section class="card">
       <div class="card-head">
-        <h2>{title}</h2>
-        {actions}
+        <h2>{props.title}</h2>
+        {props.actions !== undefined && <div class="actions">{props.actions}</div>}
       </div>
-      {children}
+      {props.children}
     </section>
   );
 }
 
-/** Names and values; what has no value is left out. */
+/** Names and values; what is undefined is left out. */
 export function Facts({ rows }: { rows: readonly (readonly [label: string, value: ComponentChildren])[] }) {
   return (
     <dl class="facts">
@@ -71,9 +66,69 @@ export function Facts({ rows }: { rows: readonly (readonly [label: string, value
         .map(([label, value]) => (
           <div key={label}>
             <dt>{label}</dt>
-            <dd>{value ?? <span class="soft">–</span>}</dd>
+            <dd dir="auto">{value ?? <span class="soft">–</span>}</dd>
           </div>
         ))}
     </dl>
+  );
+}
+
+/** Why something failed, with what helps to ask about it. */
+export function ErrorBox({ error, onRetry }: { error: CallError; onRetry?: () => void }) {
+  return (
+    <div class="notice bad" role="alert">
+      <p>
+        <strong>{titleOf(error)}</strong> {error.message}
+      </p>
+      {error.requestId !== undefined && (
+        <p>
+          Request <code>{error.requestId}</code>
+        </p>
+      )}
+      {onRetry !== undefined && error.status !== 404 && (
+        <button type="button" class="small" onClick={onRetry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+function titleOf({ status }: CallError): string {
+  if (status === 404) return "Not found.";
+  return status === 0 ? "No connection." : "The request failed.";
+}
+
+export function Loading({ what = "Loading" }: { what?: string }) {
+  return (
+    <div class="loading" role="status" aria-live="polite">
+      <span class="sr-only">{what}…</span>
+      {[1, 2, 3, 4, 5].map((row) => (
+        <i key={row} aria-hidden="true" />
+      ))}
+    </div>
+  );
+}
+
+export function Empty({ title, icon, children }: { title: string; icon?: IconName; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      {icon !== undefined && <Icon name={icon} />}
+      <p>
+        <strong>{title}</strong>
+      </p>
+      {children}
+    </div>
+  );
+}
+
+/** Shows a read's data once it is there; an error of a later try stands above the data that it left. */
+export function Loaded<Data>({ of, children }: { of: Query<Data>; children: (data: Data) => ComponentChildren }) {
+  const { data, error, reload } = of;
+  return (
+    <>
+      {error !== undefined && <ErrorBox error={error} onRetry={reload} />}
+      {data === undefined ? error === undefined && <Loading /> : children(data)}
+    </>
   );
 }

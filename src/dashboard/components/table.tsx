@@ -1,6 +1,8 @@
 import type { ComponentChildren } from "preact";
-import type { Pages } from "../api/use-query.ts";
-import { ErrorBox, Loading } from "./states.tsx";
+import { useEffect } from "preact/hooks";
+import type { Pages } from "../api/pages.ts";
+import { count } from "../format.ts";
+import { ErrorBox, Loading } from "./page.tsx";
 
 export interface Column<Item> {
   label: string;
@@ -10,20 +12,26 @@ export interface Column<Item> {
   /** The narrowest screen that shows it, where not all do. */
   from?: "tablet" | "desktop";
   isNumber?: boolean;
+  /** True for text of any length, which takes the room that the others leave. */
+  isLong?: boolean;
 }
 
-/** Rows with a heading each column; the first cell holds the link to the row's own page. */
+/** Rows with a heading each column. The first link of a row is the row's: a click anywhere follows it. */
 export function Table<Item>(props: {
   label: string;
   columns: readonly Column<Item>[];
   items: readonly Item[];
   keyOf: (item: Item) => string;
+  onHold?: (isHeld: boolean) => void;
 }) {
   const columns = props.columns.filter(({ isFor }) => isFor === undefined || props.items.some(isFor));
-  const classOf = ({ from, isNumber }: Column<Item>) =>
-    [from === undefined ? "" : `from-${from}`, isNumber === true ? "number" : ""].join(" ").trim() || undefined;
+  const classOf = ({ from, isNumber, isLong }: Column<Item>) =>
+    [from === undefined ? "" : `from-${from}`, isNumber === true ? "number" : "", isLong === true ? "long" : ""]
+      .filter(Boolean)
+      .join(" ") || undefined;
+  const { onHold } = props;
   return (
-    <div class="table" role="region" aria-label={props.label} tabIndex={0}>
+    <div class="table" role="region" aria-label={props.label}>
       <table>
         <thead>
           <tr>
@@ -34,12 +42,12 @@ export function Table<Item>(props: {
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody onPointerEnter={() => onHold?.(true)} onPointerLeave={() => onHold?.(false)} onClick={followRow}>
           {props.items.map((item) => (
-            <tr key={props.keyOf(item)}>
+            <tr key={props.keyOf(item)} data-row>
               {columns.map((column) => (
                 <td key={column.label} class={classOf(column)}>
-                  {column.isFor?.(item) !== false && column.cell(item)}
+                  {column.isFor?.(item) !== false && <div dir="auto">{column.cell(item)}</div>}
                 </td>
               ))}
             </tr>
@@ -50,25 +58,66 @@ export function Table<Item>(props: {
   );
 }
 
+/** Follows the row's link as if it had been clicked itself, with the same keys held. */
+export function followRow(event: MouseEvent): void {
+  const target = event.target as HTMLElement;
+  if (target.closest("a, button, input, label, dialog") !== null || String(getSelection()) !== "") return;
+  const link = target.closest("[data-row]")?.querySelector("a");
+  const { ctrlKey, metaKey, shiftKey } = event;
+  link?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, ctrlKey, metaKey, shiftKey }));
+}
+
+/** New rows are shown at once only where the top of the list is in sight. */
+const TOP_PIXELS = 80;
+
 /** A list as far as it was read, with a way to read on. */
 export function PagedTable<Item extends { id: string }>(props: {
   label: string;
   columns: readonly Column<Item>[];
   pages: Pages<Item>;
-  /** Shown where the list holds nothing. */
+  /** Shown where the list is empty. */
   empty: ComponentChildren;
   /** Narrows what is shown of the rows that were read. */
   fits?: (item: Item) => boolean;
+  /** True for the list of a page: rows that are being read do not move. */
+  keepsPlace?: boolean;
 }) {
-  const { items, error, hasMore, isLoading, loadMore, reload } = props.pages;
+  const { items, error, hasMore, isLoading, held, hold, startOver, loadMore, reload } = props.pages;
+  const { keepsPlace = false } = props;
   const shown = props.fits === undefined ? items : items?.filter(props.fits);
+  useEffect(() => {
+    if (!keepsPlace) return undefined;
+    const onScroll = () => hold(scrollY > TOP_PIXELS);
+    addEventListener("scroll", onScroll);
+    return () => removeEventListener("scroll", onScroll);
+  }, [keepsPlace, props.label]);
   return (
     <>
       {error !== undefined && <ErrorBox error={error} onRetry={reload} />}
       {shown === undefined && error === undefined && <Loading />}
-      {shown?.length === 0 && props.empty}
+      {held > 0 && (
+        <p class="new-rows">
+          <button
+            type="button"
+            class="primary"
+            onClick={() => {
+              scrollTo(0, 0);
+              startOver();
+            }}
+          >
+            {held < 50 ? `${count(held)} new` : "50+ new"}
+          </button>
+        </p>
+      )}
+      {shown?.length === 0 && !hasMore && props.empty}
       {shown !== undefined && shown.length > 0 && (
-        <Table label={props.label} columns={props.columns} items={shown} keyOf={({ id }) => id} />
+        <Table
+          label={props.label}
+          columns={props.columns}
+          items={shown}
+          keyOf={({ id }) => id}
+          {...(keepsPlace ? { onHold: (isHeld) => hold(isHeld || scrollY > TOP_PIXELS) } : {})}
+        />
       )}
       {hasMore && (
         <p class="more">

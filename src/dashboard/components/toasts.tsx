@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { Icon } from "./icon.tsx";
 
 interface Toast {
   id: number;
@@ -10,7 +11,7 @@ const toasts = signal<readonly Toast[]>([]);
 const SHOWN_MILLISECONDS = 6000;
 let last = 0;
 
-/** Says what came of an action, also to a screen reader. What did not work stays until it was read and closed. */
+/** Says how an action went, also to a screen reader. An error stays until it is closed. */
 export function say(text: string, isGood = true): void {
   const id = ++last;
   toasts.value = [...toasts.value.slice(-3), { id, text, isGood }];
@@ -26,12 +27,13 @@ export function Toasts() {
     <div class="toasts" role="status" aria-live="polite">
       {toasts.value.map(({ id, text, isGood }) => (
         <p key={id} class={isGood ? "toast" : "toast bad"}>
+          <Icon name={isGood ? "check" : "alert"} />
+          <span>{text}</span>
           {!isGood && (
             <button type="button" class="small" onClick={() => close(id)}>
               Close
             </button>
           )}
-          <span aria-hidden="true">{isGood ? "✓" : "!"}</span> {text}
         </p>
       ))}
     </div>

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { followRow } from "./table.tsx";
 
-/** Rows are drawn and dropped so many together: most frames of a scroll then draw nothing anew. */
+/** Rows are drawn and dropped in groups: most frames of a scroll then draw nothing. */
 const STEP_ROWS = 8;
 
 interface VirtualListProps<Item> {
@@ -12,15 +13,19 @@ interface VirtualListProps<Item> {
   rowHeight: number;
   row: (item: Item) => ComponentChildren;
   headings: readonly string[];
+  /** Where the list was scrolled to when it was last shown. */
+  scrollTop: number;
   /** Called when the end comes near. */
   onNearEnd: () => void;
-  onScrolled: (isAtTop: boolean) => void;
+  /** Called when the list is scrolled, or the pointer enters or leaves it. */
+  onRead: (scrollTop: number, isPointed: boolean) => void;
 }
 
-/** A long list of which only the rows in sight are in the page. */
+/** A long list of which only the visible rows are in the page. */
 export function VirtualList<Item>(props: VirtualListProps<Item>) {
-  const { items, rowHeight, keyOf, onNearEnd, onScrolled } = props;
+  const { items, rowHeight, keyOf, onNearEnd, onRead } = props;
   const box = useRef<HTMLDivElement>(null);
+  const isPointed = useRef(false);
   const [view, setView] = useState({ first: 0, rows: 30 });
   const measure = () => {
     const element = box.current;
@@ -29,9 +34,14 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
     const first = Math.max(0, (step - 1) * STEP_ROWS);
     const rows = Math.ceil(element.clientHeight / rowHeight) + 3 * STEP_ROWS;
     setView((before) => (before.first === first && before.rows === rows ? before : { first, rows }));
-    onScrolled(element.scrollTop < rowHeight);
     if (element.scrollTop + 3 * element.clientHeight > element.scrollHeight) onNearEnd();
   };
+  const tell = () => onRead(box.current?.scrollTop ?? 0, isPointed.current);
+  const point = (isNow: boolean) => {
+    isPointed.current = isNow;
+    tell();
+  };
+  useLayoutEffect(() => box.current?.scrollTo(0, props.scrollTop), []);
   useLayoutEffect(measure, [items.length]);
   useLayoutEffect(() => {
     addEventListener("resize", measure);
@@ -49,7 +59,19 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
           ))}
         </div>
       </div>
-      <div class="virtual-body" role="rowgroup" tabIndex={0} ref={box} onScroll={measure}>
+      <div
+        class="virtual-body"
+        role="rowgroup"
+        tabIndex={0}
+        ref={box}
+        onScroll={() => {
+          measure();
+          tell();
+        }}
+        onPointerEnter={() => point(true)}
+        onPointerLeave={() => point(false)}
+        onClick={followRow}
+      >
         <div class="virtual-space" role="presentation" style={{ height: `${items.length * rowHeight}px` }}>
           <div role="presentation" style={{ transform: `translateY(${view.first * rowHeight}px)` }}>
             {shown.map((item, index) => (
@@ -57,6 +79,7 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
                 key={keyOf(item)}
                 role="row"
                 class="virtual-row"
+                data-row
                 aria-rowindex={view.first + index + 2}
                 style={{ height: `${rowHeight}px` }}
               >

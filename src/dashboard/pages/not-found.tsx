@@ -1,11 +1,10 @@
-import { Empty } from "../components/states.tsx";
-import { Page } from "../components/page.tsx";
+import { Empty, Page } from "../components/page.tsx";
 import { hrefOf, Link } from "../router.tsx";
 
 export function NotFound() {
   return (
-    <Page title="Nothing is here">
-      <Empty title="The dashboard has no such page.">
+    <Page title="Page not found">
+      <Empty title="This page does not exist">
         <p>
           <Link href={hrefOf("")}>Go to the overview</Link>
         </p>

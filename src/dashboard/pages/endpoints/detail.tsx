@@ -3,78 +3,43 @@ import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
 import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
+import { LIMITS } from "../../../contract/limits.ts";
 import { call, withQuery } from "../../api/call.ts";
-import { usePages, useQuery } from "../../api/use-query.ts";
+import { usePages } from "../../api/pages.ts";
+import { useQuery } from "../../api/store.ts";
+import { environmentNow } from "../../clock.ts";
 import { Action, ConfirmedAction } from "../../components/action.tsx";
-import { Badge } from "../../components/badge.tsx";
-import { Id } from "../../components/copy.tsx";
-import { Card, Facts, Page } from "../../components/page.tsx";
-import { Empty, ErrorBox, Loaded } from "../../components/states.tsx";
-import { Time } from "../../components/time.tsx";
-import { go, hrefOf } from "../../router.tsx";
-import { DeliveryTable } from "../deliveries/delivery-table.tsx";
-import { FailureTable } from "../overview/failure-table.tsx";
-import { EndpointForm } from "./endpoint-form.tsx";
-import { Health } from "./health.tsx";
-import { RotateSecret } from "./rotate-secret.tsx";
-import { SecretNotice } from "./secret-notice.tsx";
+import { Chart } from "../../components/chart.tsx";
+import { Card, Empty, ErrorBox, Facts, Loaded, Page } from "../../components/page.tsx";
+import { Id, Status, Time } from "../../components/values.tsx";
+import { count, counted, duration, milliseconds } from "../../format.ts";
+import { go, hrefOf, Link } from "../../router.tsx";
+import { DeliveryTable } from "../deliveries.tsx";
+import { FailureTable } from "../overview/failures.tsx";
+import { EndpointForm, RotateSecret } from "./form.tsx";
+
+const MINUTES = 180;
+
+/** True if the secret should be rotated. */
+export function isOldSecret({ secret_created: created }: WebhookEndpoint): boolean {
+  return environmentNow() - Date.parse(created) > LIMITS.secretAgeDays * 86_400_000;
+}
 
 export function EndpointDetail({ id }: { id: string }) {
   const path = `/v1/webhook_endpoints/${encodeURIComponent(id)}`;
-  const query = useQuery<WebhookEndpoint>(path, { every: 5000 });
-  const deliveries = usePages<Delivery>("/v1/deliveries", { endpoint: id }, { limit: 20, every: 2000 });
-  const statistics = useQuery<Statistics>(withQuery("/v1/statistics", { endpoint: id, minutes: 180 }), { every: 5000 });
-  const [isEditing, setEditing] = useState(false);
-  const [isRotating, setRotating] = useState(false);
+  const query = useQuery<WebhookEndpoint>(path);
+  const deliveries = usePages<Delivery>("/v1/deliveries", { endpoint: id }, { limit: 20 });
+  const statistics = useQuery<Statistics>(withQuery("/v1/statistics", { endpoint: id, minutes: MINUTES }));
   const { data } = query;
-  const setStatus = (status: WebhookEndpoint["status"]) => async () => {
-    await call("PATCH", path, { status });
-    query.reload();
-    return status === "enabled" ? "Enabled: what waits is sent now" : "Disabled: deliveries wait until it is enabled";
-  };
+  const failures = statistics.data?.failures ?? [];
   return (
     <Page
       title={data?.url ?? "Endpoint"}
       back={{ href: hrefOf("endpoints"), label: "Endpoints" }}
+      {...(typeof data?.description === "string" ? { subtitle: data.description } : {})}
       actions={
         data !== undefined && (
-          <>
-            <Action
-              class="primary"
-              disabled={data.status === "disabled"}
-              run={async () => {
-                const event = await call<Event>("POST", `${path}/ping`);
-                deliveries.reload();
-                return `Sent ${event.id}`;
-              }}
-            >
-              Send test ping
-            </Action>
-            <button type="button" onClick={() => setRotating(true)}>
-              Rotate secret
-            </button>
-            <button type="button" onClick={() => setEditing(true)}>
-              Edit
-            </button>
-            {data.status === "enabled" ? (
-              <Action run={setStatus("disabled")}>Disable</Action>
-            ) : (
-              <Action run={setStatus("enabled")}>Enable</Action>
-            )}
-            <ConfirmedAction
-              class="danger"
-              title="Delete this endpoint?"
-              explanation={<p>Its pending deliveries end as failed. This cannot be undone.</p>}
-              verb="Delete endpoint"
-              run={async () => {
-                await call("DELETE", path);
-                go(hrefOf("endpoints"));
-                return `Deleted ${id}`;
-              }}
-            >
-              Delete
-            </ConfirmedAction>
-          </>
+          <Actions endpoint={data} path={path} onChange={query.reload} onPing={() => deliveries.reload()} />
         )
       }
     >
@@ -82,53 +47,169 @@ export function EndpointDetail({ id }: { id: string }) {
         {(endpoint) => (
           <>
             <SecretNotice endpoint={endpoint} />
+            {endpoint.status === "disabled" && (
+              <DisabledNotice gone={failures.find(({ status_code: code }) => code === 410)?.last_at} />
+            )}
             <Facts
               rows={[
-                ["Status", <Badge status={endpoint.status} />],
-                ["Id", <Id id={endpoint.id} />],
+                ["Status", <Status status={endpoint.status} />],
+                ["ID", <Id id={endpoint.id} />],
                 ["Events", endpoint.events.join(", ")],
-                ["Description", endpoint.description],
-                ["Secret from", <Time at={endpoint.secret_created} />],
+                ["Secret rotated", <Time at={endpoint.secret_created} />],
                 ["Created", <Time at={endpoint.created} />],
               ]}
             />
             {statistics.error !== undefined && <ErrorBox error={statistics.error} onRetry={statistics.reload} />}
             <Health minutes={statistics.data?.minutes ?? []} />
-            {statistics.data !== undefined && statistics.data.failures.length > 0 && (
-              <Card title="What failed, and why">
-                <FailureTable failures={statistics.data.failures} />
+            {failures.length > 0 && (
+              <Card title="Failures in the last 3 hours">
+                <FailureTable failures={failures} />
               </Card>
             )}
-            <Card title="Deliveries">
+            <Card
+              title="Deliveries"
+              actions={<Link href={hrefOf("deliveries", "", { endpoint: id, status: "failed" })}>Show failed</Link>}
+            >
               <DeliveryTable
                 label="Deliveries to this endpoint"
                 pages={deliveries}
-                of="receiver"
-                empty={<Empty title="None yet. Send a test ping." />}
+                of="endpoint"
+                empty={
+                  <Empty icon="deliveries" title="No deliveries yet">
+                    <p>Send a test ping to see one.</p>
+                  </Empty>
+                }
               />
             </Card>
-            {isEditing && (
-              <EndpointForm
-                endpoint={endpoint}
-                onClose={() => setEditing(false)}
-                onSaved={() => {
-                  setEditing(false);
-                  query.reload();
-                }}
-              />
-            )}
-            {isRotating && (
-              <RotateSecret
-                path={path}
-                onClose={() => {
-                  setRotating(false);
-                  query.reload();
-                }}
-              />
-            )}
           </>
         )}
       </Loaded>
     </Page>
+  );
+}
+
+function Actions(props: { endpoint: WebhookEndpoint; path: string; onChange: () => void; onPing: () => void }) {
+  const { endpoint, path, onChange, onPing } = props;
+  const [asked, setAsked] = useState<"edit" | "rotate">();
+  const close = () => {
+    setAsked(undefined);
+    onChange();
+  };
+  const setStatus = (status: WebhookEndpoint["status"]) => async () => {
+    await call("PATCH", path, { status });
+    onChange();
+    return status === "enabled" ? "Enabled. Waiting deliveries are sent now." : "Disabled. Deliveries wait.";
+  };
+  return (
+    <>
+      <ConfirmedAction
+        class="danger"
+        title="Delete this endpoint?"
+        explanation={<p>Its pending deliveries are canceled. This cannot be undone.</p>}
+        verb="Delete endpoint"
+        run={async () => {
+          await call("DELETE", path);
+          go(hrefOf("endpoints"));
+          return `Deleted ${endpoint.id}`;
+        }}
+      >
+        Delete
+      </ConfirmedAction>
+      {endpoint.status === "enabled" && <Action run={setStatus("disabled")}>Disable</Action>}
+      <button type="button" onClick={() => setAsked("rotate")}>
+        Rotate secret
+      </button>
+      <button type="button" onClick={() => setAsked("edit")}>
+        Edit
+      </button>
+      <Action
+        class={endpoint.status === "enabled" ? "primary" : ""}
+        disabled={endpoint.status === "disabled"}
+        run={async () => {
+          const event = await call<Event>("POST", `${path}/ping`);
+          onPing();
+          return `Sent ${event.id}`;
+        }}
+      >
+        Send test ping
+      </Action>
+      {endpoint.status === "disabled" && (
+        <Action class="primary" run={setStatus("enabled")}>
+          Enable
+        </Action>
+      )}
+      {asked === "edit" && <EndpointForm endpoint={endpoint} onClose={() => setAsked(undefined)} onSaved={close} />}
+      {asked === "rotate" && <RotateSecret path={path} onClose={close} />}
+    </>
+  );
+}
+
+/** Whether two secrets are active and for how long, or whether the only one is too old. */
+function SecretNotice({ endpoint }: { endpoint: WebhookEndpoint }) {
+  const until = endpoint.previous_secret_until;
+  const left = until === null ? 0 : (Date.parse(until) - environmentNow()) / 1000;
+  if (left > 0) {
+    return (
+      <p class="notice wait" role="status">
+        <strong>Both secrets are active.</strong> The old one expires in <span class="countdown">{duration(left)}</span>
+        : deploy the new one before then.
+      </p>
+    );
+  }
+  if (!isOldSecret(endpoint)) return null;
+  return (
+    <p class="notice wait">
+      <strong>The signing secret is older than {LIMITS.secretAgeDays} days.</strong> Rotate it; both secrets sign during
+      the overlap.
+    </p>
+  );
+}
+
+function DisabledNotice({ gone }: { gone: string | undefined }) {
+  return (
+    <p class="notice bad">
+      <strong>
+        {gone === undefined ? (
+          "This endpoint is disabled."
+        ) : (
+          <>
+            Disabled after a 410 Gone response, <Time at={gone} />.
+          </>
+        )}
+      </strong>{" "}
+      It gets no new events. Pending deliveries wait until you enable it, for 3 days at most.
+    </p>
+  );
+}
+
+/** The last three hours; the charts have their place before there is anything to draw. */
+function Health({ minutes }: { minutes: Statistics["minutes"] }) {
+  const times = minutes.map(({ at }) => Date.parse(at));
+  const sum = (of: "failed" | "succeeded") => minutes.reduce((total, minute) => total + minute[of], 0);
+  return (
+    <div class="charts">
+      <Chart
+        title="Attempts, last 3 hours"
+        summary={`${count(sum("succeeded"))} succeeded, ${counted(sum("failed"), "attempt")} failed`}
+        kind="bars"
+        times={times}
+        write={count}
+        series={[
+          { label: "Succeeded", tone: "good", values: minutes.map(({ succeeded }) => succeeded) },
+          { label: "Failed", tone: "bad", values: minutes.map(({ failed }) => failed) },
+        ]}
+      />
+      <Chart
+        title="Latency"
+        summary="how long responses took"
+        kind="lines"
+        times={times}
+        write={milliseconds}
+        series={[
+          { label: "p50", tone: "accent", values: minutes.map((minute) => minute.latency_p50_ms) },
+          { label: "p95", tone: "plain", values: minutes.map((minute) => minute.latency_p95_ms) },
+        ]}
+      />
+    </div>
   );
 }

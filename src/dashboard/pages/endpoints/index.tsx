@@ -1,17 +1,16 @@
-import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import { useState } from "preact/hooks";
-import { usePages } from "../../api/use-query.ts";
-import { Badge } from "../../components/badge.tsx";
-import { CreateButton } from "../../components/create-button.tsx";
-import { Page } from "../../components/page.tsx";
-import { SecretOnce } from "../../components/secret-once.tsx";
-import { Empty } from "../../components/states.tsx";
+import { LIMITS } from "../../../contract/limits.ts";
+import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
+import { CreateButton } from "../../components/action.tsx";
+import { ShownOnce } from "../../components/dialog.tsx";
+import { Empty, Page } from "../../components/page.tsx";
 import { PagedTable } from "../../components/table.tsx";
-import { Time } from "../../components/time.tsx";
+import { Status, Time } from "../../components/values.tsx";
+import { counted } from "../../format.ts";
 import { go, hrefOf, Link, place } from "../../router.tsx";
-import { EndpointDetail } from "./detail.tsx";
-import { EndpointForm } from "./endpoint-form.tsx";
-import { isOldSecret } from "./secret-age.ts";
+import { useEndpoints } from "../deliveries.tsx";
+import { EndpointDetail, isOldSecret } from "./detail.tsx";
+import { EndpointForm } from "./form.tsx";
 
 export function Endpoints() {
   const { id } = place.value;
@@ -19,13 +18,13 @@ export function Endpoints() {
 }
 
 function EndpointList() {
-  const pages = usePages<WebhookEndpoint>("/v1/webhook_endpoints", {}, { limit: 100, every: 5000 });
+  const pages = useEndpoints();
   const [created, setCreated] = useState<WebhookEndpoint>();
   const old = pages.items?.filter(isOldSecret).length ?? 0;
   return (
     <Page
       title="Endpoints"
-      subtitle="Where events are sent to, signed."
+      subtitle="URLs that receive signed events."
       actions={
         <CreateButton
           label="Create endpoint"
@@ -43,42 +42,56 @@ function EndpointList() {
     >
       {old > 0 && (
         <p class="notice wait">
-          <strong>{old === 1 ? "A signing secret is" : `${old} signing secrets are`} older than 90 days.</strong> Rotate
-          secrets quarterly: open the endpoint and choose Rotate secret.
+          <strong>
+            {counted(old, "signing secret")} {old === 1 ? "is" : "are"} older than {LIMITS.secretAgeDays} days.
+          </strong>{" "}
+          Open the endpoint and choose Rotate secret.
         </p>
       )}
       <PagedTable
         label="Endpoints, newest first"
         pages={pages}
         empty={
-          <Empty title="No endpoints yet.">
-            <p>Create one, and every event that it subscribes to is sent there.</p>
+          <Empty icon="endpoints" title="No endpoints yet">
+            <p>Create an endpoint, and the events that it subscribes to are sent to it.</p>
           </Empty>
         }
         columns={[
           {
-            label: "URL",
-            cell: ({ id, url }) => (
-              <Link class="long" href={hrefOf("endpoints", id)}>
-                {url}
-              </Link>
+            label: "Endpoint",
+            isLong: true,
+            cell: ({ id, url, description }) => (
+              <>
+                <Link href={hrefOf("endpoints", id)}>{url}</Link>
+                {description !== null && (
+                  <>
+                    <br />
+                    <span class="soft">{description}</span>
+                  </>
+                )}
+              </>
             ),
           },
-          { label: "Status", cell: ({ status }) => <Badge status={status} /> },
-          { label: "Events", from: "tablet", cell: ({ events }) => events.join(", ") },
+          { label: "Status", cell: ({ status }) => <Status status={status} /> },
           {
-            label: "Secret from",
+            label: "Events",
+            from: "tablet",
+            isLong: true,
+            cell: ({ events }) => <span title={events.join("\n")}>{events.join(", ")}</span>,
+          },
+          {
+            label: "Secret rotated",
             from: "tablet",
             cell: (endpoint) => (
               <>
-                <Time at={endpoint.secret_created} /> {isOldSecret(endpoint) && <span class="badge wait">old</span>}
+                <Time at={endpoint.secret_created} /> {isOldSecret(endpoint) && <span class="tag wait">old</span>}
               </>
             ),
           },
         ]}
       />
       {created?.secret !== undefined && (
-        <SecretOnce
+        <ShownOnce
           title="The endpoint's signing secret"
           secret={created.secret}
           what="the signing secret"
@@ -87,8 +100,8 @@ function EndpointList() {
             go(hrefOf("endpoints", created.id));
           }}
         >
-          <p>Verify every delivery with it; the header is Service-Signature.</p>
-        </SecretOnce>
+          <p>Verify every delivery with it; the signature is in the header Service-Signature.</p>
+        </ShownOnce>
       )}
     </Page>
   );

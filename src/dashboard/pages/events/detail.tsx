@@ -1,26 +1,22 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event, Replay } from "../../../contract/schemas/event.ts";
-import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import { call } from "../../api/call.ts";
-import { usePages, useText } from "../../api/use-query.ts";
-import { Copy, Id } from "../../components/copy.tsx";
+import { usePages } from "../../api/pages.ts";
+import { useText } from "../../api/store.ts";
 import { Dialog } from "../../components/dialog.tsx";
 import { Field, Form } from "../../components/form.tsx";
-import { JsonTree } from "../../components/json-tree.tsx";
-import { Card, Facts, Page } from "../../components/page.tsx";
-import { Empty, Loaded } from "../../components/states.tsx";
-import { Time } from "../../components/time.tsx";
+import { Card, Empty, Facts, Loaded, Page } from "../../components/page.tsx";
 import { say } from "../../components/toasts.tsx";
-import { count } from "../../format.ts";
+import { Copy, Id, JsonTree, ObjectLink, pretty, Raw, Time } from "../../components/values.tsx";
+import { count, counted } from "../../format.ts";
 import { hrefOf } from "../../router.tsx";
-import { DeliveryTable } from "../deliveries/delivery-table.tsx";
-import { ObjectLink } from "../object-link.tsx";
+import { DeliveryTable, useEndpoints } from "../deliveries.tsx";
 
 export function EventDetail({ id }: { id: string }) {
   const bytes = useText(`/v1/events/${encodeURIComponent(id)}`);
   const [isReplaying, setReplaying] = useState(false);
-  const deliveries = usePages<Delivery>("/v1/deliveries", { event: id }, { every: 2000 });
+  const deliveries = usePages<Delivery>("/v1/deliveries", { event: id });
   const event = useMemo(() => (bytes.data === undefined ? undefined : (JSON.parse(bytes.data) as Event)), [bytes.data]);
   return (
     <Page
@@ -40,10 +36,10 @@ export function EventDetail({ id }: { id: string }) {
             <>
               <Facts
                 rows={[
-                  ["Id", <Id id={event.id} />],
+                  ["ID", <Id id={event.id} />],
                   ["Created", <Time at={event.created} />],
-                  ["About", <ObjectLink id={idOf(event.data.object)} />],
-                  ["Caused by request", event.request.id === null ? undefined : <code>{event.request.id}</code>],
+                  ["Object", <ObjectLink id={idOf(event.data.object)} />],
+                  ["API request", event.request.id === null ? undefined : <ObjectLink id={event.request.id} />],
                 ]}
               />
               <Card title="Deliveries">
@@ -52,24 +48,22 @@ export function EventDetail({ id }: { id: string }) {
                   pages={deliveries}
                   of="event"
                   empty={
-                    <Empty title="It went nowhere.">
-                      <p>No enabled endpoint subscribed to it, and nobody was listening.</p>
+                    <Empty icon="deliveries" title="Not sent to any endpoint">
+                      <p>No enabled endpoint subscribed to its type, and there was no listener.</p>
                     </Empty>
                   }
                 />
               </Card>
               <div class="columns">
-                <Card title="Payload">
+                <Card title="Payload" actions={<Copy text={pretty(raw)} what="the payload as JSON" label="Copy" />}>
                   <JsonTree value={event} />
                 </Card>
                 <Card
                   title={`Raw bytes (${count(new TextEncoder().encode(raw).length)})`}
-                  actions={<Copy text={raw} what="the raw bytes" />}
+                  actions={<Copy text={raw} what="the raw bytes" label="Copy" />}
                 >
-                  <p class="soft">Exactly what is signed and sent, at every attempt.</p>
-                  <pre class="raw" role="region" tabIndex={0} aria-label="Raw bytes">
-                    {raw}
-                  </pre>
+                  <p class="soft">Exactly what every attempt signs and sends.</p>
+                  <Raw text={raw} label="Raw bytes" />
                 </Card>
               </div>
               {isReplaying && (
@@ -90,11 +84,11 @@ export function EventDetail({ id }: { id: string }) {
 }
 
 function ReplayDialog({ id, onClose }: { id: string; onClose: () => void }) {
-  const endpoints = usePages<WebhookEndpoint>("/v1/webhook_endpoints", {}, { limit: 100 });
+  const endpoints = useEndpoints();
   const [endpoint, setEndpoint] = useState("");
   return (
     <Dialog title="Replay this event" onClose={onClose}>
-      <p>It is sent again with the same bytes and a fresh signature. Listeners get it too.</p>
+      <p>The event is sent again with the same bytes and a new signature, also to listeners.</p>
       <Form
         submit="Replay now"
         fields={["endpoint"]}
@@ -102,7 +96,7 @@ function ReplayDialog({ id, onClose }: { id: string; onClose: () => void }) {
         run={async () => {
           const body = endpoint === "" ? {} : { endpoint };
           const { deliveries } = await call<Replay>("POST", `/v1/events/${id}/replay`, body);
-          say(deliveries.length === 1 ? "Replayed: 1 delivery" : `Replayed: ${deliveries.length} deliveries`);
+          say(`Replayed: ${counted(deliveries.length, "delivery", "deliveries")}`);
           onClose();
         }}
       >
@@ -114,7 +108,7 @@ function ReplayDialog({ id, onClose }: { id: string; onClose: () => void }) {
             onInput={setEndpoint}
             error={error}
             options={[
-              ["", "Every endpoint that subscribes to it"],
+              ["", "All subscribed endpoints"],
               ...(endpoints.items ?? []).map(({ id: of, url }) => [of, url] as const),
             ]}
           />

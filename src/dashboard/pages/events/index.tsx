@@ -1,8 +1,171 @@
-import { place } from "../../router.tsx";
+import { useEffect, useMemo } from "preact/hooks";
+import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS } from "../../../contract/event-types.ts";
+import type { Event } from "../../../contract/schemas/event.ts";
+import { usePages } from "../../api/pages.ts";
+import { Card, Empty, ErrorBox, Loading, Page } from "../../components/page.tsx";
+import { PagedTable } from "../../components/table.tsx";
+import { None, Time } from "../../components/values.tsx";
+import { VirtualList } from "../../components/virtual-list.tsx";
+import { count, counted, money, searchable } from "../../format.ts";
+import { hrefOf, Link, place } from "../../router.tsx";
+import { Choice, filterOf, Filters, Search } from "../filters.tsx";
 import { EventDetail } from "./detail.tsx";
-import { EventList } from "./list.tsx";
+import { useEvents } from "./use-events.ts";
 
 export function Events() {
   const { id } = place.value;
   return id === "" ? <EventList /> : <EventDetail id={id} />;
+}
+
+const ROW_HEIGHT = 38;
+/** A search reads on until it has found this many. */
+const ENOUGH_FOUND = 50;
+
+function EventList() {
+  const type = filterOf("type");
+  const wanted = searchable(filterOf("q"));
+  const list = useEvents(type);
+  const { events, held, isLoading, isComplete, error, loadMore } = list;
+  const shown = useMemo(
+    () => (wanted === "" ? events : events.filter((event) => textOf(event).includes(wanted))),
+    [events, wanted],
+  );
+  const readOn = () => {
+    if (!isLoading && !isComplete && error === undefined) loadMore();
+  };
+  useEffect(() => {
+    // What is searched for may be in pages that were not read yet.
+    if (wanted !== "" && shown.length < ENOUGH_FOUND) readOn();
+  });
+  return (
+    <Page title="Events" subtitle="Everything that changed, as it happens. Retained for 30 days.">
+      <Filters>
+        <Choice
+          label="Type"
+          name="type"
+          options={[
+            ["", "All types"],
+            ...[...SUBSCRIPTION_WILDCARDS.slice(1), ...EVENT_TYPES].map((name) => [name, name] as const),
+          ]}
+        />
+        <Search hint="ID, email, amount or any value" />
+        <p class="soft" role="status">
+          {wanted === ""
+            ? `${count(events.length)} loaded`
+            : `${count(shown.length)} of ${count(events.length)} loaded`}
+          {isLoading ? ", loading…" : ""}
+        </p>
+      </Filters>
+      {error !== undefined && <ErrorBox error={error} onRetry={loadMore} />}
+      {shown.length === 0 && isLoading && <Loading />}
+      {shown.length === 0 && !isLoading && error === undefined && (
+        <Empty icon="events" title={wanted === "" ? "No events yet" : "No matching events"}>
+          <p>
+            {wanted === ""
+              ? "Create a customer or an order, and its event appears here."
+              : `Searched the newest ${counted(events.length, "event")}.`}
+          </p>
+        </Empty>
+      )}
+      {shown.length > 0 && (
+        <div class="virtual-frame">
+          {held > 0 && (
+            <p class="new-rows">
+              <button
+                type="button"
+                class="primary"
+                onClick={() => {
+                  document.querySelector(".virtual-body")?.scrollTo(0, 0);
+                  list.show();
+                }}
+              >
+                {count(held)} new
+              </button>
+            </p>
+          )}
+          <VirtualList
+            label="Events, newest first"
+            headings={["Type", "Object", "ID", "Time"]}
+            items={shown}
+            keyOf={({ id }) => id}
+            rowHeight={ROW_HEIGHT}
+            row={eventRow}
+            scrollTop={list.scrollTop}
+            onNearEnd={readOn}
+            onRead={(scrollTop, isPointed) => list.read(scrollTop, scrollTop >= ROW_HEIGHT || isPointed)}
+          />
+        </div>
+      )}
+    </Page>
+  );
+}
+
+function eventRow({ id, type, created, data }: Event) {
+  return (
+    <>
+      <span role="cell">
+        <Link href={hrefOf("events", id)}>{type}</Link>
+      </span>
+      <span role="cell" dir="auto">
+        {nameOf(data.object)}
+      </span>
+      <span role="cell">
+        <code class="soft">{id}</code>
+      </span>
+      <span role="cell">
+        <Time at={created} />
+      </span>
+    </>
+  );
+}
+
+/** Returns what the event's object is called in a line. */
+function nameOf(object: Record<string, unknown>): string {
+  const { email, amount, currency, url, id } = object;
+  if (typeof email === "string") return email;
+  if (typeof amount === "number" && typeof currency === "string") return money(amount, currency);
+  if (typeof url === "string") return url;
+  return typeof id === "string" ? id : "";
+}
+
+const texts = new WeakMap<Event, string>();
+
+/** Returns the values of an event as they are shown, without the names of its fields. */
+function textOf(event: Event): string {
+  let text = texts.get(event);
+  if (text === undefined) {
+    text = searchable([nameOf(event.data.object), ...valuesOf(event)].join("\n"));
+    texts.set(event, text);
+  }
+  return text;
+}
+
+function valuesOf(value: unknown): string[] {
+  if (typeof value === "object" && value !== null) return Object.values(value).flatMap(valuesOf);
+  return typeof value === "string" || typeof value === "number" ? [String(value)] : [];
+}
+
+/** The events of an object. */
+export function RelatedEvents({ id }: { id: string }) {
+  const events = usePages<Event>("/v1/events", { related: id });
+  return (
+    <Card title="Events">
+      <PagedTable
+        label="Events of this object"
+        pages={events}
+        empty={<Empty icon="events" title="No events in the last 30 days" />}
+        columns={[
+          { label: "Type", cell: ({ id: event, type }) => <Link href={hrefOf("events", event)}>{type}</Link> },
+          {
+            label: "Changed fields",
+            from: "tablet",
+            isLong: true,
+            cell: ({ data }) => Object.keys(data.previous ?? {}).join(", ") || <None />,
+          },
+          { label: "ID", from: "tablet", cell: ({ id: event }) => <code class="soft">{event}</code> },
+          { label: "Time", cell: ({ created }) => <Time at={created} /> },
+        ]}
+      />
+    </Card>
+  );
 }

@@ -1,11 +1,14 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useReducer } from "preact/hooks";
 import { matchesSubscriptions } from "../../../contract/event-types.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
 import { asCallError, call, type CallError, withQuery } from "../../api/call.ts";
-import { followEvents } from "../../api/live.ts";
+import { follow } from "../../api/live.ts";
+import { environment, hasGoneBack } from "../../router.tsx";
 
 const PAGE = 100;
-const MOST = 10_000;
+const MAX_EVENTS = 10_000;
+/** Lists that go on while another page is shown, so that Back shows them as they were left. */
+const MAX_LISTINGS = 2;
 /** New events are shown together, a few times a second: a redraw for each would not keep up with a burst. */
 const GATHER_MILLISECONDS = 200;
 
@@ -16,117 +19,159 @@ interface EventPage {
 
 export interface ListedEvents {
   events: readonly Event[];
-  /** Events that came while the list was held still. */
+  /** Events that came while the list was held. */
   held: number;
   isLoading: boolean;
   isComplete: boolean;
   error: CallError | undefined;
+  /** Where the list was left. */
+  scrollTop: number;
   loadMore: () => void;
-  /** Holds new events back, so that what is being read does not move; then shows them. */
-  hold: (isHeld: boolean) => void;
+  /** Remembers what is being read; while the list is held, new events do not move it. */
+  read: (scrollTop: number, isHeld: boolean) => void;
+  /** Shows the events that were held. */
+  show: () => void;
 }
 
 /** The list of one type as far as it is known. */
 interface Listing {
+  type: string;
   events: Event[];
   /** What happened since the list was last shown, oldest first. */
   fresh: Event[];
   /** Of all in `events` and `fresh`. */
   ids: Set<string>;
-  /** Undefined before the first page, null behind the last one. */
+  /** Undefined before the first page, null after the last one. */
   cursor: string | null | undefined;
   isHeld: boolean;
   isLoading: boolean;
+  error: CallError | undefined;
+  scrollTop: number;
+  timer: ReturnType<typeof setTimeout> | undefined;
+  draw: (() => void) | undefined;
+  stop: () => void;
 }
 
-function emptyListing(): Listing {
-  return { events: [], fresh: [], ids: new Set(), cursor: undefined, isHeld: false, isLoading: false };
+const listings = new Map<string, Listing>();
+
+/** Begins a list, which follows the stream until it is forgotten. */
+function begin(key: string, type: string): Listing {
+  const listing: Listing = {
+    type,
+    events: [],
+    fresh: [],
+    ids: new Set(),
+    cursor: undefined,
+    isHeld: false,
+    isLoading: false,
+    error: undefined,
+    scrollTop: 0,
+    timer: undefined,
+    draw: undefined,
+    stop: () => {},
+  };
+  const { value: of } = environment;
+  const stop = follow({
+    event(event, isReplay) {
+      // The stream is now that of the other environment, and what happens here is not told.
+      if (environment.value !== of) listings.delete(key);
+      if (environment.value !== of || isReplay || listing.ids.has(event.id)) return;
+      if (type !== "" && !matchesSubscriptions([type], event.type)) return;
+      listing.ids.add(event.id);
+      listing.fresh.push(event);
+      if (listing.fresh.length > MAX_EVENTS) forget(listing, listing.fresh.splice(0, 1));
+      listing.timer ??= setTimeout(() => {
+        listing.timer = undefined;
+        if (!listing.isHeld) takeFresh(listing);
+        listing.draw?.();
+      }, GATHER_MILLISECONDS);
+    },
+    missed() {
+      if (environment.value !== of) listings.delete(key);
+      Object.assign(listing, { events: [], fresh: [], ids: new Set(), cursor: undefined, isLoading: false });
+      void load(listing);
+    },
+  });
+  listing.stop = () => {
+    clearTimeout(listing.timer);
+    stop();
+  };
+  listings.get(key)?.stop();
+  listings.delete(key);
+  listings.set(key, listing);
+  for (const [old, { stop: end }] of listings) {
+    if (listings.size <= MAX_LISTINGS) break;
+    end();
+    listings.delete(old);
+  }
+  void load(listing);
+  return listing;
+}
+
+function takeFresh(listing: Listing): void {
+  listing.events = [...listing.fresh.toReversed(), ...listing.events];
+  forget(listing, listing.events.splice(MAX_EVENTS));
+  listing.fresh = [];
+}
+
+async function load(listing: Listing): Promise<void> {
+  const { cursor, ids } = listing;
+  if (listing.isLoading || cursor === null || listing.events.length >= MAX_EVENTS) return;
+  listing.isLoading = true;
+  listing.error = undefined;
+  listing.draw?.();
+  try {
+    const page = await call<EventPage>("GET", withQuery("/v1/events", { limit: PAGE, type: listing.type, cursor }));
+    // The list may have begun anew meanwhile.
+    if (listing.ids !== ids) return;
+    const added = page.data.filter(({ id }) => !ids.has(id));
+    for (const { id } of added) ids.add(id);
+    // What came meanwhile may be among those of the page: the IDs tell the order.
+    listing.events = [...listing.events, ...added].sort((a, b) => (a.id < b.id ? 1 : -1));
+    listing.cursor = page.next_cursor;
+  } catch (error) {
+    if (listing.ids !== ids) return;
+    listing.error = asCallError(error);
+  }
+  listing.isLoading = false;
+  listing.draw?.();
 }
 
 /** Events of a type, newest first: pages of the API and what happens from now on. */
 export function useEvents(type: string): ListedEvents {
-  const [shown, setShown] = useState<{ events: Event[]; held: number }>({ events: [], held: 0 });
-  const [status, setStatus] = useState<{ isLoading: boolean; isComplete: boolean; error?: CallError }>({
-    isLoading: true,
-    isComplete: false,
-  });
-  const listing = useRef(emptyListing());
-
-  const show = () => {
-    const { events, fresh } = listing.current;
-    setShown({ events, held: fresh.length });
-  };
-  const takeFresh = () => {
-    const { current } = listing;
-    if (current.fresh.length === 0) return;
-    if (!current.isHeld) {
-      current.events = [...current.fresh.reverse(), ...current.events];
-      forget(current, current.events.splice(MOST));
-      current.fresh = [];
-    }
-    show();
-  };
-  const load = async () => {
-    const { current } = listing;
-    if (current.isLoading || current.cursor === null || current.events.length >= MOST) return;
-    current.isLoading = true;
-    setStatus({ isLoading: true, isComplete: false });
-    try {
-      const query = { limit: PAGE, type, cursor: current.cursor };
-      const page = await call<EventPage>("GET", withQuery("/v1/events", query));
-      if (listing.current !== current) return;
-      const added = page.data.filter(({ id }) => !current.ids.has(id));
-      for (const { id } of added) current.ids.add(id);
-      // What came meanwhile may be among those of the page: the ids tell the order.
-      current.events = [...current.events, ...added].sort((a, b) => (a.id < b.id ? 1 : -1));
-      current.cursor = page.next_cursor;
-      setStatus({ isLoading: false, isComplete: page.next_cursor === null || current.events.length >= MOST });
-      show();
-    } catch (error) {
-      if (listing.current === current) setStatus({ isLoading: false, isComplete: false, error: asCallError(error) });
-    } finally {
-      current.isLoading = false;
-    }
-  };
-
+  const [, draw] = useReducer((drawn: number) => drawn + 1, 0);
+  const key = `${environment.value} ${type}`;
+  const listing = useMemo(() => {
+    const known = hasGoneBack() ? listings.get(key) : undefined;
+    return known ?? begin(key, type);
+  }, [key]);
   useEffect(() => {
-    listing.current = emptyListing();
-    show();
-    void load();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const stop = followEvents({
-      event(event, isReplay) {
-        const { current } = listing;
-        if (isReplay || current.ids.has(event.id)) return;
-        if (type !== "" && !matchesSubscriptions([type], event.type)) return;
-        current.ids.add(event.id);
-        current.fresh.push(event);
-        if (current.fresh.length > MOST) forget(current, current.fresh.splice(0, 1));
-        timer ??= setTimeout(() => {
-          timer = undefined;
-          takeFresh();
-        }, GATHER_MILLISECONDS);
-      },
-      missed() {
-        listing.current = { ...emptyListing(), isHeld: listing.current.isHeld };
-        void load();
-      },
-    });
+    listing.draw = () => draw(undefined);
+    listing.draw();
     return () => {
-      clearTimeout(timer);
-      stop();
+      listing.draw = undefined;
+      listing.isHeld = true;
     };
-  }, [type]);
-
+  }, [listing]);
+  const { events, fresh, cursor, isLoading, error, scrollTop } = listing;
   return {
-    ...shown,
-    isLoading: status.isLoading,
-    isComplete: status.isComplete,
-    error: status.error,
-    loadMore: () => void load(),
-    hold: (isHeld) => {
-      listing.current.isHeld = isHeld;
-      if (!isHeld) takeFresh();
+    events,
+    held: listing.isHeld ? fresh.length : 0,
+    isLoading,
+    isComplete: cursor === null || events.length >= MAX_EVENTS,
+    error,
+    scrollTop,
+    loadMore: () => void load(listing),
+    read: (top, isHeld) => {
+      listing.scrollTop = top;
+      listing.isHeld = isHeld;
+      if (isHeld || listing.fresh.length === 0) return;
+      takeFresh(listing);
+      draw(undefined);
+    },
+    show: () => {
+      takeFresh(listing);
+      draw(undefined);
     },
   };
 }

@@ -11,22 +11,19 @@ import {
   RESOURCES,
 } from "../../../contract/resources.ts";
 import { call } from "../../api/call.ts";
-import { usePages, useQuery } from "../../api/use-query.ts";
+import { usePages } from "../../api/pages.ts";
+import { useQuery } from "../../api/store.ts";
 import { Action, ConfirmedAction } from "../../components/action.tsx";
-import { Id } from "../../components/copy.tsx";
-import { MetadataFacts } from "../../components/metadata-facts.tsx";
-import { Card, Facts, Page } from "../../components/page.tsx";
-import { Empty, Loaded } from "../../components/states.tsx";
-import { Time } from "../../components/time.tsx";
+import { Card, Empty, Facts, Loaded, Page } from "../../components/page.tsx";
+import { Id, Time } from "../../components/values.tsx";
 import { go, hrefOf } from "../../router.tsx";
-import { RelatedEvents } from "../related-events.tsx";
+import { RelatedEvents } from "../events/index.tsx";
 import { ActOnObject, EditObject } from "./form.tsx";
-import { type Item, shownFields, titleField, titleOf, valueOf } from "./item.tsx";
-import { ObjectTable } from "./table.tsx";
+import { type Item, ObjectTable, shownFields, titleField, titleOf, valueOf } from "./item.tsx";
 
 export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
   const path = `${pathOf(kind)}/${encodeURIComponent(id)}`;
-  const query = useQuery<Item>(path, { every: 2000 });
+  const query = useQuery<Item>(path);
   const { data } = query;
   const { labels, page } = RESOURCES[kind];
   return (
@@ -39,7 +36,13 @@ export function ObjectDetail({ kind, id }: { kind: ObjectKind; id: string }) {
         {(item) => (
           <>
             <Facts rows={factsOf(kind, item)} />
-            <MetadataFacts metadata={item.metadata} />
+            <Card title="Metadata">
+              {Object.keys(item.metadata).length === 0 ? (
+                <p class="soft">No metadata</p>
+              ) : (
+                <Facts rows={Object.entries(item.metadata)} />
+              )}
+            </Card>
             {kindsWith("fields").map((other) => (
               <ReferringObjects key={other} kind={other} to={kind} id={id} />
             ))}
@@ -60,7 +63,7 @@ function factsOf(kind: ObjectKind, item: Item) {
       .map(([name, field]) => [field.label, valueOf(item, name, field) ?? null] as const);
   return [
     ...facts(true),
-    ["Id", <Id id={item.id} />] as const,
+    ["ID", <Id id={item.id} />] as const,
     ...facts(false),
     ["Created", <Time at={item.created} />] as const,
   ];
@@ -87,7 +90,7 @@ function Actions({ kind, item, onDone }: { kind: ObjectKind; item: Item; onDone:
         <ConfirmedAction
           class="danger"
           title={`Delete this ${noun}?`}
-          explanation={<p>The {noun} cannot be restored. Its events and the objects that refer to it stay.</p>}
+          explanation={<p>This cannot be undone. Its events stay, and so do the objects that refer to it.</p>}
           verb={`Delete ${noun}`}
           run={async () => {
             await call("DELETE", path);
@@ -114,6 +117,24 @@ function Actions({ kind, item, onDone }: { kind: ObjectKind; item: Item; onDone:
               onDone();
               return `${RESOURCES[kind].label} ${item.id} ${action.to}`;
             };
+            if (index > 0) {
+              return (
+                <ConfirmedAction
+                  key={verb}
+                  class="danger"
+                  title={`${action.label}?`}
+                  explanation={
+                    <p>
+                      The {noun} stays {action.to}: this cannot be undone.
+                    </p>
+                  }
+                  verb={action.label}
+                  run={run}
+                >
+                  {action.label}
+                </ConfirmedAction>
+              );
+            }
             return (
               <Action key={verb} class={name} run={run}>
                 {action.label}
@@ -134,7 +155,7 @@ function ReferringObjects({ kind, to, id }: { kind: ObjectKind; to: ObjectKind; 
 }
 
 function ReferringTable({ kind, field, to, id }: { kind: ObjectKind; field: string; to: ObjectKind; id: string }) {
-  const pages = usePages<Item>(pathOf(kind), { [field]: id }, { every: 2000 });
+  const pages = usePages<Item>(pathOf(kind), { [field]: id });
   const { labels } = RESOURCES[kind];
   return (
     <Card title={labels}>
@@ -143,7 +164,7 @@ function ReferringTable({ kind, field, to, id }: { kind: ObjectKind; field: stri
         without={field}
         label={`${labels} of this ${nounOf(to)}`}
         pages={pages}
-        empty={<Empty title={`No ${nounsOf(kind)} yet.`} />}
+        empty={<Empty title={`No ${nounsOf(kind)} yet`} />}
       />
     </Card>
   );

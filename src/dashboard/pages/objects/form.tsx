@@ -12,8 +12,7 @@ import {
 } from "../../../contract/resources.ts";
 import { call, type CallError } from "../../api/call.ts";
 import { Dialog } from "../../components/dialog.tsx";
-import { Field, Form } from "../../components/form.tsx";
-import { filledIn, MetadataField, parseMetadata } from "../../components/metadata-field.tsx";
+import { Field, Form, MetadataField, metadataLines, parseMetadata } from "../../components/form.tsx";
 import { say } from "../../components/toasts.tsx";
 import { money } from "../../format.ts";
 import { go, hrefOf } from "../../router.tsx";
@@ -63,23 +62,33 @@ export function EditObject({ kind, item, onClose }: { kind: ObjectKind; item: It
   const [values, setValues] = useState<Values>(
     Object.fromEntries(fields.map(([name]) => [name, (item[name] ?? "") as string])),
   );
+  const [metadata, setMetadata] = useState(metadataLines(item.metadata));
   return (
-    <Dialog title={`Edit the ${nounOf(kind)}`} onClose={onClose}>
+    <Dialog title={`Edit ${nounOf(kind)}`} onClose={onClose}>
       <Form
         submit="Save"
-        fields={fields.map(([name]) => name)}
+        fields={[...fields.map(([name]) => name), "metadata"]}
         onCancel={onClose}
         run={async () => {
           const changes = fields.map(([name, field]) => {
             const value = values[name] ?? "";
             return [name, value === "" && !field.required ? null : inputOf(field, value)] as const;
           });
-          await call("PATCH", `${pathOf(kind)}/${item.id}`, Object.fromEntries(changes));
+          const removed = Object.fromEntries(Object.keys(item.metadata).map((name) => [name, null]));
+          await call("PATCH", `${pathOf(kind)}/${item.id}`, {
+            ...Object.fromEntries(changes),
+            metadata: { ...removed, ...parseMetadata(metadata) },
+          });
           say(`Saved ${item.id}`);
           onClose();
         }}
       >
-        {(error) => <Inputs fields={fields} values={values} onValues={setValues} error={error} />}
+        {(error) => (
+          <>
+            <Inputs fields={fields} values={values} onValues={setValues} error={error} />
+            <MetadataField value={metadata} onInput={setMetadata} error={error} />
+          </>
+        )}
       </Form>
     </Dialog>
   );
@@ -104,7 +113,11 @@ export function ActOnObject(props: {
         fields={Object.keys(takes)}
         onCancel={onClose}
         run={async () => {
-          await call("POST", `${pathOf(kind)}/${item.id}/${verb}`, filledIn({ ...values }));
+          await call(
+            "POST",
+            `${pathOf(kind)}/${item.id}/${verb}`,
+            Object.fromEntries(Object.entries(values).filter(([, value]) => value !== "")),
+          );
           say(`${RESOURCES[kind].label} ${item.id} ${to}`);
           onClose();
         }}

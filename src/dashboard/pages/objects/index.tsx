@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import {
   type Field,
   kindsWith,
@@ -9,18 +9,16 @@ import {
   resourceOf,
   RESOURCES,
 } from "../../../contract/resources.ts";
-import { usePages } from "../../api/use-query.ts";
-import { CreateButton } from "../../components/create-button.tsx";
-import { Page } from "../../components/page.tsx";
-import { Empty } from "../../components/states.tsx";
+import { usePages } from "../../api/pages.ts";
+import { CreateButton } from "../../components/action.tsx";
+import { iconOf } from "../../components/icon.tsx";
+import { Empty, Page } from "../../components/page.tsx";
+import { counted, searchable } from "../../format.ts";
 import { place } from "../../router.tsx";
-import { IdSearch } from "../id-search.tsx";
-import { SearchField } from "../search-field.tsx";
-import { chosenStatus, StatusFilter } from "../status-filter.tsx";
+import { filterOf, Filters, Search, StatusChoice } from "../filters.tsx";
 import { ObjectDetail } from "./detail.tsx";
 import { CreateObject } from "./form.tsx";
-import { type Item, shownFields } from "./item.tsx";
-import { ObjectTable } from "./table.tsx";
+import { amountOrText, type Item, ObjectTable, shownFields } from "./item.tsx";
 
 /** Returns the pages of a resource that the table of resources describes by its fields: its list, and each object. */
 export function objectPage(kind: ObjectKind) {
@@ -30,25 +28,40 @@ export function objectPage(kind: ObjectKind) {
   };
 }
 
+/** A search reads on until it has found this many, or read that many. */
+const ENOUGH_FOUND = 20;
+const MAX_SEARCHED = 2000;
+
 function ObjectList({ kind }: { kind: ObjectKind }) {
-  const [search, setSearch] = useState("");
-  const { labels, page, prefix, fields } = RESOURCES[kind];
+  const { labels, page, fields } = RESOURCES[kind];
   const [noun, nouns] = [nounOf(kind), nounsOf(kind)];
   const filters = Object.entries<Field>(fields).filter(([, { filter }]) => filter);
   const email = filters.find(([, { type }]) => type === "email")?.[0];
   const owner = filters.find(([, { type }]) => type === "id");
   const ownerKind = kindsWith("prefix").find((known) => known === owner?.[1].of);
-  const isEmail = /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/.test(search);
-  const status = chosenStatus();
-  const of = place.value.query.get("of") ?? "";
-  const query = {
-    ...(email === undefined ? {} : { [email]: isEmail ? search : undefined }),
-    ...(owner === undefined ? {} : { [owner[0]]: of }),
+  const ownerPrefix = ownerKind === undefined ? undefined : RESOURCES[ownerKind].prefix;
+  const [search, status] = ["q", "status"].map(filterOf) as [string, string];
+  const isOwner = ownerPrefix !== undefined && search.startsWith(ownerPrefix);
+  const isEmail = email !== undefined && /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/.test(search);
+  const pages = usePages<Item>(pathOf(kind), {
+    ...(isEmail ? { [email]: search } : {}),
+    ...(isOwner && owner !== undefined ? { [owner[0]]: search } : {}),
     status,
-  };
-  const pages = usePages<Item>(pathOf(kind), query, { every: 5000 });
-  const wanted = search.toLowerCase();
-  const isFiltered = search !== "" || status !== "" || of !== "";
+  });
+  const wanted = isOwner || isEmail ? "" : searchable(search);
+  const fits = (item: Item) => wanted === "" || textOf(kind, item).includes(wanted);
+  const { items = [], hasMore, isLoading, error, loadMore } = pages;
+  const searchesOn =
+    wanted !== "" &&
+    hasMore &&
+    error === undefined &&
+    items.length < MAX_SEARCHED &&
+    items.filter(fits).length < ENOUGH_FOUND;
+  useEffect(() => {
+    if (searchesOn && !isLoading) loadMore();
+  });
+  const isFiltered = search !== "" || status !== "";
+  const icon = iconOf(page.name);
   return (
     <Page
       title={labels}
@@ -56,38 +69,34 @@ function ObjectList({ kind }: { kind: ObjectKind }) {
         <CreateButton label={`Create ${noun}`} dialog={(close) => <CreateObject kind={kind} onClose={close} />} />
       }
     >
-      {owner === undefined || ownerKind === undefined ? (
-        <SearchField
-          page={page.name}
-          idPrefix={prefix}
-          value={search}
-          onInput={setSearch}
-          hint={email === undefined ? "Id" : "Id, whole email, or part of a name"}
+      <Filters>
+        {"statuses" in RESOURCES[kind] && <StatusChoice statuses={Object.keys(resourceOf(kind).statuses ?? {})} />}
+        <Search
+          hint={
+            owner === undefined
+              ? `ID or any text of a ${noun}`
+              : `ID, ID of the ${owner[1].label.toLowerCase()}, or amount`
+          }
+          takes={(id) => ownerPrefix !== undefined && id.startsWith(ownerPrefix)}
         />
-      ) : (
-        <div class="filters" role="search">
-          {"statuses" in RESOURCES[kind] && (
-            <StatusFilter page={page.name} statuses={Object.keys(resourceOf(kind).statuses ?? {})} />
-          )}
-          <IdSearch
-            page={page.name}
-            owner={RESOURCES[ownerKind].prefix}
-            hint={`Id of the ${noun}, or of its ${owner[1].label.toLowerCase()}`}
-          />
-        </div>
-      )}
+        {wanted !== "" && (
+          <p class="soft" role="status">
+            {searchesOn ? "Searching…" : `Searched the newest ${counted(items.length, noun, nouns)}`}
+          </p>
+        )}
+      </Filters>
       <ObjectTable
         kind={kind}
         label={`${labels}, newest first`}
-        pages={pages}
-        fits={(item) => [item.id, ...textsOf(kind, item)].join(" ").toLowerCase().includes(wanted)}
+        pages={{ ...pages, hasMore: hasMore && !searchesOn }}
+        keepsPlace
+        fits={fits}
         empty={
-          <Empty title={isFiltered ? `No ${noun} fits.` : `No ${nouns} yet.`}>
-            <p>
-              {search === ""
-                ? `Create one here, or with POST ${pathOf(kind)}.`
-                : "A whole email address is looked for in all pages, other text in those that were loaded."}
-            </p>
+          <Empty
+            title={isFiltered ? `No matching ${nouns}` : `No ${nouns} yet`}
+            {...(icon === undefined ? {} : { icon })}
+          >
+            {!isFiltered && <p>Create one here, or with POST {pathOf(kind)}.</p>}
           </Empty>
         }
       />
@@ -95,6 +104,8 @@ function ObjectList({ kind }: { kind: ObjectKind }) {
   );
 }
 
-function textsOf(kind: ObjectKind, item: Item): string[] {
-  return shownFields(kind).map(([name]) => (item[name] ?? "") as string);
+/** Returns what a row shows, as text to search. */
+function textOf(kind: ObjectKind, item: Item): string {
+  const shown = shownFields(kind).map(([name, field]) => amountOrText(item, name, field));
+  return searchable([item.id, ...shown, ...Object.values(item.metadata)].join("\n"));
 }

@@ -1,8 +1,10 @@
 import type { ComponentChildren } from "preact";
 import { type Field, type ObjectKind, RESOURCES } from "../../../contract/resources.ts";
-import { Badge } from "../../components/badge.tsx";
+import type { Pages } from "../../api/pages.ts";
+import { type Column, PagedTable } from "../../components/table.tsx";
+import { None, ObjectLink, Status, Time } from "../../components/values.tsx";
 import { money } from "../../format.ts";
-import { ObjectLink } from "../object-link.tsx";
+import { hrefOf, Link } from "../../router.tsx";
 
 /** An object of the API that the table of resources describes by its fields. */
 export interface Item extends Record<string, unknown> {
@@ -41,6 +43,45 @@ export function amountOrText(item: Item, name: string, { type }: Field): string 
 export function valueOf(item: Item, name: string, field: Field): ComponentChildren | undefined {
   const value = item[name] as string | null;
   if (field.type === "id") return <ObjectLink id={value} />;
-  if (field.type === "status") return <Badge status={value ?? ""} />;
+  if (field.type === "status") return <Status status={value ?? ""} />;
   return value === null ? undefined : amountOrText(item, name, field);
+}
+
+/** Objects of one kind. */
+export function ObjectTable(props: {
+  kind: ObjectKind;
+  /** A field that has the same value in every row, and is left out. */
+  without?: string;
+  label: string;
+  pages: Pages<Item>;
+  empty: ComponentChildren;
+  keepsPlace?: boolean;
+  fits?: (item: Item) => boolean;
+}) {
+  const { kind, without, ...table } = props;
+  const title = titleField(kind);
+  const fields = shownFields(kind).filter(([name, { inList }]) => inList && name !== without);
+  const ordered = [...fields.filter(([name]) => name === title), ...fields.filter(([name]) => name !== title)];
+  const columns = ordered.map(([name, field]): Column<Item> => ({
+    label: field.label,
+    ...(field.type === "id" || field.type === "code" ? { from: "tablet" } : {}),
+    isNumber: field.type === "amount",
+    isLong: field.type === "email" || field.type === "text",
+    cell: (item) =>
+      name === title ? (
+        <Link href={hrefOf(RESOURCES[kind].page.name, item.id)}>{amountOrText(item, name, field)}</Link>
+      ) : (
+        (valueOf(item, name, field) ?? <None />)
+      ),
+  }));
+  return (
+    <PagedTable
+      {...table}
+      columns={[
+        ...columns,
+        { label: "ID", from: "desktop", cell: ({ id }) => <code class="soft">{id}</code> },
+        { label: "Created", cell: ({ created }) => <Time at={created} /> },
+      ]}
+    />
+  );
 }

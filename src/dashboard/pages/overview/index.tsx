@@ -1,144 +1,162 @@
+import type { ComponentChildren } from "preact";
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Statistics } from "../../../contract/schemas/statistics.ts";
-import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
-import { usePages, useQuery } from "../../api/use-query.ts";
+import { withQuery } from "../../api/call.ts";
+import { usePages } from "../../api/pages.ts";
+import { useQuery } from "../../api/store.ts";
 import { Chart } from "../../components/chart.tsx";
-import { Card, Page } from "../../components/page.tsx";
-import { Empty, Loaded } from "../../components/states.tsx";
+import { Icon } from "../../components/icon.tsx";
+import { Card, Empty, Loaded, Page } from "../../components/page.tsx";
 import { count, duration, milliseconds, percent } from "../../format.ts";
-import { environment } from "../../router.tsx";
-import { DeliveryTable } from "../deliveries/delivery-table.tsx";
-import { FailureTable } from "./failure-table.tsx";
+import { environment, hrefOf, Link } from "../../router.tsx";
+import { DeliveryTable, useEndpoints } from "../deliveries.tsx";
+import { Choice, filterOf } from "../filters.tsx";
+import { FailingEndpoints, failingOf } from "./failures.tsx";
 import { useProgress } from "./progress.ts";
 import { QuickStart } from "./quick-start.tsx";
-import { useQueueHistory } from "./queue-history.ts";
 
-const EVERY = 2000;
+const RANGES = { "": [60, "last hour"], "6h": [360, "last 6 hours"] } as const;
 
 export function Overview() {
-  const statistics = useQuery<Statistics>("/v1/statistics", { every: EVERY });
-  const endpoints = usePages<WebhookEndpoint>("/v1/webhook_endpoints", {}, { limit: 100, every: 5000 });
-  const failed = usePages<Delivery>("/v1/deliveries", { status: "failed" }, { limit: 5, every: EVERY });
+  const range = filterOf("range") === "6h" ? "6h" : "";
+  const [minutes, words] = RANGES[range];
+  const statistics = useQuery<Statistics>(withQuery("/v1/statistics", { minutes }));
+  const endpoints = useEndpoints();
+  const failed = usePages<Delivery>("/v1/deliveries", { status: "failed" }, { limit: 5 });
   const progress = useProgress(endpoints, environment.value === "sandbox");
   return (
-    <Page title="Overview" subtitle={`The last hour in ${environment.value === "live" ? "live" : "the sandbox"}`}>
+    <Page
+      title="Overview"
+      actions={
+        <Choice
+          label="Range"
+          name="range"
+          options={[
+            ["", "Last hour"],
+            ["6h", "Last 6 hours"],
+          ]}
+        />
+      }
+    >
       {/* What stands above is known first, so that nothing moves down once it is there. */}
       <Loaded of={progress === undefined ? { ...statistics, data: undefined } : statistics}>
-        {(data) => (
-          <>
-            {progress && <QuickStart progress={progress} />}
-            <Figures {...data} />
-            <Charts {...data} />
-            <div class="columns">
-              <Card title="What failed, and why">
-                {data.failures.length === 0 ? (
-                  <Empty title="No attempt failed in the last hour." />
+        {(data) => {
+          const failing = failingOf(data.failures, endpoints.items);
+          return (
+            <>
+              {progress && <QuickStart progress={progress} />}
+              <Card title="Failing endpoints">
+                {failing.length === 0 ? (
+                  <p class="all-well">
+                    <Icon name="check" /> No attempts failed in the {words}
+                  </p>
                 ) : (
-                  <FailureTable failures={data.failures} endpoints={endpoints.items ?? []} />
+                  <FailingEndpoints failing={failing} minutes={minutes} onChange={endpoints.reload} />
                 )}
               </Card>
-              <Card title="Deliveries that were given up">
-                {failed.items?.length === 0 ? (
-                  <Empty title="None. Retries go on for 3 days before a delivery is given up." />
-                ) : (
-                  <DeliveryTable label="Deliveries that were given up" pages={{ ...failed, hasMore: false }} />
-                )}
-              </Card>
-            </div>
-          </>
-        )}
+              <Figures {...data} words={words} />
+              <Charts {...data} />
+              {(failed.items?.length ?? 0) > 0 && (
+                <Card
+                  title="Failed deliveries"
+                  actions={<Link href={hrefOf("deliveries", "", { status: "failed" })}>Show all</Link>}
+                >
+                  <DeliveryTable
+                    label="Failed deliveries"
+                    pages={{ ...failed, hasMore: false }}
+                    empty={<Empty title="No failed deliveries" />}
+                  />
+                </Card>
+              )}
+            </>
+          );
+        }}
       </Loaded>
     </Page>
   );
 }
 
-function Figures({ minutes, queue }: Statistics) {
-  const sum = (of: "events" | "attempts" | "succeeded" | "failed") =>
-    minutes.reduce((total, minute) => total + minute[of], 0);
-  const attempts = sum("attempts");
-  const latest = latestWithAttempts(minutes);
+function Figures({ totals, queue, words }: Statistics & { words: string }) {
+  const { events, attempts, succeeded, failed } = totals;
+  const overdue = queue.oldest_due_seconds;
   return (
     <dl class="figures">
-      <Figure label="Events" value={count(sum("events"))} more="in the last hour" />
-      <Figure label="Attempts" value={count(attempts)} more={`${count(sum("failed"))} failed`} />
-      <Figure label="Success rate" value={percent(sum("succeeded"), attempts)} more="of attempts" />
+      <Figure label="Events" value={count(events)} more={words} href={hrefOf("events")} />
+      <Figure label="Attempts" value={count(attempts)} more={words} href={hrefOf("deliveries")} />
       <Figure
-        label="Latency"
-        value={milliseconds(latest?.latency_p50_ms)}
-        more={`95 %: ${milliseconds(latest?.latency_p95_ms)}`}
+        label="Success rate"
+        value={percent(succeeded, attempts)}
+        more={`${count(failed)} failed`}
+        href={hrefOf("deliveries", "", { status: "failed" })}
       />
       <Figure
-        label="Queue"
+        label="Latency p50 / p95"
+        value={`${milliseconds(totals.latency_p50_ms)} / ${milliseconds(totals.latency_p95_ms)}`}
+        more={words}
+      />
+      <Figure
+        label="Pending deliveries"
         value={count(queue.pending)}
-        more={queue.oldest_due_seconds > 0 ? `oldest due for ${duration(queue.oldest_due_seconds)}` : "nothing overdue"}
+        more={overdue > 0 ? `oldest overdue by ${duration(overdue)}` : "none overdue"}
+        href={hrefOf("deliveries", "", { status: "pending" })}
       />
     </dl>
   );
 }
 
-/** The last minute may have had none, and then no latency either. */
-function latestWithAttempts(minutes: Statistics["minutes"]): Statistics["minutes"][number] | undefined {
-  return minutes.findLast(({ attempts }) => attempts > 0);
-}
-
-function Figure({ label, value, more }: { label: string; value: string; more: string }) {
+function Figure(props: { label: string; value: string; more: ComponentChildren; href?: string }) {
+  const value = <strong>{props.value}</strong>;
   return (
     <div>
-      <dt>{label}</dt>
+      <dt>{props.label}</dt>
       <dd>
-        <strong>{value}</strong> <span class="soft">{more}</span>
+        {props.href === undefined ? (
+          value
+        ) : (
+          <Link href={props.href} label={`${props.label}: ${props.value}`}>
+            {value}
+          </Link>
+        )}
+        <span class="soft">{props.more}</span>
       </dd>
     </div>
   );
 }
 
-function Charts({ minutes, queue, now }: Statistics) {
-  const times = minutes.map(({ at }) => Date.parse(at) / 1000);
-  const of = <Name extends keyof Statistics["minutes"][number]>(name: Name) => minutes.map((minute) => minute[name]);
-  const history = useQueueHistory(Date.parse(now) / 1000, queue.pending);
-  const peak = (values: readonly number[]) => Math.max(0, ...values);
+function Charts({ minutes, totals }: Statistics) {
+  const times = minutes.map(({ at }) => Date.parse(at));
+  const peak = Math.max(0, ...minutes.map(({ events }) => events));
   return (
     <div class="charts">
       <Chart
-        title="Events and attempts per minute"
-        summary={`at most ${peak(of("events"))} events and ${peak(of("attempts"))} attempts in a minute`}
+        title="Events per minute"
+        summary={`at most ${count(peak)} in a minute`}
+        kind="bars"
+        times={times}
+        write={count}
+        series={[{ label: "Events", tone: "accent", values: minutes.map(({ events }) => events) }]}
+      />
+      <Chart
+        title="Attempts per minute"
+        summary={`${count(totals.succeeded)} succeeded, ${count(totals.failed)} failed`}
+        kind="bars"
         times={times}
         write={count}
         series={[
-          { label: "Events", colour: 1, values: of("events") },
-          { label: "Attempts", colour: 2, values: of("attempts"), isDashed: true },
-        ]}
-      />
-      <Chart
-        title="Success rate"
-        summary={minutes.some(({ failed }) => failed > 0) ? "some attempts failed" : "no attempt failed"}
-        times={times}
-        highest={105}
-        write={(value) => `${value} %`}
-        series={[
-          {
-            label: "Succeeded",
-            colour: 2,
-            values: minutes.map(({ succeeded, attempts }) => (attempts === 0 ? null : (100 * succeeded) / attempts)),
-          },
+          { label: "Succeeded", tone: "good", values: minutes.map(({ succeeded }) => succeeded) },
+          { label: "Failed", tone: "bad", values: minutes.map(({ failed }) => failed) },
         ]}
       />
       <Chart
         title="Latency"
-        summary={`half of the attempts took at most ${milliseconds(latestWithAttempts(minutes)?.latency_p50_ms)}`}
+        summary={`half of the attempts took at most ${milliseconds(totals.latency_p50_ms)}`}
+        kind="lines"
         times={times}
         write={milliseconds}
         series={[
-          { label: "Half within", colour: 1, values: of("latency_p50_ms") },
-          { label: "95 % within", colour: 3, values: of("latency_p95_ms"), isDashed: true },
+          { label: "p50", tone: "accent", values: minutes.map((minute) => minute.latency_p50_ms) },
+          { label: "p95", tone: "plain", values: minutes.map((minute) => minute.latency_p95_ms) },
         ]}
-      />
-      <Chart
-        title="Queue depth since this page was opened"
-        summary={`${queue.pending} deliveries wait`}
-        times={history.times}
-        write={count}
-        series={[{ label: "Waiting", colour: 3, values: history.values }]}
       />
     </div>
   );

@@ -3,17 +3,17 @@ import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import { withQuery } from "../../api/call.ts";
-import { type Pages, useQuery } from "../../api/use-query.ts";
+import type { Pages } from "../../api/pages.ts";
+import { useQuery } from "../../api/store.ts";
 
-const EVERY = 2000;
-/** Whoever had so many deliveries needs no first steps any more. */
-const PRACTISED = 20;
+/** A user with this many deliveries needs no first steps. */
+const PRACTICED = 20;
 
-/** How far somebody has come with the first steps. */
+/** Which of the first steps are done. */
 export interface Progress {
-  hasReceiver: boolean;
+  hasEndpoint: boolean;
   hasEvent: boolean;
-  /** What was delivered last. */
+  /** The latest successful delivery. */
   delivered: Delivery | undefined;
 }
 
@@ -21,12 +21,10 @@ export interface Progress {
 export function useProgress(endpoints: Pages<WebhookEndpoint>, isWanted: boolean): Progress | null | undefined {
   const [isDone, setDone] = useState(!isWanted);
   const read = (path: string, query: Record<string, string | number>) => (isDone ? undefined : withQuery(path, query));
-  const events = useQuery<{ data: Event[] }>(read("/v1/events", { limit: 1 }), { every: EVERY });
-  const succeeded = useQuery<{ data: Delivery[] }>(read("/v1/deliveries", { status: "succeeded", limit: PRACTISED }), {
-    every: EVERY,
-  });
+  const events = useQuery<{ data: Event[] }>(read("/v1/events", { limit: 1 }));
+  const succeeded = useQuery<{ data: Delivery[] }>(read("/v1/deliveries", { status: "succeeded", limit: PRACTICED }));
   const deliveries = succeeded.data?.data ?? [];
-  const isOver = deliveries.length >= PRACTISED || hasRepeated(deliveries);
+  const isOver = deliveries.length >= PRACTICED || hasRepeated(deliveries);
   useEffect(() => {
     if (isOver) setDone(true);
   }, [isOver]);
@@ -37,13 +35,13 @@ export function useProgress(endpoints: Pages<WebhookEndpoint>, isWanted: boolean
   }
   const [delivered] = deliveries;
   return {
-    hasReceiver: endpoints.items.length > 0 || delivered !== undefined,
+    hasEndpoint: endpoints.items.length > 0 || delivered !== undefined,
     hasEvent: events.data.data.length > 0,
     delivered,
   };
 }
 
-/** True where an event was delivered to the same receiver twice: a replay, or a listener that was sent it again. */
+/** True if an event was delivered to the same endpoint twice: a replay, or a listener that got it again. */
 function hasRepeated(deliveries: readonly Delivery[]): boolean {
   const first = new Set<string>();
   return deliveries.some(({ event, endpoint, listener, attempt_count: attempts }) => {

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { CopyLine } from "../../components/copy.tsx";
 import { Card } from "../../components/page.tsx";
+import { CopyLine } from "../../components/values.tsx";
 import { hrefOf, Link } from "../../router.tsx";
+import { remember, remembered } from "../../theme.ts";
 import { CreateObject } from "../objects/form.tsx";
 import type { Progress } from "./progress.ts";
 
@@ -16,49 +17,58 @@ createServer(
   }),
 ).listen(3000);`;
 
-/** What a newcomer does first, with this server's own commands; it goes once something was delivered and replayed. */
+const HIDDEN_AS = "service-quick-start";
+
+/** The first steps, with this server's own commands, until an event was delivered and replayed. */
 export function QuickStart({ progress }: { progress: Progress }) {
-  const { hasReceiver, hasEvent, delivered: newest } = progress;
-  const [isHidden, setHidden] = useState(false);
+  const { hasEndpoint, hasEvent, delivered: newest } = progress;
+  const [isHidden, setHidden] = useState(remembered(HIDDEN_AS) === "hidden");
   const [isCreating, setCreating] = useState(false);
   if (isHidden) return null;
   const origin = location.origin;
   return (
     <Card
-      title="Quick start: from nothing to a verified delivery"
+      title="Quick start: your first verified delivery"
       actions={
-        <button type="button" class="small" onClick={() => setHidden(true)}>
+        <button
+          type="button"
+          class="small"
+          onClick={() => {
+            remember(HIDDEN_AS, "hidden");
+            setHidden(true);
+          }}
+        >
           Hide
         </button>
       }
     >
       <ol class="steps">
-        <Step isDone={hasReceiver} title="Give events somewhere to go">
+        <Step isDone={hasEndpoint} title="Connect your application">
           <p>
-            For work on your own machine, sign the command in and relay events to your application. <code>listen</code>{" "}
-            prints the signing secret.
+            On your own machine, sign in with the CLI and forward events to your application. <code>listen</code> prints
+            the signing secret.
           </p>
           <CopyLine text={`service login --base-url ${origin}`} what="the login command" />
           <CopyLine text="service listen --forward-to localhost:3000" what="the listen command" />
           <details>
-            <summary>No application yet? A receiver in nine lines</summary>
+            <summary>No application yet? A webhook handler in nine lines</summary>
             <p>
-              Save it as <code>receiver.mjs</code> in a folder where <code>service-cli</code> is installed, and start it
+              Save it as <code>receiver.mjs</code> in a project with <code>service-cli</code> installed, and start it
               with the secret that <code>listen</code> printed:
             </p>
             <pre>{RECEIVER}</pre>
             <CopyLine
               text="WEBHOOK_SECRET=$(service listen --print-secret) node receiver.mjs"
-              what="the command that starts the receiver"
+              what="the command that starts the handler"
             />
           </details>
           <p>
-            Or <Link href={hrefOf("endpoints", "", { create: "1" })}>register an endpoint</Link> that the platform
-            reaches by itself.
+            Or <Link href={hrefOf("endpoints", "", { create: "1" })}>register an endpoint</Link> that the platform can
+            reach.
           </p>
         </Step>
-        <Step isDone={hasEvent} title="Make something happen">
-          <p>From the command line, or with the button; both make the same API call.</p>
+        <Step isDone={hasEvent} title="Trigger an event">
+          <p>With the CLI or the button: both send the same API request.</p>
           <CopyLine text="service trigger order.completed" what="the trigger command" />
           <button type="button" class="primary" onClick={() => setCreating(true)}>
             Create a customer
@@ -67,11 +77,11 @@ export function QuickStart({ progress }: { progress: Progress }) {
         <Step isDone={newest !== undefined} title="See it delivered">
           <p>
             {newest === undefined ? (
-              "Once your application has answered 2xx, it says so here."
+              "The delivery appears here once your application has returned 2xx."
             ) : (
               <>
-                {newest.event_type} was delivered:{" "}
-                <Link href={hrefOf("deliveries", newest.id)}>look at the delivery</Link>.
+                {newest.event_type} was delivered: <Link href={hrefOf("deliveries", newest.id)}>show the delivery</Link>
+                .
               </>
             )}
           </p>
@@ -79,7 +89,7 @@ export function QuickStart({ progress }: { progress: Progress }) {
         <Step isDone={false} title="Replay it">
           <p>
             {newest === undefined ? (
-              "Any event of the last 30 days can be sent again, with the same bytes."
+              "You can replay any event of the last 30 days, with the same bytes."
             ) : (
               <Link href={hrefOf("events", newest.event)}>Open the event and choose Replay</Link>
             )}
@@ -95,7 +105,7 @@ function Step({ isDone, title, children }: { isDone: boolean; title: string; chi
   return (
     <li class={isDone ? "done" : undefined}>
       <h3>
-        {title} <span class="soft">{isDone ? "✓ done" : ""}</span>
+        {title} <span class="soft">{isDone ? "done" : ""}</span>
       </h3>
       {children}
     </li>

@@ -1,0 +1,177 @@
+import { useMemo, useReducer } from "preact/hooks";
+import { environment, hasGoneBack } from "../router.tsx";
+import { asCallError, call, type CallError, withQuery } from "./call.ts";
+import { useQuery } from "./store.ts";
+
+interface ListReply<Item> {
+  data: Item[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+/** A list as far as it was read. */
+export interface Pages<Item> {
+  items: Item[] | undefined;
+  /** New items that are held back, so that what is being read does not move. */
+  held: number;
+  error: CallError | undefined;
+  hasMore: boolean;
+  isLoading: boolean;
+  loadMore: () => void;
+  reload: () => void;
+  /** Holds new items back, or shows them. */
+  hold: (isHeld: boolean) => void;
+  /** Shows the newest items, at the cost of the pages that were read besides. */
+  startOver: () => void;
+}
+
+/** As a limit: for lists that are always returned whole. */
+export const WHOLE = 0;
+
+/** Lists whose pages are remembered, so that Back shows them again. */
+const MAX_LISTINGS = 20;
+
+interface Listing<Item> {
+  items: Item[];
+  /** The newest page that was merged, and the one that is held back. */
+  merged: ListReply<Item> | undefined;
+  waiting: ListReply<Item> | undefined;
+  /** Of each page after the first; the last one leads on. */
+  cursors: string[];
+  /** After the last page; undefined before the first. */
+  next: string | null | undefined;
+  isHeld: boolean;
+  isLoading: boolean;
+  error: CallError | undefined;
+}
+
+const listings = new Map<string, Listing<never>>();
+
+function listingOf<Item>(key: string): Listing<Item> {
+  const listing = (listings.get(key) as Listing<Item> | undefined) ?? {
+    items: [],
+    merged: undefined,
+    waiting: undefined,
+    cursors: [],
+    next: undefined,
+    isHeld: false,
+    isLoading: false,
+    error: undefined,
+  };
+  listings.delete(key);
+  listings.set(key, listing as Listing<never>);
+  for (const old of listings.keys()) {
+    if (listings.size <= MAX_LISTINGS) break;
+    listings.delete(old);
+  }
+  return listing;
+}
+
+/** Reads a list page by page, newest first. */
+export function usePages<Item extends { id: string }>(
+  path: string,
+  query: Record<string, string | undefined> = {},
+  { limit = 50 }: { limit?: number } = {},
+): Pages<Item> {
+  const [, draw] = useReducer((count: number) => count + 1, 0);
+  const redraw = () => draw(undefined);
+  const first = withQuery(path, { ...query, limit: limit === WHOLE ? undefined : limit });
+  const newest = useQuery<ListReply<Item>>(first);
+  const key = `${environment.value} ${first}`;
+  useMemo(() => {
+    // A link leads to the newest items, Back to those that were there.
+    if (!hasGoneBack()) listings.delete(key);
+  }, [key]);
+  const listing = listingOf<Item>(key);
+  if (newest.data !== undefined && newest.data !== listing.merged) take(listing, newest.data);
+
+  const loadMore = async () => {
+    const { next } = listing;
+    if (listing.isLoading || next === null || next === undefined) return;
+    listing.isLoading = true;
+    listing.error = undefined;
+    redraw();
+    try {
+      const page = await call<ListReply<Item>>("GET", withQuery(path, { ...query, limit, cursor: next }));
+      // The list may have begun anew meanwhile.
+      if (listing.next === next) {
+        const known = new Set(listing.items.map(({ id }) => id));
+        listing.items = [...listing.items, ...page.data.filter(({ id }) => !known.has(id))];
+        listing.cursors.push(next);
+        listing.next = page.next_cursor;
+      }
+    } catch (error) {
+      listing.error = asCallError(error);
+    }
+    listing.isLoading = false;
+    redraw();
+  };
+  return {
+    items: listing.merged && listing.items,
+    held: listing.waiting === undefined ? 0 : freshIn(listing, listing.waiting).length,
+    error: newest.error ?? listing.error,
+    hasMore: listing.next !== null && listing.next !== undefined,
+    isLoading: listing.isLoading,
+    loadMore: () => void loadMore(),
+    reload: newest.reload,
+    hold: (isHeld) => {
+      listing.isHeld = isHeld;
+      if (!isHeld && listing.waiting !== undefined && meets(listing, listing.waiting)) {
+        merge(listing, listing.waiting);
+        redraw();
+      }
+    },
+    startOver: () => {
+      const newestPage = listing.waiting ?? listing.merged;
+      if (newestPage !== undefined) beginWith(listing, newestPage);
+      redraw();
+    },
+  };
+}
+
+/** Takes the newest page: at once, or when the list is not being read any more. */
+function take<Item extends { id: string }>(listing: Listing<Item>, page: ListReply<Item>): void {
+  const fresh = freshIn(listing, page);
+  if (listing.merged === undefined) beginWith(listing, page);
+  else if (fresh.length === 0 || (!listing.isHeld && meets(listing, page))) merge(listing, page);
+  else if (listing.isHeld || listing.cursors.length > 0) {
+    // Changes of what is shown do not wait.
+    update(listing, page);
+    listing.merged = page;
+    listing.waiting = page;
+  } else beginWith(listing, page);
+}
+
+function beginWith<Item>(listing: Listing<Item>, page: ListReply<Item>): void {
+  const begun = { items: page.data, merged: page, waiting: undefined, cursors: [], next: page.next_cursor };
+  Object.assign(listing, begun);
+}
+
+/** Items of the newest page that the list does not show. */
+function freshIn<Item extends { id: string }>({ items }: Listing<Item>, { data }: ListReply<Item>): Item[] {
+  const known = new Set(items.map(({ id }) => id));
+  return data.filter(({ id }) => !known.has(id));
+}
+
+/** True if nothing can be missing between the newest page and what the list shows. */
+function meets<Item extends { id: string }>(listing: Listing<Item>, { data, has_more: hasMore }: ListReply<Item>) {
+  const known = new Set(listing.items.map(({ id }) => id));
+  return !hasMore || listing.items.length === 0 || data.some(({ id }) => known.has(id));
+}
+
+function update<Item extends { id: string }>(listing: Listing<Item>, { data }: ListReply<Item>): void {
+  const current = new Map(data.map((item) => [item.id, item]));
+  listing.items = listing.items.map((item) => current.get(item.id) ?? item);
+}
+
+/** Puts the newest page before what was read after it; what the page lacks within its range is gone. */
+function merge<Item extends { id: string }>(listing: Listing<Item>, page: ListReply<Item>): void {
+  listing.merged = page;
+  listing.waiting = undefined;
+  if (!page.has_more || listing.cursors.length === 0) {
+    Object.assign(listing, { items: page.data, cursors: [], next: page.next_cursor });
+    return;
+  }
+  const last = page.data.at(-1)!.id;
+  listing.items = [...page.data, ...listing.items.filter(({ id }) => id < last)];
+}

@@ -1,0 +1,185 @@
+import { useLayoutEffect, useReducer } from "preact/hooks";
+import { kindsWith, pathOf } from "../../contract/resources.ts";
+import type { Event } from "../../contract/schemas/event.ts";
+import { environment } from "../router.tsx";
+import { asCallError, call, type CallError, send } from "./call.ts";
+import { follow, liveState, type Topic } from "./live.ts";
+
+/** What a page shows of one read: nothing yet, an error, or data (and the error of a later try beside it). */
+export interface Query<Data> {
+  data: Data | undefined;
+  error: CallError | undefined;
+  reload: () => void;
+}
+
+/** One read, shared by all that show it. */
+interface Entry {
+  path: string;
+  ask: (path: string) => Promise<unknown>;
+  data: unknown;
+  error: CallError | undefined;
+  /** Who draws when it changes. */
+  users: Set<() => void>;
+  isReading: boolean;
+  /** It changed while it was being read. */
+  isOutdated: boolean;
+  startedAt: number;
+  timer: ReturnType<typeof setTimeout> | undefined;
+}
+
+/** Entries that nobody shows are kept, so that Back shows at once what was there. */
+const MAX_ENTRIES = 200;
+/** However much happens, a path is read once a second. */
+const MIN_PAUSE_MILLISECONDS = 1000;
+/** How often what is shown is read while the stream is down, or the last read failed. */
+const POLL_MILLISECONDS = 2000;
+/** Statistics change with time alone. */
+const STATISTICS_MILLISECONDS = 30_000;
+
+const entries = new Map<string, Entry>();
+
+/** Reads a path and keeps it current while it is shown; `undefined` reads nothing. */
+export function useQuery<Data>(path: string | undefined): Query<Data> {
+  return useEntry(path, readJson) as Query<Data>;
+}
+
+/** Reads the response of a path as text, byte for byte. */
+export function useText(path: string | undefined): Query<string> {
+  return useEntry(path, readText) as Query<string>;
+}
+
+function useEntry(path: string | undefined, ask: (path: string) => Promise<unknown>): Query<unknown> {
+  const [, draw] = useReducer((count: number) => count + 1, 0);
+  const entry = path === undefined ? undefined : entryOf(path, ask);
+  // Before the first paint: what is read is what the user waits for.
+  useLayoutEffect(() => {
+    if (entry === undefined) return undefined;
+    const user = () => draw(undefined);
+    entry.users.add(user);
+    void refresh(entry);
+    return () => {
+      entry.users.delete(user);
+    };
+  }, [entry]);
+  return { data: entry?.data, error: entry?.error, reload: () => entry && void refresh(entry) };
+}
+
+function readJson(path: string): Promise<unknown> {
+  return call("GET", path);
+}
+
+async function readText(path: string): Promise<string> {
+  return await (await send("GET", path)).text();
+}
+
+function entryOf(path: string, ask: Entry["ask"]): Entry {
+  const key = `${environment.value} ${ask === readText ? "text" : "json"} ${path}`;
+  const entry = entries.get(key) ?? {
+    path,
+    ask,
+    data: undefined,
+    error: undefined,
+    users: new Set(),
+    isReading: false,
+    isOutdated: false,
+    startedAt: 0,
+    timer: undefined,
+  };
+  // The order of the map is that of the last use.
+  entries.delete(key);
+  entries.set(key, entry);
+  for (const [old, { users }] of entries) {
+    if (entries.size <= MAX_ENTRIES) break;
+    if (users.size === 0 && old !== key) entries.delete(old);
+  }
+  return entry;
+}
+
+/** Reads an entry now; if it is being read, once more afterwards. */
+async function refresh(entry: Entry): Promise<void> {
+  if (entry.isReading) {
+    entry.isOutdated = true;
+    return;
+  }
+  clearTimeout(entry.timer);
+  entry.timer = undefined;
+  entry.isReading = true;
+  entry.isOutdated = false;
+  entry.startedAt = Date.now();
+  try {
+    entry.data = await entry.ask(entry.path);
+    entry.error = undefined;
+  } catch (error) {
+    entry.error = asCallError(error);
+  }
+  entry.isReading = false;
+  for (const user of entry.users) user();
+  if (entry.isOutdated) refreshSoon(entry);
+}
+
+function refreshSoon(entry: Entry): void {
+  if (entry.users.size === 0 || entry.timer !== undefined) return;
+  if (entry.isReading) {
+    entry.isOutdated = true;
+    return;
+  }
+  const wait = Math.max(0, entry.startedAt + MIN_PAUSE_MILLISECONDS - Date.now());
+  entry.timer = setTimeout(() => {
+    entry.timer = undefined;
+    void refresh(entry);
+  }, wait);
+}
+
+/** Paths that each topic changes. */
+const PATHS: Record<Topic, readonly string[]> = {
+  deliveries: ["/v1/deliveries", "/v1/statistics", "/v1/webhook_endpoints"],
+  clock: ["/v1/test_clock", "/v1/deliveries", "/v1/statistics"],
+  requests: ["request_log", "webhook_endpoint", "api_key", "oauth_app"].map(pathOfKind),
+};
+
+function pathOfKind(kind: string): string {
+  const known = kindsWith("plural").find((name) => name === kind);
+  return known === undefined ? "" : pathOf(known);
+}
+
+function outdate(isOutdated: (entry: Entry) => boolean): void {
+  for (const entry of entries.values()) if (isOutdated(entry)) refreshSoon(entry);
+}
+
+/** Keeps what is shown current by the stream, and by polling while the stream is down. Returns how to stop. */
+export function startStore(): () => void {
+  const stop = follow({
+    event({ type }: Event) {
+      const [kind = ""] = type.split(".");
+      const own = pathOfKind(kind);
+      outdate(
+        ({ path, ask }) =>
+          ask === readJson &&
+          [own, "/v1/events", "/v1/deliveries", "/v1/statistics"].some(
+            (start) => start !== "" && path.startsWith(start),
+          ),
+      );
+    },
+    changed(topic) {
+      outdate(({ path }) => PATHS[topic].some((start) => path.startsWith(start)));
+    },
+    missed() {
+      outdate(({ ask }) => ask === readJson);
+    },
+  });
+  const timer = setInterval(() => {
+    if (document.visibilityState === "hidden") return;
+    outdate(({ path, ask, error, startedAt }) => {
+      const age = Date.now() - startedAt;
+      if (error !== undefined) return error.status !== 404 && age >= POLL_MILLISECONDS;
+      if (ask === readText) return false;
+      return liveState.value === "live"
+        ? path.startsWith("/v1/statistics") && age >= STATISTICS_MILLISECONDS
+        : age >= POLL_MILLISECONDS;
+    });
+  }, POLL_MILLISECONDS / 2);
+  return () => {
+    stop();
+    clearInterval(timer);
+  };
+}

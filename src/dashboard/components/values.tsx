@@ -1,0 +1,206 @@
+import { useComputed } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { kindsWith, type KindWith, RESOURCES } from "../../contract/resources.ts";
+import { clockOffset, environmentNow, tick } from "../clock.ts";
+import { counted, exactTime, localTime, relativeTime } from "../format.ts";
+import { hrefOf, Link } from "../router.tsx";
+import { Icon } from "./icon.tsx";
+
+/** What has no value. */
+export function None() {
+  return <span class="soft">–</span>;
+}
+
+interface TimeProps {
+  at: string | null | undefined;
+  /** True for times that the test clock does not move. */
+  isReal?: boolean;
+}
+
+/** A time of the API: how long ago it was, and the exact time in a tooltip. */
+export function Time({ at, isReal = false }: TimeProps) {
+  // The text alone changes, and only when it reads differently.
+  const text = useComputed(() =>
+    typeof at === "string" ? relativeTime(Date.parse(at), isReal ? tick.value : environmentNow()) : "",
+  );
+  if (at === null || at === undefined) return <None />;
+  return (
+    <time key={at} dateTime={at} title={exactTime(at)}>
+      {text}
+    </time>
+  );
+}
+
+/** A time by the clock. */
+export function ClockTime({ at }: { at: string | number }) {
+  const iso = typeof at === "string" ? at : `${new Date(at).toISOString().slice(0, 19)}Z`;
+  return (
+    <time dateTime={iso} title={exactTime(iso)}>
+      {localTime(iso, tick.value + clockOffset.value)}
+    </time>
+  );
+}
+
+const TONES: Record<string, string> = {
+  succeeded: "good",
+  completed: "good",
+  enabled: "good",
+  active: "good",
+  failed: "bad",
+  failing: "bad",
+  leaked: "bad",
+  pending: "wait",
+};
+
+/** A status: quiet where all is well, so that a failure stands out. */
+export function Status({ status }: { status: string }) {
+  return (
+    <span class={`status ${TONES[status] ?? "off"}`}>
+      <span class="dot" aria-hidden="true" />
+      {status}
+    </span>
+  );
+}
+
+/** The status code of a response; without one, what happened instead. */
+export function StatusCode({ code, error = null }: { code: number | null; error?: string | null }) {
+  if (code === null) {
+    const words = isNotSent(error) ? "not sent" : /timeout|within/i.test(error ?? "") ? "timeout" : "connection error";
+    return <span class={`code ${isNotSent(error) ? "off" : "bad"}`}>{words}</span>;
+  }
+  return <span class={`code ${code < 400 ? "good" : code < 500 ? "wait" : "bad"}`}>{code}</span>;
+}
+
+/** True for an attempt that was recorded without a request, because nothing could be sent any more. */
+export function isNotSent(error: string | null): boolean {
+  return /^(endpoint_deleted|event_expired|endpoint_disabled|expired):/.test(error ?? "");
+}
+
+/** Kinds of objects that have a page of their own; users share one. */
+const LINKED = kindsWith("prefix").flatMap((kind) =>
+  "page" in RESOURCES[kind] && kind !== "user" ? [kind as KindWith<"prefix"> & KindWith<"page">] : [],
+);
+
+/** Returns the page of the object with an ID. */
+export function hrefOfId(id: string): string | undefined {
+  if (/^req_[0-9A-Za-z]{22}$/.test(id)) return hrefOf("logs", id);
+  const kind = LINKED.find((linked) => new RegExp(`^${RESOURCES[linked].prefix}[0-9A-Za-z]{22}$`).test(id));
+  return kind === undefined ? undefined : hrefOf(RESOURCES[kind].page.name, id);
+}
+
+/** Shows an ID, with a link to the object's page if it has one. */
+export function ObjectLink({ id }: { id: string | null }) {
+  if (id === null || id === "") return <None />;
+  const href = hrefOfId(id);
+  if (href === undefined) return <code>{id}</code>;
+  return (
+    <Link href={href}>
+      <code>{id}</code>
+    </Link>
+  );
+}
+
+const SHOWN_MILLISECONDS = 2000;
+
+/** Copies text. Without access to the clipboard (plain HTTP on another machine), the button says to select it. */
+export function Copy({ text, what, label }: { text: string; what: string; label?: string }) {
+  const [outcome, setOutcome] = useState<"Copied" | "Select it by hand">();
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setOutcome("Copied");
+    } catch {
+      setOutcome("Select it by hand");
+    }
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setOutcome(undefined), SHOWN_MILLISECONDS);
+  };
+  const words = outcome ?? label;
+  return (
+    <button
+      type="button"
+      class={words === undefined ? "bare" : "small"}
+      onClick={() => void copy()}
+      title={`Copy ${what}`}
+      aria-label={outcome === undefined ? `Copy ${what}` : `${outcome}: ${what}`}
+    >
+      <Icon name={outcome === "Copied" ? "check" : "copy"} />
+      {words}
+    </button>
+  );
+}
+
+/** An ID to read and copy. */
+export function Id({ id }: { id: string }) {
+  return (
+    <span class="id">
+      <code>{id}</code>
+      <Copy text={id} what={id} />
+    </span>
+  );
+}
+
+/** A command or secret on a line of its own, which breaks between its words and not within them. */
+export function CopyLine({ text, what }: { text: string; what: string }) {
+  return (
+    <div class="copy-line">
+      <code>
+        {text.split(" ").map((word, index) => (
+          <>
+            {index > 0 && " "}
+            <span>{word}</span>
+          </>
+        ))}
+      </code>
+      <Copy text={text} what={what} label="Copy" />
+    </div>
+  );
+}
+
+/** Text as it was sent or received, in a box that scrolls. */
+export function Raw({ text, label }: { text: string; label: string }) {
+  return (
+    <pre class="raw" role="region" tabIndex={0} aria-label={label}>
+      {text}
+    </pre>
+  );
+}
+
+/** Returns JSON with line breaks, and other text as it is. */
+export function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+/** A JSON value as a tree that opens and closes; every text is shown as text. */
+export function JsonTree({ value, name, depth = 0 }: { value: unknown; name?: string; depth?: number }) {
+  const label = name !== undefined && <span class="json-name">{name}</span>;
+  const isParent = typeof value === "object" && value !== null && Object.keys(value).length > 0;
+  if (!isParent) {
+    return (
+      <div class="json-leaf">
+        {label}
+        <span class={`json-${value === null ? "null" : typeof value}`}>{JSON.stringify(value)}</span>
+      </div>
+    );
+  }
+  const entries = Object.entries(value);
+  return (
+    <details class="json" open={depth < 3}>
+      <summary>
+        {label}
+        <span class="soft">{counted(entries.length, Array.isArray(value) ? "item" : "field")}</span>
+      </summary>
+      <div class="json-children">
+        {entries.map(([key, item]) => (
+          <JsonTree key={key} name={key} value={item} depth={depth + 1} />
+        ))}
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,100 @@
+import type { ComponentChildren } from "preact";
+import { statusesOf } from "../../contract/resources.ts";
+import type { Delivery } from "../../contract/schemas/delivery.ts";
+import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
+import { type Pages, usePages } from "../api/pages.ts";
+import { Empty, Page } from "../components/page.tsx";
+import { type Column, PagedTable } from "../components/table.tsx";
+import { None, Status, Time } from "../components/values.tsx";
+import { hrefOf, Link, place } from "../router.tsx";
+import { DeliveryDetail } from "./delivery.tsx";
+import { Choice, filterOf, Filters, Search, StatusChoice } from "./filters.tsx";
+
+export function Deliveries() {
+  const { id } = place.value;
+  return id === "" ? <DeliveryList /> : <DeliveryDetail id={id} />;
+}
+
+export function useEndpoints(): Pages<WebhookEndpoint> {
+  return usePages<WebhookEndpoint>("/v1/webhook_endpoints", {}, { limit: 100 });
+}
+
+function DeliveryList() {
+  const [status, endpoint, event] = ["status", "endpoint", "q"].map(filterOf) as [string, string, string];
+  const pages = usePages<Delivery>("/v1/deliveries", { status, endpoint, event });
+  const endpoints = useEndpoints().items ?? [];
+  const isFiltered = status !== "" || endpoint !== "" || event !== "";
+  // A link may name an endpoint that was deleted.
+  const isDeleted = endpoint !== "" && !endpoints.some(({ id }) => id === endpoint);
+  return (
+    <Page title="Deliveries" subtitle="One per event and endpoint, retried for 3 days.">
+      <Filters>
+        <StatusChoice statuses={statusesOf("delivery")} />
+        <Choice
+          label="Endpoint"
+          name="endpoint"
+          options={[
+            ["", "All"],
+            ...endpoints.map(({ id, url }) => [id, url] as const),
+            ...(isDeleted ? [[endpoint, endpoint] as const] : []),
+          ]}
+        />
+        <Search
+          hint="ID of a delivery, event or endpoint"
+          takes={(id) => id.startsWith("evt_")}
+          problemOf={(text) => (/^(evt_[0-9A-Za-z]{22})?$/.test(text) ? undefined : "Enter a full ID")}
+        />
+      </Filters>
+      <DeliveryTable
+        label="Deliveries, newest first"
+        pages={pages}
+        keepsPlace
+        empty={
+          <Empty icon="deliveries" title={isFiltered ? "No matching deliveries" : "No deliveries yet"}>
+            <p>Every event is sent to the endpoints that subscribe to its type, and to listeners.</p>
+          </Empty>
+        }
+      />
+    </Page>
+  );
+}
+
+export function DeliveryTable(props: {
+  label: string;
+  pages: Pages<Delivery>;
+  empty?: ComponentChildren;
+  keepsPlace?: boolean;
+  /** What all of them have in common, and the page says. */
+  of?: "event" | "endpoint";
+}) {
+  const endpoints = useEndpoints();
+  const urls = new Map(endpoints.items?.map(({ id, url }) => [id, url]));
+  const nameOf = ({ endpoint, listener }: Delivery) => {
+    if (endpoint === null) return `Listener ${listener}`;
+    return urls.get(endpoint) ?? (endpoints.items === undefined ? endpoint : `${endpoint} (deleted)`);
+  };
+  const columns: Column<Delivery>[] = [
+    {
+      label: props.of === "event" ? "Endpoint" : "Event",
+      isLong: true,
+      cell: (delivery) => (
+        <Link href={hrefOf("deliveries", delivery.id)}>
+          {props.of === "event" ? nameOf(delivery) : delivery.event_type}
+        </Link>
+      ),
+    },
+    { label: "Status", cell: ({ status }) => <Status status={status} /> },
+    ...(props.of === undefined
+      ? [{ label: "Endpoint", from: "tablet", isLong: true, cell: nameOf } satisfies Column<Delivery>]
+      : []),
+    { label: "Attempts", from: "tablet", isNumber: true, cell: ({ attempt_count: attempts }) => attempts },
+    {
+      label: "Next attempt",
+      from: "tablet",
+      cell: ({ next_attempt: next }) => (next === null ? <None /> : <Time at={next} />),
+    },
+    { label: "Created", cell: ({ created }) => <Time at={created} /> },
+  ];
+  const { label, pages, empty, keepsPlace = false } = props;
+  return <PagedTable label={label} pages={pages} empty={empty} keepsPlace={keepsPlace} columns={columns} />;
+}

@@ -1,0 +1,260 @@
+import { DELIVERY_USER_AGENT, HEADERS } from "../../contract/headers.ts";
+import { LIMITS } from "../../contract/limits.ts";
+import type { Attempt, Delivery } from "../../contract/schemas/delivery.ts";
+import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
+import { call } from "../api/call.ts";
+import { useQuery, useText } from "../api/store.ts";
+import { Action } from "../components/action.tsx";
+import { Card, ErrorBox, Facts, Loaded, Page } from "../components/page.tsx";
+import {
+  ClockTime,
+  Copy,
+  Id,
+  isNotSent,
+  ObjectLink,
+  pretty,
+  Raw,
+  Status,
+  StatusCode,
+  Time,
+} from "../components/values.tsx";
+import { count, milliseconds } from "../format.ts";
+import { hrefOf } from "../router.tsx";
+
+export function DeliveryDetail({ id }: { id: string }) {
+  const path = `/v1/deliveries/${encodeURIComponent(id)}`;
+  const query = useQuery<Delivery>(path);
+  const { data } = query;
+  const endpoint = useQuery<WebhookEndpoint>(
+    data === undefined || data.endpoint === null ? undefined : `/v1/webhook_endpoints/${data.endpoint}`,
+  );
+  const isDeleted = endpoint.error?.status === 404;
+  const canRetry = endpoint.data !== undefined && !isDeleted && data !== undefined && data.status !== "succeeded";
+  return (
+    <Page
+      title={data === undefined ? "Delivery" : data.event_type}
+      back={{ href: hrefOf("deliveries"), label: "Deliveries" }}
+      actions={
+        canRetry && (
+          <Action
+            class="primary"
+            disabled={endpoint.data?.status === "disabled"}
+            run={async () => {
+              await call("POST", `${path}/retry`);
+              query.reload();
+              return "Retrying now";
+            }}
+          >
+            Retry now
+          </Action>
+        )
+      }
+    >
+      <Loaded of={query}>
+        {(delivery) => (
+          <>
+            <Facts
+              rows={[
+                ["Status", <Status status={isCanceled(delivery) ? "canceled" : delivery.status} />],
+                ["Event", <ObjectLink id={delivery.event} />],
+                ["Endpoint", <Destination delivery={delivery} endpoint={endpoint.data} isDeleted={isDeleted} />],
+                ["Created", <Time at={delivery.created} />],
+                ["ID", <Id id={delivery.id} />],
+              ]}
+            />
+            {endpoint.data?.status === "disabled" && delivery.status === "pending" && (
+              <p class="notice wait">
+                <strong>The endpoint is disabled.</strong> The delivery waits until it is enabled, for 3 days at most.
+              </p>
+            )}
+            <Attempts delivery={delivery} url={endpoint.data?.url} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Destination(props: { delivery: Delivery; endpoint: WebhookEndpoint | undefined; isDeleted: boolean }) {
+  const { endpoint, listener } = props.delivery;
+  if (endpoint === null) return <>Listener {listener}</>;
+  if (props.isDeleted) {
+    return (
+      <>
+        <code>{endpoint}</code> <span class="tag">deleted</span>
+      </>
+    );
+  }
+  return (
+    <>
+      {props.endpoint?.url} <ObjectLink id={endpoint} />
+    </>
+  );
+}
+
+/** True if it ended because its endpoint was deleted. */
+function isCanceled({ status, attempts = [] }: Delivery): boolean {
+  return status === "failed" && attempts.at(-1)?.error?.startsWith("endpoint_deleted:") === true;
+}
+
+/** Attempts in a row with the same outcome; the number is that of the first. */
+interface Group {
+  number: number;
+  attempts: Attempt[];
+}
+
+function groupsOf(attempts: readonly Attempt[]): Group[] {
+  const outcomeOf = ({ status_code, error, response_excerpt }: Attempt) =>
+    JSON.stringify([status_code, error, response_excerpt]);
+  const groups: Group[] = [];
+  for (const [index, attempt] of attempts.entries()) {
+    const last = groups.at(-1);
+    if (last !== undefined && outcomeOf(last.attempts[0]!) === outcomeOf(attempt)) last.attempts.push(attempt);
+    else groups.push({ number: index + 1, attempts: [attempt] });
+  }
+  return groups;
+}
+
+/** Every attempt that was made, the next one, and when later ones are likely. */
+function Attempts({ delivery, url }: { delivery: Delivery; url: string | undefined }) {
+  const { attempts = [], next_attempt: next, status, event } = delivery;
+  const body = useText(`/v1/events/${event}`);
+  const isExpired = body.error?.status === 404;
+  const groups = groupsOf(attempts);
+  return (
+    <Card title="Attempts">
+      {body.error !== undefined && !isExpired && <ErrorBox error={body.error} onRetry={body.reload} />}
+      <ol class="timeline">
+        {groups.map((group, index) => (
+          <AttemptGroup
+            key={group.number}
+            group={group}
+            isLast={index === groups.length - 1}
+            request={{ event, url, body: body.data, isExpired }}
+          />
+        ))}
+        {next !== null && (
+          <li class="planned">
+            <strong>Attempt {attempts.length + 1}</strong> <Time at={next} /> <span class="soft">at</span>{" "}
+            <ClockTime at={next} />
+          </li>
+        )}
+        {likelyAttempts(delivery).map((at, index) => (
+          <li key={at} class="planned likely">
+            Attempt {attempts.length + 2 + index} ~<ClockTime at={at} /> (if needed)
+          </li>
+        ))}
+        {status === "failed" && !isCanceled(delivery) && <li class="ended">Failed; no more retries</li>}
+      </ol>
+    </Card>
+  );
+}
+
+/** What all attempts of a delivery send. */
+interface SentRequest {
+  event: string;
+  url: string | undefined;
+  body: string | undefined;
+  isExpired: boolean;
+}
+
+function AttemptGroup(props: { group: Group; isLast: boolean; request: SentRequest }) {
+  const { number, attempts } = props.group;
+  const latest = attempts.at(-1)!;
+  const { status_code: code, error, response_excerpt: response, duration_ms: took } = latest;
+  const isGood = code !== null && code >= 200 && code < 300;
+  const last = number + attempts.length - 1;
+  const { head, curl, body, isExpired } = requestOf(props.request, last);
+  return (
+    <li class={isGood ? "good" : isNotSent(error) ? "ended" : "bad"}>
+      <p class="attempt-head">
+        <strong>{attempts.length === 1 ? `Attempt ${number}` : `Attempts ${number} to ${last}`}</strong>
+        {attempts.length > 1 && <span class="tag">× {count(attempts.length)}</span>}
+        <StatusCode code={code} error={error} />
+        <span class="soft">{milliseconds(took)}</span>
+        <Time at={latest.at} />
+        <span class="attempt-actions">
+          {curl !== undefined && !isNotSent(error) && (
+            <Copy text={curl} what={`attempt ${last} as cURL`} label="cURL" />
+          )}
+          <Copy
+            text={JSON.stringify(attempts.length === 1 ? latest : attempts, null, 2)}
+            what={`attempt ${last} as JSON`}
+            label="JSON"
+          />
+        </span>
+      </p>
+      {error !== null && <p>{error}</p>}
+      {attempts.length > 1 && (
+        <details>
+          <summary>All {count(attempts.length)} attempts</summary>
+          <ol class="repeats">
+            {attempts.map(({ at, duration_ms: duration }, index) => (
+              <li key={at}>
+                Attempt {number + index} · <ClockTime at={at} /> · {milliseconds(duration)}
+              </li>
+            ))}
+          </ol>
+        </details>
+      )}
+      {!isNotSent(error) && (
+        <div class="columns">
+          {response !== null && (
+            <details open={props.isLast}>
+              <summary>Response body</summary>
+              <Raw text={pretty(response)} label={`Response body of attempt ${last}`} />
+            </details>
+          )}
+          <details>
+            <summary>Request</summary>
+            <Raw
+              label={`Request of attempt ${last}`}
+              text={`${head}\n\n${body === undefined ? (isExpired ? "(the event was removed after 30 days)" : "…") : pretty(body)}`}
+            />
+            <p class="hint">
+              Each attempt also carries its own {HEADERS.signature}, which is not stored; service webhooks sign signs a
+              copy. The body is shown with line breaks, and copied with its exact bytes.
+            </p>
+          </details>
+        </div>
+      )}
+    </li>
+  );
+}
+
+/** The request of one attempt, as far as the platform keeps it: its signature is not stored. */
+function requestOf({ event, url, body, isExpired }: SentRequest, attempt: number) {
+  const headers = [
+    "Content-Type: application/json",
+    `User-Agent: ${DELIVERY_USER_AGENT}`,
+    `${HEADERS.eventId}: ${event}`,
+    `${HEADERS.deliveryAttempt}: ${attempt}`,
+  ];
+  const curl = [
+    `curl -X POST ${quoted(url ?? "http://localhost:3000")}`,
+    ...headers.map((header) => `  -H ${quoted(header)}`),
+    `  --data-raw ${quoted(body ?? "")}`,
+  ].join(" \\\n");
+  const head = [`POST ${url ?? "(URL of the listener or of a deleted endpoint)"}`, ...headers].join("\n");
+  return { head, curl: body === undefined ? undefined : curl, body, isExpired };
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+const LIKELY_SHOWN = 4;
+
+/** When the attempts after the next one are likely: the waits double up to a maximum, until 3 days after the first. */
+function likelyAttempts({ attempts = [], next_attempt: next, attempt_count: made }: Delivery): number[] {
+  if (next === null) return [];
+  const last = Date.parse(attempts[0]?.at ?? next) + LIMITS.retryTotalSeconds * 1000;
+  const likely: number[] = [];
+  let at = Date.parse(next);
+  for (let number = made + 1; likely.length < LIKELY_SHOWN; number++) {
+    at += Math.min(LIMITS.retryFirstSeconds * 2 ** (number - 1), LIMITS.maxRetryWaitSeconds) * 1000;
+    if (at > last) break;
+    likely.push(at);
+  }
+  return likely;
+}

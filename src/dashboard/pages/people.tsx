@@ -1,0 +1,239 @@
+import { useState } from "preact/hooks";
+import type { DeletedUser, OAuthGrant, Session, User } from "../../contract/schemas/account.ts";
+import type { ApiKey } from "../../contract/schemas/api-key.ts";
+import { call } from "../api/call.ts";
+import { type Pages, usePages, WHOLE } from "../api/pages.ts";
+import { Action, ConfirmedAction, CreateButton } from "../components/action.tsx";
+import { Dialog, ShownOnce } from "../components/dialog.tsx";
+import { Field, Form } from "../components/form.tsx";
+import { Card, Empty, Page } from "../components/page.tsx";
+import { PagedTable } from "../components/table.tsx";
+import { Time } from "../components/values.tsx";
+import { browserName } from "../format.ts";
+import { hrefOf, Link } from "../router.tsx";
+
+export function People() {
+  const sessions = usePages<Session>("/v1/sessions", {}, { limit: WHOLE });
+  const grants = usePages<OAuthGrant>("/v1/oauth_grants", {}, { limit: WHOLE });
+  const users = usePages<User>("/v1/users", {}, { limit: WHOLE });
+  const you = users.items?.find(({ is_you: isYou }) => isYou);
+  return (
+    <Page title="Team & access" subtitle="Who can sign in, where you are signed in, and which apps are authorized.">
+      {you?.has_password === false && (
+        <p class="notice wait">
+          <strong>You have no password yet.</strong> Until you set one, you can sign in only with a one-time sign-in
+          link. <a href="/account">Set a password</a>
+        </p>
+      )}
+      <Team users={users} isOwner={you?.role === "owner"} />
+      <Card title="Your sessions">
+        <PagedTable
+          label="Your sessions"
+          pages={sessions}
+          empty={<Empty title="No other sessions" />}
+          columns={[
+            {
+              label: "Browser",
+              isLong: true,
+              cell: ({ user_agent: agent, is_current: isCurrent }) => (
+                <>
+                  {browserName(agent)} {isCurrent && <span class="tag">current</span>}
+                </>
+              ),
+            },
+            {
+              label: "Signed in with",
+              from: "tablet",
+              cell: ({ by_link: byLink }) => (byLink ? "One-time link" : "Password"),
+            },
+            { label: "Signed in", from: "tablet", cell: ({ created }) => <Time at={created} isReal /> },
+            { label: "Expires", from: "tablet", cell: ({ expires_at: at }) => <Time at={at} isReal /> },
+            {
+              label: "Actions",
+              isFor: ({ is_current: isCurrent }) => !isCurrent,
+              cell: ({ id }) => (
+                <Action
+                  class="small danger"
+                  run={async () => {
+                    await call("DELETE", `/v1/sessions/${id}`);
+                    sessions.reload();
+                    return "Session ended";
+                  }}
+                >
+                  Sign out
+                </Action>
+              ),
+            },
+          ]}
+        />
+      </Card>
+      <Card title="Authorized apps">
+        <PagedTable
+          label="Authorized apps"
+          pages={grants}
+          empty={
+            <Empty icon="apps" title="No authorized apps">
+              <p>The CLI is listed here after service login.</p>
+            </Empty>
+          }
+          columns={[
+            { label: "App", isLong: true, cell: ({ app_name: name }) => <bdi>{name}</bdi> },
+            { label: "Environment", cell: (grant) => grant.environment },
+            {
+              label: "Permissions",
+              from: "tablet",
+              isLong: true,
+              cell: ({ scopes }) => <span title={scopes.join("\n")}>{scopes.join(", ")}</span>,
+            },
+            { label: "Authorized", from: "tablet", cell: ({ created }) => <Time at={created} isReal /> },
+            {
+              label: "Actions",
+              cell: ({ id, app_name: name }) => (
+                <ConfirmedAction
+                  class="small danger"
+                  title="Revoke access?"
+                  explanation={<p>All tokens that {name} got from this grant stop working at once.</p>}
+                  verb="Revoke access"
+                  run={async () => {
+                    await call("POST", `/v1/oauth_grants/${id}/revoke`);
+                    grants.reload();
+                    return `Revoked the access of ${name}`;
+                  }}
+                >
+                  Revoke
+                </ConfirmedAction>
+              ),
+            },
+          ]}
+        />
+      </Card>
+    </Page>
+  );
+}
+
+/** The users of the account; owners invite and remove members. */
+function Team({ users, isOwner }: { users: Pages<User>; isOwner: boolean }) {
+  const [invited, setInvited] = useState<User>();
+  const [left, setLeft] = useState<{ email: string; keys: readonly ApiKey[] }>();
+  return (
+    <Card
+      title="Team"
+      actions={
+        isOwner && (
+          <CreateButton
+            label="Invite"
+            dialog={(close) => (
+              <Invite
+                onClose={close}
+                onInvited={(user) => {
+                  close();
+                  setInvited(user);
+                  users.reload();
+                }}
+              />
+            )}
+          />
+        )
+      }
+    >
+      <PagedTable
+        label="Team"
+        pages={users}
+        empty={null}
+        columns={[
+          {
+            label: "Email",
+            isLong: true,
+            cell: ({ email, is_you: isYou }) => (
+              <>
+                {email} {isYou && <span class="tag">you</span>}
+              </>
+            ),
+          },
+          { label: "Role", cell: ({ role }) => role },
+          {
+            label: "Password",
+            from: "tablet",
+            cell: ({ has_password: has, is_you: isYou }) => (
+              <>
+                {has ? "Set" : "Not set"} {isYou && <a href="/account">{has ? "Change" : "Set"}</a>}
+              </>
+            ),
+          },
+          { label: "Joined", from: "tablet", cell: ({ created }) => <Time at={created} isReal /> },
+          {
+            label: "Actions",
+            isFor: ({ role }) => isOwner && role === "member",
+            cell: ({ id, email }) => (
+              <ConfirmedAction
+                class="small danger"
+                title="Remove this user?"
+                explanation={
+                  <p>
+                    {email} is signed out everywhere, and their authorized apps lose access. API keys that they created
+                    stay valid; you get a list of them.
+                  </p>
+                }
+                verb="Remove"
+                run={async () => {
+                  const { api_keys: keys } = await call<DeletedUser>("DELETE", `/v1/users/${id}`);
+                  users.reload();
+                  if (keys.data.length > 0) setLeft({ email, keys: keys.data });
+                  return `Removed ${email}`;
+                }}
+              >
+                Remove
+              </ConfirmedAction>
+            ),
+          },
+        ]}
+      />
+      {left !== undefined && (
+        <Dialog title="API keys that still work" onClose={() => setLeft(undefined)}>
+          <p>{left.email} created these keys. Revoke those that nobody else needs.</p>
+          <ul>
+            {left.keys.map(({ id, name, livemode }) => (
+              <li key={id}>
+                <strong>{name ?? "Unnamed"}</strong> <code class="soft">{id}</code>{" "}
+                <Link href={hrefOf("keys", "", {}, livemode ? "live" : "sandbox")}>
+                  {livemode ? "Live keys" : "Sandbox keys"}
+                </Link>
+              </li>
+            ))}
+          </ul>
+          <div class="buttons">
+            <button type="button" class="primary" onClick={() => setLeft(undefined)}>
+              Done
+            </button>
+          </div>
+        </Dialog>
+      )}
+      {invited?.invitation_url !== undefined && (
+        <ShownOnce
+          title="The invitation"
+          secret={invited.invitation_url}
+          what="the invitation link"
+          onClose={() => setInvited(undefined)}
+        >
+          <p>Send this link to {invited.email}. It works once and expires after 3 days.</p>
+        </ShownOnce>
+      )}
+    </Card>
+  );
+}
+
+function Invite({ onClose, onInvited }: { onClose: () => void; onInvited: (user: User) => void }) {
+  const [email, setEmail] = useState("");
+  return (
+    <Dialog title="Invite a user" onClose={onClose}>
+      <Form
+        submit="Invite"
+        fields={["email"]}
+        onCancel={onClose}
+        run={async () => onInvited(await call<User>("POST", "/v1/users", { email }))}
+      >
+        {(error) => <Field label="Email" name="email" value={email} onInput={setEmail} error={error} required />}
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,37 @@
+import { signal } from "@preact/signals";
+
+export const THEMES = ["system", "light", "dark"] as const;
+export type Theme = (typeof THEMES)[number];
+
+const STORED_AS = "service-theme";
+
+export const theme = signal<Theme>(readTheme());
+
+function readTheme(): Theme {
+  const stored = remembered(STORED_AS);
+  return THEMES.find((name) => name === stored) ?? "system";
+}
+
+/** Shows a theme, and remembers it in this browser. */
+export function showTheme(chosen: Theme): void {
+  theme.value = chosen;
+  document.documentElement.dataset["theme"] = chosen;
+  remember(STORED_AS, chosen);
+}
+
+/** Returns what this browser remembers; nothing where storage is disabled. */
+export function remembered(name: string): string | null {
+  try {
+    return localStorage.getItem(name);
+  } catch {
+    return null;
+  }
+}
+
+export function remember(name: string, value: string): void {
+  try {
+    localStorage.setItem(name, value);
+  } catch {
+    // Without storage it lasts until the page is closed.
+  }
+}

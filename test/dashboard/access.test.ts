@@ -35,7 +35,7 @@ afterAll(async () => {
 /** The secret of a dialog that shows it once; closes the dialog. */
 async function secretIn(dialog: Locator): Promise<string> {
   const secret = (await dialog.locator(".copy-line code").textContent())!;
-  await dialog.getByRole("button", { name: "I have kept it" }).click();
+  await dialog.getByRole("button", { name: "Done" }).click();
   return secret;
 }
 
@@ -85,7 +85,7 @@ describe("endpoints", () => {
     expect(await page.getByRole("button", { name: "Send test ping" }).isDisabled()).toBe(true);
     await page.getByRole("button", { name: "Enable" }).click();
     await page.locator(".facts").getByText("enabled").waitFor();
-    await expect.poll(() => page.locator("canvas").count()).toBe(2);
+    await expect.poll(() => page.getByRole("img").count()).toBe(2);
 
     await page.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("dialog").press("Escape");
@@ -108,8 +108,8 @@ describe("API keys", () => {
     await form.getByText("Choose at least one scope.").waitFor();
     await form.getByLabel("Name").fill("Importer");
     await form.getByLabel("customers:read").check();
-    await form.getByLabel("Only from these addresses").fill("127.0.0.0/8");
-    await form.getByLabel("Ends").fill("2099-01-01T00:00");
+    await form.getByLabel("IP allowlist").fill("127.0.0.0/8");
+    await form.getByLabel("Expires").fill("2099-01-01T00:00");
     await form.getByRole("button", { name: "Create key" }).click();
     const first = await secretIn(page.getByRole("dialog", { name: "The new API key" }));
     expect(first).toMatch(/^rk_sandbox_/);
@@ -172,7 +172,6 @@ describe("OAuth apps", () => {
 });
 
 it("the browser keeps text from becoming markup or script", async () => {
-  const before = board.complaints.length;
   const outcomes = await board.page.evaluate(`(() => {
     const tried = (sink) => { try { sink(); return "ran"; } catch (error) { return error.name; } };
     return [
@@ -183,9 +182,10 @@ it("the browser keeps text from becoming markup or script", async () => {
     ];
   })()`);
   expect(outcomes).toEqual(["TypeError", "TypeError", "TypeError", "TypeError"]);
-  const COMPLAINTS = 4;
-  await expect.poll(() => board.complaints.length).toBe(before + COMPLAINTS);
-  for (const complaint of board.complaints.splice(before, COMPLAINTS)) expect(complaint).toContain("Trusted");
+  // Only complaints of this kind are expected: all others stay for the end of the file.
+  const isExpected = (complaint: string) => complaint.includes("Trusted");
+  await expect.poll(() => board.complaints.filter(isExpected).length).toBe(4);
+  board.complaints.splice(0, Infinity, ...board.complaints.filter((complaint) => !isExpected(complaint)));
 });
 
 describe("people, sessions and grants", () => {
@@ -195,7 +195,7 @@ describe("people, sessions and grants", () => {
     await page.getByText("You have no password yet.").waitFor();
     await page.getByRole("button", { name: "Invite" }).click();
     await page.getByLabel("Email").fill("grace@example.com");
-    await page.getByRole("button", { name: "Make an invitation" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Invite" }).click();
     const dialog = page.getByRole("dialog", { name: "The invitation" });
     const link = (await dialog.locator(".copy-line code").textContent())!;
     expect((await fetch(link)).status).toBe(200);
@@ -239,7 +239,7 @@ describe("people, sessions and grants", () => {
     await board.menu("Team & access");
     await rowOf("Service CLI").getByRole("button", { name: "Revoke" }).click();
     await page.getByRole("button", { name: "Revoke access" }).click();
-    await page.getByText("No app acts for you.").waitFor();
+    await page.getByText("No authorized apps").waitFor();
     expect(await server.works(token)).toBe(false);
   });
 });
@@ -266,7 +266,7 @@ describe("request log and test clock", () => {
     await page.getByText(/^\d+ attempts on the way: 0 succeeded, \d+ failed\.$/).waitFor();
     const ahead = duration(before + 3 * 86_400);
     await page.getByText(ahead, { exact: true }).waitFor();
-    await page.locator(".banner").getByText(`clock ${ahead} ahead`).waitFor();
+    await page.locator(".bar").getByText(`${ahead} ahead`).waitFor();
     await page.getByLabel("By", { exact: true }).fill("2");
     await page.getByLabel("Unit").selectOption("hours");
     await page.getByRole("button", { name: "Advance", exact: true }).click();
@@ -274,7 +274,7 @@ describe("request log and test clock", () => {
     await board.menu("Deliveries");
     await page.getByLabel("Status").selectOption("failed");
     await page.getByRole("link", { name: "customer.created" }).first().click();
-    await page.getByText("Given up: no attempt follows by itself").waitFor();
+    await page.getByText("Failed; no more retries").waitFor();
   });
 
   it("a signing secret of more than 90 days is pointed out", async () => {

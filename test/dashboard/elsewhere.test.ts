@@ -39,7 +39,7 @@ describe("an open page follows what is done elsewhere", () => {
     const { page, api } = board;
     const customer = (await api("POST", "/v1/customers", { email: "ada@example.com", name: "Ada" })).body;
     await board.show(`sandbox/customers/${customer.id}`);
-    await page.getByText("No orders yet.").waitFor();
+    await page.getByText("No orders yet").waitFor();
     await api("PATCH", `/v1/customers/${customer.id}`, { name: "Ada King" });
     await api("POST", "/v1/orders", { amount: 4200, currency: "EUR", customer: customer.id });
     await page.locator(".facts").getByText("Ada King").waitFor();
@@ -49,9 +49,9 @@ describe("an open page follows what is done elsewhere", () => {
   it("the sandbox's clock, in its bar and on its page, and not in live", async () => {
     const { page, api } = board;
     await board.menu("Test clock");
-    await page.locator(".facts").getByText("nothing").waitFor();
+    await page.locator(".facts").getByText("none").waitFor();
     await api("POST", "/v1/test_clock/advance", { seconds: 86_400 });
-    await page.locator(".banner").getByText("clock 1 d ahead").waitFor();
+    await page.locator(".bar").getByText("1 d ahead").waitFor();
     await page.locator(".facts").getByText("1 d").waitFor();
 
     let answer = () => {};
@@ -60,13 +60,15 @@ describe("an open page follows what is done elsewhere", () => {
       await held;
       await route.continue();
     });
-    await page.waitForRequest("**/v1/test_clock");
+    const asked = page.waitForRequest("**/v1/test_clock");
+    await api("POST", "/v1/test_clock/advance", { seconds: 3600 });
+    await asked;
     await page.getByRole("group", { name: "Environment" }).getByRole("link", { name: "Live" }).click();
-    await page.getByText("Live goes by real time.").waitFor();
+    await page.getByText("Live mode uses real time").waitFor();
     const answered = page.waitForResponse("**/v1/test_clock");
     answer();
     await answered;
-    await expect.poll(() => page.locator(".banner").innerText()).not.toContain("ahead");
+    await expect.poll(() => page.locator(".bar").innerText()).not.toContain("ahead");
   });
 });
 
@@ -87,10 +89,10 @@ it("a secret that the browser does not let the page copy says so beside it, wher
   await board.show("sandbox/keys");
   await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))");
   await page.getByRole("button", { name: "Create key" }).click();
-  await page.getByLabel("May do everything").check();
+  await page.getByLabel("Permissions").selectOption("full");
   await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
   const once = page.getByRole("dialog", { name: "The new API key" });
   await once.getByRole("button", { name: "Copy the API key" }).click();
   await once.getByText("Select it by hand").waitFor();
-  await once.getByRole("button", { name: "I have kept it" }).click();
+  await once.getByRole("button", { name: "Done" }).click();
 });

@@ -29,8 +29,8 @@ it("a newcomer goes from an empty database to a verified delivery and a replay b
   await once.getByRole("button", { name: "Copy the signing secret" }).click();
   secret = await page.evaluate<string>("navigator.clipboard.readText()");
   expect(secret).toMatch(/^whsec_/);
-  await once.getByRole("button", { name: "I have kept it" }).click();
-  await page.getByText("None yet. Send a test ping.").waitFor();
+  await once.getByRole("button", { name: "Done" }).click();
+  await page.getByText("No deliveries yet").waitFor();
   expect(await page.content()).not.toContain(secret);
 
   await board.menu("Overview");
@@ -55,7 +55,7 @@ it("a newcomer goes from an empty database to a verified delivery and a replay b
   expect(receiver.refusals).toEqual([]);
 
   await board.menu("Overview");
-  await page.getByRole("heading", { name: "What failed, and why" }).waitFor();
+  await page.getByRole("heading", { name: "Failing endpoints" }).waitFor();
   await expect.poll(() => page.getByText("Quick start").count()).toBe(0);
   expect(board.complaints).toEqual([]);
 });
@@ -63,7 +63,7 @@ it("a newcomer goes from an empty database to a verified delivery and a replay b
 it("the commands on the page are those of this server, and work", async () => {
   const { page, platform } = board;
   await page.goto(`${platform.baseUrl}/dashboard/live`);
-  await page.getByRole("heading", { name: "What failed, and why" }).waitFor();
+  await page.getByRole("heading", { name: "Failing endpoints" }).waitFor();
   expect(await page.getByText("Quick start").count()).toBe(0);
 
   const fresh = await openBoard();

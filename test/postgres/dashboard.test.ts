@@ -50,7 +50,7 @@ it("a page whose every request goes to another process registers an endpoint and
   await page.getByRole("button", { name: "Create endpoint" }).click();
   await page.getByLabel("URL").fill(`${receiver.url}/hook`);
   await page.getByRole("dialog").getByRole("button", { name: "Create endpoint" }).click();
-  await page.getByRole("dialog", { name: "signing secret" }).getByRole("button", { name: "I have kept it" }).click();
+  await page.getByRole("dialog", { name: "signing secret" }).getByRole("button", { name: "Done" }).click();
   await page.getByRole("heading", { name: `${receiver.url}/hook` }).waitFor();
   const sent = platform.served().map((count, node) => count - before[node]!);
   expect(Math.min(...sent)).toBeGreaterThan(0);
@@ -58,7 +58,7 @@ it("a page whose every request goes to another process registers an endpoint and
 
 it("shows what happens at every process as it happens, delivered, and replays it", async () => {
   await menu("Events");
-  await page.getByText("No events yet.").waitFor();
+  await page.getByText("No events yet").waitFor();
   await page.evaluate("window.notReloaded = true");
   const list = page.getByRole("table", { name: "Events, newest first" });
   for (const [node, email] of ["first@example.com", "second@example.com"].entries()) {

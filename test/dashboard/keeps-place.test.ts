@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, expect } from "vitest";
+import { it } from "../support/chromium.ts";
+import { type Board, openBoard } from "./support/board.ts";
+
+const MANY = 120;
+let board: Board;
+
+beforeAll(async () => {
+  board = await openBoard();
+  for (let index = 0; index < MANY; index++) {
+    await board.api("POST", "/v1/customers", { email: `person-${index}@example.com`, metadata: { seat: `${index}` } });
+  }
+});
+afterAll(async () => {
+  await board.close();
+  expect(board.complaints).toEqual([]);
+});
+
+it("a list keeps its rows and its place while objects are created, and shows them when asked", async () => {
+  const { page, api } = board;
+  await board.menu("Customers");
+  await page.getByRole("button", { name: "Load more" }).click();
+  await page.getByRole("link", { name: `person-${MANY - 100}@`, exact: false }).waitFor();
+  const row = page.getByRole("link", { name: `person-${MANY - 60}@` });
+  await row.scrollIntoViewIfNeeded();
+  await page.evaluate("scrollTo(0, scrollY + 300)");
+  const { y: before } = (await row.boundingBox())!;
+  for (const name of ["new-1", "new-2"]) await api("POST", "/v1/customers", { email: `${name}@example.com` });
+  const pill = page.getByRole("button", { name: "2 new" });
+  await pill.waitFor();
+  expect((await row.boundingBox())!.y).toBe(before);
+  expect(await page.getByRole("row").count()).toBe(101);
+  await pill.click();
+  await page.getByRole("link", { name: "new-2@example.com" }).waitFor();
+  expect(await page.evaluate("scrollY")).toBe(0);
+});
+
+it("Back leads to the rows, the search and the place that the list was left with", async () => {
+  const { page } = board;
+  await board.menu("Customers");
+  await page.getByRole("searchbox").fill("person-");
+  await page.getByRole("button", { name: "Load more" }).click();
+  const link = page.getByRole("link", { name: "person-40@example.com" });
+  await link.scrollIntoViewIfNeeded();
+  const left = await page.evaluate<number>("scrollY");
+  expect(left).toBeGreaterThan(500);
+  const address = page.url();
+  expect(address).toContain("q=person-");
+  await link.click();
+  await page.getByRole("heading", { name: "person-40@example.com" }).waitFor();
+  await page.goBack();
+  await link.waitFor();
+  await expect.poll(() => page.evaluate<number>("scrollY")).toBe(left);
+  expect(page.url()).toBe(address);
+  expect(await page.getByRole("searchbox").inputValue()).toBe("person-");
+  await expect.poll(() => page.evaluate("document.activeElement.textContent")).toBe("person-40@example.com");
+});
+
+it("events come back from Back where they were left, and do not move under the pointer", async () => {
+  const { page, api } = board;
+  await board.menu("Events");
+  const list = page.getByRole("table", { name: "Events, newest first" });
+  await list.hover();
+  await api("POST", "/v1/customers", { email: "hovered@example.com" });
+  await page.getByRole("button", { name: "1 new" }).waitFor();
+  expect(await list.getByText("hovered@example.com").count()).toBe(0);
+  await page.locator(".virtual-body").evaluate((body) => body.scrollTo(0, 1900));
+  const link = list.getByText("person-70@example.com");
+  await link.click();
+  await page.getByRole("heading", { name: "customer.created" }).waitFor();
+  await page.goBack();
+  await link.waitFor();
+  expect(await page.locator(".virtual-body").evaluate((body) => body.scrollTop)).toBe(1900);
+});
+
+it("a form that was typed into and a secret that is shown once stay open at Escape", async () => {
+  const { page } = board;
+  await board.menu("API keys");
+  await page.getByRole("button", { name: "Create key" }).click();
+  const form = page.getByRole("dialog", { name: "Create an API key" });
+  await page.keyboard.press("Escape");
+  await form.waitFor({ state: "hidden" });
+  await page.getByRole("button", { name: "Create key" }).click();
+  await form.getByLabel("Name").fill("Importer");
+  for (let press = 0; press < 3; press++) await page.keyboard.press("Escape");
+  await form.getByText("Choose Cancel to discard what you entered.").waitFor();
+  await page.mouse.click(5, 400);
+  await form.getByLabel("Permissions").selectOption("read");
+  await form.getByRole("button", { name: "Create key" }).click();
+  const once = page.getByRole("dialog", { name: "The new API key" });
+  await once.getByText(/^rk_sandbox_/).waitFor();
+  for (let press = 0; press < 3; press++) await page.keyboard.press("Escape");
+  await page.mouse.click(5, 400);
+  await once.getByText("It is shown only once").waitFor();
+  await once.getByRole("button", { name: "Done" }).click();
+  await once.waitFor({ state: "hidden" });
+  expect(await page.getByRole("link", { name: "Importer" }).count()).toBe(1);
+});
+
+it("keys focus the search, move through rows, open them, and go to pages and IDs", async () => {
+  const { page, api } = board;
+  await board.menu("Customers");
+  await page.getByRole("link", { name: "hovered@example.com" }).waitFor();
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await page.keyboard.press("k");
+  expect(await page.evaluate("document.activeElement.textContent")).toBe("hovered@example.com");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "hovered@example.com" }).waitFor();
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keyboard shortcuts" }).getByText("Next or previous row").waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("go to events");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Events" }).waitFor();
+  await page.keyboard.press("/");
+  expect(await page.evaluate("document.activeElement.type")).toBe("search");
+  await page.keyboard.press("Control+k");
+  const [customer] = (await api("GET", "/v1/customers?email=person-7@example.com")).body.data;
+  await page.keyboard.type(customer.id);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "person-7@example.com" }).waitFor();
+});
+
+it("a theme that is chosen stays chosen after a reload", async () => {
+  const { page } = board;
+  const background = () => page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
+  await page.emulateMedia({ colorScheme: "light" });
+  const light = await background();
+  await page.getByLabel("Theme").selectOption("dark");
+  await expect.poll(background).not.toBe(light);
+  await page.reload();
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  expect(await background()).not.toBe(light);
+  await page.getByLabel("Theme").selectOption("system");
+  await expect.poll(background).toBe(light);
+});

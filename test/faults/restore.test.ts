@@ -22,7 +22,7 @@ import { runCli } from "../support/run-cli.ts";
  * there then.
  */
 const original = mkdtempSync(join(tmpdir(), "service-restore-"));
-const FILES = ["platform.db", "platform.db-wal", "platform.db.key", "backup.db"];
+const FILES = ["platform.db", "platform.db-wal", "platform.db-shm", "platform.db.key", "backup.db"];
 let key: string;
 let folder: string;
 let file: string;

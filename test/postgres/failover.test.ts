@@ -1,6 +1,7 @@
 import { EventSource } from "eventsource";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { findViolations } from "../invariants/invariants.ts";
 import { apiOf } from "../support/api.ts";
 import { startChromium } from "../support/chromium.ts";
 import { type RunningListener, startListener } from "../support/listener.ts";
@@ -89,6 +90,11 @@ async function create(name: string, count: number): Promise<string[]> {
   return ids;
 }
 
+/** What they are events of. */
+function namesOf(name: string, count: number): string[] {
+  return Array.from({ length: count }, (_, i) => `order.created ${name}-${i}`);
+}
+
 async function heardByAll(ids: readonly string[]): Promise<void> {
   for (const client of clients) {
     await expect.poll(() => ids.filter((id) => !client.events().includes(id))).toEqual([]);
@@ -115,4 +121,7 @@ it("after a failover to a standby that lacks the last commits, every client hear
     expect(lost).toContain(gap?.from);
     expect(others).toEqual([]);
   }
+  const acknowledged = new Set([...namesOf("kept", kept.length), ...namesOf("new", NEW)]);
+  const api = apiOf(node.baseUrl, node.sandboxKey);
+  expect(await findViolations({ api, acknowledged, madeByHand: true })).toEqual([]);
 });

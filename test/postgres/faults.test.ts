@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vite
 import { figure } from "../delivery/support/figures.ts";
 import { listenTo } from "../delivery/support/listen-socket.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { findViolations } from "../invariants/invariants.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
 import { type OwnPostgresServer, startPostgres } from "../support/postgres.ts";
@@ -44,11 +45,15 @@ async function startNodes(count: number, args: readonly string[] = []): Promise<
   nodes.push(...(await Promise.all(Array.from({ length: count - 1 }, () => startNode(database, args)))));
 }
 
-async function addEndpoints(): Promise<void> {
+/** Returns what `findViolations` is to know of them. */
+async function addEndpoints(events: readonly string[] = ["order.*"], count = ENDPOINTS) {
   const api = apiOf(nodes[0]!.baseUrl, key);
-  for (let i = 0; i < ENDPOINTS; i++) {
-    await api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/${i}`, events: ["order.*"] });
+  const endpoints: { id: string; events: readonly string[] }[] = [];
+  for (let i = 0; i < count; i++) {
+    const { body } = await api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/${i}`, events });
+    endpoints.push({ id: body.id, events });
   }
+  return endpoints;
 }
 
 const seconds = (since: number) => (performance.now() - since) / 1000;
@@ -95,6 +100,7 @@ it(`${PROCESSES} processes deliver ${DELIVERIES} without faults, none of them tw
 
 it(`every connection cut ${CUTS} times under load: nothing acknowledged is lost, and the processes live on`, async () => {
   await startNodes(2);
+  const endpoints = await addEndpoints(["customer.*"], 1);
   const acknowledged = new Set<string>();
   const unavailable: number[] = [];
   let stopped = false;
@@ -141,6 +147,8 @@ it(`every connection cut ${CUTS} times under load: nothing acknowledged is lost,
   );
   expect(lost).toEqual([]);
   expect(kept.size).toBe(acknowledged.size);
+  const created = new Set([...acknowledged].map((id) => `customer.created ${id}`));
+  expect(await findViolations({ api: apiOf(nodes[0]!.baseUrl, key), acknowledged: created, endpoints })).toEqual([]);
   expect(await Promise.all(nodes.map((node) => node.stop()))).toEqual([0, 0]);
   expect(nodes.flatMap(complaints).filter((line) => !line.includes("cannot be reached"))).toEqual([]);
 });
@@ -163,10 +171,15 @@ it("the connection for waking cut: the next event still comes", async () => {
 
 it("the database away: 503 with Retry-After, the processes live, and go on by themselves", async () => {
   await startNodes(2);
-  await addEndpoints();
+  const endpoints = await addEndpoints();
   const listener = await listenTo(nodes[1]!.baseUrl, key, "?after=now");
   const apis = nodes.map((node) => apiOf(node.baseUrl, key));
-  const order = (api: Api) => api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+  const acknowledged = new Set<string>();
+  const order = async (api: Api) => {
+    const reply = await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+    if (reply.status === 201) acknowledged.add(`order.created ${reply.body.id}`);
+    return reply;
+  };
   expect((await order(apis[0]!)).status).toBe(201);
   await server.halt();
   for (let round = 0; round < REFUSALS; round++) {
@@ -192,6 +205,7 @@ it("the database away: 503 with Retry-After, the processes live, and go on by th
   const waking =
     "SELECT 1 FROM pg_stat_activity WHERE application_name = 'service notifications' AND datname = current_database()";
   await expect.poll(() => server.query(waking, [], database)).toHaveLength(nodes.length);
+  expect(await findViolations({ api: apis[0]!, acknowledged, endpoints })).toEqual([]);
   expect(nodes.flatMap(complaints).filter((line) => !line.includes("cannot be reached"))).toEqual([]);
   await listener.close();
 });
@@ -203,11 +217,13 @@ it("processes restarted in turn under load: no request fails", async () => {
   const balancer = await startBalancer(() => nodes.map((node) => node.baseUrl));
   const api = apiOf(balancer.url, key);
   const statuses = new Map<number, number>();
+  const acknowledged = new Set<string>();
   let stopped = false;
   const write = async (writer: number) => {
     for (let i = 0; !stopped; i++) {
-      const { status } = await api("POST", "/v1/customers", { email: `${writer}-${i}@example.com` });
+      const { status, body } = await api("POST", "/v1/customers", { email: `${writer}-${i}@example.com` });
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      acknowledged.add(`customer.created ${body.id}`);
     }
   };
   const writers = Array.from({ length: 6 }, (_, writer) => write(writer));
@@ -219,6 +235,7 @@ it("processes restarted in turn under load: no request fails", async () => {
   }
   stopped = true;
   await Promise.all(writers);
+  expect(await findViolations({ api, acknowledged })).toEqual([]);
   await balancer.close();
   figure(
     `${RESTARTED} processes restarted in turn: ${[...statuses].map(([status, count]) => `${count} × ${status}`).join(", ")}`,

@@ -275,6 +275,10 @@ describe("request log and test clock", () => {
     await page.getByLabel("Status").selectOption("failed");
     await page.getByRole("link", { name: "customer.created" }).first().click();
     await page.getByText("Failed; no more retries").waitFor();
+    // Attempts with the same outcome are one entry.
+    const made = page.locator(".timeline > li").filter({ hasText: "connection error" });
+    await made.getByText(/^× \d+$/).waitFor();
+    expect(await made.count()).toBe(1);
   });
 
   it("a signing secret of more than 90 days is pointed out", async () => {

@@ -4,7 +4,7 @@ import { SignatureError, type WebhookEvent, type WebhookOptions } from "../../sr
 import { EVENT, headerOf, NOW, OTHER_SECRET, PAYLOAD, refusal, SECRET } from "./deliveries.ts";
 import { openDelivery, type Receiver, readToEnd } from "./receiver-server.ts";
 
-/** How one framework's receiver is started: `onEvent` is its handler's work, after which it answers 204. */
+/** Starts a receiver in one framework: its handler calls `onEvent`, then responds 204. */
 export interface AdapterUnderTest {
   name: string;
   start: (options: WebhookOptions, onEvent: (event: WebhookEvent) => unknown) => Promise<Receiver>;
@@ -27,10 +27,10 @@ export async function deliver(
   return { status: response.status, type, problem: type?.includes("json") === true ? JSON.parse(text) : {} };
 }
 
-/** What every adapter owes its user, on a real socket. */
+/** Describes what every adapter does, on a real socket. */
 export function describeAdapter({ name, start }: AdapterUnderTest): void {
-  describe(`${name}: deliveries`, () => {
-    it("hands a verified event to the handler, which answers", async () => {
+  describe(`the ${name} adapter`, () => {
+    it("passes a verified event to the handler, which responds", async () => {
       const seen: WebhookEvent[] = [];
       const receiver = await start(OPTIONS, (event) => seen.push(event));
       expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 204 });
@@ -42,7 +42,7 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
       ["unicode", '{"id":"evt_1","name":"Zoë 🐶 日本"}'],
       ["a large number", '{"id":"evt_1","n":12345678901234567890}'],
       ["exactly 1 MiB", `{"id":"evt_1","a":"${"x".repeat(1_048_576 - 21)}"}`],
-    ])("verifies the raw bytes: %s", async (_name, payload) => {
+    ])("verifies the raw bytes of a body with %s", async (_name, payload) => {
       const onEvent = vi.fn<(event: WebhookEvent) => void>();
       const receiver = await start(OPTIONS, onEvent);
       expect(await deliver(receiver, payload)).toMatchObject({ status: 204 });
@@ -51,16 +51,16 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
 
     it.each([
       ["no content type", {}],
-      ["text/plain", { "content-type": "text/plain" }],
+      ["the content type text/plain", { "content-type": "text/plain" }],
       ["a charset", { "content-type": "application/json; charset=utf-8" }],
       ["a form", { "content-type": "application/x-www-form-urlencoded" }],
-    ])("does not care for the content type: %s", async (_name, headers: Record<string, string>) => {
+    ])("accepts a delivery with %s", async (_name, headers: Record<string, string>) => {
       const receiver = await start(OPTIONS, () => undefined);
       // A Buffer, since fetch adds a content type of its own to text.
       expect(await deliver(receiver, Buffer.from(PAYLOAD), headerOf(PAYLOAD), headers)).toMatchObject({ status: 204 });
     });
 
-    it("puts a body together that comes in pieces", async () => {
+    it("reads a body that arrives in pieces", async () => {
       const onEvent = vi.fn<(event: WebhookEvent) => void>();
       const receiver = await start(OPTIONS, onEvent);
       const payload = '{"id":"evt_1","name":"Zoë 🐶"}';
@@ -76,7 +76,7 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
       expect(onEvent.mock.calls).toEqual([[JSON.parse(payload)]]);
     });
 
-    it("keeps deliveries at the same time apart", async () => {
+    it("keeps concurrent deliveries apart", async () => {
       const seen = new Set<string>();
       const receiver = await start(OPTIONS, (event) => seen.add(event.id));
       const ids = Array.from({ length: 30 }, (_, index) => `evt_${index}`);
@@ -86,7 +86,7 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
     });
   });
 
-  describe(`${name}: refusals`, () => {
+  describe(`the ${name} adapter rejects`, () => {
     it.each([
       ["no header", PAYLOAD, "", "header_missing"],
       ["a malformed header", PAYLOAD, "t=1,v1", "header_malformed"],
@@ -95,9 +95,9 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
       ["an old t", PAYLOAD, headerOf(PAYLOAD, NOW - 301), "timestamp_too_old"],
       ["a t ahead", PAYLOAD, headerOf(PAYLOAD, NOW + 301), "timestamp_in_future"],
       ["an empty v1", PAYLOAD, `t=${NOW},v1=`, "signature_malformed"],
-      ["a body that is no JSON", "hello", headerOf("hello"), "payload_not_json"],
+      ["a body that is not JSON", "hello", headerOf("hello"), "payload_not_json"],
       ["an empty body", "", headerOf(""), "payload_not_json"],
-    ])("%s: 400 with a problem document", async (_name, body, header, code) => {
+    ])("%s with 400 and a problem document", async (_name, body, header, code) => {
       const onEvent = vi.fn<() => void>();
       const receiver = await start(OPTIONS, onEvent);
       const { status, type, problem } = await deliver(receiver, body, header);
@@ -106,7 +106,7 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
       expect(onEvent).not.toHaveBeenCalled();
     });
 
-    it("a header that is sent twice", async () => {
+    it("a header that was sent twice", async () => {
       const onEvent = vi.fn<() => void>();
       const receiver = await start(OPTIONS, onEvent);
       const line = `Service-Signature: ${headerOf(PAYLOAD)}`;
@@ -117,7 +117,7 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
       expect(onEvent).not.toHaveBeenCalled();
     });
 
-    it("a body over the limit: 413, and the next delivery is served", async () => {
+    it("a body over the limit with 413, and accepts the next delivery", async () => {
       const onEvent = vi.fn<(event: WebhookEvent) => void>();
       const receiver = await start({ ...OPTIONS, limit: PAYLOAD.length }, onEvent);
       const tooLarge = PAYLOAD + " ";
@@ -127,7 +127,7 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
       expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 204 });
     });
 
-    it("a chunked body over the limit: 413", async () => {
+    it("a chunked body over the limit with 413", async () => {
       const onEvent = vi.fn<() => void>();
       const receiver = await start({ ...OPTIONS, limit: 1000 }, onEvent);
       const head = ["Transfer-Encoding: chunked", `Service-Signature: ${headerOf(PAYLOAD)}`];
@@ -139,7 +139,7 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
       expect(onEvent).not.toHaveBeenCalled();
     });
 
-    it("a client that leaves in the middle of the body", async () => {
+    it("a delivery whose client disconnects in the middle of the body", async () => {
       const onEvent = vi.fn<(event: WebhookEvent) => void>();
       const receiver = await start(OPTIONS, onEvent);
       // The announced body begins with a whole signed event: what came must not pass for all of it.
@@ -156,8 +156,8 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
     });
   });
 
-  describe(`${name}: secrets`, () => {
-    it("accepts either of two", async () => {
+  describe(`the options of the ${name} adapter`, () => {
+    it("allow two secrets, either of which may sign", async () => {
       const receiver = await start({ ...OPTIONS, secrets: [SECRET, OTHER_SECRET] }, () => undefined);
       expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 204 });
       expect(await deliver(receiver, PAYLOAD, headerOf(PAYLOAD, NOW, OTHER_SECRET))).toMatchObject({ status: 204 });
@@ -166,7 +166,7 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
     it.each([
       ["a function", (current: () => string[]) => current],
       ["an async function", (current: () => string[]) => async () => Promise.resolve(current())],
-    ])("asks %s at each delivery", async (_name, wrap) => {
+    ])("allow %s for secrets, called at each delivery", async (_name, wrap) => {
       let current = [SECRET];
       const receiver = await start({ ...OPTIONS, secrets: wrap(() => current) }, () => undefined);
       expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 204 });
@@ -175,12 +175,12 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
       expect(await deliver(receiver, PAYLOAD, headerOf(PAYLOAD, NOW, OTHER_SECRET))).toMatchObject({ status: 204 });
     });
 
-    it("says 500 and what is wrong where a function gives none", async () => {
+    it("lead to 500 with the reason if the function returns no secret", async () => {
       const receiver = await start({ ...OPTIONS, secrets: () => [] }, () => undefined);
       expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 500, problem: { code: "no_secrets" } });
     });
 
-    it("takes what a function throws for a fault of the receiver", async () => {
+    it("lead to 500 if the function throws", async () => {
       const secrets = (): never => {
         throw new Error("vault is sealed");
       };
@@ -190,7 +190,7 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
       expect(onEvent).not.toHaveBeenCalled();
     });
 
-    it("refuses wrong options when the receiver is made", async () => {
+    it("are checked when the adapter is created", async () => {
       const wrong = async (options: unknown): Promise<string> =>
         start(options as WebhookOptions, () => undefined).then(
           () => "started",
@@ -203,14 +203,14 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
       expect(await wrong({ secrets: SECRET, limit: "1mb" })).toBe("invalid_limit");
     });
 
-    it("honours tolerance and clock", async () => {
+    it("include the tolerance and the clock", async () => {
       const receiver = await start({ secrets: SECRET, tolerance: 10, now: () => NOW + 11 }, () => undefined);
       expect(await deliver(receiver, PAYLOAD)).toMatchObject({ problem: { code: "timestamp_too_old" } });
       expect(await deliver(receiver, PAYLOAD, headerOf(PAYLOAD, NOW + 1))).toMatchObject({ status: 204 });
     });
   });
 
-  describe(`${name}: handlers`, () => {
+  describe(`the handler of the ${name} adapter`, () => {
     it.each([
       [
         "throws",
@@ -227,7 +227,7 @@ export function describeAdapter({ name, start }: AdapterUnderTest): void {
           });
         },
       ],
-    ])("one that %s is answered 500, and the next delivery is served", async (_name, onEvent: () => unknown) => {
+    ])("leads to 500 if it %s, and serves the next delivery", async (_name, onEvent: () => unknown) => {
       let calls = 0;
       const receiver = await start(OPTIONS, () => {
         calls += 1;

@@ -1,22 +1,10 @@
 import { createHmac } from "node:crypto";
 import { SignatureError } from "../../src/webhooks/index.ts";
+import { NOW, SECRET } from "./deliveries-data.ts";
 
-export const SECRET = "whsec_dGhlIHdob2xlIHN0cmluZyBpcyB0aGUga2V5IQ0000000";
-export const OTHER_SECRET = "whsec_YW5vdGhlciBzZWNyZXQsIGZvciByb3RhdGlvbnM0000000";
-export const NOW = 1_700_000_000;
+export { EVENT, NOW, OTHER_SECRET, PAYLOAD, SECRET } from "./deliveries-data.ts";
 
-export const EVENT = {
-  id: "evt_01HZX3K9Q2W8V7T6R5N4M3",
-  object: "event",
-  type: "order.completed",
-  created: "2026-11-01T12:00:00Z",
-  livemode: false,
-  data: { object: { id: "ord_1", object: "order", amount: 4200, currency: "EUR", status: "completed" } },
-  request: { id: "req_1" },
-};
-export const PAYLOAD = JSON.stringify(EVENT);
-
-/** The MAC, written down a second time from the specification so that the library is not measured by itself. */
+/** Returns the MAC in hex, computed independently of the library. */
 export function macOf(payload: string | Uint8Array, t: string | number = NOW, secret = SECRET): string {
   return createHmac("sha256", Buffer.from(secret, "utf8"))
     .update(Buffer.concat([Buffer.from(`${t}.`), Buffer.from(payload as Uint8Array)]))

@@ -35,7 +35,7 @@ describe("Express", () => {
     expect(await deliver(orders, '{"amount":1}')).toMatchObject({ status: 200, problem: { amount: 1 } });
   });
 
-  it("says what to change behind express.json()", async () => {
+  it("names the fix if express.json() has parsed the body", async () => {
     const onEvent = vi.fn<() => void>();
     const app = express();
     app.use(express.json());
@@ -47,7 +47,7 @@ describe("Express", () => {
     expect(onEvent).not.toHaveBeenCalled();
   });
 
-  it("verifies behind express.json() that does as the refusal says", async () => {
+  it("verifies after express.json() with the fix that the error names", async () => {
     const app = express();
     app.use(
       express.json({
@@ -62,7 +62,7 @@ describe("Express", () => {
     expect(await deliver(receiver, '{"id":"evt_1"}', headerOf('{ "id": "evt_1" }'))).toMatchObject({ status: 400 });
   });
 
-  it("verifies behind express.raw() and express.text()", async () => {
+  it("verifies after express.raw() and express.text()", async () => {
     for (const parser of [express.raw({ type: "*/*" }), express.text({ type: "*/*" })]) {
       const receiver = await listen(express().post("/webhooks", parser, answering()));
       expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 204 });
@@ -70,7 +70,7 @@ describe("Express", () => {
     }
   });
 
-  it("verifies behind a parser that leaves other content types alone", async () => {
+  it("verifies after a parser that ignores the content type", async () => {
     const app = express();
     app.use(express.json());
     app.post("/webhooks", answering());
@@ -78,7 +78,7 @@ describe("Express", () => {
     expect(await deliver(await listen(app), PAYLOAD, headerOf(PAYLOAD), headers)).toMatchObject({ status: 204 });
   });
 
-  it("hands to next what the handler throws", async () => {
+  it("passes errors of the handler to next", async () => {
     const caught: unknown[] = [];
     const failure = new Error("boom");
     const app = express().post(
@@ -93,7 +93,7 @@ describe("Express", () => {
     expect(caught).toEqual([failure]);
   });
 
-  it("hands next to the handler, for what comes after it", async () => {
+  it("passes next to the handler, for later handlers", async () => {
     const app = express().post(
       "/webhooks",
       expressWebhook(OPTIONS, (event, request, _response, next) => {

@@ -26,7 +26,7 @@ describeAdapter({
 });
 
 describe("Fastify", () => {
-  it("leaves the parsers of the other routes alone", async () => {
+  it("keeps the body parsers of other routes", async () => {
     const app = Fastify();
     await app.register(fastifyWebhook(OPTIONS, answer), AT);
     app.route({ method: "POST", url: "/orders", handler: async (request) => request.body });
@@ -40,7 +40,7 @@ describe("Fastify", () => {
     });
   });
 
-  it("has no need of parsers that the application brings", async () => {
+  it("does not depend on the body parsers of the application", async () => {
     const app = Fastify();
     app.removeAllContentTypeParsers();
     app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) =>
@@ -58,7 +58,7 @@ describe("Fastify", () => {
     expect((await fetch(receiver.url)).status).toBe(404);
   });
 
-  it("says what to change where a hook has consumed the body", async () => {
+  it("names the fix if a hook has consumed the body", async () => {
     const onEvent = vi.fn<() => void>();
     const app = Fastify();
     app.addHook("onRequest", async (request) => {
@@ -72,7 +72,7 @@ describe("Fastify", () => {
     expect(onEvent).not.toHaveBeenCalled();
   });
 
-  it("reads the stream that a hook puts in the body's place, and survives its failure", async () => {
+  it("reads the stream that a hook substitutes, and survives its failure", async () => {
     const app = Fastify();
     app.addHook("preParsing", async (request, _reply, payload) =>
       request.headers["x-broken"] === undefined
@@ -105,7 +105,7 @@ describe("Fastify", () => {
     expect(await deliver(receiver, `${PAYLOAD} `, headerOf(PAYLOAD))).toMatchObject({ status: 400 });
   });
 
-  it("gives what the handler throws to the error handler", async () => {
+  it("passes errors of the handler to the error handler", async () => {
     const caught: unknown[] = [];
     const failure = new Error("boom");
     const app = Fastify();
@@ -121,7 +121,7 @@ describe("Fastify", () => {
     expect(caught).toEqual([failure]);
   });
 
-  it("sends what the handler returns, and takes handlers with Fastify's own types", async () => {
+  it("sends what the handler returns, and accepts handlers with Fastify's own types", async () => {
     const app = Fastify();
     await app.register(
       fastifyWebhook(OPTIONS, async (event, request: FastifyRequest, reply: FastifyReply) => {

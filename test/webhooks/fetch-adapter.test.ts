@@ -18,13 +18,13 @@ describeAdapter({
 });
 
 describe("fetchWebhook", () => {
-  it("answers anything but POST with 405 and Allow", async () => {
+  it("responds 405 with Allow to any method but POST", async () => {
     const webhook = fetchWebhook(OPTIONS, () => new Response());
     const response = await webhook(new Request("http://receiver/", { method: "PUT", body: PAYLOAD }));
     expect([response.status, response.headers.get("allow")]).toEqual([405, "POST"]);
   });
 
-  it("hands the request to the handler and throws on what that throws", async () => {
+  it("passes the request to the handler and rethrows its errors", async () => {
     const failure = new Error("boom");
     const paths: string[] = [];
     const webhook = fetchWebhook(OPTIONS, async (_event, request: Request) => {
@@ -41,7 +41,7 @@ describe("verifyRequest", () => {
     expect(await verifyRequest(signed(), OPTIONS)).toEqual(EVENT);
   });
 
-  it("refuses a body that has been read or is being read", async () => {
+  it("rejects a body that has been read or is being read", async () => {
     const read = signed();
     await read.json();
     expect(await refusalOf(verifyRequest(read, OPTIONS))).toMatchObject({
@@ -58,19 +58,19 @@ describe("verifyRequest", () => {
     expect(await refusalOf(verifyRequest(begun, OPTIONS))).toMatchObject({ code: "body_already_parsed" });
   });
 
-  it("takes the clone that the refusal speaks of", async () => {
+  it("accepts the clone that the error recommends", async () => {
     const request = signed();
     const clone = request.clone();
     await request.json();
     expect(await verifyRequest(clone, OPTIONS)).toEqual(EVENT);
   });
 
-  it("refuses a request without a body or a header", async () => {
+  it("rejects a request without a body or a header", async () => {
     const request = new Request("http://receiver/", { method: "POST" });
     expect(await refusalOf(verifyRequest(request, OPTIONS))).toMatchObject({ code: "header_missing" });
   });
 
-  it("refuses a stream that fails, and one that yields no bytes", async () => {
+  it("rejects a stream that fails, and one that yields no bytes", async () => {
     const broken = new ReadableStream({
       pull: (controller) => controller.error(new TypeError("terminated")),
     });
@@ -97,7 +97,7 @@ describe("verifyRequest", () => {
     expect(pulled).toBeLessThan(20);
   });
 
-  it("refuses wrong options", async () => {
+  it("rejects invalid options", async () => {
     expect(await refusalOf(verifyRequest(signed(), { secrets: "" }))).toMatchObject({ code: "empty_secret" });
   });
 });

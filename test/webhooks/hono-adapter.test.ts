@@ -24,7 +24,7 @@ describeAdapter({
 });
 
 describe("Hono", () => {
-  it("keeps the headers that middleware has set, on refusals too", async () => {
+  it("keeps the headers that middleware has set, on error responses too", async () => {
     const app = new Hono();
     app.use(async (c, next) => {
       c.header("x-request", "r1");
@@ -44,7 +44,7 @@ describe("Hono", () => {
     ]);
   });
 
-  it("says what to change where middleware has read the body", async () => {
+  it("names the fix if middleware has read the body", async () => {
     const onEvent = vi.fn<() => Response>();
     const app = new Hono();
     app.use(async (c, next) => {
@@ -63,7 +63,7 @@ describe("Hono", () => {
     expect(onEvent).not.toHaveBeenCalled();
   });
 
-  it("gives what the handler throws to onError", async () => {
+  it("passes errors of the handler to onError", async () => {
     const caught: unknown[] = [];
     const failure = new Error("boom");
     const app = new Hono();
@@ -79,7 +79,7 @@ describe("Hono", () => {
     expect(caught).toEqual([failure]);
   });
 
-  it("answers anything but POST with 405 where the route takes it", async () => {
+  it("responds 405 to any method but POST if the route allows it", async () => {
     const app = new Hono();
     app.all(
       "/webhooks",
@@ -89,7 +89,7 @@ describe("Hono", () => {
     expect([response.status, response.headers.get("allow")]).toEqual([405, "POST"]);
   });
 
-  it("takes handlers with Hono's own types", async () => {
+  it("accepts handlers with Hono's own types", async () => {
     const app = new Hono();
     app.post(
       "/webhooks/:tenant",

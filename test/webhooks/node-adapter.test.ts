@@ -21,7 +21,7 @@ describeAdapter({
 });
 
 describe("node:http", () => {
-  it("answers anything but POST with 405 and Allow", async () => {
+  it("responds 405 with Allow to any method but POST", async () => {
     const onEvent = vi.fn<() => void>();
     const { url } = await listen(nodeWebhook(OPTIONS, onEvent));
     for (const method of ["GET", "PUT", "DELETE"]) {
@@ -32,7 +32,7 @@ describe("node:http", () => {
     expect(onEvent).not.toHaveBeenCalled();
   });
 
-  it("uses the bytes that something kept in rawBody or body", async () => {
+  it("uses the bytes that a parser kept in rawBody or body", async () => {
     const seen: unknown[] = [];
     const webhook = nodeWebhook(OPTIONS, (event, _request, response) => {
       seen.push(event);
@@ -52,7 +52,7 @@ describe("node:http", () => {
     expect(seen).toEqual([EVENT, EVENT, EVENT, EVENT]);
   });
 
-  it("says what to change where the body has been consumed", async () => {
+  it("names the fix if the body has been consumed", async () => {
     const onEvent = vi.fn<() => void>();
     const webhook = nodeWebhook(OPTIONS, onEvent);
     const receiver = await listen((request, response) => {
@@ -67,7 +67,7 @@ describe("node:http", () => {
     expect(onEvent).not.toHaveBeenCalled();
   });
 
-  it("says so too where the stream decodes its bytes, and where an empty body or a part of one has been read", async () => {
+  it("names the fix if the stream decodes its bytes, or if an empty body or a part of one has been read", async () => {
     const webhook = nodeWebhook(OPTIONS, () => undefined);
     const decoding = await listen((request, response) => webhook(request.setEncoding("latin1"), response));
     expect(await deliver(decoding, PAYLOAD)).toMatchObject({ problem: { code: "body_already_parsed" } });
@@ -79,13 +79,13 @@ describe("node:http", () => {
     expect(await deliver(begun, PAYLOAD)).toMatchObject({ problem: { code: "body_already_parsed" } });
   });
 
-  it("reads the stream where a parser left it alone but set a body", async () => {
+  it("reads the stream if a parser set a body without reading it", async () => {
     const webhook = nodeWebhook(OPTIONS, (_event, _request, response) => response.writeHead(204).end());
     const receiver = await listen((request, response) => webhook(Object.assign(request, { body: {} }), response));
     expect(await deliver(receiver, PAYLOAD)).toMatchObject({ status: 204 });
   });
 
-  it("answers without details where the handler fails, and tells onError", async () => {
+  it("responds without details if the handler fails, and calls onError", async () => {
     const told: unknown[] = [];
     const failure = new Error("database password hunter2");
     const receiver = await failing({ onError: (error) => told.push(error) }, async () => Promise.reject(failure));
@@ -96,7 +96,7 @@ describe("node:http", () => {
     expect(await (await fetch(sealed.url, signed())).text()).toBe("");
   });
 
-  it("cuts an answer off that the handler began before it failed", async () => {
+  it("aborts a response that the handler began before it failed", async () => {
     const receiver = await failing({}, (_event, _request, response) => {
       response.writeHead(200, { "content-length": "10" });
       response.write("half");
@@ -105,7 +105,7 @@ describe("node:http", () => {
     await expect(fetch(receiver.url, signed()).then(async (response) => response.text())).rejects.toThrow();
   });
 
-  it("leaves an answer alone that was complete before the handler failed", async () => {
+  it("keeps a response that was complete before the handler failed", async () => {
     const receiver = await failing({}, (_event, _request, response) => {
       response.writeHead(202).end("taken");
       throw new Error("boom");
@@ -118,7 +118,7 @@ describe("node:http", () => {
     expect(await readToEnd(socket)).toMatch(/^HTTP\/1\.1 202 [^]*taken[^]*HTTP\/1\.1 202 [^]*taken/);
   });
 
-  it("does not answer again where something answered while the body was read", async () => {
+  it("does not respond again if something responded while the body was read", async () => {
     const onError = vi.fn<() => void>();
     const webhook = nodeWebhook({ ...OPTIONS, onError }, () => undefined);
     const receiver = await listen((request, response) => {
@@ -130,7 +130,7 @@ describe("node:http", () => {
     expect(onError).not.toHaveBeenCalled();
   });
 
-  it("gives up on a sender that does not stop", async () => {
+  it("disconnects a sender that does not stop", async () => {
     const receiver = await listen(nodeWebhook({ ...OPTIONS, limit: 1000 }, () => undefined));
     const socket = await openDelivery(receiver, ["Content-Length: 1000000000000"]);
     const closed = readToEnd(socket);

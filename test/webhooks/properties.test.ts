@@ -9,7 +9,7 @@ const secret = fc.string({ unit: "binary", minLength: 1, maxLength: 60 }).filter
 const time = fc.integer({ min: 0, max: 999_999_999_999 });
 
 describe("properties", () => {
-  it("what is signed verifies, whatever bytes it is", () => {
+  it("whatever bytes are signed verify", () => {
     fc.assert(
       fc.property(body, secret, time, (payload, secrets, timestamp) => {
         const header = sign({ payload, secrets, timestamp });
@@ -19,7 +19,7 @@ describe("properties", () => {
     );
   });
 
-  it("events come back as they went, as text and as bytes", () => {
+  it("events are returned as they were sent, as text and as bytes", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ unit: "grapheme" }), fc.jsonValue()), secret, (event, secrets) => {
         const payload = JSON.stringify(event);
@@ -94,7 +94,7 @@ describe("properties", () => {
     );
   });
 
-  it("a rotation verifies exactly where signer and receiver share a secret", () => {
+  it("a rotation verifies exactly if signer and receiver share a secret", () => {
     const secrets = fc.uniqueArray(fc.constantFrom("whsec_a", "whsec_b", "whsec_c", "whsec_d"), { minLength: 1 });
     fc.assert(
       fc.property(body, secrets, secrets, (payload, signers, receivers) => {
@@ -107,7 +107,7 @@ describe("properties", () => {
     );
   });
 
-  it("any header text is refused with a SignatureError and nothing else", () => {
+  it("any header text is rejected with a SignatureError and nothing else", () => {
     const piece = fc.oneof(
       fc.constantFrom("t", "v1", "v0", "=", ",", " ", `${NOW}`, "NaN", "-1", "a".repeat(64), "é".repeat(64), "\0"),
       fc.string({ unit: "binary", maxLength: 20 }),
@@ -125,7 +125,7 @@ describe("properties", () => {
     );
   });
 
-  it("any value for header and payload is refused with a SignatureError and nothing else", () => {
+  it("any value for header and payload is rejected with a SignatureError and nothing else", () => {
     const anything = fc.anything({
       withBigInt: true,
       withDate: true,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sign, type SignatureErrorCode, type SignOptions, verify } from "../../src/webhooks/index.ts";
+import { sign, signAsync, type SignatureErrorCode, type SignOptions, verify } from "../../src/webhooks/index.ts";
 import { EVENT, headerOf, macOf, NOW, OTHER_SECRET, PAYLOAD, refusal, SECRET } from "./deliveries.ts";
 
 describe("sign", () => {
@@ -7,10 +7,12 @@ describe("sign", () => {
     expect(sign({ payload: PAYLOAD, secrets: SECRET, timestamp: NOW })).toBe(headerOf(PAYLOAD));
   });
 
-  it("gives text, bytes and Buffers of the same body the same signature", () => {
+  it("returns the same header for a string, bytes, Buffers and ArrayBuffers, and signAsync does too", async () => {
     const text = '{"name":"Zoë 🐶"}';
-    for (const payload of [text, Buffer.from(text), new TextEncoder().encode(text)]) {
+    const bytes = new TextEncoder().encode(text);
+    for (const payload of [text, bytes, Buffer.from(text), bytes.buffer]) {
       expect(sign({ payload, secrets: SECRET, timestamp: NOW })).toBe(headerOf(text));
+      expect(await signAsync({ payload, secrets: SECRET, timestamp: NOW })).toBe(headerOf(text));
     }
   });
 
@@ -31,14 +33,14 @@ describe("sign", () => {
     );
   });
 
-  it("takes the time from the clock where none is given", () => {
+  it("uses the clock unless a time is given", () => {
     const before = Math.floor(Date.now() / 1000);
     const t = Number(/^t=(\d+),/.exec(sign({ payload: PAYLOAD, secrets: SECRET }))?.[1]);
     expect(t).toBeGreaterThanOrEqual(before);
     expect(t).toBeLessThanOrEqual(Math.floor(Date.now() / 1000));
   });
 
-  it("makes headers that verify with ten secrets and refuses eleven", () => {
+  it("accepts ten secrets and rejects eleven", () => {
     const secrets = Array.from({ length: 11 }, (_, index) => `whsec_${index}`);
     const header = sign({ payload: PAYLOAD, secrets: secrets.slice(0, 10), timestamp: NOW });
     expect(verify({ payload: PAYLOAD, header, secrets: "whsec_9", now: NOW })).toEqual(EVENT);
@@ -48,7 +50,7 @@ describe("sign", () => {
   const bad: Array<[string, Record<string, unknown>, SignatureErrorCode]> = [
     ["no secrets", { secrets: undefined }, "no_secrets"],
     ["an empty secret", { secrets: "" }, "empty_secret"],
-    ["a secret that is no text", { secrets: [1] }, "invalid_secret"],
+    ["a secret that is not a string", { secrets: [1] }, "invalid_secret"],
     ["a parsed payload", { payload: EVENT }, "payload_not_raw"],
     ["no payload", { payload: undefined }, "payload_not_raw"],
     ["milliseconds", { timestamp: NOW * 1000 }, "invalid_timestamp"],
@@ -58,8 +60,9 @@ describe("sign", () => {
     ["a number too large to write without an exponent", { timestamp: 1e21 }, "invalid_timestamp"],
     ["a time as text", { timestamp: "1700000000" }, "invalid_timestamp"],
   ];
-  it.each(bad)("refuses %s", (_name, options, code) => {
+  it.each(bad)("rejects %s, and signAsync does too", async (_name, options, code) => {
     const all = { payload: PAYLOAD, secrets: SECRET, timestamp: NOW, ...options };
     expect(refusal(() => sign(all as SignOptions)).code).toBe(code);
+    await expect(signAsync(all as SignOptions)).rejects.toMatchObject({ name: "SignatureError", code });
   });
 });

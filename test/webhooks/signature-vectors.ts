@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import type { SignatureErrorCode } from "../../src/webhooks/index.ts";
 import { headerOf, macOf, NOW, OTHER_SECRET, PAYLOAD, SECRET } from "./deliveries.ts";
 
@@ -49,6 +50,27 @@ export const ACCEPTED: Vector[] = [
   { name: "the first of two secrets", header: headerOf(PAYLOAD), secrets: [SECRET, OTHER_SECRET] },
   { name: "a payload as bytes", header: headerOf(PAYLOAD), payload: new TextEncoder().encode(PAYLOAD) },
   { name: "a payload as a Buffer", header: headerOf(PAYLOAD), payload: Buffer.from(PAYLOAD) },
+  { name: "a payload as an ArrayBuffer", header: headerOf(PAYLOAD), payload: new TextEncoder().encode(PAYLOAD).buffer },
+  {
+    name: "a payload as a DataView into a larger buffer",
+    header: headerOf("{}"),
+    payload: new DataView(new TextEncoder().encode("xx{}yy").buffer, 2, 2),
+  },
+  {
+    name: "a payload as an ArrayBuffer of another realm",
+    header: headerOf("{}"),
+    payload: runInNewContext("Uint8Array.of(123, 125).buffer") as ArrayBuffer,
+  },
+  {
+    name: "a replacement character that the sender wrote",
+    header: headerOf('{"a":"\uFFFD"}'),
+    payload: Buffer.from('{"a":"\uFFFD"}'),
+  },
+  {
+    name: "whitespace around a secret that does not match, beside the right one",
+    header: headerOf(PAYLOAD),
+    secrets: [` ${OTHER_SECRET}`, SECRET],
+  },
   {
     name: "a payload as a view into a larger buffer",
     header: headerOf("{}"),
@@ -170,5 +192,18 @@ export const REJECTED: Array<Vector & { code: SignatureErrorCode }> = [
   { name: "a JSON string, signed", header: headerOf('"evt_1"'), payload: '"evt_1"', code: "payload_not_event" },
   { name: "a parsed body", header: headerOf(PAYLOAD), payload: { id: "evt_1" }, code: "payload_not_raw" },
   { name: "a parsed list", header: headerOf(PAYLOAD), payload: [1], code: "payload_not_raw" },
+  {
+    name: "an empty ArrayBuffer for a signed body",
+    header: headerOf(PAYLOAD),
+    payload: new ArrayBuffer(0),
+    code: "signature_mismatch",
+  },
+  { name: "an array of bytes", header: headerOf("{}"), payload: [123, 125], code: "payload_not_raw" },
+  {
+    name: "whitespace after the secret",
+    header: headerOf(PAYLOAD),
+    secrets: `${SECRET}\n`,
+    code: "signature_mismatch",
+  },
   { name: "no body", header: headerOf(PAYLOAD), payload: null, code: "payload_not_raw" },
 ];

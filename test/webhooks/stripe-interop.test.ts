@@ -11,24 +11,24 @@ function stripeVerifies(payload: string | Buffer, header: string, secret: string
 }
 
 describe("interoperability with an independent implementation of the scheme", () => {
-  it("its verifier takes our headers", () => {
+  it("its verifier accepts our headers", () => {
     const header = sign({ payload: PAYLOAD, secrets: SECRET, timestamp: NOW });
     expect(stripeVerifies(PAYLOAD, header, SECRET)).toEqual(JSON.parse(PAYLOAD));
     expect(stripeVerifies(Buffer.from(PAYLOAD), header, SECRET)).toEqual(JSON.parse(PAYLOAD));
   });
 
-  it("its verifier takes our headers during a rotation, with either secret", () => {
+  it("its verifier accepts our headers during a rotation, with either secret", () => {
     const header = sign({ payload: PAYLOAD, secrets: [SECRET, OTHER_SECRET], timestamp: NOW });
     expect(stripeVerifies(PAYLOAD, header, SECRET)).toEqual(JSON.parse(PAYLOAD));
     expect(stripeVerifies(PAYLOAD, header, OTHER_SECRET)).toEqual(JSON.parse(PAYLOAD));
   });
 
-  it("our verifier takes its headers", () => {
+  it("our verifier accepts its headers", () => {
     const header = stripe.webhooks.generateTestHeaderString({ payload: PAYLOAD, secret: SECRET, timestamp: NOW });
     expect(verify({ payload: PAYLOAD, header, secrets: SECRET, now: NOW })).toEqual(JSON.parse(PAYLOAD));
   });
 
-  it("both make the same header of any event and secret", () => {
+  it("both create the same header for any event and secret", () => {
     const event = fc.dictionary(fc.string({ unit: "grapheme" }), fc.jsonValue());
     const secret = fc.string({ unit: "grapheme", minLength: 1 }).filter((text) => text.trim() !== "");
     fc.assert(
@@ -45,7 +45,7 @@ describe("interoperability with an independent implementation of the scheme", ()
     );
   });
 
-  it("both refuse another body, another secret and an old t", () => {
+  it("both reject another body, another secret and an old t", () => {
     const header = headerOf(PAYLOAD);
     expect(() => stripeVerifies(`${PAYLOAD} `, header, SECRET)).toThrow();
     expect(() => stripeVerifies(PAYLOAD, header, OTHER_SECRET)).toThrow();
@@ -61,7 +61,7 @@ describe("interoperability with an independent implementation of the scheme", ()
     );
   });
 
-  it("ours refuses with its own error what the other lets through or breaks on", () => {
+  it("ours rejects with a SignatureError what the other accepts or fails on", () => {
     const future = headerOf(PAYLOAD, NOW + 10_000);
     expect(stripeVerifies(PAYLOAD, future, SECRET)).toBeDefined();
     expect(refusal(() => verify({ payload: PAYLOAD, header: future, secrets: SECRET, now: NOW })).code).toBe(

@@ -6,8 +6,10 @@ import {
   type SignatureErrorCode,
   TOLERANCE_SECONDS,
   verify,
+  verifyAsync,
   type VerifyOptions,
   verifySignature,
+  verifySignatureAsync,
 } from "../../src/webhooks/index.ts";
 import { EVENT, headerOf, NOW, PAYLOAD, refusal, SECRET } from "./deliveries.ts";
 import { ACCEPTED, REJECTED, type Vector } from "./signature-vectors.ts";
@@ -24,21 +26,39 @@ function optionsOf(vector: Vector): VerifyOptions {
   };
 }
 
-describe("accepted deliveries", () => {
-  it.each(ACCEPTED)("$name", (vector) => {
+describe("verify and verifyAsync accept", () => {
+  it.each(ACCEPTED)("$name", async (vector) => {
     const options = optionsOf(vector);
-    const text = Buffer.from(options.payload as Uint8Array).toString("utf8");
-    expect(verify(options)).toEqual(JSON.parse(text.replace("\uFEFF", "")));
+    const { payload } = options;
+    const bytes = ArrayBuffer.isView(payload)
+      ? new Uint8Array(payload.buffer, payload.byteOffset, payload.byteLength)
+      : Buffer.from(payload as string);
+    const event: unknown = JSON.parse(Buffer.from(bytes).toString("utf8").replace("\uFEFF", ""));
+    expect(verify(options)).toEqual(event);
+    expect(await verifyAsync(options)).toEqual(event);
+    expect(await verifySignatureAsync(options)).toEqual(verifySignature(options));
   });
 });
 
-describe("refused deliveries", () => {
-  it.each(REJECTED)("$name: $code", (vector) => {
-    expect(refusal(() => verify(optionsOf(vector))).code).toBe(vector.code);
+describe("verify and verifyAsync reject", () => {
+  it.each(REJECTED)("$name with $code", async (vector) => {
+    const options = optionsOf(vector);
+    const { code, message } = refusal(() => verify(options));
+    expect(code).toBe(vector.code);
+    await expect(verifyAsync(options)).rejects.toMatchObject({ name: "SignatureError", code, message });
   });
 });
 
-describe("MACs made with openssl", () => {
+describe("verifyAsync", () => {
+  it("returns the event that was signed, even if the buffer changes during the verification", async () => {
+    const payload = Buffer.from(PAYLOAD);
+    const event = verifyAsync({ payload, header: headerOf(PAYLOAD), secrets: SECRET, now: NOW });
+    payload.fill(" ");
+    expect(await event).toEqual(EVENT);
+  });
+});
+
+describe("verifySignature accepts MACs from openssl of", () => {
   const known: Array<[string, string | Uint8Array, string, string, number]> = [
     [
       "an event",
@@ -68,7 +88,7 @@ describe("MACs made with openssl", () => {
   });
 });
 
-describe("bad options", () => {
+describe("verify and verifyAsync reject options with", () => {
   const bad: Array<[string, Record<string, unknown>, SignatureErrorCode]> = [
     ["no secrets", { secrets: undefined }, "no_secrets"],
     ["null for secrets", { secrets: null }, "no_secrets"],
@@ -80,32 +100,33 @@ describe("bad options", () => {
     ["a hole in the list", { secrets: [SECRET, , SECRET] }, "invalid_secret"], // oxlint-disable-line no-sparse-arrays -- a hole is the case
     ["a number for secrets", { secrets: 5 }, "invalid_secret"],
     ["a Buffer for a secret", { secrets: [Buffer.from(SECRET)] }, "invalid_secret"],
-    ["a tolerance that is no number", { tolerance: Number.NaN }, "invalid_tolerance"],
+    ["a tolerance that is not a number", { tolerance: Number.NaN }, "invalid_tolerance"],
     ["a tolerance without end", { tolerance: Number.POSITIVE_INFINITY }, "invalid_tolerance"],
     ["a negative tolerance", { tolerance: -1 }, "invalid_tolerance"],
     ["a tolerance as text", { tolerance: "300" }, "invalid_tolerance"],
-    ["a now that is no number", { now: Number.NaN }, "invalid_now"],
+    ["a now that is not a number", { now: Number.NaN }, "invalid_now"],
     ["a Date for now", { now: new Date() }, "invalid_now"],
   ];
-  it.each(bad)("%s", (_name, options, code) => {
+  it.each(bad)("%s", async (_name, options, code) => {
     const all = { payload: PAYLOAD, header: headerOf(PAYLOAD), secrets: SECRET, now: NOW, ...options };
     expect(refusal(() => verify(all as VerifyOptions)).code).toBe(code);
+    await expect(verifyAsync(all as VerifyOptions)).rejects.toMatchObject({ name: "SignatureError", code });
   });
 });
 
-describe("what comes back", () => {
-  it("is the event, typed", () => {
+describe("what verify returns or throws", () => {
+  it("is the event, typed by its type", () => {
     const event = verify({ payload: PAYLOAD, header: headerOf(PAYLOAD), secrets: SECRET, now: NOW });
     expect([event.id, event.type]).toEqual([EVENT.id, "order.completed"]);
     expect(event.type === "order.completed" && event.data.object.currency).toBe("EUR");
   });
 
-  it("is nothing parsed where only the signature is verified", () => {
+  it("is the timestamp alone if only the signature is verified", () => {
     const header = headerOf("not JSON");
     expect(verifySignature({ payload: "not JSON", header, secrets: SECRET, now: NOW })).toEqual({ timestamp: NOW });
   });
 
-  it("uses the clock where no time is given", () => {
+  it("depends on the clock unless a time is given", () => {
     const seconds = Math.floor(Date.now() / 1000);
     const at = (t: number) => verify({ payload: PAYLOAD, header: headerOf(PAYLOAD, t), secrets: SECRET });
     expect(at(seconds).id).toBe(EVENT.id);
@@ -113,14 +134,14 @@ describe("what comes back", () => {
     expect(refusal(() => at(seconds + 400)).code).toBe("timestamp_in_future");
   });
 
-  it("says in words which rule failed and what to do", () => {
+  it("names the rule that failed and the fix", () => {
     const at = (now: number) =>
       refusal(() => verify({ payload: PAYLOAD, header: headerOf(PAYLOAD), secrets: SECRET, now }));
     expect(at(NOW + 412).message).toMatch(/t is 412 s old; tolerance 300 s: check the receiver's clock/);
     expect(at(NOW - 412).message).toMatch(/t is 412 s ahead; tolerance 300 s: check the receiver's clock/);
   });
 
-  it("names what was given instead of a body or a header", () => {
+  it("names the type of a wrong payload or header", () => {
     const instead = (options: object) => {
       const all = { payload: PAYLOAD, header: headerOf(PAYLOAD), secrets: SECRET, now: NOW, ...options };
       return refusal(() => verify(all)).message;
@@ -128,6 +149,21 @@ describe("what comes back", () => {
     expect(instead({ payload: EVENT })).toMatch(/^the payload is an object, perhaps a parsed body: pass the raw/);
     expect(instead({ payload: 5 })).toMatch(/^the payload is a number: pass the raw/);
     expect(instead({ header: new Headers() })).toMatch(/ header is an object: pass its single value/);
+  });
+
+  it("points to whitespace around a secret, in the place where it is", () => {
+    const mismatch = (secrets: string | string[]) =>
+      refusal(() => verify({ payload: PAYLOAD, header: headerOf(PAYLOAD), secrets, now: NOW })).message;
+    expect(mismatch(`${SECRET}\n`)).toMatch(/secret 1 of 1 starts or ends with whitespace: trim it/);
+    expect(mismatch(["whsec_other", ` ${SECRET}`])).toMatch(/secret 2 of 2 starts or ends with whitespace/);
+    expect(mismatch(["whsec_other", "whsec_third"])).not.toMatch(/whitespace/);
+  });
+
+  it("points to an empty payload, whether or not it is signed", () => {
+    const message = (header: string) =>
+      refusal(() => verify({ payload: "", header, secrets: SECRET, now: NOW })).message;
+    expect(message(headerOf(PAYLOAD))).toMatch(/the payload is empty.*pass the raw request body/);
+    expect(message(headerOf(""))).toMatch(/the payload is empty: pass the raw request body/);
   });
 
   it("never repeats a secret or a MAC in a message", () => {
@@ -138,7 +174,7 @@ describe("what comes back", () => {
     }
   });
 
-  it("carries the parser's own error as cause only", () => {
+  it("has the parser's error as its cause only", () => {
     const error = refusal(() =>
       verify({ payload: "pin=1234", header: headerOf("pin=1234"), secrets: SECRET, now: NOW }),
     );
@@ -146,13 +182,13 @@ describe("what comes back", () => {
     expect(error.message).not.toContain("1234");
   });
 
-  it("is an Error with a name", () => {
+  it("is an Error with a name and a code", () => {
     const error = new SignatureError("header_missing", "gone");
     expect(error).toBeInstanceOf(Error);
     expect(String(error)).toBe("SignatureError: gone");
   });
 
-  it("names the constants of the specification", () => {
+  it("matches the exported constants", () => {
     expect(TOLERANCE_SECONDS).toBe(300);
     expect(SIGNATURE_HEADER_DISPLAY).toBe("Service-Signature");
     expect(SIGNATURE_HEADER).toBe(SIGNATURE_HEADER_DISPLAY.toLowerCase());

@@ -14,7 +14,7 @@ import { thirdPartyLicenses } from "./third-party-licenses.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = join(root, "dist");
-const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const { version, bugs } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
 /** What loads on demand, by the name of its file under dist/lazy. */
 const LAZY = {
@@ -77,7 +77,7 @@ const command = {
   ...options,
   minifySyntax: true,
   minifyWhitespace: true,
-  define: { __VERSION__: JSON.stringify(version) },
+  define: { __VERSION__: JSON.stringify(version), __ISSUES_URL__: JSON.stringify(bugs?.url ?? "") },
 };
 const commonJs = { outdir: "dist/cli", format: "cjs", outExtension: { ".js": ".cjs" } };
 // The native SQLite binding stays a package of its own; jq-wasm loads its .wasm file from beside itself.

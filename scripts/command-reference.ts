@@ -4,11 +4,11 @@ import { COMMANDS } from "../src/cli/command-table.ts";
 import { Context } from "../src/cli/context.ts";
 import { addGlobalOptions, readGlobalOptions } from "../src/cli/global-options.ts";
 import { examplesOf, pathOf } from "../src/cli/help-layout.ts";
-import { processSurroundings } from "../src/cli/surroundings.ts";
+import { currentProcessIo } from "../src/cli/process-io.ts";
 import { TOPICS } from "../src/cli/commands/help/topics.ts";
 
 const program = addGlobalOptions(new Command("service"));
-const context = await Context.create(processSurroundings(new AbortController()), readGlobalOptions(program));
+const context = await Context.create(currentProcessIo(new AbortController()), readGlobalOptions(program));
 const sections: string[] = [];
 const listed = COMMANDS.filter(({ hidden }) => !hidden);
 for (const entry of listed) {

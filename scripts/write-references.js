@@ -36,7 +36,7 @@ async function print(source, extension) {
     platform: "node",
     format: "esm",
     target: "node20.19",
-    define: { __VERSION__: '"0"' },
+    define: { __VERSION__: '"0"', __ISSUES_URL__: '""' },
     external: ["@photostructure/sqlite", "jq-wasm"],
     banner: { js: `import{createRequire as $cr}from"node:module";const require=$cr(${JSON.stringify(program)});` },
     logLevel: "warning",

@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 
 /** A program that only starts the browser has said by then whether it found one. */
-const PATIENCE_MILLISECONDS = 1500;
+const START_TIMEOUT_MILLISECONDS = 1500;
 
 /** Opens a page in the browser; false where that cannot be done. The address is passed as an argument, never through a shell. */
 export async function openInBrowser(url: string): Promise<boolean> {
@@ -16,9 +16,9 @@ export async function openInBrowser(url: string): Promise<boolean> {
 function isStarted(starter: ChildProcess): Promise<boolean> {
   if (starter.exitCode !== null || starter.signalCode !== null) return Promise.resolve(starter.exitCode === 0);
   return new Promise((resolve) => {
-    const patience = setTimeout(() => resolve(true), PATIENCE_MILLISECONDS);
+    const timer = setTimeout(() => resolve(true), START_TIMEOUT_MILLISECONDS);
     const settle = (started: boolean): void => {
-      clearTimeout(patience);
+      clearTimeout(timer);
       resolve(started);
     };
     starter.on("error", () => settle(false));

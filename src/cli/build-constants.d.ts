@@ -1,2 +1,5 @@
-/** The package's version, put in by the build. */
+// Values from package.json, set by the build.
+
 declare const __VERSION__: string;
+/** Where users report issues; empty if package.json names no address. */
+declare const __ISSUES_URL__: string;

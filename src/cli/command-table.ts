@@ -4,23 +4,23 @@ import type { Context } from "./context.ts";
 
 /** A module of `commands/`: it adds its command, with its subcommands and flags, to the program. */
 export interface CommandModule {
-  /** `behind` holds the words after `--`, for a command that runs another program. */
-  register(program: Command, context: Context, behind?: readonly string[]): void;
+  /** `programArgs` are the words after `--`, for a command that runs another program. */
+  register(program: Command, context: Context, programArgs?: readonly string[]): void;
 }
 
 export interface CommandEntry {
   name: string;
   group: string;
-  /** Imperative, sentence case, no full stop. */
+  /** Imperative, sentence case, no period. */
   summary: string;
-  /** True for commands that only programs call; no help lists them. */
+  /** True for commands that only programs call; help does not list them. */
   hidden?: true;
-  /** True where the words after `--` are another program and its arguments, which this command does not read. */
+  /** True if the words after `--` are a program to run and its arguments. */
   runsProgram?: true;
   load(): Promise<CommandModule>;
 }
 
-const START = "Start here";
+const START = "Get started";
 const RESOURCE_GROUP = "Resources";
 const WEBHOOKS = "Events and webhooks";
 const SESSION = "Session";
@@ -38,7 +38,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "demo",
     group: START,
-    summary: "Show everything at work, end to end",
+    summary: "Run an end-to-end demo",
     load: () => import("./commands/demo/index.ts"),
   },
   {
@@ -51,44 +51,44 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "endpoints",
     group: WEBHOOKS,
-    summary: "Register webhook endpoints; rotate their secrets",
+    summary: "Manage webhook endpoints",
     load: () => import("./commands/endpoints/index.ts"),
   },
   {
     name: "deliveries",
     group: WEBHOOKS,
-    summary: "Show deliveries and responses; retry",
+    summary: "Inspect deliveries and retry them",
     load: () => import("./commands/deliveries/index.ts"),
   },
   {
     name: "listen",
     group: WEBHOOKS,
-    summary: "Relay sandbox events to your application",
+    summary: "Forward sandbox events to your application",
     runsProgram: true,
     load: () => import("./commands/listen/index.ts"),
   },
   {
     name: "trigger",
     group: WEBHOOKS,
-    summary: "Make an event happen through real API calls",
+    summary: "Trigger an event through real API calls",
     load: () => import("./commands/trigger/index.ts"),
   },
   {
     name: "events",
     group: WEBHOOKS,
-    summary: "Show events; replay them",
+    summary: "List, follow and replay events",
     load: () => import("./commands/events/index.ts"),
   },
   {
     name: "webhooks",
     group: WEBHOOKS,
-    summary: "Sign, verify, and check a receiver",
+    summary: "Sign and verify payloads; check a receiver",
     load: () => import("./commands/webhooks/index.ts"),
   },
   {
     name: "clock",
     group: WEBHOOKS,
-    summary: "Move the sandbox's time",
+    summary: "Manage the sandbox test clock",
     load: () => import("./commands/clock/index.ts"),
   },
   { name: "login", group: SESSION, summary: "Sign in", load: () => import("./commands/login/index.ts") },
@@ -101,94 +101,94 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "whoami",
     group: SESSION,
-    summary: "Show who is signed in, and where",
+    summary: "Show the current account, environment and profile",
     load: () => import("./commands/whoami.ts"),
   },
   {
     name: "status",
     group: SESSION,
-    summary: "Check the platform, the clock and the credential",
+    summary: "Check the platform, clock and credential",
     load: () => import("./commands/status/index.ts"),
   },
   {
     name: "doctor",
     group: SESSION,
-    summary: "Find out what is wrong, and what to do about it",
+    summary: "Diagnose problems",
     load: () => import("./commands/doctor/index.ts"),
   },
   {
     name: "profiles",
     group: SESSION,
-    summary: "List, choose and delete profiles",
+    summary: "Manage profiles",
     load: () => import("./commands/profiles/index.ts"),
   },
   {
     name: "config",
     group: SESSION,
-    summary: "Show and change settings",
+    summary: "Manage settings",
     load: () => import("./commands/config/index.ts"),
   },
   {
     name: "keys",
     group: SESSION,
-    summary: "Create and revoke API keys; find leaked ones",
+    summary: "Manage API keys; scan for leaked keys",
     load: () => import("./commands/keys/index.ts"),
   },
   {
     name: "apps",
     group: SESSION,
-    summary: "Register OAuth apps",
+    summary: "Manage OAuth apps",
     load: () => import("./commands/apps/index.ts"),
   },
   {
     name: "logs",
     group: MORE,
-    summary: "Show API requests, or follow them",
+    summary: "View or follow API request logs",
     load: () => import("./commands/logs/index.ts"),
   },
   {
     name: "mcp",
     group: MORE,
-    summary: "Serve the sandbox to MCP clients over stdio",
+    summary: "Run an MCP server for the sandbox",
     load: () => import("./commands/mcp/index.ts"),
   },
-  { name: "api", group: MORE, summary: "Call any path of the API", load: () => import("./commands/api.ts") },
+  { name: "api", group: MORE, summary: "Send an authenticated API request", load: () => import("./commands/api.ts") },
   {
     name: "open",
     group: MORE,
-    summary: "Open the dashboard, the events or the API's documentation",
+    summary: "Open the dashboard or docs in a browser",
     load: () => import("./commands/open.ts"),
   },
   {
     name: "completion",
     group: MORE,
-    summary: "Print the script that makes a shell complete commands",
+    summary: "Generate a shell completion script",
     load: () => import("./commands/completion/index.ts"),
   },
   {
     name: "db",
     group: MORE,
-    summary: "Manage the platform's database",
+    summary: "Back up, migrate and inspect the database",
     load: () => import("./commands/db/index.ts"),
   },
-  { name: "version", group: MORE, summary: "Print versions", load: () => import("./commands/version.ts") },
+  { name: "version", group: MORE, summary: "Print version information", load: () => import("./commands/version.ts") },
   {
     name: "help",
     group: MORE,
-    summary: "Explain a command or a topic",
+    summary: "Show help for a command or topic",
     load: () => import("./commands/help/index.ts"),
   },
   {
     name: "complete",
     group: MORE,
-    summary: "Suggest how a command line goes on",
+    summary: "Suggest completions",
     hidden: true,
     load: () => import("./commands/complete/index.ts"),
   },
   {
     name: "check-for-update",
     group: MORE,
-    summary: "Ask for the newest version",
+    summary: "Check for a newer version",
     hidden: true,
     load: () => import("./commands/check-for-update.ts"),
   },

@@ -24,7 +24,7 @@ export function connect(
     random: () => context.random(),
     uuid: () => context.uuid(),
     onRetry: ({ reason, milliseconds }) =>
-      output.spinner.say(`${reason}; trying again in ${(milliseconds / 1000).toFixed(1)} s`),
+      output.spinner.say(`${reason}; retrying in ${(milliseconds / 1000).toFixed(1)} s`),
     ...tracingOf(context),
   });
   if (context.globals.dryRun) return dryRunClient(client, output);
@@ -52,8 +52,8 @@ function dryRunClient(client: Client, output: Output): Client {
 /** Throws UserError for a key that no header can carry. */
 function assertSendable(key: string): void {
   if (/^[\x21-\x7e]+$/.test(key)) return;
-  throw new UserError("The API key holds spaces or characters that no key has", {
-    hint: "Copy it again, whole and without quotes.",
+  throw new UserError("The API key contains invalid characters", {
+    hint: "Copy the whole key again, without quotes or spaces.",
     code: "malformed_key",
   });
 }

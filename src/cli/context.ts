@@ -7,7 +7,7 @@ import { openClient, openConnection } from "./session/open-client.ts";
 import { type Connection, requireCredential } from "./settings/connection.ts";
 import type { Settings } from "./settings/profiles.ts";
 import { SettingsStore } from "./settings/store.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { ProcessIo } from "./process-io.ts";
 import { Output } from "./terminal/output.ts";
 import { createPrompts, type Prompts } from "./terminal/prompts.ts";
 import { colorLevel } from "./terminal/styles.ts";
@@ -25,22 +25,22 @@ export class Context {
   readonly globals: GlobalOptions;
   readonly output: Output;
   readonly prompts: Prompts;
-  readonly #streams: Surroundings["streams"];
+  readonly #streams: ProcessIo["streams"];
   readonly #input: Input;
   readonly #store: SettingsStore;
   #connection: Promise<Connection> | undefined;
   #client: Promise<Client> | undefined;
 
-  private constructor(surroundings: Surroundings, globals: GlobalOptions, output: Output) {
-    this.stdout = surroundings.stdout;
-    this.stderr = surroundings.stderr;
-    this.env = surroundings.env;
-    this.platform = surroundings.platform;
-    this.cwd = surroundings.cwd;
-    this.signal = surroundings.signal;
+  private constructor(io: ProcessIo, globals: GlobalOptions, output: Output) {
+    this.stdout = io.stdout;
+    this.stderr = io.stderr;
+    this.env = io.env;
+    this.platform = io.platform;
+    this.cwd = io.cwd;
+    this.signal = io.signal;
     this.globals = globals;
     this.output = output;
-    this.#streams = surroundings.streams;
+    this.#streams = io.streams;
     this.#input = new Input(this.#streams.stdin, this.signal);
     this.#store = new SettingsStore({ env: this.env, platform: this.platform, warn: (text) => output.warn(text) });
     this.prompts = createPrompts({
@@ -50,9 +50,9 @@ export class Context {
     });
   }
 
-  static async create(surroundings: Surroundings, globals: GlobalOptions): Promise<Context> {
-    const { stdout, stderr, env, streams } = surroundings;
-    if (globals.jq !== undefined && !globals.json) throw new UsageError("--jq works on JSON: add --json");
+  static async create(io: ProcessIo, globals: GlobalOptions): Promise<Context> {
+    const { stdout, stderr, env, streams } = io;
+    if (globals.jq !== undefined && !globals.json) throw new UsageError("--jq requires --json");
     const output = await Output.create({
       stdout,
       stderr,
@@ -68,10 +68,10 @@ export class Context {
       openStderr: streams.stderr,
       now: () => Date.now(),
     });
-    return new Context(surroundings, globals, output);
+    return new Context(io, globals, output);
   }
 
-  /** The same surroundings under other flags. */
+  /** The same io under other flags. */
   withGlobals(globals: GlobalOptions): Context {
     return this.#with(globals, this.signal);
   }

@@ -12,7 +12,7 @@ const SECRET = new RegExp(`^(${[...Object.keys(CREDENTIAL_PREFIXES), SIGNING_SEC
 
 /** `-n, --dry-run` as the root knows it: any command may be followed by it, and those that do not take it refuse it. */
 export function dryRunOption(): Option {
-  return new Option(`-n, ${LONG}`, "Print the request that would change something; send nothing");
+  return new Option(`-n, ${LONG}`, "Print the requests without sending them");
 }
 
 /** Marks a command that changes something through the API. */
@@ -21,10 +21,10 @@ export function addDryRun(command: Command): Command {
 }
 
 /** Throws UsageError for a command that would do its work all the same. */
-export function refuseDryRun(command: Command): void {
+export function rejectDryRun(command: Command): void {
   if (command.options.some(({ long }) => long === LONG)) return;
-  throw new UsageError(`\`${pathOf(command)}\` takes no ${LONG}`, {
-    hint: "It shows the request of a command that changes something at the platform.",
+  throw new UsageError(`\`${pathOf(command)}\` does not support ${LONG}`, {
+    hint: "Only commands that change something at the platform support it.",
   });
 }
 

@@ -57,7 +57,7 @@ export class NotSignedInError extends UserError {
   }
 }
 
-const ENDS = {
+const SIGNALS = {
   SIGHUP: { message: "The terminal was closed", exitCode: EXIT_CODES.hungUp },
   SIGINT: { message: "Interrupted", exitCode: EXIT_CODES.interrupted },
   SIGTERM: { message: "Terminated", exitCode: EXIT_CODES.terminated },
@@ -66,11 +66,11 @@ const ENDS = {
 /** Ctrl-C, a closed terminal or a termination signal; the reason of an aborted `Context.signal`. */
 export class InterruptedError extends Error {
   override name = "InterruptedError";
-  readonly signal: keyof typeof ENDS;
+  readonly signal: keyof typeof SIGNALS;
   readonly exitCode: ExitCode;
 
-  constructor(signal: keyof typeof ENDS) {
-    const { message, exitCode } = ENDS[signal];
+  constructor(signal: keyof typeof SIGNALS) {
+    const { message, exitCode } = SIGNALS[signal];
     super(message);
     this.signal = signal;
     this.exitCode = exitCode;
@@ -92,8 +92,8 @@ export class LostOutputError extends UserError {
   override name = "LostOutputError";
 
   constructor(cause: NodeJS.ErrnoException) {
-    super(`stdout could not be written (${cause.code})`, {
-      hint: "Make room where it goes.",
+    super(`Cannot write to stdout (${cause.code})`, {
+      hint: "Check the free space of its destination.",
       code: "lost_output",
       cause,
     });

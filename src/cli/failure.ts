@@ -1,6 +1,5 @@
 import { ApiError, NetworkError, UnsafeRequestError } from "../client/errors.ts";
 import { type ExitCode, EXIT_CODES, InterruptedError, UserError } from "./errors.ts";
-import { ISSUES } from "./links.ts";
 
 /** What there is to say about what failed, and the code that a command ends with. */
 export interface Failure {
@@ -25,8 +24,8 @@ export function failureOf(error: unknown): Failure {
     return ownFailure(error.message, { hint: undefined, code: "interrupted", exitCode: error.exitCode });
   }
   if (error instanceof UserError) return ownFailure(error.message, error);
-  return ownFailure(`Something went wrong inside the program: ${(error as Error)?.message ?? String(error)}`, {
-    hint: `Run it again with --debug and report what it prints: ${ISSUES}`,
+  return ownFailure(`Unexpected error: ${(error as Error)?.message ?? String(error)}`, {
+    hint: `Run the command again with --debug${__ISSUES_URL__ === "" ? "." : ` and report the output: ${__ISSUES_URL__}`}`,
     code: "defect",
     exitCode: EXIT_CODES.failed,
   });
@@ -64,17 +63,17 @@ export function apiExitCode(status: number): ExitCode {
 }
 
 function hintFor({ status, code, attempts, retryAfter, problem }: ApiError): string | undefined {
-  if (status === 401) return "Sign in again with `service login`, or give another key in SERVICE_API_KEY.";
-  if (code === "insufficient_scope") return "Use a key with that scope; `service whoami` lists those of this one.";
+  if (status === 401) return "Sign in with `service login`, or set SERVICE_API_KEY to a valid key.";
+  if (code === "insufficient_scope") return "Use a key with that scope. To list the scopes of this one: service whoami";
   if (code === "email_taken" && typeof problem["existing"] === "string") {
-    return `See who has it: service customers get ${problem["existing"]}`;
+    return `To see the existing customer: service customers get ${problem["existing"]}`;
   }
-  if (code === "unsupported_version") return "Platform and program are of different age: update the older one.";
+  if (code === "unsupported_version") return "The CLI and platform versions are incompatible. Update the older one.";
   if (status === 429) {
     const wait = retryAfter === undefined ? "in a moment" : `in ${retryAfter} s`;
-    return `Gave up after ${attempts} attempts; try again ${wait}.`;
+    return `Rate limited after ${attempts} attempts. Try again ${wait}.`;
   }
-  if (status === 404 && attempts > 1) return "An earlier attempt whose answer was lost may have deleted it.";
-  if (status >= 500) return "The fault is the platform's; its log has the request id.";
+  if (status === 404 && attempts > 1) return "An earlier attempt whose response was lost may have deleted it.";
+  if (status >= 500) return "This is a platform error. Look up the request ID in the platform's log.";
   return undefined;
 }

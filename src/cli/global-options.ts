@@ -23,16 +23,16 @@ export interface GlobalOptions {
 export function addGlobalOptions(command: Command): Command {
   return command
     .addOption(new Option("--json", "Print JSON: the API's own objects"))
-    .addOption(new Option("--fields <names>", "Print only these fields, separated by commas").argParser(parseFields))
-    .addOption(new Option("--jq <expression>", "Filter the JSON with a jq expression"))
-    .addOption(new Option("--profile <name>", "Use this profile").argParser(notEmpty))
-    .addOption(new Option("--api-key-stdin", "Read the API key from standard input"))
-    .addOption(new Option("--base-url <url>", "Talk to the platform at this URL").argParser(notEmpty))
+    .addOption(new Option("--fields <names>", "Fields to print, separated by commas").argParser(parseFields))
+    .addOption(new Option("--jq <expression>", "jq expression to filter the JSON with"))
+    .addOption(new Option("--profile <name>", "Profile to use").argParser(notEmpty))
+    .addOption(new Option("--api-key-stdin", "Read the API key from stdin"))
+    .addOption(new Option("--base-url <url>", "URL of the platform's API").argParser(notEmpty))
     .addOption(new Option("--live", "Use the live environment instead of the sandbox"))
-    .addOption(new Option("--no-color", "Print without colour"))
-    .addOption(new Option("--no-input", "Never ask; fail naming the flag that answers"))
+    .addOption(new Option("--no-color", "Disable color"))
+    .addOption(new Option("--no-input", "Disable prompts; fail with the name of the required flag"))
     .addOption(new Option("--debug", "Show requests and stack traces on stderr"))
-    .addOption(new Option("-q, --quiet", "Print ids only, and no notes"))
+    .addOption(new Option("-q, --quiet", "Print IDs only, without notes"))
     .addOption(new Option("--insecure", "Allow plain http to hosts other than this machine"))
     .addOption(dryRunOption().hideHelp());
 }
@@ -62,6 +62,6 @@ function parseFields(text: string): string[] {
     .split(",")
     .map((name) => name.trim())
     .filter((name) => name !== "");
-  if (names.length === 0) throw new InvalidArgumentError("It is a field, or several separated by commas.");
+  if (names.length === 0) throw new InvalidArgumentError("Must be one or more field names, separated by commas.");
   return names;
 }

@@ -1,5 +1,4 @@
 import type { Command, Help, Option } from "commander";
-import { ISSUES } from "./links.ts";
 import type { Styles } from "./terminal/styles.ts";
 import type { FieldNames } from "./terminal/view.ts";
 import { wrapWords } from "./terminal/wrap.ts";
@@ -9,8 +8,8 @@ export type Example = string;
 
 const EXAMPLES = new WeakMap<Command, readonly Example[]>();
 const FIELDS = new WeakMap<Command, FieldNames>();
-const NARROWEST_DESCRIPTION = 28;
-const LONGEST_LINE = 100;
+const MIN_DESCRIPTION_WIDTH = 28;
+const MAX_WIDTH = 100;
 
 /** Gives a command its examples; help shows them first. */
 export function addExamples(command: Command, examples: readonly Example[]): Command {
@@ -39,7 +38,7 @@ export function fieldsOf(command: Command): FieldNames | undefined {
  * starts with usage, and people copy examples.
  */
 export function formatHelp(command: Command, helper: Help, styles: Styles): string {
-  const width = Math.min(helper.helpWidth ?? 80, LONGEST_LINE);
+  const width = Math.min(helper.helpWidth ?? 80, MAX_WIDTH);
   const isRoot = command.parent === null;
   const fields = fieldsOf(command)?.fields;
   const sections = [
@@ -82,7 +81,7 @@ export function formatHelp(command: Command, helper: Help, styles: Styles): stri
     const pairs = list.map(parts);
     const termWidth = Math.max(...pairs.map(([term]) => term.length));
     const room = width - termWidth - 4;
-    if (room < NARROWEST_DESCRIPTION) {
+    if (room < MIN_DESCRIPTION_WIDTH) {
       return pairs.flatMap(([term, description]) => [
         `  ${term}`,
         ...wrapWords(description, width - 6).map((line) => `      ${line}`),
@@ -127,14 +126,14 @@ function alignShortFlag(term: string): string {
 function footer(command: Command, isRoot: boolean): string {
   if (isRoot) {
     return [
-      "`service help <command>` shows a command; `service help environment`, `exit-codes`, `formatting` and `webhooks`",
-      "explain what all of them share. `service open docs` shows the API's documentation.",
-      `Report what is wrong: ${ISSUES}`,
+      "For help on a command: service help <command>. Topics: environment, exit-codes, formatting, webhooks.",
+      "For the API documentation: service open docs",
+      ...(__ISSUES_URL__ === "" ? [] : [`To report an issue: ${__ISSUES_URL__}`]),
       "",
     ].join("\n");
   }
-  if (command.commands.length > 0) return `\`${pathOf(command)} <command> --help\` shows one command.\n`;
-  return "`service --help` lists the flags that every command takes.\n";
+  if (command.commands.length > 0) return `For help on a command: ${pathOf(command)} <command> --help\n`;
+  return "For the global flags: service --help\n";
 }
 
 /** A command with its parents: `service customers list`. */

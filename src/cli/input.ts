@@ -32,15 +32,15 @@ export class Input {
       return (await prompts.secret({ message: "API key", flag: "--api-key-stdin with a pipe" })).trim();
     }
     const key = (await this.readStdin("--api-key-stdin")).toString("utf8").trim();
-    if (key === "") throw new UsageError("--api-key-stdin: nothing came on standard input");
+    if (key === "") throw new UsageError("--api-key-stdin: stdin is empty");
     return key;
   }
 
   /** All of stdin. It can be read once, so two flags that both want it are a mistake. */
   async readStdin(flag: string): Promise<Buffer> {
     if (this.#reader !== undefined) {
-      throw new UsageError(`${this.#reader} and ${flag} both read standard input`, {
-        hint: "Give one of them a file.",
+      throw new UsageError(`${this.#reader} and ${flag} both read stdin`, {
+        hint: "Pass a file to one of them.",
       });
     }
     this.#reader = flag;

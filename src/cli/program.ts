@@ -1,59 +1,59 @@
 import { Command, CommanderError } from "commander";
 import { COMMANDS } from "./command-table.ts";
 import { Context } from "./context.ts";
-import { refuseDryRun } from "./dry-run.ts";
+import { rejectDryRun } from "./dry-run.ts";
 import { addGlobalOptions, readGlobalOptions } from "./global-options.ts";
 import { addExamples, formatHelp } from "./help-layout.ts";
-import { refuseSwallowedFlags } from "./arguments/mistakes.ts";
-import { refuseRepeatedOptions } from "./arguments/mistakes.ts";
+import { rejectSwallowedFlags } from "./arguments/mistakes.ts";
+import { rejectRepeatedOptions } from "./arguments/mistakes.ts";
 import { checkOutputFlags } from "./output-flags.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { ProcessIo } from "./process-io.ts";
 import { isHelpShown, usageErrorOf } from "./usage-error.ts";
 
 const NAME = "service";
 
 const EXAMPLES = [
-  "service demo                                    # the whole thing, end to end",
-  "service serve                                   # the platform on this machine",
-  "service login                                   # sign in to it",
+  "service demo                                    # end-to-end demo",
+  "service serve                                   # run the platform",
+  "service login                                   # sign in",
   "service customers create --email ada@example.com",
-  "service listen --forward-to localhost:3000      # webhooks to your app",
-  "service trigger order.completed                 # make one happen",
+  "service listen --forward-to localhost:3000      # forward events to your app",
+  "service trigger order.completed                 # trigger an event",
 ];
 
 /** Runs one command line. Throws what the command threw; wrong usage as UsageError. */
-export async function runProgram(args: readonly string[], surroundings: Surroundings): Promise<void> {
-  const program = quietly(addGlobalOptions(new Command(NAME)), surroundings);
+export async function runProgram(args: readonly string[], io: ProcessIo): Promise<void> {
+  const program = quietly(addGlobalOptions(new Command(NAME)), io);
   let operands: readonly string[] = [];
   try {
     // Reads the global flags and finds the command before anything of it is loaded.
     operands = program.parseOptions([...args]).operands;
-    const context = await Context.create(surroundings, readGlobalOptions(program));
-    const [own, behind] = splitAtProgram(args, operands);
-    await declare(program, context, operands, behind);
+    const context = await Context.create(io, readGlobalOptions(program));
+    const [own, programArgs] = splitAtProgram(args, operands);
+    await declare(program, context, operands, programArgs);
     await program.parseAsync([...own], { from: "user" });
-    await tellOfUpdate(context);
+    await showUpdateNotice(context);
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (!isHelpShown(error)) throw usageErrorOf(error, program, operands, args);
   }
 }
 
-/** Our own words, and those of the program that stands behind `--`. */
+/** Splits the arguments at `--`, if the command runs a program. */
 function splitAtProgram(
   args: readonly string[],
   [name]: readonly string[],
-): [own: readonly string[], behind: readonly string[]] {
+): [own: readonly string[], programArgs: readonly string[]] {
   const at = args.indexOf("--");
   const { runsProgram } = COMMANDS.find((entry) => entry.name === name) ?? {};
   return at < 0 || !runsProgram ? [args, []] : [args.slice(0, at), args.slice(at + 1)];
 }
 
 /** Only for a person who watches, and never from a script. */
-async function tellOfUpdate(context: Context): Promise<void> {
+async function showUpdateNotice(context: Context): Promise<void> {
   const { env, output, stderr } = context;
   if (!stderr.isTTY || output.json || output.quiet || env["CI"] || env["SERVICE_NO_UPDATE_NOTIFIER"]) return;
-  const { tellOfUpdate: tell } = await import("./update/notice.ts");
+  const { showUpdateNotice: tell } = await import("./update/notice.ts");
   tell(context);
 }
 
@@ -65,29 +65,29 @@ async function declare(
   program: Command,
   context: Context,
   operands: readonly string[],
-  behind: readonly string[],
+  programArgs: readonly string[],
 ): Promise<void> {
   program
-    .description("Customers, orders, payments and signed webhooks from your terminal.")
+    .description("Customers, orders, payments and signed webhooks from your terminal")
     .version(context.version, "-v, --version", "Print the version")
     .helpOption("-h, --help", "Show help")
     .helpCommand(false)
     .configureHelp({ formatHelp: (command, helper) => formatHelp(command, helper, context.output.styles) });
-  if (context.globals.dryRun) program.hook("preAction", (_program, action) => refuseDryRun(action));
+  if (context.globals.dryRun) program.hook("preAction", (_program, action) => rejectDryRun(action));
   program.hook("preAction", (_program, action) => checkOutputFlags(action, context.globals));
   addExamples(program, EXAMPLES);
   const named = new Set(operands.slice(0, operands[0] === "help" ? 2 : 1));
   for (const entry of COMMANDS) {
-    if (named.has(entry.name)) (await entry.load()).register(program, context, behind);
+    if (named.has(entry.name)) (await entry.load()).register(program, context, programArgs);
     else program.command(entry.name, { hidden: entry.hidden ?? false });
     program.commands.at(-1)?.summary(entry.summary).helpGroup(entry.group);
   }
-  refuseRepeatedOptions(program);
-  refuseSwallowedFlags(program);
+  rejectRepeatedOptions(program);
+  rejectSwallowedFlags(program);
 }
 
 /** Makes commander throw instead of ending the process. Help, asked for or not, is data; error messages are the caller's. */
-function quietly(command: Command, { stdout }: Pick<Surroundings, "stdout">): Command {
+function quietly(command: Command, { stdout }: Pick<ProcessIo, "stdout">): Command {
   const write = (text: string): void => stdout.write(text);
   const width = (): number => stdout.columns ?? 100;
   return command.exitOverride().configureOutput({

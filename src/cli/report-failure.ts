@@ -1,16 +1,16 @@
 import { EXIT_CODES, SilentExit } from "./errors.ts";
 import { type Failure, failureOf } from "./failure.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { ProcessIo } from "./process-io.ts";
 import { compactJson } from "./terminal/json.ts";
 import { printable } from "./terminal/printable.ts";
 import { colorLevel, loadStyles, type Styles } from "./terminal/styles.ts";
-import { wrapBehind } from "./terminal/wrap.ts";
+import { wrapAfter } from "./terminal/wrap.ts";
 
 /** Says on stderr why the command failed, as words or as a problem document, and gives its exit code. */
 export async function reportFailure(
   error: unknown,
   args: readonly string[],
-  { stderr, env }: Pick<Surroundings, "stderr" | "env">,
+  { stderr, env }: Pick<ProcessIo, "stderr" | "env">,
 ): Promise<number> {
   if (error instanceof SilentExit) return error.exitCode;
   // The flags themselves may be what is wrong, so they are looked for in the plain command line.
@@ -41,7 +41,7 @@ function renderFailure(
   const lines = [
     exitCode === EXIT_CODES.interrupted
       ? message
-      : wrapBehind("Error:", printable(message), { width: columns, style: (mark) => styles.bad(mark) }),
+      : wrapAfter("Error:", printable(message), { width: columns, style: (mark) => styles.bad(mark) }),
     ...details.map((detail) => `  ${printable(detail)}`),
     ...(hint ?? "")
       .split("\n")

@@ -1,32 +1,32 @@
 import { BrokenPipeError, EXIT_CODES, InterruptedError, LostOutputError } from "./errors.ts";
 import { runProgram } from "./program.ts";
 import { reportFailure } from "./report-failure.ts";
-import { processSurroundings, type Surroundings } from "./surroundings.ts";
+import { currentProcessIo, type ProcessIo } from "./process-io.ts";
 
 /** Runs one command line of this process and returns its exit code. Never throws. */
 export async function run(args: readonly string[]): Promise<number> {
   const controller = new AbortController();
   listenForSignals(controller);
-  return await runIn(processSurroundings(controller), args);
+  return await runIn(currentProcessIo(controller), args);
 }
 
-/** Runs one command line in these surroundings: this process, or those of a test. Returns the exit code; never throws. */
-export async function runIn(surroundings: Surroundings, args: readonly string[]): Promise<number> {
-  const { signal } = surroundings;
+/** Runs one command line in these io: this process, or those of a test. Returns the exit code; never throws. */
+export async function runIn(io: ProcessIo, args: readonly string[]): Promise<number> {
+  const { signal } = io;
   try {
-    await runProgram(args, surroundings);
+    await runProgram(args, io);
     await settleOutput(signal);
     return EXIT_CODES.ok;
   } catch (error) {
     if (signal.reason instanceof BrokenPipeError) return EXIT_CODES.ok;
-    return await reportFailure(error, args, surroundings);
+    return await reportFailure(error, args, io);
   }
 }
 
 /** What the process is to exit with where stdout did not take what was printed. */
 export async function lostOutput(error: NodeJS.ErrnoException): Promise<number> {
   if (error.code === "EPIPE") return EXIT_CODES.ok;
-  return await reportFailure(new LostOutputError(error), [], processSurroundings(new AbortController()));
+  return await reportFailure(new LostOutputError(error), [], currentProcessIo(new AbortController()));
 }
 
 /** Throws LostOutputError where stdout did not take what was printed, which its stream tells a turn later. */

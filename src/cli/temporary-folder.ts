@@ -9,8 +9,8 @@ export function makeTemporaryFolder(prefix: string): string {
     return mkdtempSync(join(tmpdir(), prefix));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new UserError(`The temporary folder ${tmpdir()} cannot be used (${code})`, {
-      hint: "Set TMPDIR to a folder that can be written.",
+    throw new UserError(`Cannot use the temporary folder ${tmpdir()} (${code})`, {
+      hint: "Set TMPDIR to a writable folder.",
       cause: error,
     });
   }

@@ -10,7 +10,7 @@ export function isHelpShown(error: CommanderError): boolean {
   return HELP_CODES.has(error.code);
 }
 
-/** Commander's complaint in the program's own form, pointing to the help of the command that was meant. */
+/** Commander's stderrText in the program's own form, pointing to the help of the command that was meant. */
 export function usageErrorOf(
   error: CommanderError,
   program: Command,
@@ -19,7 +19,7 @@ export function usageErrorOf(
 ): UsageError {
   const command = commandNamed(program, operands);
   const help = `See \`${pathOf(command)} --help\`.`;
-  // A flag that is missing is often there, misspelt, and commander would not say so.
+  // A flag that is missing is often there, misspelled, and commander would not say so.
   const unknown = error.code === "commander.missingMandatoryOptionValue" ? unknownFlag(command, args) : undefined;
   if (unknown !== undefined) {
     const meant = unknown.meant.length === 0 ? "" : `Did you mean ${unknown.meant.join(" or ")}?\n`;

@@ -61,7 +61,7 @@ describe("values", () => {
     [["config", "set", "__proto__", "x"], "__proto__"],
     [["config", "set", "base_url", "javascript:alert(1)"], "neither http nor https"],
     [["config", "set", "base_url", "https://ada:hunter2@example.com"], "user name or password"],
-    [["whoami", "--profile", "__proto__"], "cannot be the name of a profile"],
+    [["whoami", "--profile", "__proto__"], "Invalid profile name"],
     [["whoami", "--base-url", "http://example.com"], "clear text"],
   ])("service %j is wrong usage", async (args, words) => {
     const { exitCode, stdout, stderr } = await service(args);
@@ -71,7 +71,7 @@ describe("values", () => {
 
   it.each(["ключ", "sk_sandbox_\u007f", "a b"])("that no key has are refused as a key: %j", async (key) => {
     const { exitCode, stderr } = await service(["whoami"], { env: { SERVICE_API_KEY: key } });
-    expect([exitCode, stderr]).toEqual([1, expect.stringContaining("characters that no key has")]);
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining("invalid characters")]);
     expect(stderr).not.toContain(key);
   });
 
@@ -108,7 +108,7 @@ describe("streams", () => {
     const { exitCode, stderr } = await runCli(["login", "--api-key-stdin", "--base-url", on.platform.baseUrl], {
       input: Buffer.alloc(3_000_000),
     });
-    expect([exitCode, stderr]).toEqual([1, expect.stringContaining("not a complete API key")]);
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining("Incomplete or mistyped API key")]);
     expect(stderr.length).toBeLessThan(1000);
   });
 });

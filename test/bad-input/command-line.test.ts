@@ -33,9 +33,9 @@ describe("flags", () => {
   });
 
   it.each([
-    [["customers", "list", "--base-url", ""], "is its variable set?"],
-    [["customers", "list", "--profile", ""], "is its variable set?"],
-    [["serve", "--database", ""], "is its variable set?"],
+    [["customers", "list", "--base-url", ""], "Is the shell variable set?"],
+    [["customers", "list", "--profile", ""], "Is the shell variable set?"],
+    [["serve", "--database", ""], "Is the shell variable set?"],
     [["serve", "--ephemeral", "--database", "platform.db"], "contradict"],
     [
       ["trigger", "order.created", "--override", "amount=1", "--override", "amount=2"],
@@ -64,7 +64,7 @@ describe("a listener says", () => {
     expect(listener.records[0]).toMatchObject({ event: "ready", secret: "whsec_of_the_application" });
     await listener.interrupt();
     const args = ["listen", "--secret", "whsec_of_the_application", "--", process.execPath, "-e", ""];
-    expect((await service(args)).stderr).toMatch(/secret +that of --secret/);
+    expect((await service(args)).stderr).toMatch(/secret +from --secret/);
   });
 });
 
@@ -100,7 +100,7 @@ it.each([["customers", "list", "--json"], ["--version"], ["--help"]])(
     });
     closeSync(full);
     const [stderr, [status]] = await Promise.all([text(child.stderr!), once(child, "close")]);
-    expect([status, stderr]).toEqual([1, expect.stringContaining("stdout could not be written (ENOSPC)")]);
+    expect([status, stderr]).toEqual([1, expect.stringContaining("Cannot write to stdout (ENOSPC)")]);
   },
 );
 
@@ -109,5 +109,5 @@ it("an empty settings file is to be removed, not searched for keys", async () =>
   writeFileSync(join(directory, "config.json"), "");
   const { exitCode, stderr } = await service(["whoami"], { env: { SERVICE_CONFIG_DIR: directory } });
   expect([exitCode, stderr]).toEqual([1, expect.stringContaining(`rm ${join(directory, "config.json")}`)]);
-  expect(stderr).not.toContain("may still be in it");
+  expect(stderr).not.toContain("may still contain your keys");
 });

@@ -63,7 +63,7 @@ describe("service apps", () => {
     const app = await create();
     const terminal = runInTerminal(["apps", "rotate-secret", app["id"]!], { env: platform.env });
     expect(await terminal.ended).toBe(0);
-    expect(terminal.text()).toContain("The client secret is shown this once: store it now.");
+    expect(terminal.text()).toContain("The client secret is shown only once: store it now.");
     const [fresh] = /cs_\w{49}/.exec(terminal.text())!;
     expect(await errorFor(app, app["client_secret"])).toBe("invalid_client");
     expect(await errorFor(app, fresh)).not.toBe("invalid_client");
@@ -73,7 +73,7 @@ describe("service apps", () => {
     [["create", "--redirect-uri", REDIRECT], "--name"],
     [["create", "--name", "Reports"], "--redirect-uri"],
     [["create", "--name", "Reports", "--redirect-uri", REDIRECT, "--quiet"], "--json --jq .client_secret"],
-    [["update", "app_0000000000000000000000"], "Nothing to change was given"],
+    [["update", "app_0000000000000000000000"], "No changes specified"],
   ])("apps %j is wrong usage, in words", async (args, words) => {
     const { exitCode, stderr } = await service("apps", ...args);
     expect(exitCode).toBe(2);

@@ -47,7 +47,7 @@ describe("service clock", () => {
       expect(await service(["clock", ...args, "--live"], { env: { SERVICE_API_KEY: cli.platform.liveKey } })).toEqual({
         exitCode: 2,
         stdout: "",
-        stderr: "Error: Only the sandbox has a test clock\nLeave out --live.\n",
+        stderr: "Error: Only the sandbox has a test clock\nRemove --live.\n",
       });
     }
   });
@@ -68,7 +68,7 @@ describe("service clock", () => {
     receiver.react({ status: 500 }, { status: 200 });
     const session = runInTerminal(["clock", "advance", "6h"], { env: cli.platform.env });
     expect(await session.ended).toBe(0);
-    expect(session.text()).toContain("✓ Moved the sandbox's time by 6 h; 2 attempts: 1 succeeded, 1 failed");
+    expect(session.text()).toContain("✓ Advanced the test clock by 6 h; 2 attempts: 1 succeeded, 1 failed");
     const [delivery] = await json<Delivery[]>("deliveries", "list", "--endpoint", id);
     expect(delivery).toMatchObject({ status: "succeeded", attempt_count: 4 });
     expect(receiver.seen).toEqual(Array.from({ length: 4 }, () => delivery!.event));
@@ -93,7 +93,7 @@ describe("service clock", () => {
     await session.waitFor(/0 attempts, \d+ deliver(y|ies) remaining/);
     session.type("\u0003");
     expect(await session.ended).toBe(130);
-    expect(session.text()).toMatch(/Stopped the clock at \d{4}-.+Z; nothing fell due/);
+    expect(session.text()).toMatch(/Stopped the test clock at \d{4}-.+Z; no deliveries were due/);
     const stopped = await json<TestClock>("clock", "show");
     expect(stopped).toMatchObject({ status: "canceled" });
     expect(await json<TestClock>("clock", "cancel")).toMatchObject({ status: "canceled", target: stopped.target });
@@ -106,7 +106,7 @@ describe("service clock", () => {
     expect(await json<TestClock>("clock", "reset")).toMatchObject({ offset_seconds: 0, status: "idle", target: null });
     const session = runInTerminal(["clock", "reset"], { env: cli.platform.env });
     expect(await session.ended).toBe(0);
-    expect(session.text()).toContain("✓ The sandbox is back in real time: ");
+    expect(session.text()).toContain("✓ Reset the test clock to real time: ");
     expect(await json<TestClock>("clock", "show")).toMatchObject({ offset_seconds: 0 });
   });
 });

@@ -60,10 +60,10 @@ describe("service config", () => {
   it.each([
     [["set", "base_url", "http://example.com"], "clear text"],
     [["set", "base_url", "nonsense"], "is not a URL"],
-    [["set", "update_notices", "maybe"], "neither true nor false"],
+    [["set", "update_notices", "maybe"], "Must be true or false"],
     [["get", "base-ur"], "Did you mean base_url?"],
-    [["get", "api_key"], 'There is no setting "api_key"'],
-    [["get", "constructor"], 'There is no setting "constructor"'],
+    [["get", "api_key"], 'Unknown setting "api_key"'],
+    [["get", "constructor"], 'Unknown setting "constructor"'],
   ])("refuses %j", async (args, reason) => {
     const { exitCode, stdout, stderr } = await person()("config", ...args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
@@ -73,7 +73,7 @@ describe("service config", () => {
   it("refuses a profile that does not exist", async () => {
     const { exitCode, stderr } = await person()("config", "set", "profile", "shop");
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('There is no profile "shop"');
+    expect(stderr).toContain('Profile "shop" does not exist');
   });
 
   it("does not move credentials to another address", async () => {
@@ -87,7 +87,7 @@ describe("service config", () => {
         env: { SERVICE_CONFIG_DIR: folder },
       });
       expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-      expect(stderr).toContain("its credentials are for there alone");
+      expect(stderr).toContain("Cannot change the URL");
     }
     expect(readFileSync(join(folder, "config.json"), "utf8")).not.toContain("two.example");
   });
@@ -99,6 +99,6 @@ describe("service config", () => {
       "base_url",
       "https://one.example",
     );
-    expect(stderr).toBe("Warning: SERVICE_BASE_URL is set, and goes before what was stored.\n");
+    expect(stderr).toBe("Warning: SERVICE_BASE_URL is set and overrides the stored value.\n");
   });
 });

@@ -72,7 +72,7 @@ describe("service customers create", () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toMatch(/^Error: /);
     expect(stderr).toMatch(/ {2}409 email_taken, request req_/);
-    expect(stderr).toMatch(new RegExp(`See who has it: service customers get ${id}\\n$`));
+    expect(stderr).toMatch(new RegExp(`To see the existing customer: service customers get ${id}\\n$`));
   });
 
   it("prints the platform's problem document with --json", async () => {
@@ -116,7 +116,7 @@ describe("service customers get, update, delete", () => {
     const { id } = await newCustomer();
     expect(await service(["customers", "update", id])).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining("Nothing to change was given"),
+      stderr: expect.stringContaining("No changes specified"),
     });
   });
 

@@ -104,14 +104,14 @@ describe("service deliveries get", () => {
       "│    </html>",
       String.raw`│  [23]\d s later`,
       String.raw`✗ 2  ${time}  500 {16}\S+ m?s`,
-      "│    the same again",
+      "│    same as above",
       String.raw`│  (\d\d s|1 min( \d+ s)?) later`,
       String.raw`✗ 3  ${time}  connection_closed  \S+ m?s`,
       "│    the connection was closed before the reply was complete",
       String.raw`│  [12] min( \d+ s)? later`,
-      String.raw`○ 4  ${time}  planned, in (1 min( \d+ s)?|\d+ s)`,
+      String.raw`○ 4  ${time}  next attempt in (1 min( \d+ s)?|\d+ s)`,
       "",
-      "Attempt it now:",
+      "Retry it now:",
       `  service deliveries retry ${delivery.id}`,
     ];
     expect(drawn.replaceAll(/^.*⠋.*\n?/gm, "")).toMatch(new RegExp(`^${lines.join("\n")}\n`));
@@ -185,18 +185,18 @@ describe("service deliveries get", () => {
     const text = await drawn(delivery({ attempts, status: "failed" }), columns);
     expect(text).toContain("│  2 days 6 h later");
     expect(text).toMatch(/✗ 2 .* blocked_target /);
-    expect(text).toContain("■ 3  given up: no further attempt is planned");
+    expect(text).toContain("■ 3  failed: no more retries");
     expect(text).toMatch(/…\n/);
     for (const line of text.split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
   });
 
   it("says why no attempt is planned while the endpoint is disabled", async () => {
-    expect(await drawn(delivery({ attempts: [attempt({})] }), 80)).toContain("○ 2  waits: its endpoint is disabled");
+    expect(await drawn(delivery({ attempts: [attempt({})] }), 80)).toContain("○ 2  paused: the endpoint is disabled");
   });
 
   it("explains a redirect", async () => {
     const text = await drawn(delivery({ attempts: [attempt({ status_code: 302 })], status: "failed" }), 80);
-    expect(text).toMatch(/✗ 1 .* 302 .*\n│ +a redirect counts as a failure/);
+    expect(text).toMatch(/✗ 1 .* 302 .*\n│ +redirects are not followed/);
   });
 });
 
@@ -236,7 +236,7 @@ describe("service trigger --wait", () => {
   it("says so where nobody subscribes", async () => {
     const session = runInTerminal(["trigger", "order.created", "--wait"], { env: cli.platform.env });
     expect(await session.ended).toBe(0);
-    expect(session.text()).toContain("No endpoint subscribes to it");
+    expect(session.text()).toContain("No deliveries: no endpoint subscribes");
   });
 
   it("fails once one has failed for good", async () => {
@@ -257,7 +257,7 @@ describe("service trigger --wait", () => {
     expect(exitCode).toBe(1);
     const { id: delivery } = await delivered(id, 1);
     expect(stdout).toContain(`DELIVERY\t${delivery}\tpending\t${id}\n`);
-    expect(stderr).toContain("Error: 1 of 2 deliveries had not ended after 1 s\n");
+    expect(stderr).toContain("Error: 1 of 2 deliveries still pending after 1 s\n");
     expect(stderr).toContain(`service deliveries get ${delivery}\n`);
   });
 });

@@ -33,22 +33,25 @@ describe("service demo", () => {
     const { exitCode, stdout } = await spawnCli(["demo", "--once"], { env: { NODE_OPTIONS: `--require=${broken}` } });
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/Trigger {5}\$ service trigger order\.completed\n +✗ Error: no\./);
-    expect(stdout).not.toContain("Every step was seen");
+    expect(stdout).not.toContain("Every step succeeded");
   });
 
   it("names a temporary folder that it cannot use", async () => {
     const { exitCode, stderr } = await spawnCli(["demo", "--once"], { env: { TMPDIR: "/nowhere" } });
-    expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/\/nowhere cannot be used.*\nSet TMPDIR/)]);
+    expect([exitCode, stderr]).toEqual([
+      1,
+      expect.stringMatching(/Cannot use the temporary folder .*\/nowhere.*\nSet TMPDIR/),
+    ]);
   });
 
   it("stays open, shows what arrives, and clears all away at Ctrl-C, which a terminal sends to all of its processes", async () => {
     const TMPDIR = folder();
     const demo = runInTerminal(["demo"], { env: { TMPDIR }, columns: 200 });
-    await demo.waitFor("Ctrl-C ends the demo");
+    await demo.waitFor("Press Ctrl-C to stop the demo");
     expect(demo.text()).toMatch(/ http:\/\/127\.0\.0\.1:\d+\/sign-in\/link\?token=\S+/);
     const SERVICE_CONFIG_DIR = /SERVICE_CONFIG_DIR=(\S+)/.exec(demo.text())![1]!;
     expect((await runCli(["trigger", "payment.failed"], { env: { SERVICE_CONFIG_DIR } })).exitCode).toBe(0);
-    await demo.waitFor(/✓ payment\.failed evt_\w{22} arrived and its signature verified/);
+    await demo.waitFor(/✓ payment\.failed evt_\w{22} received; signature verified/);
     demo.type(CTRL_C);
     expect(await demo.ended).toBe(0);
     expect(readdirSync(TMPDIR)).toEqual([]);

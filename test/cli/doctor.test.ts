@@ -64,9 +64,11 @@ describe("service doctor", () => {
     const { exitCode, stderr, of } = await diagnose(platform.env);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(of("node")).toMatchObject({ status: "ok", detail: expect.stringContaining(process.versions.node) });
-    expect(of("platform").detail).toContain(`${platform.baseUrl} answers in`);
+    expect(of("platform").detail).toContain(`${platform.baseUrl} responds in`);
     expect(of("version")).toMatchObject({ status: "ok", detail: expect.stringContaining("2026-11-01") });
-    expect(of("credential").detail).toMatch(/^API key from SERVICE_API_KEY works, with \d+ scopes; has no end$/);
+    expect(of("credential").detail).toMatch(
+      /^API key from SERVICE_API_KEY is valid, with \d+ scopes; does not expire$/,
+    );
     expect(of("signing_secrets").detail).toBe("no webhook endpoints");
     expect(of("sqlite").detail).toMatch(/^3\.\d+\.\d+/);
     for (const id of ["settings_file", "settings_folder", "data_folder", "proxy", "clock"]) {
@@ -132,7 +134,7 @@ describe("service doctor", () => {
   it.each([
     [-60, "warning", "behind"],
     [60, "warning", "ahead of"],
-    [3600, "failed", "signatures count as stale"],
+    [3600, "failed", "signatures will be rejected as stale"],
   ])("sees a clock that is %i s off", async (ahead, status, words) => {
     const date = new Date(Date.now() - ahead * 1000).toUTCString();
     const url = await scripted({ "/healthz": { status: "ok" }, "/v1/me": IDENTITY }, { date });
@@ -172,7 +174,7 @@ describe("service doctor", () => {
   });
 
   it.each([
-    ["http://127.0.0.1:9", "cannot be reached"],
+    ["http://127.0.0.1:9", "cannot reach"],
     ["http://[", "is not the address of an http or https proxy"],
   ])("sees a proxy that is of no use: %s", async (proxy, words) => {
     const { exitCode, of } = await diagnose({ ...platform.env, HTTPS_PROXY: proxy });
@@ -190,7 +192,7 @@ describe("service doctor", () => {
   it("does not wait for a platform that never answers", async () => {
     const { exitCode, of } = await diagnose({ ...KEY, SERVICE_BASE_URL: await listen(createServer(() => {})) });
     expect(exitCode).toBe(1);
-    expect(of("platform")).toMatchObject({ status: "failed", detail: "no answer within 6 s" });
+    expect(of("platform")).toMatchObject({ status: "failed", detail: "timed out after 6 s" });
     expect(of("node").status).toBe("ok");
   });
 
@@ -204,7 +206,7 @@ describe("service doctor", () => {
     const { of } = await diagnose(platform.env);
     taken.close();
     if (isMine) expect(of("port")).toMatchObject({ status: "warning", advice: expect.stringContaining("--port 0") });
-    else expect(of("port").detail).toMatch(/a platform runs on it|another program has it/);
+    else expect(of("port").detail).toMatch(/used by a running platform|used by another program/);
   });
 
   it("is drawn with signs and words on a terminal, advice below, and a line a check in a pipe", async () => {

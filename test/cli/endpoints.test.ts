@@ -53,7 +53,7 @@ describe("service endpoints create", () => {
     expect(await session.ended).toBe(0);
     expect(session.text()).toMatch(/✓ Created webhook endpoint we_/);
     expect(session.text()).toMatch(/Secret +whsec_/);
-    expect(session.text()).toContain("The secret is shown this once");
+    expect(session.text()).toContain("The secret is shown only once");
   });
 
   it("warns with --quiet that nobody has seen the secret", async () => {
@@ -98,7 +98,7 @@ describe("service endpoints get, update, enable, disable, delete", () => {
     expect(await json("endpoints", "update", id, "--url", `${url}/v2`)).toMatchObject({ url: `${url}/v2` });
     expect(await service(["endpoints", "update", id])).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining("Nothing to change was given"),
+      stderr: expect.stringContaining("No changes specified"),
     });
   });
 
@@ -141,11 +141,11 @@ describe("service endpoints get, update, enable, disable, delete", () => {
     it("deletes once the id was typed", async () => {
       const id = await create();
       const wrong = runInTerminal(["endpoints", "delete", id, "--live"], live());
-      await wrong.waitFor(`Type ${id} to go on:`);
+      await wrong.waitFor(`Type ${id} to continue:`);
       wrong.type(`we_other${ENTER}`);
       expect(await wrong.ended).toBe(1);
       const right = runInTerminal(["endpoints", "delete", id, "--live"], live());
-      await right.waitFor(`Type ${id} to go on:`);
+      await right.waitFor(`Type ${id} to continue:`);
       right.type(id + ENTER);
       expect(await right.ended).toBe(0);
       expect(await service(["endpoints", "get", id, "--live"], live())).toMatchObject({ exitCode: 3 });
@@ -240,7 +240,7 @@ describe("service endpoints list", () => {
     const session = runInTerminal(["endpoints", "list", "--no-color"], { env, columns: 120 });
     expect(await session.ended).toBe(0);
     expect(session.text()).toMatch(/we_young .* 89 days ago /);
-    expect(session.text()).toMatch(/we_old .* 97 days ago, replace it/);
+    expect(session.text()).toMatch(/we_old .* 97 days ago, rotate it/);
     expect(session.text()).toContain("The secret of we_old is older than 90 days");
     const piped = await runCli(["endpoints", "list"], { env });
     expect(piped.stderr).toContain("service endpoints rotate-secret we_old");

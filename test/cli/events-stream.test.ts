@@ -84,7 +84,7 @@ describe("service events tail", () => {
 
   it("shows events on a terminal until Ctrl-C", async () => {
     const session = runInTerminal(["events", "tail", "--events", "order.*"], { env: cli.platform.env });
-    await session.waitFor("Events that match order.* come here; Ctrl-C ends");
+    await session.waitFor("Following order.*. Press Ctrl-C to stop.");
     const event = await json<Event>("trigger", "order.completed");
     await session.waitFor(new RegExp(`\\d\\d:\\d\\d:\\d\\d {2}order\\.completed +${event.id}`));
     session.type(CTRL_C);
@@ -94,7 +94,7 @@ describe("service events tail", () => {
 
   it.each([60, 80])("keeps a line within %i columns", async (columns) => {
     const session = runInTerminal(["events", "tail"], { env: cli.platform.env, columns });
-    await session.waitFor("Ctrl-C ends");
+    await session.waitFor("Press Ctrl-C to stop");
     const event = await json<Event>("trigger", "order.created");
     await session.waitFor(event.id);
     session.type(CTRL_C);
@@ -112,7 +112,7 @@ describe("service events tail", () => {
     const tail = tailEvents(["--quiet"], first.env);
     await tail.begun(() => provoke("customer.created", first.env));
     await first.kill();
-    await tail.until(() => tail.stderr().includes("Trying on; nothing is missed."));
+    await tail.until(() => tail.stderr().includes("Reconnecting; no items will be missed."));
     const second = await startPlatformOn(database, Number(new URL(first.baseUrl).port));
     try {
       const { stdout } = await runCli(["trigger", "customer.created", "-q"], { env: first.env });
@@ -125,7 +125,7 @@ describe("service events tail", () => {
   it.each([["ordr.*"], ["order.completd"], ["order.*,"]])("refuses --events %s", async (text) => {
     const { exitCode, stdout, stderr } = await service(["events", "tail", "--events", text]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-    expect(stderr).toContain("is no event type");
+    expect(stderr).toContain("is not an event type");
   });
 
   it("refuses an unknown field before anything comes", async () => {
@@ -163,7 +163,7 @@ describe("service events replay", () => {
     const session = runInTerminal(["events", "replay", event.id], { env: cli.platform.env });
     expect(await session.ended).toBe(0);
     expect(session.text()).toContain(`✓ Replayed ${event.id} to 0 endpoints`);
-    expect(session.text()).toContain("No enabled endpoint subscribes to it");
+    expect(session.text()).toContain("No enabled endpoint subscribes to this event type");
   });
 
   it("refuses what cannot be sent", async () => {

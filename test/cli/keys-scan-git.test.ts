@@ -95,7 +95,7 @@ describe("service keys scan --staged", () => {
     execFileSync("chmod", ["+x", join(folder.path, ".git/hooks/pre-commit")]);
     write("a.txt", newKey());
     git("add", ".");
-    expect(() => git("commit", "-qm", "with a key")).toThrow("Take it out before you commit");
+    expect(() => git("commit", "-qm", "with a key")).toThrow("Remove it before you commit");
     write("a.txt", "harmless");
     git("add", ".");
     git("commit", "-qm", "without");
@@ -266,7 +266,7 @@ describe("service keys scan of a hostile repository", () => {
     );
     const { exitCode, stderr } = await scan("--history");
     expect(exitCode).toBe(1);
-    expect(stderr).toContain("Is it a partial clone?");
+    expect(stderr).toContain("If this is a partial clone");
     expect(existsSync(ran())).toBe(false);
     expect(() => git("cat-file", "-p", id)).toThrow();
     expect(existsSync(ran()), "the trap works").toBe(true);

@@ -139,7 +139,7 @@ describe("service keys scan --revoke", () => {
     const { exitCode, stdout, stderr } = await revoke();
     expect(exitCode).toBe(1);
     expect(stdout.match(/\trevoked\n/g)).toHaveLength(3);
-    expect(stderr).toContain("None of them works any more.");
+    expect(stderr).toContain("All of them are invalid now.");
     expect(await Promise.all(keys.map(statusOf))).toEqual([401, 401, 401]);
   });
 
@@ -148,9 +148,9 @@ describe("service keys scan --revoke", () => {
     await revokeBy(ended);
     write("keys.txt", `${ended}\n${newKey()}`);
     const { stdout, stderr } = await revoke();
-    expect(stdout).toContain("\thad ended already\n");
-    expect(stdout).toContain(`\tnot known at ${platform.baseUrl}\n`);
-    expect(stderr).toContain("1 could not be ended.");
+    expect(stdout).toContain("\talready invalid\n");
+    expect(stdout).toContain(`\tunknown at ${platform.baseUrl}\n`);
+    expect(stderr).toContain("1 could not be revoked.");
   });
 
   it("needs --yes for live keys where nobody can be asked", async () => {

@@ -62,7 +62,7 @@ describe("service keys create", () => {
     const terminal = runInTerminal(["keys", "create", "--full-access", "--name", "once"], { env: platform.env });
     expect(await terminal.ended).toBe(0);
     const [key] = /sk_sandbox_\w{49}/.exec(terminal.text())!;
-    expect(terminal.text()).toContain("The secret key is shown this once: store it now.");
+    expect(terminal.text()).toContain("The secret key is shown only once: store it now.");
     const [id] = /key_\w{22}/.exec(terminal.text())!;
     for (const args of [
       ["keys", "get", id],

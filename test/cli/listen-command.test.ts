@@ -69,7 +69,7 @@ describe("a command behind --", () => {
   it("is not started where the ready file could not be written", async () => {
     const { exitCode, stdout, stderr } = await service(["listen", "--ready-file", "/nope/ready", "--", "echo", "ran"]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-    expect(stderr).toContain("--ready-file: cannot write /nope/ready: there is no folder /nope");
+    expect(stderr).toContain("--ready-file: cannot write /nope/ready: folder /nope does not exist");
   });
 
   it("is ended when the platform refuses for good", async () => {

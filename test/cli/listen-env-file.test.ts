@@ -48,7 +48,7 @@ describe("--write-env", () => {
     const file = join(makeFolder(), ".env");
     writeFileSync(file, "");
     chmodSync(file, 0o644);
-    const warning = `Warning: ${file} holds the signing secret and can be read by other users. Close it: chmod 600 ${file}\n`;
+    const warning = `Warning: ${file} contains the signing secret and is readable by other users. Run: chmod 600 ${file}\n`;
     expect((await write(file)).stderr).toContain(warning);
     expect((await write(file)).stderr).toContain(warning);
     chmodSync(file, 0o600);

@@ -43,8 +43,7 @@ describe("--since last", () => {
   it("still delivers what a start without it skipped, which that start warns of", async () => {
     const env = { ...on.platform.env, SERVICE_CONFIG_DIR: makeConfigDir() };
     const args = ["--forward-to", on.receiver.url, "--secret", on.secret];
-    const skipped =
-      /Events arrived since this listener last ran, and it starts now. To receive them, pass --since evt_/;
+    const skipped = /Events arrived since this listener last ran; they are skipped. To receive them, pass --since evt_/;
     const first = await startListener(env, args);
     await got(await trigger("customer.created", 2, env));
     await first.interrupt();

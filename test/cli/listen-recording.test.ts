@@ -76,7 +76,7 @@ describe("--record and listen replay", () => {
     writeFileSync(file, "");
     chmodSync(file, 0o644);
     const { stderr } = await service(["listen", "--record", file, "--", "true"]);
-    expect(stderr).toContain(`${file} holds whole events and can be read by other users. Close it: chmod 600 ${file}`);
+    expect(stderr).toContain(`${file} contains complete events and is readable by other users. Run: chmod 600 ${file}`);
   });
 
   it("fail where the receiver does not take all of it", async () => {
@@ -135,7 +135,7 @@ describe("--record and listen replay", () => {
 
   it("say what is missing", async () => {
     const missing = await runCli(["listen", "replay", "/nowhere.ndjson", "-f", "1", "--secret", "whsec_x"]);
-    expect(missing).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("there is no such file") });
+    expect(missing).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("file not found") });
     const nowhere = await runCli(["listen", "replay", "x.ndjson", "--secret", "whsec_x"]);
     expect(nowhere).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("--forward-to") });
   });

@@ -46,7 +46,7 @@ describe("the keys of service listen", () => {
     const second = await trigger("customer.deleted");
     await session.waitFor(new RegExp(`← 200 .*${second}`));
     session.type("r");
-    await session.waitFor(new RegExp(`← 200 .*${second}\\n.*resent by hand`));
+    await session.waitFor(new RegExp(`← 200 .*${second}\\n.*resent manually`));
     await until(() => footer(session).includes("customer.deleted"));
     const { count } = placeIn(footer(session));
     for (let i = 1; i < count; i += 1) session.type(UP);
@@ -67,7 +67,7 @@ describe("the keys of service listen", () => {
     writeFileSync(file, "");
     chmodSync(file, 0o644);
     const session = await listen(["--write-env", file], 300);
-    await session.waitFor(/^Warning: .* holds the signing secret and can be read by other users\./m);
+    await session.waitFor(/^Warning: .* contains the signing secret and is readable by other users\./m);
     session.type("q");
     await session.ended;
   });
@@ -145,7 +145,7 @@ describe("lines", () => {
     await session.ended;
     const lines = session.text().split(/[\n\r]/);
     expect(lines.filter((line) => line.length > columns)).toEqual([]);
-    expect(session.text()).toMatch(/must be refused/);
+    expect(session.text()).toMatch(/must be rejected/);
   });
 });
 

@@ -70,7 +70,7 @@ describe("the callback listener", () => {
       answer.searchParams.delete("iss");
       if (issuer !== undefined) answer.searchParams.set("iss", issuer);
       const page = await visit(answer);
-      expect(page).toMatchObject({ status: 400, text: expect.stringContaining("Signing in failed") });
+      expect(page).toMatchObject({ status: 400, text: expect.stringContaining("Sign-in failed") });
       expect(failureOf((await login.ended).stderr)).toMatchObject({ code: "invalid_answer" });
     }
   });
@@ -138,7 +138,7 @@ describe("--callback-port", () => {
       env: loginEnv(on.platform, makeConfigDir()),
     });
     expect(refused).toMatchObject({ exitCode: 1, stdout: "" });
-    expect(refused.stderr).toContain(`Port ${port} cannot be used: it is taken`);
+    expect(refused.stderr).toContain(`Cannot listen on port ${port}: the port is in use`);
     await new Promise((closed) => taken.close(closed));
     const login = await begin(["--callback-port", String(port)]);
     expect(login.redirectUri).toBe(`http://127.0.0.1:${port}/callback`);

@@ -83,7 +83,7 @@ describe.concurrent("service login --device", () => {
       env: loginEnv(on.platform, makeConfigDir()),
     });
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-    expect(stderr).toContain("Error: Nobody signed in within 1 s\n");
+    expect(stderr).toContain("Error: Sign-in timed out after 1 s\n");
   });
 
   it("ends by Ctrl-C with 130", async () => {
@@ -101,7 +101,7 @@ describe.concurrent("service login --device", () => {
     const { stderr } = await runCli(["login", "--timeout", "1s"], {
       env: { ...loginEnv(on.platform, makeConfigDir()), ...surroundings },
     });
-    expect(stderr).toContain(`Signing in by a code, ${reason}; --browser uses one on this machine.\n`);
+    expect(stderr).toContain(`Signing in with a code, ${reason}. To use a browser on this machine, pass --browser.\n`);
     expect(stderr).toContain(`In a browser on this machine, open\n  ${on.platform.baseUrl}/oauth/device?user_code=`);
   });
 
@@ -111,7 +111,7 @@ describe.concurrent("service login --device", () => {
         env: loginEnv(on.platform, makeConfigDir()),
       });
       expect(exitCode).toBe(2);
-      expect(stderr).toContain(`--device and ${flag[0]} exclude each other`);
+      expect(stderr).toContain(`--device cannot be combined with ${flag[0]}`);
     }
   });
 });

@@ -75,7 +75,7 @@ describe("a token endpoint", () => {
   ])("that answers %s signs nobody in, and is said so on both sides", async (_what, answer) => {
     proxy.intercept(TOKEN, answer);
     const { page, result } = await signInThroughProxy();
-    expect(page).toMatchObject({ status: 400, text: expect.stringContaining("Signing in failed") });
+    expect(page).toMatchObject({ status: 400, text: expect.stringContaining("Sign-in failed") });
     expect([1, 4, 7]).toContain(result.exitCode);
     expect(result.stdout).toBe("");
     expect(problemOf(result)["title"]).toMatch(/\w/);
@@ -201,6 +201,6 @@ it("tokens are never sent to another origin than they were made for", async () =
     env: { SERVICE_CONFIG_DIR: dir },
   });
   expect(exitCode).toBe(1);
-  expect(stderr).toContain(`is for ${on.platform.baseUrl} and is not sent to ${proxy.url}`);
+  expect(stderr).toContain(`is for ${on.platform.baseUrl}; it is not sent to ${proxy.url}`);
   expect(proxy.count("/v1/customers")).toBe(0);
 });

@@ -83,7 +83,7 @@ describe("service login in a browser", () => {
     await tab.context().close();
     const { exitCode, stderr } = await login.ended;
     expect(exitCode).toBe(1);
-    expect(failureOf(stderr)).toMatchObject({ code: "timed_out", title: "Nobody signed in within 2 s" });
+    expect(failureOf(stderr)).toMatchObject({ code: "timed_out", title: "Sign-in timed out after 2 s" });
   });
 
   it("runs in two terminals at once, each with its own state", async () => {
@@ -148,7 +148,7 @@ describe("opening the browser", () => {
     const url = /http:\/\/\S+\/oauth\/authorize\S+/.exec(terminal.text())![0];
     await followRedirect(await decide(on.person, url, "approve"));
     expect(await terminal.ended).toBe(0);
-    expect(terminal.text()).toContain("No browser could be opened.");
+    expect(terminal.text()).toContain("Could not open a browser.");
     expect(terminal.text()).toContain("✓ Signed in to");
   });
 });

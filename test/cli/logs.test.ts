@@ -103,7 +103,7 @@ describe("service logs tail", () => {
 
   it.each([60, 140])("keeps a line within %i columns, until Ctrl-C", async (columns) => {
     const session = runInTerminal(["logs", "tail"], { env: cli.platform.env, columns });
-    await session.waitFor("Requests come here as they are answered; Ctrl-C ends");
+    await session.waitFor("Following API requests. Press Ctrl-C to stop.");
     const id = await ask("POST", "/v1/orders", { amount: -1 });
     await session.waitFor(/\d\d:\d\d:\d\d {2}400 {2}POST {4}\/v1\/orders {2}invalid_request/);
     session.type(CTRL_C);

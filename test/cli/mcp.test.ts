@@ -185,7 +185,7 @@ describe("service mcp", () => {
     ]) {
       const refused = await call("check_receiver", args);
       expect(refused.isError).toBe(true);
-      expect(textOf(refused)).toContain("192.0.2.1 is not this machine");
+      expect(textOf(refused)).toContain("192.0.2.1 is not on this machine");
     }
     expect(textOf(await call("check_receiver", { url: "localhost:1" }))).toContain("secret is required");
   });
@@ -209,7 +209,7 @@ describe("service mcp", () => {
   });
 
   it("knows no other tool", async () => {
-    await expect(call("drop_database")).rejects.toThrow("There is no tool drop_database");
+    await expect(call("drop_database")).rejects.toThrow("Unknown tool drop_database");
   });
 
   it("offers what the credential's scopes allow, and no more", async () => {
@@ -217,14 +217,14 @@ describe("service mcp", () => {
     const key = await api("POST", "/v1/api_keys", { name: "reader", scopes: ["orders:read", "events:read"] });
     const reader = await connect(key.body.key as string);
     expect(await toolNames(reader)).toEqual(["list_orders", "get_order", "list_events", "get_event", "check_receiver"]);
-    await expect(call("create_order", { amount: 1, currency: "EUR" }, reader)).rejects.toThrow("There is no tool");
+    await expect(call("create_order", { amount: 1, currency: "EUR" }, reader)).rejects.toThrow("Unknown tool");
   });
 
   it("refuses the live environment", async () => {
     expect(await runCli(["mcp", "--live"], { env: platform.env })).toMatchObject({
       exitCode: 2,
       stdout: "",
-      stderr: expect.stringContaining("Tools act in the sandbox only"),
+      stderr: expect.stringContaining("MCP tools are available in the sandbox only"),
     });
     const live = { ...platform.env, SERVICE_API_KEY: platform.liveKey };
     expect(await runCli(["mcp"], { env: live })).toMatchObject({ exitCode: 2, stdout: "" });

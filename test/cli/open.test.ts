@@ -32,7 +32,7 @@ describe("service open", () => {
     const session = runInTerminal(["open"], { env: { SSH_TTY: "/dev/pts/1" } });
     expect(await session.ended).toBe(0);
     expect(session.text()).toBe(
-      "http://127.0.0.1:4010/dashboard/sandbox\nNo browser was opened over SSH: open the URL yourself.\n",
+      "http://127.0.0.1:4010/dashboard/sandbox\nCould not open a browser over SSH. Open the URL yourself.\n",
     );
   });
 

@@ -37,7 +37,7 @@ describe("service logout", () => {
     edit(dir, { authUrl: "http://127.0.0.1:9" });
     const { exitCode, stderr } = await service(["logout"]);
     expect(exitCode).toBe(0);
-    expect(stderr).toContain("http://127.0.0.1:9 could not be told that the session of profile default is over");
+    expect(stderr).toContain("Could not revoke the session of profile default at http://127.0.0.1:9");
     expect(JSON.stringify(readStored(dir))).not.toContain("rt_");
   });
 
@@ -97,9 +97,7 @@ describe("service whoami", () => {
       credential_source: "SERVICE_API_KEY",
       credential_type: "api_key",
     });
-    expect((await service(["whoami", "--profile", "shop"])).stdout).toContain(
-      "signed_in_by\tthe browser, profile shop\n",
-    );
+    expect((await service(["whoami", "--profile", "shop"])).stdout).toContain("signed_in_by\tbrowser, profile shop\n");
   });
 });
 
@@ -156,6 +154,6 @@ describe("service profiles", () => {
     await loginWithKey("--profile", "shop");
     const { exitCode, stderr } = await service(["profiles", verb, "shpo"]);
     expect(exitCode).toBe(1);
-    expect(stderr).toBe('Error: There is no profile "shpo"\nProfiles: shop.\n');
+    expect(stderr).toBe('Error: Profile "shpo" does not exist\nProfiles: shop.\n');
   });
 });

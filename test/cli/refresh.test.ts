@@ -92,7 +92,7 @@ describe("a command with tokens", () => {
     expect(await service("customers", "list")).toEqual({
       exitCode: 4,
       stdout: "",
-      stderr: 'Error: The session of profile "default" has ended\nSign in again: service login\n',
+      stderr: 'Error: The session of profile "default" has expired\nSign in again: service login\n',
     });
   });
 });
@@ -190,6 +190,6 @@ describe("service listen", () => {
     const form = new URLSearchParams({ token: tokensIn(dir).refresh_token, client_id: "app_service_cli" });
     await fetch(`${on.platform.baseUrl}/oauth/revoke`, { method: "POST", body: form });
     expire(dir);
-    expect(await service("listen")).toMatchObject({ exitCode: 4, stderr: expect.stringContaining("has ended") });
+    expect(await service("listen")).toMatchObject({ exitCode: 4, stderr: expect.stringContaining("has expired") });
   });
 });

@@ -172,7 +172,7 @@ describe("service api", () => {
     const args = ["api", "POST", "/v1/orders", "--input", "-", "--api-key-stdin"];
     expect(await service(args, { input: "{}" })).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining("--input and --api-key-stdin both read standard input"),
+      stderr: expect.stringContaining("--input and --api-key-stdin both read stdin"),
     });
   });
 
@@ -181,7 +181,7 @@ describe("service api", () => {
     expect(await service(["api", "POST", "/v1/orders", "-f", "a.b=1", "-f", "a.b.c=1"])).toMatchObject({ exitCode: 2 });
     expect(await service(["api", "GET", "/v1/me", "--paginate"])).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining("did not answer with a list"),
+      stderr: expect.stringContaining("is not a list"),
     });
   });
 });

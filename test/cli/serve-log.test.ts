@@ -102,7 +102,7 @@ describe("service serve on a terminal", () => {
   it("prints a line a request without credentials, and only trouble with --log-level warn", async () => {
     for (const args of [[], ["--log-level", "warn"]]) {
       const session = runInTerminal(["serve", "--ephemeral", "--port", "0", ...args]);
-      await session.waitFor("Ctrl-C stops it");
+      await session.waitFor("Press Ctrl-C to stop");
       const [, url = "", key = ""] = /ready at (\S+)[^]*sandbox +(\S+)/.exec(session.text()) ?? [];
       await apiOf(url, key)("GET", `/v1/customers/${KEY}`);
       if (args.length === 0) await session.waitFor(/404 {2}GET +\/v1\/customers\/sk_sandbox_… {2}[\d.]+ ms {2}req_/);

@@ -78,7 +78,7 @@ describe("service login --api-key-stdin", () => {
     const args = ["login", "--api-key-stdin", "--base-url", server.url];
     const { exitCode, stderr } = await terminalOf(dir)(args, {}, spoil(platform.sandboxKey));
     expect(exitCode).toBe(1);
-    expect(stderr).toContain("This is not a complete API key");
+    expect(stderr).toContain("Incomplete or mistyped API key");
     expect(server.seen).toEqual([]);
     expect(existsSync(join(dir, "config.json"))).toBe(false);
   });
@@ -179,7 +179,7 @@ describe("service whoami", () => {
     });
     expect(await service(["whoami", "--profile", "constructor"])).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining('There is no profile "constructor"'),
+      stderr: expect.stringContaining('Profile "constructor" does not exist'),
     });
   });
 });
@@ -193,7 +193,7 @@ describe("a stored key", () => {
       await service(["whoami"], { SERVICE_BASE_URL: trap.url }),
     ]) {
       expect(result).toMatchObject({ exitCode: 1, stdout: "" });
-      expect(result.stderr).toContain(`is for ${platform.baseUrl} and is not sent to ${trap.url}`);
+      expect(result.stderr).toContain(`is for ${platform.baseUrl}; it is not sent to ${trap.url}`);
     }
     expect(trap.seen).toEqual([]);
   });
@@ -209,7 +209,7 @@ describe("a stored key", () => {
 describe("the environment of a key", () => {
   it.each([
     ["a live key without --live", () => platform.liveKey, [], "Add --live"],
-    ["a sandbox key with --live", () => platform.sandboxKey, ["--live"], "Leave out --live"],
+    ["a sandbox key with --live", () => platform.sandboxKey, ["--live"], "Remove --live"],
   ])("is checked: %s", async (_name, key, args, hint) => {
     const env = { SERVICE_API_KEY: key(), SERVICE_BASE_URL: platform.baseUrl };
     const { exitCode, stderr } = await terminalOf(makeConfigDir())(["customers", "list", ...args], env);
@@ -221,7 +221,7 @@ describe("the environment of a key", () => {
     const env = { SERVICE_API_KEY: "sk_sandbox_a\nb", SERVICE_BASE_URL: platform.baseUrl };
     expect(await terminalOf(makeConfigDir())(["whoami"], env)).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining("The API key holds spaces or characters that no key has"),
+      stderr: expect.stringContaining("The API key contains invalid characters"),
     });
   });
 });

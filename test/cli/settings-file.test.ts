@@ -46,24 +46,24 @@ const login = (env: Record<string, string | undefined>) =>
 describe("a settings file that cannot be used", () => {
   it.each([
     ["of 0 bytes", "", "is empty"],
-    ["cut off", STORED.slice(0, 40), "is damaged"],
-    ["of something else", "[]", "does not hold a JSON object"],
+    ["cut off", STORED.slice(0, 40), "is corrupt"],
+    ["of something else", "[]", "does not contain a JSON object"],
     ["of a newer version", JSON.stringify({ version: 2, shape: "new" }), "was written by a newer version"],
     [
       "with a broken profile",
       JSON.stringify({ version: 1, profiles: { default: "x" } }),
-      "holds a profile that is not one",
+      "contains an invalid profile",
     ],
     [
       "with an address of 1 MB",
       JSON.stringify({ version: 1, profiles: { default: { base_url: `https://${"é".repeat(500_000)}/` } } }),
-      "holds a profile that is not one",
+      "contains an invalid profile",
     ],
-    ["with a version that is not a number", JSON.stringify({ version: [[1]] }), "has a version that is not a number"],
+    ["with a version that is not a number", JSON.stringify({ version: [[1]] }), "has an invalid version"],
     [
       "with a profile that has no name",
       JSON.stringify({ version: 1, current_profile: 5 }),
-      "names a profile in current_profile",
+      "has an invalid current_profile",
     ],
   ])("%s is named, explained and kept", async (_name, text, reason) => {
     const { dir, path } = withFile(text);
@@ -126,7 +126,7 @@ describe("a profile that was written by hand", () => {
     const { exitCode, stderr } = await runCli(["logout"], { env: written(profile) });
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,
-      stderr: expect.stringContaining("holds a profile that is not one"),
+      stderr: expect.stringContaining("contains an invalid profile"),
     });
   });
 });
@@ -137,7 +137,7 @@ describe("the modes of file and folder", () => {
     chmodSync(path, 0o644);
     const env = { SERVICE_CONFIG_DIR: dir };
     const { stderr } = await runCli(["whoami"], { env });
-    expect(stderr).toContain(`Warning: ${path} can be read by other users. Close it: chmod 600 ${path}`);
+    expect(stderr).toContain(`Warning: ${path} is readable by other users. Run: chmod 600 ${path}`);
     const json = await runCli(["customers", "list", "--json"], { env });
     expect(
       json.stderr
@@ -145,7 +145,7 @@ describe("the modes of file and folder", () => {
         .split("\n")
         .map((line) => JSON.parse(line) as object),
     ).toEqual([
-      { warning: expect.stringContaining("can be read by other users") },
+      { warning: expect.stringContaining("is readable by other users") },
       expect.objectContaining({ code: "not_signed_in", exit_code: 4 }),
     ]);
     expect((await login(env)).exitCode).toBe(0);
@@ -191,14 +191,14 @@ describe("the folder of the settings file", () => {
     const { exitCode, stderr } = await runCli(["config", "set", "update_notices", "false"], { env });
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,
-      stderr: expect.stringContaining("/proc/x/y/config.json cannot be written"),
+      stderr: expect.stringContaining("Cannot write /proc/x/y/config.json"),
     });
   });
 
   it("that cannot be written is named", async () => {
     expect(await login({ SERVICE_CONFIG_DIR: "/dev/null/nowhere" })).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining("/dev/null/nowhere/config.json cannot be written (ENOTDIR)"),
+      stderr: expect.stringContaining("Cannot write /dev/null/nowhere/config.json (ENOTDIR)"),
     });
   });
 });

@@ -30,7 +30,7 @@ describe("service status", () => {
     expect(all["platform"]!["latency_ms"]).toBeGreaterThan(0);
     expect(Date.parse(String(all["credential"]!["expires_at"]))).toBeGreaterThan(Date.now());
     const { stdout } = await runCli(["status"], { env: { SERVICE_CONFIG_DIR: dir } });
-    expect(stdout).toContain("credential\tBrowser sign-in from profile default works; renews itself, next ");
+    expect(stdout).toContain("credential\tBrowser sign-in from profile default is valid; renewed automatically, next ");
   });
 
   it("exits with 4 where nobody is signed in, and where the key is refused", async () => {
@@ -70,6 +70,6 @@ describe("service status", () => {
     const { status: all } = await status({ SERVICE_BASE_URL: server.url });
     expect(Math.abs(Number(all["clock_ahead_seconds"]) - ahead)).toBeLessThan(60);
     const { stdout } = await runCli(["status"], { env: { SERVICE_BASE_URL: server.url } });
-    expect(stdout).toMatch(new RegExp(`clock\t(1 h|59 min \\d+ s) ${words} the platform's\n`));
+    expect(stdout).toMatch(new RegExp(`clock\t(1 h|59 min \\d+ s) ${words} the platform\n`));
   });
 });

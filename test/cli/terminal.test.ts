@@ -109,7 +109,7 @@ describe("one object", () => {
     expect(said).toMatch(/^Error: The email bob@example\.com belongs to customer cus_\w{22}\.$/);
     expect(rest).toEqual([
       expect.stringMatching(/^ {2}409 email_taken, request req_\w{22}$/),
-      expect.stringMatching(/^See who has it: service customers get cus_\w{22}$/),
+      expect.stringMatching(/^To see the existing customer: service customers get cus_\w{22}$/),
     ]);
   });
 });

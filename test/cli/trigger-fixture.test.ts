@@ -104,18 +104,18 @@ describe("service trigger --fixture", () => {
     const { exitCode, stdout, stderr } = await fixture(wrong);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr.trimEnd().split("\n")).toEqual([
-      "Error: --fixture: - has 11 mistakes, and nothing was sent",
-      'call 2: "metod" is no part of a call; did you mean method?',
-      "call 2: method is none of GET, POST, PATCH, DELETE",
-      "call 2: path is no path of the API, such as /v1/orders",
-      'call 3: "ada" is the name of an earlier call',
-      "call 3: GET takes no body",
-      "call 3: ${adda.id} refers to no earlier call; did you mean ada?",
-      'call 4: "unique" stands for something fresh in each run and cannot be a name',
-      "call 4: body is not an object",
-      "call 5: ${ada} names no field: write ${ada.id}",
-      "call 5: ${later.id} refers to no earlier call",
-      "call 6: it is not an object with method, path and body",
+      "Error: --fixture: - has 11 mistakes; nothing was sent",
+      'call 2: unknown field "metod"; did you mean method?',
+      "call 2: method must be one of GET, POST, PATCH, DELETE",
+      "call 2: path must be an API path, such as /v1/orders",
+      'call 3: name "ada" is already used by an earlier call',
+      "call 3: GET cannot have a body",
+      "call 3: ${adda.id} does not refer to an earlier call; did you mean ada?",
+      'call 4: "unique" is reserved and cannot be a name',
+      "call 4: body must be an object",
+      "call 5: ${ada} has no field: write ${ada.id}",
+      "call 5: ${later.id} does not refer to an earlier call",
+      "call 6: must be an object with method, path and body",
     ]);
     expect((await apiOf(platform.baseUrl, platform.sandboxKey)("GET", "/v1/customers?limit=1")).body).toEqual(
       before.body,
@@ -125,9 +125,9 @@ describe("service trigger --fixture", () => {
   it.each([
     ['[{"method": "POST", ', /is neither JSON nor YAML: .*\nLine 2, column 1\.|Line 1, column \d+\./],
     ["- a: 1\n  a: 2\n", /neither JSON nor YAML: Map keys must be unique\nLine 2, column 3\./],
-    ["{}", /it is not a list of calls/],
-    ["[]", /it holds no calls/],
-    ["", /it is not a list of calls/],
+    ["{}", /must be a list of calls/],
+    ["[]", /must contain at least one call/],
+    ["", /must be a list of calls/],
   ])("says what is wrong with %j", async (input, message) => {
     const result = await fixture(input);
     expect(result).toMatchObject({ exitCode: 1, stdout: "" });
@@ -151,7 +151,7 @@ describe("service trigger --fixture", () => {
     );
     expect(exitCode).toBe(1);
     expect(stderr).toBe(
-      'Error: Call 2 of 2: the reply to "o" has no customer\nIt may be null: look at the calls before it.\n',
+      'Error: Call 2 of 2: the response of "o" has no customer\nIt may be null: check the earlier calls.\n',
     );
   });
 
@@ -175,9 +175,9 @@ describe("service trigger --fixture", () => {
   });
 
   it.each([
-    [["order.completed"], "An event type and --fixture exclude each other"],
+    [["order.completed"], "--fixture cannot be combined with an event type"],
     [["--count", "2"], "cannot be used with option '--count"],
-    [["--live"], "Events are triggered in the sandbox only"],
+    [["--live"], "Events can be triggered in the sandbox only"],
   ])("refuses %j beside it", async (args, message) => {
     const result = await trigger(["--fixture", "-", ...args], { input: SHOP });
     expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(message) });
@@ -195,7 +195,7 @@ describe("service trigger --cleanup", () => {
     const orders = await trigger(["order.created", "--count", "5", "--cleanup"]);
     expect(orders.exitCode).toBe(0);
     expect(orders.stderr).toMatch(
-      /^Warning: (ord_\w+, ){2}ord_\w+ and 2 more stay: the API has no way to remove them\.\n$/,
+      /^Warning: Not removed: (ord_\w+, ){2}ord_\w+ and 2 more\. The API cannot delete them\.\n$/,
     );
   });
 
@@ -209,7 +209,7 @@ describe("service trigger --cleanup", () => {
     const session = runInTerminal(["trigger", "customer.created", "--count", "6", "--cleanup"], { env: platform.env });
     await session.waitFor("6/6 cleaned up");
     expect(await session.ended).toBe(0);
-    expect(session.text()).toContain("✓ Removed 6 of 6 objects that were created");
+    expect(session.text()).toContain("✓ Removed 6 of 6 created objects");
   });
 });
 
@@ -222,6 +222,6 @@ describe("service trigger --rate", () => {
 
   it.each(["0", "50/h", "fast", "-1/s"])("refuses %s", async (rate) => {
     const result = await trigger(["order.created", "--rate", rate]);
-    expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("It is a rate such as 50/s") });
+    expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("Must be a rate such as 50/s") });
   });
 });

@@ -70,7 +70,7 @@ describe("service trigger", () => {
       exitCode: 2,
       stdout: "",
       stderr:
-        "Error: order.completed does not take --override status\nIt takes amount, currency, customer, metadata. Anything else: --data FILE.\n",
+        "Error: order.completed does not support --override status\nSupported: amount, currency, customer, metadata. For other fields, pass --data FILE.\n",
     });
   });
 
@@ -87,7 +87,7 @@ describe("service trigger", () => {
 
   it.each([
     ["{", "is not JSON"],
-    ["[]", "does not hold a JSON object"],
+    ["[]", "does not contain a JSON object"],
   ])("refuses %s as --data", async (input, reason) => {
     expect(await service(["trigger", "order.completed", "--data", "-"], { input })).toMatchObject({
       exitCode: 1,

@@ -65,7 +65,7 @@ describe("service webhooks sign", () => {
     expect(await runCli(["webhooks", "sign", "--payload", payloadFile()])).toEqual({
       exitCode: 2,
       stdout: "",
-      stderr: "Error: No signing secret: give --secret or --secret-file, or set SERVICE_WEBHOOK_SECRET\n",
+      stderr: "Error: No signing secret: pass --secret or --secret-file, or set SERVICE_WEBHOOK_SECRET\n",
     });
   });
 });

@@ -7,7 +7,7 @@ import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type * as cliErrors from "../../src/cli/errors.ts";
 import type { runIn } from "../../src/cli/run.ts";
-import type { Surroundings } from "../../src/cli/surroundings.ts";
+import type { ProcessIo } from "../../src/cli/process-io.ts";
 import type { TextStream } from "../../src/cli/terminal/text-stream.ts";
 
 /** The built command, as users run it. */
@@ -76,10 +76,10 @@ export async function runCli(args: readonly string[], options: RunOptions = {}):
       written[name] += Buffer.from(text).toString();
       listeners[name]?.(Buffer.from(text).toString());
     },
-    stopWaiting: async () => async () => {},
+    makeNonBlocking: async () => async () => {},
   });
   const stdin = Readable.from(input === undefined ? [] : [Buffer.from(input)]) as unknown as NodeJS.ReadStream;
-  const surroundings: Surroundings = {
+  const io: ProcessIo = {
     stdout: stream("stdout"),
     stderr: stream("stderr"),
     streams: {
@@ -91,7 +91,7 @@ export async function runCli(args: readonly string[], options: RunOptions = {}):
     cwd: process.cwd(),
     signal,
   };
-  const exitCode = await builtCommand().run.runIn(surroundings, args);
+  const exitCode = await builtCommand().run.runIn(io, args);
   return { exitCode, ...written };
 }
 

@@ -1,7 +1,7 @@
 import { UsageError } from "../errors.ts";
 
 /** Keys that the API takes in no object. */
-const REFUSED: ReadonlySet<string> = new Set(["__proto__", "prototype"]);
+const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(["__proto__", "prototype"]);
 
 /**
  * Returns the object with one more value at a dotted path: `metadata.plan`, `pro`. A value that is JSON counts as JSON
@@ -23,11 +23,11 @@ function assignAt(
   path: string,
 ): Record<string, unknown> {
   const [name = "", ...rest] = names;
-  if (name === "" || REFUSED.has(name)) throw new UsageError(`"${path}" is not a path such as metadata.plan`);
+  if (name === "" || FORBIDDEN_KEYS.has(name)) throw new UsageError(`"${path}" is not a path such as metadata.plan`);
   if (rest.length === 0) return { ...object, [name]: value };
   const inner = (Object.hasOwn(object, name) ? object[name] : undefined) ?? {};
   if (typeof inner !== "object" || Array.isArray(inner)) {
-    throw new UsageError(`"${path}": ${name} is a value already and has no members`);
+    throw new UsageError(`"${path}": ${name} is not an object`);
   }
   return { ...object, [name]: assignAt(inner as Record<string, unknown>, rest, value, path) };
 }

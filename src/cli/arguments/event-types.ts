@@ -13,8 +13,8 @@ import { UsageError } from "../errors.ts";
 export function parseEventType(text: string): EventType {
   if (isEventType(text)) return text;
   const near = nearest(text, EVENT_TYPES);
-  throw new UsageError(`There is no event type "${text}"`, {
-    hint: near.length > 0 ? `Did you mean ${near.join(" or ")}?` : "`service trigger --list` shows them all.",
+  throw new UsageError(`Unknown event type "${text}"`, {
+    hint: near.length > 0 ? `Did you mean ${near.join(" or ")}?` : "To list them: service trigger --list",
   });
 }
 
@@ -25,6 +25,6 @@ export function parseSubscriptions(text: string): string[] {
   if (unknown === undefined) return subscriptions;
   const near = nearest(unknown, [...EVENT_TYPES, ...SUBSCRIPTION_WILDCARDS]);
   throw new InvalidArgumentError(
-    `"${unknown}" is no event type. ${near.length === 0 ? "`service trigger --list` shows them all." : `Did you mean ${near.join(" or ")}?`}`,
+    `"${unknown}" is not an event type. ${near.length === 0 ? "To list them: service trigger --list" : `Did you mean ${near.join(" or ")}?`}`,
   );
 }

@@ -6,27 +6,27 @@ import { isRepeatable } from "./repeated.ts";
  * Refuses a second value for a flag that takes one: the first would be lost without a word. Flags that
  * collect values are repeatable.
  */
-export function refuseRepeatedOptions(command: Command): void {
+export function rejectRepeatedOptions(command: Command): void {
   for (const option of command.options) {
     if (isRepeatable(option) || option.isBoolean() || option.negate) continue;
     let given = 0;
     command.on(`option:${option.name()}`, () => {
-      if (++given > 1) command.error(`error: option '${option.flags}' was given ${given} times; it takes one value`);
+      if (++given > 1) command.error(`error: option '${option.flags}' cannot be repeated; it was given ${given} times`);
     });
   }
-  for (const child of command.commands) refuseRepeatedOptions(child);
+  for (const child of command.commands) rejectRepeatedOptions(child);
 }
 
 /** Refuses a flag that stands where another's value is missing: `--email --name Ada`. No value is called like a flag. */
-export function refuseSwallowedFlags(command: Command): void {
+export function rejectSwallowedFlags(command: Command): void {
   for (const option of command.options) {
     if (!option.required) continue;
     command.on(`option:${option.name()}`, (value: string) => {
       if (!optionsOf(command).some(({ long }) => long === value)) return;
-      command.error(`error: option '${option.flags}' argument missing, since ${value} is a flag`);
+      command.error(`error: option '${option.flags}' needs a value, but ${value} is a flag`);
     });
   }
-  for (const child of command.commands) refuseSwallowedFlags(child);
+  for (const child of command.commands) rejectSwallowedFlags(child);
 }
 
 /** The first flag of a command line that the command does not know, with the one that was meant. */
@@ -50,7 +50,7 @@ export function unknownFlag(command: Command, args: readonly string[]): { flag: 
 
 /** Refuses an empty value, which is what an unset variable of a shell leaves. */
 export function notEmpty(text: string): string {
-  if (text === "") throw new InvalidArgumentError("It is empty: is its variable set?");
+  if (text === "") throw new InvalidArgumentError("Must not be empty. Is the shell variable set?");
   return text;
 }
 

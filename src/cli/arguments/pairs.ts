@@ -13,7 +13,7 @@ export type Pair = readonly [key: string, value: string];
 /** Splits at the first `=`: the value may hold more of them, and may be empty. */
 export function parsePair(text: string): Pair {
   const at = text.indexOf("=");
-  if (at < 1) throw new InvalidArgumentError(`"${text}" is not key=value.`);
+  if (at < 1) throw new InvalidArgumentError(`"${text}" is not in the form key=value.`);
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
@@ -21,7 +21,7 @@ export function parsePair(text: string): Pair {
 export function objectOfPairs(pairs: readonly Pair[], flag: string): Record<string, string> {
   const seen = new Set<string>();
   for (const [key] of pairs) {
-    if (seen.has(key)) throw new UsageError(`${flag} names "${key}" twice`);
+    if (seen.has(key)) throw new UsageError(`${flag}: "${key}" is given twice`);
     seen.add(key);
   }
   return Object.fromEntries(pairs);

@@ -8,7 +8,7 @@ export function scopeNames(text: string, previous: readonly Scope[] = []): Scope
     .split(/[\s,+]+/)
     .filter((name) => name !== "")
     .map(scopeNamed);
-  if (scopes.length === 0) throw new InvalidArgumentError("It is a scope such as customers:read, or several.");
+  if (scopes.length === 0) throw new InvalidArgumentError("Must be one or more scopes, such as customers:read.");
   return [...new Set([...previous, ...scopes])];
 }
 
@@ -17,6 +17,6 @@ function scopeNamed(name: string): Scope {
   if (scope !== undefined) return scope;
   const [guess] = nearest(name, SCOPES);
   throw new InvalidArgumentError(
-    `There is no scope "${name}". ${guess === undefined ? `Scopes: ${SCOPES.join(", ")}.` : `Did you mean ${guess}?`}`,
+    `Unknown scope "${name}". ${guess === undefined ? `Scopes: ${SCOPES.join(", ")}.` : `Did you mean ${guess}?`}`,
   );
 }

@@ -12,15 +12,15 @@ export const SECONDS_PER_UNIT: Readonly<Record<string, number>> = {
 };
 
 /** A span of time such as `30s`, `10m`, `2h`, `3d`, in seconds. The bounds are seconds too. */
-export function duration(least: number, most: number): (text: string) => number {
+export function duration(min: number, max: number): (text: string) => number {
   return (text) => {
     const [, count, unit] = /^(\d{1,9})([smhdw])$/.exec(text) ?? [];
     if (count === undefined || unit === undefined) {
       throw new InvalidArgumentError("Must be a duration such as 30s, 10m, 2h, 3d or 1w.");
     }
     const seconds = Number(count) * SECONDS_PER_UNIT[unit]!;
-    if (seconds < least) throw new InvalidArgumentError(`Must be at least ${formatSpan(least)}.`);
-    if (seconds > most) throw new InvalidArgumentError(`Must be at most ${formatSpan(most)}.`);
+    if (seconds < min) throw new InvalidArgumentError(`Must be at min ${formatSpan(min)}.`);
+    if (seconds > max) throw new InvalidArgumentError(`Must be at max ${formatSpan(max)}.`);
     return seconds;
   };
 }

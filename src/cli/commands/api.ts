@@ -25,20 +25,15 @@ interface Flags {
 export function register(program: Command, context: Context): void {
   const api = program
     .command("api")
-    .description("Send an authenticated API request and print the response.")
+    .description("Send an authenticated API request and print the response")
     .usage("[options] [method] <path>")
     .addArgument(new Argument("<method>", `${METHODS.join(", ")} (default: GET, or POST with a body)`))
     .addArgument(new Argument("[path]", "Path below the base URL, such as /v1/customers"))
-    .addOption(
-      pairsOption(
-        "-f, --field <key=value>",
-        "Member of the body, or of the query for GET; a value that is JSON counts as JSON",
-      ),
-    )
-    .addOption(new Option("--input <file>", "Send this file as the body; - is standard input").conflicts("field"))
-    .option("--paginate", "Follow the cursors and print the whole list")
-    .option("--idempotency-key <key>", "Make repeating a POST safe: one key, one effect", parseIdempotencyKey)
-    .option("--yes", "Do not ask before a DELETE in live mode")
+    .addOption(pairsOption("-f, --field <key=value>", "Body field, or query parameter for GET; JSON values are parsed"))
+    .addOption(new Option("--input <file>", "File to send as the body; - for stdin").conflicts("field"))
+    .option("--paginate", "Fetch all pages and print them as one list")
+    .option("--idempotency-key <key>", "Idempotency key, so that a retried POST takes effect once", parseIdempotencyKey)
+    .option("--yes", "Skip the confirmation of a DELETE in live mode")
     .action((first: string, second: string | undefined, flags: Flags) => {
       const hasBody = flags.input !== undefined || flags.field.length > 0;
       const method = second === undefined ? (hasBody ? "POST" : "GET") : parseMethod(first);
@@ -53,7 +48,7 @@ export function register(program: Command, context: Context): void {
 }
 
 async function runApi(method: Method, path: string, flags: Flags, context: Context): Promise<void> {
-  if (flags.paginate && method !== "GET") throw new UsageError("--paginate works with GET only");
+  if (flags.paginate && method !== "GET") throw new UsageError("--paginate requires GET");
   if (method === "GET" && context.globals.dryRun) throw new UsageError("--dry-run: GET changes nothing");
   if (method === "DELETE") {
     const id = path.split("/").at(-1) ?? path;
@@ -78,20 +73,20 @@ async function requestOf(method: Method, path: string, flags: Flags, context: Co
   return { method, path, body, idempotencyKey, anyShape: true };
 }
 
-/** A call of any path has no list of its fields but the response itself. */
+/** Only the response tells which fields there are. */
 function assertDocumentFields(body: unknown, fields: readonly string[] = []): void {
   if (typeof body !== "object" || body === null) return;
   assertFields({ noun: "response", fields: Object.keys(body) }, fields);
 }
 
-/** All pages as one list document. */
+/** Returns all pages as one list document. */
 async function wholeList(client: Client, request: ApiRequest): Promise<unknown> {
   const data: unknown[] = [];
   let cursor: string | undefined;
   for (;;) {
     const query = cursor === undefined ? request.query : { ...request.query, cursor };
     const { body } = await client.request<Page<unknown>>({ ...request, ...(query === undefined ? {} : { query }) });
-    if (!Array.isArray(body.data)) throw new UsageError(`--paginate: ${request.path} did not answer with a list`);
+    if (!Array.isArray(body.data)) throw new UsageError(`--paginate: the response of ${request.path} is not a list`);
     data.push(...body.data);
     if (!body.has_more || body.next_cursor === null) return { ...body, data, has_more: false, next_cursor: null };
     cursor = body.next_cursor;
@@ -101,15 +96,15 @@ async function wholeList(client: Client, request: ApiRequest): Promise<unknown> 
 function parseMethod(text: string): Method {
   const method = METHODS.find((candidate) => candidate === text.toUpperCase());
   if (method === undefined)
-    throw new UsageError(`${text} is not a method`, { hint: `Must be one of ${METHODS.join(", ")}.` });
+    throw new UsageError(`Unknown method ${text}`, { hint: `Must be one of ${METHODS.join(", ")}.` });
   return method;
 }
 
-/** A whole URL is refused: the credential belongs to the profile's platform. */
+/** Rejects a URL: the credential is only for the profile's platform. */
 function parsePath(text: string): string {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text) || text.startsWith("//")) {
     throw new UsageError(`${text} is not a path`, {
-      hint: "Pass a path such as /v1/customers; --base-url names the platform.",
+      hint: "Pass a path such as /v1/customers. To choose the platform, pass --base-url.",
     });
   }
   return text.startsWith("/") ? text : `/${text}`;

@@ -9,11 +9,11 @@ const REGISTRY = "https://registry.npmjs.org";
 const TIME_LIMIT_SECONDS = 20;
 const MAX_BYTES = 1024 * 1024;
 
-/** `service check-for-update`: asks the package registry, and remembers the answer. Runs in the background. */
+/** `service check-for-update`: asks the package registry and stores the answer. Runs in the background. */
 export function register(program: Command, context: Context): void {
   program
     .command("check-for-update", { hidden: true })
-    .description("Ask the package registry for the newest version, and remember it.")
+    .description("Ask the package registry for the newest version and store the answer")
     .action(() => runCheck(context));
 }
 

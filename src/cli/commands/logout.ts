@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Context } from "../context.ts";
 import { UserError } from "../errors.ts";
 import { addExamples } from "../help-layout.ts";
-import { endSessions } from "../session/end.ts";
+import { signOutProfile } from "../session/end.ts";
 import { resolveProfileName } from "../settings/connection.ts";
 import { type Profile, profileNamed, type Settings, withProfile } from "../settings/profiles.ts";
 
@@ -11,9 +11,9 @@ export function register(program: Command, context: Context): void {
   const logout = program
     .command("logout")
     .description(
-      "End the session of a profile at the platform, then forget its credentials. API keys are forgotten only: `service keys revoke` ends them.",
+      "Revoke the session of a profile and delete its credentials. API keys are deleted locally only; to revoke one, use `service keys revoke`.",
     )
-    .option("--all", "Do so for every profile")
+    .option("--all", "Sign out of every profile")
     .action((flags: { all?: true }) => runLogout(flags, context));
   addExamples(logout, ["service logout", "service logout --profile shop", "service logout --all"]);
 }
@@ -30,17 +30,17 @@ async function runLogout({ all }: { all?: true }, context: Context): Promise<voi
     });
   }
   const notTold: string[] = [];
-  for (const [name, profile] of signedIn) if (!(await endSessions(context, name, profile))) notTold.push(name);
+  for (const [name, profile] of signedIn) if (!(await signOutProfile(context, name, profile))) notTold.push(name);
   const names = signedIn.map(([name]) => name);
   await context.updateSettings((settings) => names.reduce(withoutCredentials, settings));
   for (const [name, profile] of signedIn) output.success(`Signed out of profile ${name}${keysLeft(profile)}`);
   if (output.json) await output.document({ signed_out: names, platform_not_told: notTold });
-  if (env["SERVICE_API_KEY"]) output.warn("SERVICE_API_KEY is still set and goes on signing in.");
+  if (env["SERVICE_API_KEY"]) output.warn("SERVICE_API_KEY is still set and is still used.");
 }
 
 function keysLeft({ credentials }: Profile): string {
   const hasKeys = Object.values(credentials).some(({ type }) => type === "api_key");
-  return hasKeys ? "; its API keys go on working until revoked" : "";
+  return hasKeys ? "; its API keys stay valid until revoked" : "";
 }
 
 function withoutCredentials(settings: Settings, name: string): Settings {

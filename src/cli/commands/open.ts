@@ -4,7 +4,7 @@ import { whyNoBrowser } from "../browser-availability.ts";
 import type { Environment } from "../../contract/environments.ts";
 import type { Context } from "../context.ts";
 import { addExamples } from "../help-layout.ts";
-import { resolvePlace } from "../settings/connection.ts";
+import { resolveTarget } from "../settings/connection.ts";
 
 /** The path of each page below the base URL. */
 const PAGES = {
@@ -19,16 +19,16 @@ type Page = keyof typeof PAGES;
 export function register(program: Command, context: Context): void {
   const open = program
     .command("open")
-    .description("Print the URL of a page of the platform, and open it in the browser where there is one.")
-    .addArgument(new Argument("[page]", "What to open").choices(Object.keys(PAGES)).default("dashboard"))
-    .option("--no-browser", "Print the URL; open nothing")
+    .description("Print the URL of a platform page and open it in the browser")
+    .addArgument(new Argument("[page]", "Page to open").choices(Object.keys(PAGES)).default("dashboard"))
+    .option("--no-browser", "Print the URL without opening a browser")
     .action((page: Page, flags: { browser: boolean }) => runOpen(page, flags, context));
   addExamples(open, ["service open", "service open events --live", "service open docs --no-browser"]);
 }
 
 async function runOpen(page: Page, { browser }: { browser: boolean }, context: Context): Promise<void> {
   const { output, globals, env, settings } = context;
-  const { baseUrl } = resolvePlace({ flags: globals, env, settings });
+  const { baseUrl } = resolveTarget({ flags: globals, env, settings });
   const path = PAGES[page](globals.live ? "live" : "sandbox");
   const url = urlOf(parseBaseUrl(baseUrl.value, globals), path);
   const reason = browser ? whyNoBrowser(context) : undefined;
@@ -38,5 +38,5 @@ async function runOpen(page: Page, { browser }: { browser: boolean }, context: C
   if (output.json) return await output.document({ page, url: url.href, opened });
   if (opened) output.note("Opened in your browser.");
   else if (browser)
-    output.note(`No browser was opened${reason === undefined ? "" : ` ${reason}`}: open the URL yourself.`);
+    output.note(`Could not open a browser${reason === undefined ? "" : ` ${reason}`}. Open the URL yourself.`);
 }

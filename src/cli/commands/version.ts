@@ -6,7 +6,7 @@ import type { Context } from "../context.ts";
 export function register(program: Command, context: Context): void {
   program
     .command("version")
-    .description("Print the versions of the program, the API that it speaks, and Node.")
+    .description("Print the versions of the CLI, the API and Node.js")
     .action(async () => {
       const versions = {
         version: context.version,

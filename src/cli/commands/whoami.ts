@@ -8,7 +8,7 @@ import { identityView } from "../session/identity-view.ts";
 export function register(program: Command, context: Context): void {
   const whoami = program
     .command("whoami")
-    .description("Show account, environment and profile, and where each setting came from.")
+    .description("Show the current account, environment and profile, and the source of each setting")
     .action(() => runWhoami(context));
   addExamples(whoami, ["service whoami", "service whoami --json --jq .account.id", "service whoami --live"]);
 }
@@ -28,7 +28,7 @@ async function runWhoami(context: Context): Promise<void> {
   const view = identityView([
     ["Profile", `${cli.profile} (from ${cli.profile_source})`],
     ["Base URL", `${cli.base_url} (from ${cli.base_url_source})`],
-    ["Signed in by", cli.credential_type === "oauth" ? `the browser, ${cli.credential_source}` : cli.credential_source],
+    ["Signed in by", cli.credential_type === "oauth" ? `browser, ${cli.credential_source}` : cli.credential_source],
   ]);
   const shown: Identity & { cli: typeof cli } = { ...identity, cli };
   await context.output.object(shown, view);

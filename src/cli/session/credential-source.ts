@@ -18,22 +18,22 @@ export function credentialSource(
   let renewal: Promise<string> | undefined;
 
   /** Requests at the same time share one renewal. */
-  function renew(refused?: string): Promise<string> {
-    renewal ??= refresh(refused).finally(() => {
+  function renew(rejected?: string): Promise<string> {
+    renewal ??= refresh(rejected).finally(() => {
       renewal = undefined;
     });
     return renewal;
   }
 
-  async function refresh(refused: string | undefined): Promise<string> {
+  async function refresh(rejected: string | undefined): Promise<string> {
     // The OAuth library is loaded here only: a command with a fresh token never pays for it.
     const { refreshSession } = await import("./refresh.ts");
-    tokens = await refreshSession(context, name, refused);
+    tokens = await refreshSession(context, name, rejected);
     return tokens.access_token;
   }
 
   return {
     current: () => (isDue(tokens, context.now()) ? renew() : Promise.resolve(tokens.access_token)),
-    renewed: (refused) => (tokens.access_token === refused ? renew(refused) : Promise.resolve(tokens.access_token)),
+    renewed: (rejected) => (tokens.access_token === rejected ? renew(rejected) : Promise.resolve(tokens.access_token)),
   };
 }

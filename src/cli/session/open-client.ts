@@ -12,8 +12,8 @@ export async function openConnection(context: Context): Promise<Connection> {
   const { profile } = connection;
   if (profile.source !== "default" && profileNamed(settings, profile.value) === undefined) {
     const names = Object.keys(settings.profiles);
-    throw new UserError(`There is no profile "${profile.value}" (from ${profile.name})`, {
-      hint: `${names.length === 0 ? "No profile is stored yet." : `Profiles: ${names.join(", ")}.`} Make one: service login --profile ${profile.value}`,
+    throw new UserError(`Profile "${profile.value}" (from ${profile.name}) does not exist`, {
+      hint: `${names.length === 0 ? "No profiles are stored yet." : `Profiles: ${names.join(", ")}.`} To create it: service login --profile ${profile.value}`,
       code: "no_profile",
     });
   }

@@ -18,38 +18,38 @@ export interface SessionName {
   environment: Environment;
 }
 
-const MOST_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 const PAUSE_MILLISECONDS = 400;
 
 /**
  * Renews the tokens of a session, unless another process was faster: the settings are read again under the lock, so that
- * a refresh token is sent once. `refused` is an access token that the platform does not take any more, whatever its
+ * a refresh token is sent once. `rejected` is an access token that the platform does not take any more, whatever its
  * age. Throws NotSignedInError where the session has ended; a failure of the network or the server changes nothing.
  * Import this module lazily.
  */
 export async function refreshSession(
   context: Context,
   name: SessionName,
-  refused: string | undefined,
+  rejected: string | undefined,
 ): Promise<StoredTokens> {
   const directory = context.settingsDirectory;
   const file = join(directory, `session-${name.profile}-${name.environment}.lock`);
   try {
-    return await withLock(file, () => refreshLocked(context, name, refused), context.signal);
+    return await withLock(file, () => refreshLocked(context, name, rejected), context.signal);
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (syscall === undefined && code !== "ELOCKED") throw error;
     throw new SettingsFileError(
-      `The session cannot be renewed: ${file} cannot be written (${code})`,
-      "Check the folder's owner and space, or name another with SERVICE_CONFIG_DIR.",
+      `Cannot renew the session: ${file} is not writable (${code})`,
+      "Check the owner and free space of the folder, or set SERVICE_CONFIG_DIR to another folder.",
       error,
     );
   }
 }
 
-async function refreshLocked(context: Context, name: SessionName, refused: string | undefined): Promise<StoredTokens> {
+async function refreshLocked(context: Context, name: SessionName, rejected: string | undefined): Promise<StoredTokens> {
   const { profile, stored } = storedSession(context, name);
-  const isWanted = refused === undefined ? isDue(stored, context.now()) : stored.access_token === refused;
+  const isWanted = rejected === undefined ? isDue(stored, context.now()) : stored.access_token === rejected;
   if (!isWanted) return stored;
   // A full disk is to be noticed now: the tokens are used up once they are sent.
   await context.updateSettings((settings) => settings);
@@ -57,7 +57,7 @@ async function refreshLocked(context: Context, name: SessionName, refused: strin
   try {
     tokens = await rotate(context, profile, stored);
   } catch (error) {
-    if (isPassing(error) && refused === undefined && isAlive(stored, context.now())) return stored;
+    if (isTransient(error) && rejected === undefined && isAlive(stored, context.now())) return stored;
     throw error instanceof AuthorizationError && error.code === "invalid_grant"
       ? ended(name, error)
       : explainAuthorization(error);
@@ -77,7 +77,7 @@ async function rotate(context: Context, profile: Profile, stored: StoredTokens):
       const server = await openAuthorizationServer(context, profile.auth_url);
       return await refreshTokens(server, stored.refresh_token);
     } catch (error) {
-      if (!isPassing(error) || attempts === MOST_ATTEMPTS) throw error;
+      if (!isTransient(error) || attempts === MAX_ATTEMPTS) throw error;
       await context.sleep(PAUSE_MILLISECONDS * attempts * (0.5 + context.random()));
     }
   }
@@ -99,7 +99,7 @@ function storedSession(context: Context, name: SessionName): { profile: Profile;
   const stored = profile?.credentials[name.environment];
   if (profile !== undefined && stored?.type === "oauth") return { profile, stored };
   throw new NotSignedInError(
-    `Profile "${name.profile}" was signed out in the meantime`,
+    `Profile "${name.profile}" was signed out by another process`,
     `Sign in again: ${loginCommand(name)}`,
   );
 }
@@ -117,13 +117,13 @@ function withSession(settings: Settings, name: SessionName, before: StoredTokens
 
 function ended(name: SessionName, cause: AuthorizationError): NotSignedInError {
   const error = new NotSignedInError(
-    `The session of profile "${name.profile}" has ended`,
+    `The session of profile "${name.profile}" has expired`,
     `Sign in again: ${loginCommand(name)}`,
   );
   error.cause = cause;
   return error;
 }
 
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   return (error instanceof NetworkError || error instanceof AuthorizationError) && error.passing;
 }

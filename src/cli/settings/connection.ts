@@ -11,7 +11,7 @@ export interface Sourced<Value> {
 }
 
 /** Where a command speaks to. */
-export interface Place {
+export interface ConnectionTarget {
   profile: Sourced<string>;
   baseUrl: Sourced<string>;
   authUrl: Sourced<string>;
@@ -19,25 +19,25 @@ export interface Place {
 }
 
 /** Where a command speaks to, and as whom. */
-export interface Connection extends Place {
+export interface Connection extends ConnectionTarget {
   credential: Sourced<StoredCredential> | undefined;
 }
 
 export const DEFAULT_BASE_URL = "http://127.0.0.1:4010";
 
-export interface PlaceSources {
+export interface TargetSources {
   flags: { profile: string | undefined; baseUrl: string | undefined; live: boolean; authUrl?: string | undefined };
   env: Readonly<Record<string, string | undefined>>;
   settings: Settings;
 }
 
-export interface ConnectionSources extends PlaceSources {
+export interface ConnectionSources extends TargetSources {
   /** The key that `--api-key-stdin` read. */
   keyFromStdin: string | undefined;
 }
 
 /** Settles each address by precedence: flag, environment, profile, default. */
-export function resolvePlace({ flags, env, settings }: PlaceSources): Place {
+export function resolveTarget({ flags, env, settings }: TargetSources): ConnectionTarget {
   const profileName = resolveProfileName(flags.profile, env, settings);
   const profile = profileNamed(settings, profileName.value);
   const fromProfile = `profile ${profileName.value}`;
@@ -54,19 +54,19 @@ export function resolvePlace({ flags, env, settings }: PlaceSources): Place {
   return { profile: profileName, baseUrl, authUrl, environment: flags.live ? "live" : "sandbox" };
 }
 
-/** Settles the addresses and the credential. Throws UserError for one that is not for this place. */
+/** Settles the addresses and the credential. Throws UserError for one that is not for this target. */
 export function resolveConnection({ keyFromStdin, ...sources }: ConnectionSources): Connection {
   const { env, settings } = sources;
-  const place = resolvePlace(sources);
+  const target = resolveTarget(sources);
   const given =
     sourced(keyFromStdin, "flag", "--api-key-stdin") ??
     sourced(env["SERVICE_API_KEY"], "environment", "SERVICE_API_KEY");
   const credential: Connection["credential"] =
     given === undefined
-      ? storedCredential(profileNamed(settings, place.profile.value), place)
+      ? storedCredential(profileNamed(settings, target.profile.value), target)
       : { ...given, value: { type: "api_key", api_key: given.value } };
-  if (credential !== undefined) refuseOtherEnvironment(credential, place.environment);
-  return { ...place, credential };
+  if (credential !== undefined) assertEnvironment(credential, target.environment);
+  return { ...target, credential };
 }
 
 /** The profile that is meant, which need not exist yet. */
@@ -80,8 +80,8 @@ export function resolveProfileName(
     sourced(env["SERVICE_PROFILE"], "environment", "SERVICE_PROFILE") ??
     ({ value: settings.current_profile, source: "default", name: "current profile" } as const);
   if (!PROFILE_NAME.test(name.value)) {
-    throw new UsageError(`"${name.value}" cannot be the name of a profile`, {
-      hint: "Letters, digits, dot, dash and underscore; up to 64 of them.",
+    throw new UsageError(`Invalid profile name "${name.value}"`, {
+      hint: "Use up to 64 letters, digits, dots, dashes and underscores.",
     });
   }
   return name;
@@ -101,22 +101,22 @@ export function requireCredential({ credential, profile, environment }: Connecti
 /** A stored credential is for the origin that it was stored with, whatever a flag or variable says. */
 function storedCredential(
   profile: Profile | undefined,
-  { baseUrl, environment, profile: { value: profileName } }: Place,
+  { baseUrl, environment, profile: { value: profileName } }: ConnectionTarget,
 ): Sourced<StoredCredential> | undefined {
   const fromProfile = `profile ${profileName}`;
   const stored = profile?.credentials[environment];
   if (profile === undefined || stored === undefined) return undefined;
   if (originOf(baseUrl.value) !== originOf(profile.base_url)) {
     throw new UserError(
-      `The credential of ${fromProfile} is for ${profile.base_url} and is not sent to ${baseUrl.value}`,
+      `The credential of ${fromProfile} is for ${profile.base_url}; it is not sent to ${baseUrl.value}`,
       {
-        hint: `Give a key for ${baseUrl.value} with SERVICE_API_KEY or --api-key-stdin, or sign in there: service login --profile NAME --base-url ${baseUrl.value}`,
+        hint: `Pass a key for ${baseUrl.value} with SERVICE_API_KEY or --api-key-stdin, or sign in there: service login --profile NAME --base-url ${baseUrl.value}`,
         code: "other_origin",
       },
     );
   }
   if (!isCredential(stored)) {
-    throw new UserError(`The ${environment} credential of ${fromProfile} is damaged`, {
+    throw new UserError(`The ${environment} credential of ${fromProfile} is corrupt`, {
       hint: `Sign in again: ${loginCommand({ profile: profileName, environment })}`,
       code: "settings_file",
     });
@@ -131,11 +131,11 @@ function isCredential(stored: Readonly<Record<string, unknown>> | StoredCredenti
   return needed.every((name) => typeof members[name] === "string");
 }
 
-function refuseOtherEnvironment({ value, name }: Sourced<StoredCredential>, environment: Environment): void {
+function assertEnvironment({ value, name }: Sourced<StoredCredential>, environment: Environment): void {
   const own = value.type === "api_key" ? /^[sr]k_(live|sandbox)_/.exec(value.api_key)?.[1] : undefined;
   if (own === undefined || own === environment) return;
-  throw new UsageError(`The key from ${name} is a ${own} key, and this is the ${environment} environment`, {
-    hint: own === "live" ? "Add --live to act on the live environment." : "Leave out --live, or give a live key.",
+  throw new UsageError(`The key from ${name} is a ${own} key, but this command uses the ${environment} environment`, {
+    hint: own === "live" ? "To use the live environment, pass --live." : "Remove --live, or use a live key.",
     code: "other_environment",
   });
 }

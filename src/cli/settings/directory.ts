@@ -25,8 +25,8 @@ function home(env: Environment): string {
   } catch {
     // A user id without an account, as in some containers.
   }
-  throw new UserError("This account has no home folder to keep settings in", {
-    hint: "Name a folder with SERVICE_CONFIG_DIR.",
+  throw new UserError("No home folder for the settings", {
+    hint: "Set SERVICE_CONFIG_DIR to a folder.",
     code: "no_home",
   });
 }

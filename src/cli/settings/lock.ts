@@ -18,7 +18,7 @@ const HEARTBEAT_MILLISECONDS = 2000;
 /** Later than this nobody holds it, whatever process has its number now. */
 const STALE_MILLISECONDS = 15_000;
 const POLL_MILLISECONDS = 20;
-const PATIENCE_MILLISECONDS = 60_000;
+const TIMEOUT_MILLISECONDS = 60_000;
 
 /**
  * Does some work while no other process does any under the same lock file. A holder that was killed loses the lock at
@@ -44,7 +44,7 @@ export async function withLock<Result>(
 }
 
 async function acquire(file: string, owner: string, signal: AbortSignal | undefined): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MILLISECONDS;
+  const deadline = performance.now() + TIMEOUT_MILLISECONDS;
   while (!create(file, owner)) {
     signal?.throwIfAborted();
     if (performance.now() > deadline) {

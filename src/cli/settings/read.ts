@@ -30,7 +30,7 @@ export function readSettings(directory: string): Settings {
     if (code === "EISDIR") {
       throw new SettingsFileError(`${path} is a folder, not a file`, `Move it away: mv ${path} ${path}.old`, error);
     }
-    throw new SettingsFileError(`${path} cannot be read (${code})`, `Check who owns it: ls -l ${path}`, error);
+    throw new SettingsFileError(`Cannot read ${path} (${code})`, `Check its owner: ls -l ${path}`, error);
   }
   return parseSettings(text, path);
 }
@@ -46,7 +46,7 @@ export function isReadableByOthers(directory: string, platform: NodeJS.Platform)
 }
 
 function parseSettings(text: string, path: string): Settings {
-  const recovery = `Your keys may still be in it. Move it away and sign in again: mv ${path} ${path}.broken && service login`;
+  const recovery = `It may still contain your keys. Move it away and sign in again: mv ${path} ${path}.broken && service login`;
   if (text.trim() === "") {
     throw new SettingsFileError(`${path} is empty`, `Remove it and sign in again: rm ${path} && service login`);
   }
@@ -54,22 +54,22 @@ function parseSettings(text: string, path: string): Settings {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new SettingsFileError(`${path} is damaged: ${(error as Error).message}`, recovery, error);
+    throw new SettingsFileError(`${path} is corrupt: ${(error as Error).message}`, recovery, error);
   }
-  if (!isRecord(value)) throw new SettingsFileError(`${path} does not hold a JSON object`, recovery);
+  if (!isRecord(value)) throw new SettingsFileError(`${path} does not contain a JSON object`, recovery);
   const { version = SETTINGS_VERSION, profiles = {}, current_profile: current = DEFAULT_PROFILE } = value;
-  if (typeof version !== "number") throw new SettingsFileError(`${path} has a version that is not a number`, recovery);
+  if (typeof version !== "number") throw new SettingsFileError(`${path} has an invalid version`, recovery);
   if (version > SETTINGS_VERSION) {
     throw new SettingsFileError(
-      `${path} was written by a newer version of this program (format ${version})`,
-      "Update this program, or use another folder: SERVICE_CONFIG_DIR=…",
+      `${path} was written by a newer version of the CLI (format ${version})`,
+      "Update the CLI, or set SERVICE_CONFIG_DIR to another folder.",
     );
   }
   if (!isRecord(profiles) || !Object.values(profiles).every(isProfile)) {
-    throw new SettingsFileError(`${path} holds a profile that is not one`, recovery);
+    throw new SettingsFileError(`${path} contains an invalid profile`, recovery);
   }
   if (typeof current !== "string") {
-    throw new SettingsFileError(`${path} names a profile in current_profile that is not a name`, recovery);
+    throw new SettingsFileError(`${path} has an invalid current_profile`, recovery);
   }
   return {
     ...emptySettings(),

@@ -49,7 +49,7 @@ export class SettingsStore {
     if (isReadableByOthers(directory, this.#options.platform)) {
       const file = join(directory, SETTINGS_FILE);
       this.#options.warn(
-        `${file} can be read by other users. Close it: chmod 600 ${file}, and roll its keys where others may have looked.`,
+        `${file} is readable by other users. Run: chmod 600 ${file}. If others may have read it, roll its keys.`,
       );
     }
     return settings;

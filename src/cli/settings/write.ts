@@ -21,15 +21,15 @@ export async function updateSettings(directory: string, change: (settings: Setti
     if (error instanceof UserError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     throw new SettingsFileError(
-      `${path} cannot be written (${code ?? message})`,
-      "Check the folder's owner and space, or name another with SERVICE_CONFIG_DIR.",
+      `Cannot write ${path} (${code ?? message})`,
+      "Check the owner and free space of the folder, or set SERVICE_CONFIG_DIR to another folder.",
       error,
     );
   }
 }
 
 function rewrite(directory: string, path: string, change: (settings: Settings) => Settings): Settings {
-  refuseSymbolicLink(path);
+  rejectSymbolicLink(path);
   const settings = change(readSettings(directory));
   new Conf({
     cwd: directory,
@@ -40,12 +40,12 @@ function rewrite(directory: string, path: string, change: (settings: Settings) =
   return settings;
 }
 
-/** A link could lead the credentials to a place that others read. */
-function refuseSymbolicLink(path: string): void {
+/** A link could lead the credentials to a target that others read. */
+function rejectSymbolicLink(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
     throw new SettingsFileError(
       `${path} is a symbolic link; credentials are not written through one`,
-      "Replace it by a file, or name the folder of its target with SERVICE_CONFIG_DIR.",
+      "Replace it with a file, or set SERVICE_CONFIG_DIR to the folder of its target.",
     );
   }
 }

@@ -3,7 +3,7 @@ import type { Styles } from "./styles.ts";
 import { cellText, type Column, type ResourceView, tabSeparated, type ViewContext } from "./view.ts";
 import { wrapWords } from "./wrap.ts";
 
-const LEAST_ROOM = 20;
+const MIN_WIDTH = 20;
 
 type Block<Item> = ResourceView<Item>["block"];
 
@@ -20,7 +20,7 @@ export function detailLines<Item>(
     const text = cellText(column, item, view);
     if (text === "") return [label + styles.dim("–")];
     const style = (line: string): string => column.style?.(line, styles, item) ?? line;
-    const room = Math.max(LEAST_ROOM, terminalWidth - width - 2);
+    const room = Math.max(MIN_WIDTH, terminalWidth - width - 2);
     return wrapWords(text, room).map((line, i) => (i === 0 ? label : " ".repeat(width + 2)) + style(line));
   });
   if (block === undefined) return lines;

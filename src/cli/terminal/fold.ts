@@ -2,14 +2,14 @@ import stringWidth from "string-width";
 import { printable } from "./printable.ts";
 
 /**
- * Text from elsewhere as lines of at most `width` columns and at most `most` of them, its own line breaks kept. The last
+ * Text from elsewhere as lines of at maxLines `width` columns and at maxLines `maxLines` of them, its own line breaks kept. The last
  * line ends in an ellipsis where there was more.
  */
-export function foldText(text: string, width: number, most: number): string[] {
+export function foldText(text: string, width: number, maxLines: number): string[] {
   const lines: string[] = [];
   for (const own of text.trimEnd().split(/\r?\n/)) {
     for (const line of foldLine(printable(own), width)) {
-      if (lines.length === most) return [...lines.slice(0, -1), withEllipsis(lines.at(-1)!, width)];
+      if (lines.length === maxLines) return [...lines.slice(0, -1), withEllipsis(lines.at(-1)!, width)];
       lines.push(line);
     }
   }

@@ -16,7 +16,7 @@ async function run(input: string, expression: string): Promise<string> {
   try {
     return await raw(input, expression, ["-r", "-c"]);
   } catch (error) {
-    const [reason = "it failed"] = (error as Error).message
+    const [reason = "invalid expression"] = (error as Error).message
       .replace(/^(Failed to execute raw query: )?(jq: )?(error: |error \(at [^)]*\): )?/, "")
       .split("\n");
     throw new UsageError(`--jq ${expression}: ${reason.replace(/(, line \d+)?:\s*$/, "")}`, { cause: error });

@@ -6,24 +6,24 @@ export function compactJson(value: unknown): string {
   return printableJson(JSON.stringify(value));
 }
 
-/** Indented and coloured, for people. */
+/** Indented and colored, for people. */
 export function prettyJson(value: unknown, styles: Styles): string {
   return printableJson(JSON.stringify(value, undefined, 2))
     .split("\n")
-    .map((line) => colourLine(line, styles))
+    .map((line) => colorLine(line, styles))
     .join("\n");
 }
 
 /** A line of indented JSON is an optional key, then a value or a bracket, then an optional comma. */
 const LINE = /^(\s*)("(?:[^"\\]|\\.)*": )?(.*?)(,?)$/s;
 
-function colourLine(line: string, styles: Styles): string {
+function colorLine(line: string, styles: Styles): string {
   const [, indent = "", key, value = "", comma = ""] = LINE.exec(line) ?? [];
   const shownKey = key === undefined ? "" : `${styles.accent(key.slice(0, -2))}: `;
-  return `${indent}${shownKey}${colourValue(value, styles)}${comma}`;
+  return `${indent}${shownKey}${colorValue(value, styles)}${comma}`;
 }
 
-function colourValue(value: string, styles: Styles): string {
+function colorValue(value: string, styles: Styles): string {
   if (value.startsWith('"')) return styles.good(value);
   if (value === "null") return styles.dim(value);
   if (/^(true|false|-?\d)/.test(value)) return styles.warn(value);

@@ -18,7 +18,7 @@ import {
   valueAt,
   type ViewContext,
 } from "./view.ts";
-import { wrapBehind } from "./wrap.ts";
+import { wrapAfter } from "./wrap.ts";
 
 export interface OutputOptions {
   stdout: TextStream;
@@ -41,9 +41,9 @@ export class Output {
   readonly quiet: boolean;
   /** True where a person looks at stdout. */
   readonly terminal: boolean;
-  /** Colours for stdout. */
+  /** Colors for stdout. */
   readonly styles: Styles;
-  /** Colours for stderr. */
+  /** Colors for stderr. */
   readonly noteStyles: Styles;
   readonly spinner: Spinner;
   readonly #options: OutputOptions;
@@ -58,7 +58,7 @@ export class Output {
     this.spinner = createSpinner({
       open: options.openStderr,
       enabled: options.animate && !options.quiet,
-      coloured: options.colors.stderr > 0,
+      colored: options.colors.stderr > 0,
       styles: noteStyles,
     });
   }
@@ -80,10 +80,10 @@ export class Output {
     const lines = this.terminal
       ? detailLines(item, columns, block, {
           styles: this.styles,
-          view: this.#surroundings(),
+          view: this.#viewContext(),
           terminalWidth: this.width,
         })
-      : detailRecords(item, columns, block, this.#surroundings());
+      : detailRecords(item, columns, block, this.#viewContext());
     if (lines.length > 0) this.line(lines.join("\n"));
   }
 
@@ -93,11 +93,11 @@ export class Output {
     view: ResourceView<Item>,
   ): Promise<void> {
     const columns = this.#columns(view, view.columns);
-    const surroundings = this.#surroundings();
+    const viewContext = this.#viewContext();
     if (!this.json && (this.quiet || !this.terminal)) {
       for await (const item of items) {
         if (this.quiet) this.#id(item);
-        else this.line(tabSeparated(item, columns, surroundings));
+        else this.line(tabSeparated(item, columns, viewContext));
       }
       return;
     }
@@ -106,7 +106,7 @@ export class Output {
     if (this.json) return await this.document(all);
     if (all.length === 0) return this.note(`No ${view.plural}.`);
     const { renderTable } = await import("./table.ts");
-    const lines = renderTable(all, columns, { styles: this.styles, view: surroundings, terminalWidth: this.width });
+    const lines = renderTable(all, columns, { styles: this.styles, view: viewContext, terminalWidth: this.width });
     if (lines.length > 0) this.line(lines.join("\n"));
   }
 
@@ -120,7 +120,7 @@ export class Output {
     return async (item) => {
       if (this.json) return await this.record(item);
       if (this.quiet) return this.#id(item);
-      this.line(this.terminal && fields === undefined ? draw(item) : tabSeparated(item, columns, this.#surroundings()));
+      this.line(this.terminal && fields === undefined ? draw(item) : tabSeparated(item, columns, this.#viewContext()));
     };
   }
 
@@ -160,12 +160,12 @@ export class Output {
   }
 
   /** For a command whose JSON lines are of many kinds. Throws UsageError where `--fields` or `--jq` was given. */
-  refuseFilters(): void {
+  rejectFilters(): void {
     const { fields, jq } = this.#options;
     const flag = fields === undefined ? (jq === undefined ? undefined : "--jq") : "--fields";
     if (flag === undefined) return;
-    throw new UsageError(`${flag} does not work on the lines of this command`, {
-      hint: "Pipe what --json prints into jq.",
+    throw new UsageError(`This command does not support ${flag}`, {
+      hint: "Pipe the output of --json into jq.",
     });
   }
 
@@ -193,7 +193,7 @@ export class Output {
   warn(text: string): void {
     const { stderr } = this.#options;
     const look = { width: stderr.columns, style: (mark: string) => this.noteStyles.warn(mark) };
-    stderr.write(`${this.json ? compactJson({ warning: text }) : wrapBehind("Warning:", text, look)}\n`);
+    stderr.write(`${this.json ? compactJson({ warning: text }) : wrapAfter("Warning:", text, look)}\n`);
   }
 
   /** A line for `--debug`, on stderr. */
@@ -224,7 +224,7 @@ export class Output {
     if (id !== "") this.line(printable(id));
   }
 
-  #surroundings(): ViewContext {
+  #viewContext(): ViewContext {
     return { now: this.#options.now(), terminal: this.terminal };
   }
 }

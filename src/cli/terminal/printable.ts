@@ -8,7 +8,7 @@ export function printable(text: string): string {
   return text.replace(UNPRINTABLE, escape);
 }
 
-/** The same for serialised JSON, where such characters stand inside strings only. */
+/** The same for serialized JSON, where such characters stand inside strings only. */
 export function printableJson(json: string): string {
   return json.replace(UNPRINTABLE, (character) => (character === "\n" ? character : escape(character)));
 }

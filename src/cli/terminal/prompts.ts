@@ -15,7 +15,7 @@ export interface Prompts {
   secret(question: Question): Promise<string>;
 }
 
-export interface PromptSurroundings {
+export interface PromptOptions {
   /** False without a terminal on both ends, and after `--no-input`. */
   possible: () => boolean;
   stdin: () => NodeJS.ReadStream;
@@ -23,12 +23,12 @@ export interface PromptSurroundings {
   signal: AbortSignal;
 }
 
-export function createPrompts({ possible, stdin, stderr, signal }: PromptSurroundings): Prompts {
+export function createPrompts({ possible, stdin, stderr, signal }: PromptOptions): Prompts {
   async function ask<Answer>(
     { message, flag }: Question,
     show: (prompts: typeof inquirer, context: object) => Promise<Answer>,
   ): Promise<Answer> {
-    if (!possible()) throw new UsageError(`Cannot ask "${message}" here: ${flag} is required when nobody can answer`);
+    if (!possible()) throw new UsageError(`${flag} is required without a terminal (cannot ask "${message}")`);
     const prompts = await import("@inquirer/prompts");
     try {
       return await show(prompts, { input: stdin(), output: stderr(), signal });

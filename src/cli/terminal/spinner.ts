@@ -1,6 +1,6 @@
 import type { Styles } from "./styles.ts";
 
-const PATIENCE_MILLISECONDS = 100;
+const DELAY_MILLISECONDS = 100;
 
 /** Tells a waiting person that something goes on. */
 export interface Spinner {
@@ -15,22 +15,22 @@ export interface SpinnerOptions {
   open: () => NodeJS.WriteStream;
   enabled: boolean;
   /** False where the moving part has to be plain too. */
-  coloured: boolean;
+  colored: boolean;
   styles: Styles;
 }
 
 /** A spinner on stderr; ora is loaded only once there is something to wait for. */
-export function createSpinner({ open, enabled, coloured, styles }: SpinnerOptions): Spinner {
+export function createSpinner({ open, enabled, colored, styles }: SpinnerOptions): Spinner {
   if (!enabled) return { during: (_text, work) => work, say: () => {} };
-  let works = 0;
+  let pending = 0;
   let text = "";
   let shown: { text: string; stop(): unknown } | undefined;
-  let patience: NodeJS.Timeout | undefined;
+  let timer: NodeJS.Timeout | undefined;
 
   async function show(): Promise<void> {
     const { default: ora } = await import("ora");
-    if (works === 0 || shown !== undefined) return;
-    const color = coloured ? "cyan" : false;
+    if (pending === 0 || shown !== undefined) return;
+    const color = colored ? "cyan" : false;
     shown = ora({ text: styles.dim(text), color, stream: open(), discardStdin: false, isEnabled: true }).start();
   }
 
@@ -42,16 +42,16 @@ export function createSpinner({ open, enabled, coloured, styles }: SpinnerOption
   return {
     say,
     async during(next, work) {
-      if (works++ === 0) {
+      if (pending++ === 0) {
         say(next);
-        patience = setTimeout(() => void show(), PATIENCE_MILLISECONDS);
-        patience.unref();
+        timer = setTimeout(() => void show(), DELAY_MILLISECONDS);
+        timer.unref();
       }
       try {
         return await work;
       } finally {
-        if (--works === 0) {
-          clearTimeout(patience);
+        if (--pending === 0) {
+          clearTimeout(timer);
           shown?.stop();
           shown = undefined;
         }

@@ -1,6 +1,6 @@
 import type { TextStream } from "./text-stream.ts";
 
-/** Colours by meaning, for one stream. Meaning never rests on colour alone. */
+/** Colors by meaning, for one stream. Meaning never rests on color alone. */
 export interface Styles {
   strong(text: string): string;
   dim(text: string): string;
@@ -12,7 +12,7 @@ export interface Styles {
 
 export type ColorLevel = 0 | 1 | 2 | 3;
 
-/** What decides whether a stream gets colour. */
+/** What decides whether a stream gets color. */
 export interface ColorSources {
   /** The `--color` flag; false after `--no-color`. */
   flag: boolean;
@@ -20,7 +20,7 @@ export interface ColorSources {
   stream: Pick<TextStream, "isTTY" | "getColorDepth">;
 }
 
-/** Each stream is judged alone: --no-color, NO_COLOR and TERM=dumb turn colour off, then FORCE_COLOR turns it on, then the terminal decides. */
+/** Each stream is judged alone: --no-color, NO_COLOR and TERM=dumb turn color off, then FORCE_COLOR turns it on, then the terminal decides. */
 export function colorLevel({ flag, env, stream }: ColorSources): ColorLevel {
   if (!flag || isSet(env["NO_COLOR"])) return 0;
   const forced = env["FORCE_COLOR"];
@@ -33,7 +33,7 @@ export function colorLevel({ flag, env, stream }: ColorSources): ColorLevel {
   return depth >= 24 ? 3 : depth >= 8 ? 2 : depth >= 4 ? 1 : 0;
 }
 
-/** chalk is loaded only where something will be coloured: a command in a pipe never pays for it. */
+/** chalk is loaded only where something will be colored: a command in a pipe never pays for it. */
 export async function loadStyles(level: ColorLevel): Promise<Styles> {
   if (level === 0) return PLAIN;
   const { Chalk } = await import("chalk");

@@ -4,7 +4,7 @@ import { cellText, type Column, type ViewContext } from "./view.ts";
 import { partsOfList, wrapList } from "./wrap.ts";
 
 const GAP = "  ";
-const LEAST_WIDTH = 8;
+const MIN_COLUMN_WIDTH = 8;
 
 interface Cells<Item> {
   column: Column<Item>;
@@ -41,7 +41,7 @@ export function renderTable<Item>(
 function fit<Item>(all: readonly Cells<Item>[], terminalWidth: number): Cells<Item>[] {
   let kept = all.filter(({ column, texts }) => !column.optional || texts.some((text) => text !== ""));
   for (;;) {
-    const shrunk = shrink(shrink(kept, terminalWidth, unbroken), terminalWidth, () => LEAST_WIDTH);
+    const shrunk = shrink(shrink(kept, terminalWidth, unbroken), terminalWidth, () => MIN_COLUMN_WIDTH);
     const dropped = kept.findLast(({ column }) => column.optional === true);
     if (totalWidth(shrunk) <= terminalWidth || dropped === undefined) return refill(all, shrunk, terminalWidth);
     kept = kept.filter((cell) => cell !== dropped);
@@ -52,12 +52,12 @@ function fit<Item>(all: readonly Cells<Item>[], terminalWidth: number): Cells<It
 function shrink<Item>(
   kept: readonly Cells<Item>[],
   terminalWidth: number,
-  least: (cells: Cells<Item>) => number,
+  minWidth: (cells: Cells<Item>) => number,
 ): Cells<Item>[] {
   const cells = kept.map((cell) => ({ ...cell }));
   for (let excess = totalWidth(cells) - terminalWidth; excess > 0; excess--) {
     const widest = cells
-      .filter((cell) => cell.column.shrinks === true && cell.width > least(cell))
+      .filter((cell) => cell.column.shrinks === true && cell.width > minWidth(cell))
       .sort((a, b) => b.width - a.width)[0];
     if (widest === undefined) return cells;
     widest.width -= 1;
@@ -67,7 +67,7 @@ function shrink<Item>(
 
 /** The width in which nothing of a column has to be cut. */
 function unbroken<Item>({ column, texts, width }: Cells<Item>): number {
-  if (column.wraps !== true) return Math.min(width, LEAST_WIDTH);
+  if (column.wraps !== true) return Math.min(width, MIN_COLUMN_WIDTH);
   return Math.max(stringWidth(column.label), ...texts.flatMap(partsOfList).map((part) => stringWidth(part)));
 }
 
@@ -95,7 +95,7 @@ function totalWidth(cells: readonly { width: number }[]): number {
   return cells.reduce((sum, { width }) => sum + width + GAP.length, -GAP.length);
 }
 
-/** Fills up to the width of the column; the colour ends with the text, so that no line ends in coloured space. */
+/** Fills up to the width of the column; the color ends with the text, so that no line ends in colored space. */
 function pad<Item>(text: string, { column, width }: Cells<Item>, style: (text: string) => string): string {
   const space = " ".repeat(Math.max(0, width - stringWidth(text)));
   return column.align === "right" ? space + style(text) : style(text) + space;

@@ -1,5 +1,5 @@
 import { fstatSync, writeSync } from "node:fs";
-import type { UnwaitingWriter } from "./unwaiting-writer.ts";
+import type { NonBlockingWriter } from "./non-blocking-writer.ts";
 
 /** Where lines go. */
 export interface TextStream {
@@ -8,14 +8,14 @@ export interface TextStream {
   /** Width of the terminal; undefined where there is none. */
   readonly columns: number | undefined;
   write(text: string): void;
-  /** Bits of colour that it can show, by its environment. */
+  /** Bits of color that it can show, by its environment. */
   getColorDepth(env: object): number;
   /**
-   * From now on a reader that stops reading holds nothing up: later lines may be left out, which `leftOut` puts into a
+   * From now on a reader that stops reading holds nothing up: later lines may be left out, which `omitted` puts into a
    * line. For commands whose work is another than printing. The function that comes back is to be called last, and
    * resolves once what is left was read or given up.
    */
-  stopWaiting(leftOut: (lines: number) => string): Promise<() => Promise<void>>;
+  makeNonBlocking(omitted: (lines: number) => string): Promise<() => Promise<void>>;
 }
 
 export interface TextStreamOptions {
@@ -47,13 +47,13 @@ function isPipeOrFile({ descriptor, platform }: TextStreamOptions): boolean {
 
 function writeDirectly({ descriptor, onClosed }: TextStreamOptions): TextStream {
   let closed = false;
-  let unwaiting: UnwaitingWriter | undefined;
+  let nonBlocking: NonBlockingWriter | undefined;
   return {
     isTTY: false,
     columns: undefined,
     getColorDepth: () => 1,
     write(text) {
-      if (unwaiting !== undefined) return unwaiting.write(text);
+      if (nonBlocking !== undefined) return nonBlocking.write(text);
       if (closed) return;
       try {
         writeAll(descriptor, Buffer.from(text));
@@ -62,11 +62,11 @@ function writeDirectly({ descriptor, onClosed }: TextStreamOptions): TextStream 
         onClosed(error as NodeJS.ErrnoException);
       }
     },
-    async stopWaiting(leftOut) {
+    async makeNonBlocking(omitted) {
       if (fstatSync(descriptor).isFile()) return async () => {};
-      const { openUnwaitingWriter } = await import("./unwaiting-writer.ts");
-      const writer = openUnwaitingWriter(descriptor, leftOut, onClosed);
-      unwaiting = writer;
+      const { openNonBlockingWriter } = await import("./non-blocking-writer.ts");
+      const writer = openNonBlockingWriter(descriptor, omitted, onClosed);
+      nonBlocking = writer;
       return () => writer.settle();
     },
   };
@@ -101,6 +101,6 @@ function writeThroughStream({ open, onClosed }: TextStreamOptions): TextStream {
     write(text) {
       stream.write(text);
     },
-    stopWaiting: async () => async () => {},
+    makeNonBlocking: async () => async () => {},
   };
 }

@@ -15,7 +15,7 @@ export function clockTime(milliseconds: number): string {
   return shownTime;
 }
 
-/** An HTTP status coloured by its class. */
+/** An HTTP status colored by its class. */
 export function colorStatus(status: number, styles: Styles): string {
   const text = String(status);
   if (status >= 500) return styles.bad(text);

@@ -2,7 +2,7 @@ import { UsageError } from "../errors.ts";
 import { printable } from "./printable.ts";
 import type { Styles } from "./styles.ts";
 
-/** What a view may know of its surroundings. */
+/** What a view may know of its io. */
 export interface ViewContext {
   /** Unix milliseconds. */
   now: number;
@@ -14,7 +14,7 @@ export interface ViewContext {
 export interface Column<Item> {
   label: string;
   text(item: Item, view: ViewContext): string;
-  /** Colours the text, which may have been cut. */
+  /** Colors the text, which may have been cut. */
   style?(text: string, styles: Styles, item: Item): string;
   align?: "right";
   /** May be cut with an ellipsis on a narrow terminal. Ids never are: people copy them. */

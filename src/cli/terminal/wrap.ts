@@ -4,7 +4,7 @@ export function wrapWords(text: string, width: number): string[] {
 }
 
 /** A sentence behind a mark such as `Error:`, which is styled; broken between words where a terminal's width is given. */
-export function wrapBehind(
+export function wrapAfter(
   mark: string,
   text: string,
   { width, style }: { width: number | undefined; style: (mark: string) => string },

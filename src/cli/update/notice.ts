@@ -9,7 +9,7 @@ const DAY_MILLISECONDS = 86_400_000;
  * Says once a day that there is a newer version, and has the registry asked once a day, by a process of its own that no
  * command waits for. Import this module lazily, after the command.
  */
-export function tellOfUpdate(context: Context): void {
+export function showUpdateNotice(context: Context): void {
   try {
     if (!updateNotices(context.env, context.settings).value) return;
     const folder = context.settingsDirectory;
@@ -31,8 +31,10 @@ export function tellOfUpdate(context: Context): void {
 
 function say({ output, version }: Context, latest: string): void {
   const styles = output.noteStyles;
-  output.note(`\nA newer version is out: ${version} → ${styles.accent(latest)}\n  npm install --global service-cli`);
-  output.note(styles.dim("Say no more of it: service config set update_notices false"));
+  output.note(
+    `\nA newer version is available: ${version} → ${styles.accent(latest)}\n  npm install --global service-cli`,
+  );
+  output.note(styles.dim("To disable this notice: service config set update_notices false"));
 }
 
 /** The clock may have been set back since. */

@@ -6,8 +6,9 @@ import { describe, expect, it } from "vitest";
 import { runCli } from "../../support/run-cli.ts";
 import { runInTerminal } from "../../support/terminal.ts";
 
-const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as {
+const { version, bugs } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as {
   version: string;
+  bugs?: { url: string };
 };
 
 describe("help", () => {
@@ -68,7 +69,7 @@ describe("help", () => {
     expect(await runCli(["help", "enviroment"])).toEqual({
       exitCode: 2,
       stdout: "",
-      stderr: 'Error: There is no command or topic "enviroment"\nDid you mean environment?\n',
+      stderr: 'Error: Unknown command or topic "enviroment"\nDid you mean environment?\n',
     });
     expect(await runCli(["help", "customers", "craete"])).toMatchObject({
       exitCode: 2,
@@ -108,17 +109,18 @@ describe("every command", () => {
 
   it("shows examples before usage, and the program its commands by group, those to start with first", async () => {
     const { stdout } = await runCli(["--help"]);
-    const places = ["Examples", "Usage", "Start here", "Resources", "Events and webhooks", "Session", "More"].map(
+    const places = ["Examples", "Usage", "Get started", "Resources", "Events and webhooks", "Session", "More"].map(
       (title) => stdout.indexOf(`\n${title}\n`),
     );
     expect(places).not.toContain(-1);
     expect(places).toEqual([...places].sort((a, b) => a - b));
   });
 
-  it("help leads to the documentation and to where problems are reported", async () => {
+  it("help names the command that opens the documentation, and no issue tracker unless package.json does", async () => {
     const { stdout } = await runCli(["--help"]);
     expect(stdout).toContain("service open docs");
-    expect(stdout).toMatch(/https:\/\/\S+\/issues$/m);
+    const urls = stdout.match(/https?:\/\/(?!localhost)\S+/g) ?? [];
+    expect(urls).toEqual(bugs === undefined ? [] : [bugs.url]);
   });
 
   it("help is the same on a terminal but for colour, and fits it", async () => {

@@ -103,7 +103,7 @@ describe("a live deletion", () => {
     await session.waitFor(`Type ${id} to go on`);
     session.type(words + ENTER);
     expect(await session.ended).toBe(1);
-    expect(session.text()).toContain("nothing was done");
+    expect(session.text()).toContain("nothing was changed");
     expect(await exists(id)).toBe(true);
   });
 

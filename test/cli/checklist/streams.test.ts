@@ -153,7 +153,7 @@ describe("data and words", () => {
 
   it("--jq without --json says what is missing", async () => {
     const { exitCode, stderr } = await service(["customers", "list", "--jq", "."]);
-    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: "Error: --jq works on JSON: add --json\n" });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: "Error: --jq requires --json\n" });
   });
 
   it("a stream is one JSON object a line", async () => {

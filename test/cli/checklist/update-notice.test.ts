@@ -67,7 +67,7 @@ describe("a newer version", () => {
     expect(seen).toEqual(["GET /service-cli/latest"]);
     const told = await terminal("version");
     expect(told).toMatch(
-      /^service \d.*\n\nA newer version is out: \d+\.\d+\.\d+ → 99\.0\.0\n {2}npm install --global service-cli\n/,
+      /^service \d.*\n\nA newer version is available: \d+\.\d+\.\d+ → 99\.0\.0\n {2}npm install --global service-cli\n/,
     );
     expect(told).toContain("service config set update_notices false");
     expect(await terminal("version")).not.toContain("newer version");

@@ -37,7 +37,7 @@ describe("waiting", () => {
         .end('{"detail":"Closed for the night.","code":"unavailable","request_id":"req_1"}'),
     );
     const session = inTerminal(["customers", "list", "--base-url", url]);
-    await session.waitFor(/Closed for the night\.; trying again in 2\d\.\d s/);
+    await session.waitFor(/Closed for the night\.; retrying in 2\d\.\d s/);
     session.type(CTRL_C);
     expect(await session.ended).toBe(130);
   });
@@ -71,7 +71,7 @@ describe("success", () => {
     expect(session.text()).toMatch(/^✓ Created customer cus_\w{22}$/m);
     const endpoint = inTerminal(["endpoints", "create", "--url", "http://127.0.0.1:9/", "--events", "*"]);
     expect(await endpoint.ended).toBe(0);
-    expect(endpoint.text()).toMatch(/Try the endpoint:\n {2}service endpoints ping we_\w{22}\n$/);
+    expect(endpoint.text()).toMatch(/Test the endpoint:\n {2}service endpoints ping we_\w{22}\n$/);
   });
 });
 
@@ -82,17 +82,17 @@ describe("failure", () => {
     const { exitCode, stdout, stderr } = await service(args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toMatch(
-      /^Error: .*taken@example\.com.*\n(?: {2}email: .*\n)? {2}409 email_taken, request req_\w{22}\nSee who has it: service customers get cus_\w{22}\n$/,
+      /^Error: .*taken@example\.com.*\n(?: {2}email: .*\n)? {2}409 email_taken, request req_\w{22}\nTo see the existing customer: service customers get cus_\w{22}\n$/,
     );
     const session = inTerminal(args);
     expect(await session.ended).toBe(1);
-    expect(session.text().trimEnd()).toMatch(/See who has it: service customers get cus_\w{22}$/);
+    expect(session.text().trimEnd()).toMatch(/To see the existing customer: service customers get cus_\w{22}$/);
   });
 
   it("leaves the request id where the fault is the platform's", async () => {
     const { url } = await startServer(problem(500, "internal_error"));
     const { stderr } = await service(["customers", "list", "--base-url", url]);
-    expect(stderr).toContain("500 internal_error, request req_1\nThe fault is the platform's");
+    expect(stderr).toContain("500 internal_error, request req_1\nThis is a platform error");
   });
 
   it("shows stacks and requests with --debug or SERVICE_DEBUG only, never a key", async () => {
@@ -113,18 +113,18 @@ describe("failure", () => {
       NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(broken)}`,
     });
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-    expect(stderr).toMatch(/^Error: Something went wrong inside the program: out of order\n.*https:\/\/\S+\/issues\n$/);
+    expect(stderr).toMatch(/^Error: Unexpected error: out of order\nRun the command again with --debug.*\n$/);
   });
 });
 
 describe("the exit code", () => {
   it.each([
-    [401, "invalid_credential", 4, "Sign in again with `service login`"],
+    [401, "invalid_credential", 4, "Sign in with `service login`"],
     [403, "insufficient_scope", 5, "Use a key with that scope"],
     [404, "not_found", 3, "request req_1"],
-    [400, "unsupported_version", 1, "update the older one"],
+    [400, "unsupported_version", 1, "Update the older one"],
     [410, "event_expired", 1, "410 event_expired"],
-    [500, "internal_error", 1, "The fault is the platform's"],
+    [500, "internal_error", 1, "This is a platform error"],
   ])("of %i %s is %i", async (status, code, expected, words) => {
     const { url } = await startServer(problem(status, code));
     const { exitCode, stdout, stderr } = await service(["customers", "list", "--base-url", url]);

@@ -4,7 +4,7 @@ import type { OAuthApp, OAuthAppCreate } from "../../../contract/schemas/oauth-a
 import type { Context } from "../../context.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
 import { addIdempotencyKey } from "../resource/idempotency-key.ts";
-import { refuseQuiet, showSecret } from "../resource/show-secret.ts";
+import { rejectQuiet, showSecret } from "../resource/show-secret.ts";
 import { APPS, NEW_SECRET } from "./view.ts";
 
 interface Flags {
@@ -17,18 +17,18 @@ interface Flags {
 export function registerCreate(apps: Command, context: Context): void {
   const create = apps
     .command("create")
-    .description("Register an OAuth app; its client secret is shown once")
-    .requiredOption("--name <text>", "What users see when it asks for access")
+    .description("Register an OAuth app and show its client secret, once")
+    .requiredOption("--name <text>", "Name shown on the consent page")
     .addOption(
       repeatable(
         new Option(
           "--redirect-uri <uri>",
-          "Redirect URI, compared exactly except for the port of 127.0.0.1 (repeatable)",
+          "Redirect URI, matched exactly except for the port of 127.0.0.1 (repeatable)",
         ),
         collect,
       ).makeOptionMandatory(),
     )
-    .option("--public", "It cannot keep a secret, as on phones and in browsers: PKCE alone protects it");
+    .option("--public", "Public app without a client secret, for phones and browsers (PKCE only)");
   addIdempotencyKey(create).action((flags: Flags) => runCreate(flags, context));
   addExamples(addFields(create, APPS.view), [
     "service apps create --name Reports --redirect-uri https://reports.example.com/oauth/callback",
@@ -38,7 +38,7 @@ export function registerCreate(apps: Command, context: Context): void {
 
 async function runCreate(flags: Flags, context: Context): Promise<void> {
   const { name, redirectUri, idempotencyKey } = flags;
-  if (flags.public !== true) refuseQuiet(context, NEW_SECRET);
+  if (flags.public !== true) rejectQuiet(context, NEW_SECRET);
   const body: OAuthAppCreate = { name, redirect_uris: redirectUri, ...(flags.public === true ? { public: true } : {}) };
   const client = await context.client();
   const { body: created } = await client.request<OAuthApp>({ method: "POST", path: APPS.path, body, idempotencyKey });

@@ -13,7 +13,7 @@ import { APPS } from "./view.ts";
 export function register(program: Command, context: Context): void {
   const apps = program
     .command("apps")
-    .description("Register OAuth apps, which act for users who allow it. An app belongs to one environment.");
+    .description("Manage OAuth apps, which act for users who authorize them. An app belongs to one environment.");
   addExamples(apps, [
     "service apps create --name Reports --redirect-uri https://reports.example.com/oauth/callback",
     "service apps list",

@@ -6,18 +6,22 @@ import { addDryRun } from "../../dry-run.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
 import { objectId } from "../../arguments/object-id.ts";
 import { confirmDestruction } from "../resource/confirm-destruction.ts";
-import { refuseQuiet, showSecret } from "../resource/show-secret.ts";
+import { rejectQuiet, showSecret } from "../resource/show-secret.ts";
 import { APPS, NEW_SECRET } from "./view.ts";
 
 export function registerRotateSecret(apps: Command, context: Context): void {
   const rotate = apps
     .command("rotate-secret")
-    .description("Give an OAuth app a new client secret; the old one ends at once")
-    .argument("<id>", "Id of the app", objectId)
-    .option("--yes", "Do not ask in live mode")
+    .description("Replace the client secret of an OAuth app; the old one stops working immediately")
+    .argument("<id>", "ID of the app", objectId)
+    .option("--yes", "Skip the confirmation in live mode")
     .action(async (id: string, { yes }: { yes?: true }) => {
-      refuseQuiet(context, NEW_SECRET);
-      await confirmDestruction(context, { id, consequence: `The client secret of ${id} will end at once`, yes });
+      rejectQuiet(context, NEW_SECRET);
+      await confirmDestruction(context, {
+        id,
+        consequence: `The client secret of ${id} will stop working immediately`,
+        yes,
+      });
       const client = await context.client();
       const path = APPS.path + apiPath`/${id}/rotate_secret`;
       const { body: app } = await client.request<OAuthApp>({ method: "POST", path, body: {} });

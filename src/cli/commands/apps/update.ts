@@ -17,11 +17,14 @@ interface Flags {
 export function registerUpdate(apps: Command, context: Context): void {
   const update = apps
     .command("update")
-    .description("Change an OAuth app; what is not named stays as it is")
-    .argument("<id>", "Id of the app", objectId)
+    .description("Update an OAuth app; omitted fields keep their values")
+    .argument("<id>", "ID of the app", objectId)
     .option("--name <text>", "New name")
     .addOption(
-      repeatable(new Option("--redirect-uri <uri>", "New redirect URI, in place of all others (repeatable)"), collect),
+      repeatable(
+        new Option("--redirect-uri <uri>", "New redirect URI; replaces all existing ones (repeatable)"),
+        collect,
+      ),
     )
     .action((id: string, flags: Flags) => runUpdate(id, flags, context));
   addExamples(addDryRun(addFields(update, APPS.view)), [
@@ -36,7 +39,7 @@ async function runUpdate(id: string, { name, redirectUri }: Flags, context: Cont
     ...(redirectUri === undefined ? {} : { redirect_uris: redirectUri }),
   };
   if (Object.keys(body).length === 0) {
-    throw new UsageError("Nothing to change was given", { hint: "Name at least one of --name, --redirect-uri." });
+    throw new UsageError("No changes specified", { hint: "Pass at least one of --name, --redirect-uri." });
   }
   const client = await context.client();
   const path = APPS.path + apiPath`/${id}`;

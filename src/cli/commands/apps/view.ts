@@ -1,26 +1,26 @@
 import type { OAuthApp } from "../../../contract/schemas/oauth-app.ts";
 import type { Column } from "../../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "../resource/columns.ts";
-import { nounsFor, placeOf, type Resource } from "../resource/resource.ts";
+import { nounsFor, locationOf, type Resource } from "../resource/resource.ts";
 import type { Secret } from "../resource/show-secret.ts";
 
 const NAME: Column<OAuthApp> = { label: "Name", text: ({ name }) => name, shrinks: true };
-const CLIENT_ID: Column<OAuthApp> = { label: "Client id", text: ({ client_id }) => client_id };
+const CLIENT_ID: Column<OAuthApp> = { label: "Client ID", text: ({ client_id }) => client_id };
 const REDIRECTS: Column<OAuthApp> = {
-  label: "Redirects to",
+  label: "Redirect URIs",
   text: ({ redirect_uris }) => redirect_uris.join(" "),
   shrinks: true,
 };
 const KIND: Column<OAuthApp> = {
   label: "Kind",
-  text: (app) => (app.public ? "public, without a secret" : "confidential"),
+  text: (app) => (app.public ? "public" : "confidential"),
 };
 
-/** Shown once, where it is made. */
+/** Shown once, when it is created. */
 export const NEW_SECRET: Secret<OAuthApp> = { label: "client secret", member: "client_secret" };
 
 export const APPS: Resource<OAuthApp> = {
-  ...placeOf("oauth_app"),
+  ...locationOf("oauth_app"),
   view: {
     ...nounsFor("oauth_app"),
     fields: ["id", "object", "name", "client_id", "redirect_uris", "public", "created", "livemode", "client_secret"],

@@ -11,15 +11,15 @@ import { CLOCK_ADVANCE, CLOCK_PATH, showClock } from "./view.ts";
 
 const FAILURES = "  service deliveries list --status pending\n  service deliveries list --status failed";
 const MAX_SECONDS = LIMITS.replaySeconds * 12;
-const LOOK_MILLISECONDS = 500;
+const POLL_MILLISECONDS = 500;
 /** A canceled command waits for so long for the platform to stop the clock. */
 const CANCEL_MILLISECONDS = 5000;
 
 export function registerAdvance(clock: Command, context: Context): void {
   const advance = clock
     .command("advance")
-    .description("Move the sandbox's time on; what falls due on the way is attempted, each at its own time")
-    .argument("<duration>", "How far: 30s, 10m, 6h, 3d", duration(1, MAX_SECONDS));
+    .description("Advance the test clock; deliveries that fall due are attempted at their own times")
+    .argument("<duration>", "Duration such as 30s, 10m, 6h or 3d", duration(1, MAX_SECONDS));
   addIdempotencyKey(advance).action(async (seconds: number, { idempotencyKey }: { idempotencyKey?: string }) => {
     const { output } = context;
     const client = await context.client();
@@ -28,11 +28,11 @@ export function registerAdvance(clock: Command, context: Context): void {
       if (context.signal.aborted) await cancelAdvance(context);
       throw error;
     });
-    const body = await output.spinner.during(`Moving the sandbox's time by ${span}`, moving);
-    if (body.status === "canceled") output.warn(`The clock was stopped before its target; ${attemptsInWords(body)}`);
-    else output.success(`Moved the sandbox's time by ${span}; ${attemptsInWords(body)}`);
+    const body = await output.spinner.during(`Advancing the test clock by ${span}`, moving);
+    if (body.status === "canceled") output.warn(`The test clock stopped before its target; ${attemptsInWords(body)}`);
+    else output.success(`Advanced the test clock by ${span}; ${attemptsInWords(body)}`);
     await showClock(body, context, CLOCK_ADVANCE);
-    if (body.failed > 0) output.note(`\nSee which deliveries wait for a retry, and which have failed:\n${FAILURES}`);
+    if (body.failed > 0) output.note(`\nList the deliveries that are pending or have failed:\n${FAILURES}`);
   });
   addExamples(addFields(advance, CLOCK_ADVANCE), ["service clock advance 30s", "service clock advance 3d"]);
 }
@@ -51,7 +51,7 @@ async function moveClock(
   });
   while (body.status === "advancing") {
     context.output.spinner.say(progressInWords(body));
-    await context.sleep(LOOK_MILLISECONDS);
+    await context.sleep(POLL_MILLISECONDS);
     ({ body } = await client.request<TestClock>({ method: "GET", path: CLOCK_PATH }));
   }
   return body;
@@ -63,9 +63,9 @@ async function cancelAdvance(context: Context): Promise<void> {
   try {
     const client = await context.withSignal(AbortSignal.timeout(CANCEL_MILLISECONDS)).client();
     const { body } = await client.request<TestClock>({ method: "POST", path: `${CLOCK_PATH}/cancel` });
-    output.note(`Stopped the clock at ${body.now}; ${attemptsInWords(body)}`);
+    output.note(`Stopped the test clock at ${body.now}; ${attemptsInWords(body)}`);
   } catch {
-    output.warn("The clock could not be stopped and moves on. Stop it: service clock cancel");
+    output.warn("Could not stop the test clock; it is still advancing. To stop it: service clock cancel");
   }
 }
 
@@ -78,6 +78,6 @@ function count(number: number, one: string, several = `${one}s`): string {
 }
 
 function attemptsInWords({ attempts, succeeded, failed }: TestClock): string {
-  if (attempts === 0) return "nothing fell due";
+  if (attempts === 0) return "no deliveries were due";
   return `${count(attempts, "attempt")}: ${succeeded} succeeded, ${failed} failed`;
 }

@@ -10,16 +10,16 @@ import { CLOCK, CLOCK_ADVANCE, CLOCK_PATH, showClock } from "./view.ts";
 export function register(program: Command, context: Context): void {
   const clock = program
     .command("clock")
-    .description("Move the sandbox's time, so that retries and expiries of days happen now.")
+    .description("Manage the sandbox test clock. Advancing it makes retries and expirations happen now.")
     .hook("preAction", () => {
       if (context.globals.live) {
-        throw new UsageError("Only the sandbox has a test clock", { hint: "Leave out --live." });
+        throw new UsageError("Only the sandbox has a test clock", { hint: "Remove --live." });
       }
     });
   addExamples(clock, ["service clock show", "service clock advance 3d", "service clock reset"]);
   const show = clock
     .command("show")
-    .description("Show the sandbox's time, and how far an advance got")
+    .description("Show the sandbox's time and the progress of an advance")
     .action(async () => {
       const client = await context.client();
       const { body } = await client.request<TestClock>({ method: "GET", path: CLOCK_PATH });
@@ -29,21 +29,21 @@ export function register(program: Command, context: Context): void {
   registerAdvance(clock, context);
   const cancel = clock
     .command("cancel")
-    .description("Stop the sandbox's time where it is, if it is being moved")
+    .description("Stop an advance at the current time")
     .action(async () => {
       const client = await context.client();
       const { body } = await client.request<TestClock>({ method: "POST", path: `${CLOCK_PATH}/cancel` });
-      context.output.success(`The clock is not being moved; in the sandbox it is ${body.now}`);
+      context.output.success(`The test clock is stopped at ${body.now}`);
       await showClock(body, context, body.target === null ? CLOCK : CLOCK_ADVANCE);
     });
   addExamples(addFields(cancel, CLOCK), ["service clock cancel"]);
   const reset = clock
     .command("reset")
-    .description("Return to real time; deliveries that are due stay due, others wait as long as before")
+    .description("Return to real time; pending deliveries keep their remaining wait")
     .action(async () => {
       const client = await context.client();
       const { body } = await client.request<TestClock>({ method: "POST", path: `${CLOCK_PATH}/reset` });
-      context.output.success(`The sandbox is back in real time: ${body.now}`);
+      context.output.success(`Reset the test clock to real time: ${body.now}`);
       await showClock(body, context);
     });
   addExamples(addFields(reset, CLOCK), ["service clock reset"]);

@@ -22,7 +22,7 @@ export const CLOCK: ResourceView<TestClock> = {
   details: [NOW, AHEAD],
 };
 
-/** With what an advance attempted. */
+/** With the attempts of an advance. */
 export const CLOCK_ADVANCE: ResourceView<TestClock> = {
   ...CLOCK,
   details: [
@@ -45,7 +45,7 @@ export const CLOCK_ADVANCE: ResourceView<TestClock> = {
   ],
 };
 
-/** A clock has no id: with `--quiet` its time is printed. */
+/** A clock has no ID: `--quiet` prints its time. */
 export async function showClock(clock: TestClock, { output }: Context, view = CLOCK): Promise<void> {
   if (output.quiet && !output.json) return output.line(clock.now);
   await output.object(clock, view);

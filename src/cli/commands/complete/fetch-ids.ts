@@ -4,10 +4,10 @@ import { isAlive } from "../../session/freshness.ts";
 import type { Suggestion } from "./sources.ts";
 
 /** A person who pressed Tab waits for the answer. */
-const PATIENCE_MILLISECONDS = 2000;
+const TIMEOUT_MILLISECONDS = 2000;
 const COUNT = 30;
-const TELLING = ["email", "url", "type", "name", "event_type", "status"];
-const LONGEST_DESCRIPTION = 60;
+const DESCRIPTIVE_FIELDS = ["email", "url", "type", "name", "event_type", "status"];
+const MAX_DESCRIPTION_LENGTH = 60;
 
 type Item = { id?: unknown } & Record<string, unknown>;
 
@@ -19,13 +19,13 @@ export async function fetchIds(path: string, context: Context): Promise<Suggesti
   // A session is renewed by commands, which may wait for it.
   if (stored.type === "oauth" && !isAlive(stored, context.now())) return [];
   const key = stored.type === "oauth" ? stored.access_token : stored.api_key;
-  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(PATIENCE_MILLISECONDS)]);
+  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(TIMEOUT_MILLISECONDS)]);
   const client = await context.clientFor(connection.baseUrl.value, key, signal);
   const { body } = await client.request<Page<Item>>({ method: "GET", path, query: { limit: COUNT } });
   return body.data.map((item) => ({ value: String(item.id), description: descriptionOf(item) }));
 }
 
 function descriptionOf(item: Item): string {
-  const name = TELLING.find((candidate) => typeof item[candidate] === "string");
-  return name === undefined ? "" : String(item[name]).slice(0, LONGEST_DESCRIPTION);
+  const name = DESCRIPTIVE_FIELDS.find((candidate) => typeof item[candidate] === "string");
+  return name === undefined ? "" : String(item[name]).slice(0, MAX_DESCRIPTION_LENGTH);
 }

@@ -23,7 +23,7 @@ interface Answer {
 export function register(program: Command, context: Context): void {
   program
     .command("complete", { hidden: true })
-    .description("Suggest how the last word goes on; the scripts of `service completion` call it.")
+    .description("Suggest completions of the last word; called by the scripts of `service completion`")
     .argument("[words...]")
     .action((words: readonly string[]) => runComplete(words.map(unquoted), context));
 }

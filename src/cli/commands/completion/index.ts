@@ -9,10 +9,8 @@ export type Shell = (typeof SHELLS)[number];
 export function register(program: Command, context: Context): void {
   const completion = program
     .command("completion")
-    .description(
-      "Print the script that lets a shell complete commands, flags, event types, profiles and ids with the Tab key.",
-    )
-    .addArgument(new Argument("<shell>", "Which shell").choices(SHELLS))
+    .description("Generate a shell completion script for commands, flags, event types, profiles and IDs")
+    .addArgument(new Argument("<shell>", "Shell").choices(SHELLS))
     .action(async (shell: Shell) => {
       const { printScript } = await import("./scripts.ts");
       await printScript(shell, context.stdout);

@@ -23,7 +23,7 @@ const VIEW: ResourceView<Entry> = {
   columns: [
     { label: "Setting", text: ({ key }) => key, style: (text, styles) => styles.accent(text) },
     { label: "Value", text: ({ value }) => String(value) },
-    { label: "From", text: ({ source }) => source },
+    { label: "Source", text: ({ source }) => source },
     {
       label: "Meaning",
       text: ({ meaning }) => meaning,
@@ -39,7 +39,7 @@ export function register(program: Command, context: Context): void {
   const config = program
     .command("config")
     .description(
-      "Show and change settings. A flag goes before the environment, that before what is stored, that before the default. Credentials are no settings: `service login` and `logout` keep them.",
+      "Manage settings. Precedence: flag, environment variable, stored setting, default. Credentials are managed by `service login` and `service logout`.",
     );
   addExamples(config, [
     "service config list",
@@ -48,7 +48,7 @@ export function register(program: Command, context: Context): void {
   ]);
   const list = config
     .command("list")
-    .description("List every setting with its value and where that comes from")
+    .description("List settings with their values and sources")
     .action(() => runList(context));
   addExamples(addFields(list, VIEW), [
     "service config list",
@@ -64,24 +64,24 @@ export function register(program: Command, context: Context): void {
     .command("set")
     .description("Store a setting")
     .addArgument(keyArgument())
-    .argument("<value>", "Its new value")
+    .argument("<value>", "New value")
     .action((key: string, value: string) => runStore(key, value, context));
   addExamples(set, ["service config set base_url https://api.example.com", "service config set update_notices false"]);
   const unset = config
     .command("unset")
-    .description("Go back to the default of a setting")
+    .description("Restore the default of a setting")
     .addArgument(keyArgument())
     .action((key: string) => runStore(key, undefined, context));
   addExamples(unset, ["service config unset base_url"]);
   const path = config
     .command("path")
-    .description("Print where the settings are stored")
+    .description("Print the path of the settings file")
     .action(() => runPath(context));
   addExamples(path, ["service config path"]);
 }
 
 function keyArgument(): Argument {
-  return new Argument("<key>", `One of ${Object.keys(CONFIG_KEYS).join(", ")}`);
+  return new Argument("<key>", `Setting: ${Object.keys(CONFIG_KEYS).join(", ")}`);
 }
 
 async function runList(context: Context): Promise<void> {
@@ -104,10 +104,10 @@ async function runStore(key: string, text: string | undefined, context: Context)
   await context.updateSettings((settings) => setting.store(text, settings, context));
   const entry = entryOf(key, context);
   output.success(
-    text === undefined ? `${key} is ${String(entry.value)} again` : `Set ${key} to ${String(entry.value)}`,
+    text === undefined ? `Reset ${key} to ${String(entry.value)}` : `Set ${key} to ${String(entry.value)}`,
   );
   if (text !== undefined && (entry.source.startsWith("SERVICE_") || entry.source.startsWith("--"))) {
-    output.warn(`${entry.source} is set, and goes before what was stored.`);
+    output.warn(`${entry.source} is set and overrides the stored value.`);
   }
   if (output.json) return await output.document(entry);
   if (!output.quiet && !output.terminal) output.line(`${key}\t${String(entry.value)}`);
@@ -128,7 +128,7 @@ function keyNamed(name: string): ConfigKey {
   const key = Object.hasOwn(CONFIG_KEYS, name) ? CONFIG_KEYS[name] : undefined;
   if (key !== undefined) return key;
   const [guess] = nearest(name.replaceAll("-", "_"), Object.keys(CONFIG_KEYS));
-  throw new UsageError(`There is no setting "${name}"`, {
+  throw new UsageError(`Unknown setting "${name}"`, {
     hint: guess === undefined ? `Settings: ${Object.keys(CONFIG_KEYS).join(", ")}.` : `Did you mean ${guess}?`,
   });
 }

@@ -1,7 +1,7 @@
 import { parseBaseUrl } from "../../../client/base-url.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
-import { DEFAULT_BASE_URL, resolvePlace } from "../../settings/connection.ts";
+import { DEFAULT_BASE_URL, resolveTarget } from "../../settings/connection.ts";
 import { DEFAULT_PROFILE, type Profile, profileNamed, type Settings, withProfile } from "../../settings/profiles.ts";
 import { updateNotices } from "../../settings/update-notices.ts";
 
@@ -24,13 +24,16 @@ export interface ConfigKey {
 /** Every setting, in the order in which they are listed. */
 export const CONFIG_KEYS: Readonly<Record<string, ConfigKey>> = {
   profile: {
-    meaning: "Profile that commands use",
+    meaning: "Profile used by default",
     effective: (context) => fromPlace(context, "profile"),
     store(text = DEFAULT_PROFILE, settings) {
       if (text !== DEFAULT_PROFILE && profileNamed(settings, text) === undefined) {
         const names = Object.keys(settings.profiles);
-        throw new UserError(`There is no profile "${text}"`, {
-          hint: names.length === 0 ? "None is stored yet: service login" : `Profiles: ${names.join(", ")}.`,
+        throw new UserError(`Profile "${text}" does not exist`, {
+          hint:
+            names.length === 0
+              ? "No profiles are stored yet. To create one: service login"
+              : `Profiles: ${names.join(", ")}.`,
           code: "no_profile",
         });
       }
@@ -38,7 +41,7 @@ export const CONFIG_KEYS: Readonly<Record<string, ConfigKey>> = {
     },
   },
   base_url: {
-    meaning: "Address of the profile's API",
+    meaning: "URL of the profile's API",
     effective: (context) => fromPlace(context, "baseUrl"),
     store: (text = DEFAULT_BASE_URL, settings, context) =>
       changeProfile(settings, context, (profile) => {
@@ -48,7 +51,7 @@ export const CONFIG_KEYS: Readonly<Record<string, ConfigKey>> = {
       }),
   },
   auth_url: {
-    meaning: "Address of the profile's OAuth server",
+    meaning: "URL of the profile's OAuth server",
     effective: (context) => fromPlace(context, "authUrl"),
     store: (text, settings, context) =>
       changeProfile(settings, context, ({ base_url }) => ({
@@ -56,7 +59,7 @@ export const CONFIG_KEYS: Readonly<Record<string, ConfigKey>> = {
       })),
   },
   update_notices: {
-    meaning: "Hear once a day of a newer version",
+    meaning: "Whether to show a notice about newer versions, at most daily",
     values: ["true", "false"],
     effective: ({ env, settings }) => updateNotices(env, settings),
     store(text, settings) {
@@ -67,7 +70,7 @@ export const CONFIG_KEYS: Readonly<Record<string, ConfigKey>> = {
 };
 
 function fromPlace({ globals, env, settings }: Context, member: "profile" | "baseUrl" | "authUrl"): Effective {
-  const { value, name } = resolvePlace({ flags: globals, env, settings })[member];
+  const { value, name } = resolveTarget({ flags: globals, env, settings })[member];
   return { value, source: name };
 }
 
@@ -77,7 +80,7 @@ function address(text: string, { globals: { insecure } }: Context): string {
 
 function parseBoolean(text: string): boolean {
   if (text === "true" || text === "false") return text === "true";
-  throw new UsageError(`"${text}" is neither true nor false`);
+  throw new UsageError(`Must be true or false, not "${text}"`);
 }
 
 /** Stored credentials go to the addresses that they were stored with: those stay as long as the credentials do. */
@@ -86,7 +89,7 @@ function changeProfile(
   { globals, env }: Context,
   change: (profile: Profile) => Partial<Pick<Profile, "base_url" | "auth_url">>,
 ): Settings {
-  const name = resolvePlace({ flags: globals, env, settings }).profile.value;
+  const name = resolveTarget({ flags: globals, env, settings }).profile.value;
   const before: Profile = profileNamed(settings, name) ?? {
     base_url: DEFAULT_BASE_URL,
     auth_url: DEFAULT_BASE_URL,
@@ -96,13 +99,10 @@ function changeProfile(
   const isSame = after.base_url === before.base_url && after.auth_url === before.auth_url;
   if (!isSame && Object.keys(before.credentials).length > 0) {
     const flag = name === DEFAULT_PROFILE ? "" : ` --profile ${name}`;
-    throw new UserError(
-      `Profile "${name}" is signed in to ${before.base_url}, and its credentials are for there alone`,
-      {
-        hint: `Keep both: service login --profile NAME --base-url ${after.base_url}. Or give it up first: service logout${flag}`,
-        code: "profile_in_use",
-      },
-    );
+    throw new UserError(`Cannot change the URL: profile "${name}" is signed in to ${before.base_url}`, {
+      hint: `To keep both, use another profile: service login --profile NAME --base-url ${after.base_url}. Or sign out first: service logout${flag}`,
+      code: "profile_in_use",
+    });
   }
   return withProfile(settings, name, after);
 }

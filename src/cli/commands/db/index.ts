@@ -16,11 +16,11 @@ export interface CheckOptions extends DbOptions {
   quick?: boolean;
 }
 
-const DATABASE = "SQLite file (default: platform.db under the XDG data folder), or postgres://…";
+const DATABASE = "SQLite file, or a postgres:// URL (default: platform.db in the XDG data folder)";
 
 /** `service db`: what an operator does to the platform's database. */
 export function register(program: Command, context: Context): void {
-  const db = program.command("db").description("Back up, restore, check and migrate the platform's database.");
+  const db = program.command("db").description("Back up, restore, check and migrate the platform's database");
   addExamples(db, [
     "service db status",
     "service db backup ./platform-backup.db",
@@ -30,7 +30,7 @@ export function register(program: Command, context: Context): void {
   const withDatabase = (name: string) => addPostgresOptions(db.command(name)).option("--database <file|url>", DATABASE);
 
   const status = withDatabase("status")
-    .description("Show engine, schema and size, served meanwhile or not")
+    .description("Show the engine, schema version and size")
     .action(async (options: DbOptions) => {
       const { runStatus } = await import("./run.ts");
       await runStatus(options, context);
@@ -38,7 +38,7 @@ export function register(program: Command, context: Context): void {
   addExamples(status, ["service db status", "service db status --database postgres://service@localhost/service"]);
 
   const migrate = withDatabase("migrate")
-    .description("Bring the schema up to date, as the next start of the platform would")
+    .description("Apply pending schema migrations")
     .action(async (options: DbOptions) => {
       const { runMigrate } = await import("./run.ts");
       await runMigrate(options, context);
@@ -46,7 +46,7 @@ export function register(program: Command, context: Context): void {
   addExamples(migrate, ["service db migrate --database postgres://service@localhost/service"]);
 
   const backup = withDatabase("backup <file>")
-    .description("Write a consistent copy, while the platform runs or not (PostgreSQL: by pg_dump)")
+    .description("Write a consistent backup, also while the platform is running (PostgreSQL: pg_dump)")
     .action(async (file: string, options: DbOptions) => {
       const { runBackup } = await import("./run.ts");
       await runBackup(file, options, context);
@@ -55,9 +55,9 @@ export function register(program: Command, context: Context): void {
 
   const restore = db
     .command("restore <file>")
-    .description("Replace an SQLite database with a backup; the platform must be stopped")
-    .option("--database <file>", "SQLite file to replace (default: platform.db under the XDG data folder)")
-    .option("--yes", "Do not ask before replacing a database")
+    .description("Restore an SQLite database from a backup; the platform must be stopped")
+    .option("--database <file>", "SQLite file to replace (default: platform.db in the XDG data folder)")
+    .option("--yes", "Skip the confirmation")
     .action(async (file: string, options: RestoreOptions) => {
       const { runRestore } = await import("./run.ts");
       await runRestore(file, options, context);
@@ -65,8 +65,8 @@ export function register(program: Command, context: Context): void {
   addExamples(restore, ["service db restore ./backup.db", "service db restore ./backup.db --database ./platform.db"]);
 
   const check = withDatabase("check")
-    .description("Look for damage, while the platform runs or not; exit 1 if there is any")
-    .option("--quick", "Check an SQLite file's structure only, not its rows and indexes")
+    .description("Check the database for corruption, also while the platform is running")
+    .option("--quick", "Check only the structure of an SQLite file, not its rows and indexes")
     .action(async (options: CheckOptions) => {
       const { runCheck } = await import("./run.ts");
       await runCheck(options, context);
@@ -74,7 +74,7 @@ export function register(program: Command, context: Context): void {
   addExamples(check, ["service db check", "service db check --database ./backup.db"]);
 
   const copy = addPostgresOptions(db.command("copy <from> <to>"))
-    .description("Copy an SQLite file into an empty PostgreSQL database, and compare them; may be run again")
+    .description("Copy an SQLite file into an empty PostgreSQL database and compare them; can be resumed")
     .action(async (from: string, to: string, options: DbOptions) => {
       const { runCopy } = await import("./run.ts");
       await runCopy(from, to, options, context);

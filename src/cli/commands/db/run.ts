@@ -34,7 +34,7 @@ const STATUS: ResourceView<DatabaseStatus> = {
     { label: "Engine", text: ({ engine, engine_version: version }) => `${engine} ${version}` },
     { label: "Schema", text: ({ schema, schema_known: known }) => `${schema} of ${known}` },
     { label: "Bytes", text: ({ bytes }) => String(bytes) },
-    { label: "In use", text: ({ in_use: used }) => (used ? "yes" : "not yet") },
+    { label: "In use", text: ({ in_use: used }) => (used ? "yes" : "no") },
     { label: "Deliveries pending", text: ({ deliveries_pending: pending }) => String(pending) },
   ],
 };
@@ -68,7 +68,7 @@ export async function runBackup(file: string, options: DbOptions, context: Conte
   if (context.output.json)
     return await context.output.document({ database: describeDatabase(name), file: path, bytes });
   context.output.line(path);
-  context.output.note(`${bytes} bytes. The master key is not in it: keep that too, elsewhere.`);
+  context.output.note(`${bytes} bytes. The backup does not contain the master key: back that up separately.`);
 }
 
 /** Replaces a database with a backup. Throws UsageError where it would replace one and nobody has agreed. */
@@ -76,7 +76,7 @@ export async function runRestore(file: string, options: RestoreOptions, context:
   const { output, cwd, env } = context;
   const database = namedDatabase(options, context);
   if (isPostgresUrl(database)) {
-    throw new UsageError("db restore replaces an SQLite file; a PostgreSQL backup is restored by pg_restore", {
+    throw new UsageError("db restore works on SQLite files only; restore a PostgreSQL backup with pg_restore", {
       hint:
         "Create an empty database, restore into it, and start the platform on it:\n" +
         `pg_restore --single-transaction --no-owner --no-privileges --dbname=postgres://USER@HOST/NEW_DATABASE ${file}`,
@@ -94,22 +94,22 @@ export async function runRestore(file: string, options: RestoreOptions, context:
   output.success(`Restored ${database}`);
   for (const [table, count] of Object.entries(rows)) output.line(`${table}\t${count}`);
   if (previous !== undefined)
-    output.note(`The previous database is now ${previous}. Delete it when you do not need it.`);
+    output.note(`The previous database was renamed to ${previous}. Delete it when you no longer need it.`);
   if (!env["SERVICE_MASTER_KEY"] && !existsSync(`${database}.key`))
-    output.note(`It needs the master key of its backup, in ${database}.key.`);
+    output.note(`Put the master key of the backup into ${database}.key.`);
 }
 
 async function confirmReplacing(database: string, context: Context): Promise<void> {
   const consequence = `${database} will be replaced`;
   if (!context.interactive) {
-    throw new UsageError(`${consequence}, and nobody can be asked: --yes is required`, {
+    throw new UsageError(`${consequence}. Without a terminal, --yes is required`, {
       code: "confirmation_required",
     });
   }
   const changed = statSync(database).mtime.toISOString();
-  context.output.warn(`${consequence}. It was last changed at ${changed}, and stays beside it under another name.`);
+  context.output.warn(`${consequence}. It was last modified at ${changed}; a renamed copy is kept next to it.`);
   const typed = await context.prompts.text({ message: "Type restore to continue:", flag: "--yes" });
-  if (typed.trim() !== "restore") throw new UserError("Nothing was restored", { code: "not_confirmed" });
+  if (typed.trim() !== "restore") throw new UserError("Restore canceled", { code: "not_confirmed" });
 }
 
 /** A count of all events takes longer than a request may. */
@@ -130,7 +130,7 @@ export async function runCheck(options: CheckOptions, context: Context): Promise
     if (intact) output.success(`${describeDatabase(name)} is intact`);
   }
   if (!intact) {
-    throw new UserError(`${describeDatabase(name)} is damaged: ${problems.length} problems`, {
+    throw new UserError(`${describeDatabase(name)} is corrupt: ${problems.length} problems`, {
       hint: "Restore a backup: service db restore FILE",
       code: "damaged",
     });
@@ -139,13 +139,13 @@ export async function runCheck(options: CheckOptions, context: Context): Promise
 
 export async function runCopy(from: string, to: string, options: DbOptions, context: Context): Promise<void> {
   if (isPostgresUrl(from) || !isPostgresUrl(to)) {
-    throw new UsageError("db copy takes an SQLite file, then the URL of a PostgreSQL database", {
+    throw new UsageError("db copy requires an SQLite file and the URL of a PostgreSQL database", {
       hint: "service db copy ./platform.db postgres://service@db.example.com/service",
     });
   }
   const { output } = context;
   const file = resolve(context.cwd, from);
-  if (!existsSync(file)) throw new UserError(`${file} is not there.`, { code: "missing" });
+  if (!existsSync(file)) throw new UserError(`${file} does not exist`, { code: "missing" });
   const source = await open(openDatabase, file, options, context);
   try {
     const target = await open(openDatabase, to, options, context);
@@ -159,7 +159,7 @@ export async function runCopy(from: string, to: string, options: DbOptions, cont
       if (output.json) await output.document({ from, to: describeDatabase(to), tables });
       else {
         for (const { name, rows, checksum } of tables) output.line(`${name}\t${rows}\t${checksum.slice(0, 16)}`);
-        output.note("Counts and checksums agree. Start the platform with the file's own master key.");
+        output.note("Row counts and checksums match. Start the platform with the master key of the SQLite file.");
       }
     } finally {
       await target.close();
@@ -167,7 +167,7 @@ export async function runCopy(from: string, to: string, options: DbOptions, cont
   } catch (error) {
     if (!(error instanceof CopyError || error instanceof StorageUnavailableError)) throw error;
     throw new UserError(error.message, {
-      ...(error instanceof CopyError ? {} : { hint: "Run it again: it goes on where it was." }),
+      ...(error instanceof CopyError ? {} : { hint: "Run the command again to resume." }),
       code: "copy_failed",
       cause: error,
     });
@@ -192,7 +192,8 @@ async function open<Opened>(
 /** Why the database cannot be worked with, where that is so; any other error as it is. */
 function asUserError(error: unknown): unknown {
   if (error instanceof StorageOpenError) {
-    const hint = error.code === "missing" ? "`service serve` makes it, or --database names another one." : undefined;
+    const hint =
+      error.code === "missing" ? "Create it with `service serve`, or pass another file with --database." : undefined;
     return new UserError(error.message, { hint, code: error.code, cause: error });
   }
   if (error instanceof StorageUnavailableError) {

@@ -13,8 +13,8 @@ import { DELIVERIES } from "./view.ts";
 export function registerGet(deliveries: Command, context: Context): void {
   const get = deliveries
     .command("get")
-    .description("Show a delivery with its attempts on a time line")
-    .argument("<id>", "Id of the delivery", objectId)
+    .description("Show a delivery with a timeline of its attempts")
+    .argument("<id>", "ID of the delivery", objectId)
     .action((id: string) => runGet(id, context));
   addExamples(addFields(get, DELIVERIES.view), [
     `service deliveries get ${DELIVERIES.exampleId}`,
@@ -41,7 +41,7 @@ async function runGet(id: string, context: Context): Promise<void> {
   const { timelineLines } = await import("./timeline.ts");
   for (const line of timelineLines(delivery, { styles: output.styles, now, width: output.width })) output.line(line);
   if (delivery.endpoint !== null && delivery.status !== "succeeded") {
-    output.note(`\nAttempt it now:\n  service deliveries retry ${id}`);
+    output.note(`\nRetry it now:\n  service deliveries retry ${id}`);
   }
 }
 

@@ -10,7 +10,7 @@ import { DELIVERIES } from "./view.ts";
 
 /** `service deliveries`. */
 export function register(program: Command, context: Context): void {
-  const deliveries = program.command("deliveries").description("See what receivers answered to each event; try again.");
+  const deliveries = program.command("deliveries").description("Inspect deliveries and retry them");
   addExamples(deliveries, [
     "service deliveries list --status failed",
     `service deliveries get ${DELIVERIES.exampleId}`,
@@ -18,9 +18,9 @@ export function register(program: Command, context: Context): void {
   ]);
   registerList(deliveries, context, DELIVERIES, {
     filters: [
-      new Option("--endpoint <id>", "Only those to this webhook endpoint").argParser(objectId),
-      new Option("--event <id>", "Only those of this event").argParser(objectId),
-      new Option("--status <status>", "Only those of this status").choices(statusesOf("delivery")),
+      new Option("--endpoint <id>", "Filter by webhook endpoint").argParser(objectId),
+      new Option("--event <id>", "Filter by event").argParser(objectId),
+      new Option("--status <status>", "Filter by status").choices(statusesOf("delivery")),
     ],
     examples: [
       "service deliveries list --status failed",
@@ -32,6 +32,6 @@ export function register(program: Command, context: Context): void {
   registerAction(deliveries, context, DELIVERIES, {
     verb: "retry",
     done: (id) => `Retrying delivery ${id}`,
-    description: "Attempt a failed or pending delivery now",
+    description: "Retry a failed or pending delivery now",
   });
 }

@@ -6,11 +6,11 @@ import type { Styles } from "../../terminal/styles.ts";
 import { formatDuration, formatSpan } from "../../terminal/time.ts";
 
 /** Lines of a reply that are shown; `--json` has all of it. */
-const REPLY_LINES = 4;
-const LEAST_TEXT_WIDTH = 20;
-const LONGEST_TEXT_LINE = 120;
+const MAX_RESPONSE_LINES = 4;
+const MIN_TEXT_WIDTH = 20;
+const MAX_TEXT_WIDTH = 120;
 
-interface Surroundings {
+interface TimelineOptions {
   styles: Styles;
   /** Unix milliseconds, on the clock of the delivery's environment. */
   now: number;
@@ -27,21 +27,21 @@ interface Point {
 }
 
 /** The attempts from the first to the planned one, with the gaps between them. */
-export function timelineLines(delivery: Delivery, surroundings: Surroundings): string[] {
-  const { styles } = surroundings;
+export function timelineLines(delivery: Delivery, options: TimelineOptions): string[] {
+  const { styles } = options;
   const attempts = delivery.attempts ?? [];
   const digits = String(attempts.length + 1).length;
   // Mark and number in front, and the rail with its text below them.
   const indent = digits + 4;
-  const textWidth = Math.min(LONGEST_TEXT_LINE, Math.max(LEAST_TEXT_WIDTH, surroundings.width - indent));
+  const textWidth = Math.min(MAX_TEXT_WIDTH, Math.max(MIN_TEXT_WIDTH, options.width - indent));
   const outcomeWidth = Math.max(0, ...attempts.map((attempt) => stringWidth(outcomeOf(attempt))));
   const points = attempts.map((attempt, i) => {
     const below = isRepeated(attempt, attempts[i - 1])
-      ? [styles.dim("the same again")]
+      ? [styles.dim("same as above")]
       : textOf(attempt, textWidth, styles);
     return { ...pointOf(attempt, outcomeWidth, styles), below };
   });
-  const ending = endingOf(delivery, surroundings);
+  const ending = endingOf(delivery, options);
   if (ending !== undefined) points.push(ending);
   const lines = points.flatMap((point, i) => {
     const { mark, at, head, below } = point;
@@ -71,8 +71,8 @@ function textOf(attempt: Attempt, width: number, styles: Styles): string[] {
   const explanation = explanationOf(attempt);
   const { response_excerpt: reply } = attempt;
   return [
-    ...(explanation === "" ? [] : foldText(explanation, width, REPLY_LINES)),
-    ...(reply ? foldText(reply, width, REPLY_LINES).map((line) => styles.dim(line)) : []),
+    ...(explanation === "" ? [] : foldText(explanation, width, MAX_RESPONSE_LINES)),
+    ...(reply ? foldText(reply, width, MAX_RESPONSE_LINES).map((line) => styles.dim(line)) : []),
   ];
 }
 
@@ -88,24 +88,24 @@ function isRepeated(attempt: Attempt, before: Attempt | undefined): boolean {
 }
 
 /** What follows the last attempt: the planned one, or why there is none. */
-function endingOf(delivery: Delivery, { styles, now }: Surroundings): Point | undefined {
+function endingOf(delivery: Delivery, { styles, now }: TimelineOptions): Point | undefined {
   if (delivery.status === "succeeded") return undefined;
   const none = { mark: styles.dim("○"), at: "", below: [] };
   if (delivery.status === "failed") {
-    const reason = delivery.endpoint === null ? "not attempted again" : "given up: no further attempt is planned";
+    const reason = delivery.endpoint === null ? "no more retries" : "failed: no more retries";
     return { ...none, mark: styles.bad("■"), head: styles.bad(reason) };
   }
   const { next_attempt: at } = delivery;
-  if (at === null) return { ...none, head: styles.warn("waits: its endpoint is disabled") };
+  if (at === null) return { ...none, head: styles.warn("paused: the endpoint is disabled") };
   const seconds = Math.round((Date.parse(at) - now) / 1000);
-  const when = seconds > 0 ? `planned, in ${formatSpan(seconds)}` : "due now";
+  const when = seconds > 0 ? `next attempt in ${formatSpan(seconds)}` : "due now";
   return { mark: styles.accent("○"), at, head: styles.accent(when), below: [] };
 }
 
 function gapInWords(from: string, to: string): string {
   if (to === "") return "";
   const seconds = (Date.parse(to) - Date.parse(from)) / 1000;
-  return seconds < 1 ? "at once" : `${formatSpan(seconds)} later`;
+  return seconds < 1 ? "immediately" : `${formatSpan(seconds)} later`;
 }
 
 function isSuccess({ status_code }: Attempt): boolean {
@@ -115,11 +115,11 @@ function isSuccess({ status_code }: Attempt): boolean {
 /** The status, or the code that the platform's words about an error begin with. */
 function outcomeOf({ status_code, error }: Attempt): string {
   if (status_code !== null) return String(status_code);
-  return printable(/^[a-z_]+(?=: )/.exec(error ?? "")?.[0] ?? "no reply");
+  return printable(/^[a-z_]+(?=: )/.exec(error ?? "")?.[0] ?? "no response");
 }
 
 function explanationOf({ status_code, error }: Attempt): string {
   if (error !== null) return error.replace(/^[a-z_]+: /, "");
-  if (status_code !== null && status_code >= 300 && status_code < 400) return "a redirect counts as a failure";
-  return status_code === 410 ? "the receiver is gone for good, which disables the endpoint" : "";
+  if (status_code !== null && status_code >= 300 && status_code < 400) return "redirects are not followed";
+  return status_code === 410 ? "410 Gone: the endpoint was disabled" : "";
 }

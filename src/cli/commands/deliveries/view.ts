@@ -1,7 +1,7 @@
 import type { Delivery } from "../../../contract/schemas/delivery.ts";
 import type { Column } from "../../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn } from "../resource/columns.ts";
-import { nounsFor, placeOf, type Resource } from "../resource/resource.ts";
+import { nounsFor, locationOf, type Resource } from "../resource/resource.ts";
 
 const STATUS = statusColumn("delivery");
 const TYPE: Column<Delivery> = {
@@ -17,14 +17,14 @@ const ATTEMPTS: Column<Delivery> = {
 };
 /** An endpoint, or a session of `service listen`. */
 const RECEIVER: Column<Delivery> = {
-  label: "Receiver",
+  label: "Endpoint",
   text: ({ endpoint, listener }) => endpoint ?? listener ?? "",
 };
 /** On the sandbox's own clock, which a distance from now would get wrong. */
 const NEXT: Column<Delivery> = { label: "Next attempt", text: ({ next_attempt }) => next_attempt ?? "" };
 
 export const DELIVERIES: Resource<Delivery> = {
-  ...placeOf("delivery"),
+  ...locationOf("delivery"),
   view: {
     ...nounsFor("delivery"),
     fields: [

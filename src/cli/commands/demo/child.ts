@@ -33,7 +33,7 @@ export class CommandChild {
   }
 
   /** What it said on stderr. */
-  get complaint(): string {
+  get stderrText(): string {
     return this.#errors.join("\n");
   }
 
@@ -48,7 +48,7 @@ export class CommandChild {
       this.#onChange = () => {
         const record = this.#records.find(fits);
         if (record !== undefined) resolve(record);
-        else if (this.#code !== undefined) reject(new Error(this.complaint || `it ended with exit code ${this.#code}`));
+        else if (this.#code !== undefined) reject(new Error(this.stderrText || `exited with code ${this.#code}`));
       };
       this.#onChange();
     });

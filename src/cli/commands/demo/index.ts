@@ -6,8 +6,8 @@ import { addExamples } from "../../help-layout.ts";
 export function register(program: Command, context: Context): void {
   const demo = program
     .command("demo")
-    .description("Run the main job end to end: platform, receiver, customer, listen, trigger.")
-    .option("--once", "End when every step was seen: exit 0, or 1 when one was not", false)
+    .description("Run an end-to-end demo: platform, receiver, customer, listen, trigger")
+    .option("--once", "Exit after the last step: 0 if every step succeeded, else 1", false)
     .action(async ({ once }: { once: boolean }) => {
       const { runDemo } = await import("./run.ts");
       await runDemo({ once }, context);

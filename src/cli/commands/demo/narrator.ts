@@ -50,19 +50,21 @@ function humanNarrator({ output, stdout }: Context): Narrator {
     delivered(event) {
       const json = JSON.stringify(event, null, 2).replaceAll("\n", `\n${indent}`);
       output.line(`${indent}${styles.dim(json)}\n`);
-      output.line(`${styles.good("✓")} ${styles.strong("Every step was seen.")}`);
+      output.line(`${styles.good("✓")} ${styles.strong("Every step succeeded.")}`);
     },
     stayOpen({ baseUrl, signInUrl, folder }) {
-      output.line(`\nThe platform stays open at ${styles.strong(baseUrl)}. Its dashboard, once, within 15 minutes:`);
+      output.line(
+        `\nThe platform is still running at ${styles.strong(baseUrl)}. One-time dashboard link, valid for 15 minutes:`,
+      );
       output.line(`  ${signInUrl}`);
-      output.line("Go on in another terminal, and see here what arrives:");
+      output.line("Try it from another terminal; events are printed here:");
       output.line(`  $ export SERVICE_CONFIG_DIR=${folder}`);
       output.line("  $ service trigger payment.failed");
       output.line("  $ service events list");
-      output.line(styles.dim("Ctrl-C ends the demo and forgets its data."));
+      output.line(styles.dim("Press Ctrl-C to stop the demo and delete its data."));
     },
     arrived({ type, id }) {
-      output.line(`${styles.good("✓")} ${type} ${id} arrived and its signature verified`);
+      output.line(`${styles.good("✓")} ${type} ${id} received; signature verified`);
     },
   };
 }

@@ -22,7 +22,7 @@ interface Stage {
  * the receiver. With `once` it ends then; else it stays until Ctrl-C.
  */
 export async function runDemo({ once }: { once: boolean }, context: Context): Promise<void> {
-  context.output.refuseFilters();
+  context.output.rejectFilters();
   const folder = makeTemporaryFolder("service-demo-");
   const stage: Stage = {
     context,
@@ -56,7 +56,7 @@ async function runSteps(stage: Stage): Promise<{ baseUrl: string; signInUrl: str
 
   const receiver = await step(stage, "Receiver", 'nodeWebhook({ secrets }) from "service-cli/webhooks"', async () => {
     stage.receiver = await startReceiver(() => secret);
-    return { said: `${stage.receiver.url} takes verified events only`, value: stage.receiver };
+    return { said: `${stage.receiver.url} accepts verified events only`, value: stage.receiver };
   });
 
   await step(stage, "Sign in", "service login --api-key-stdin", async () => {
@@ -76,14 +76,14 @@ async function runSteps(stage: Stage): Promise<{ baseUrl: string; signInUrl: str
     const listen = start(stage, ["listen", "--forward-to", receiver.url, "--json"]);
     const ready = await listen.waitFor((record) => record["event"] === "ready");
     secret = text(ready, "secret");
-    return { said: "events of the sandbox come to this machine, signed", value: undefined };
+    return { said: "forwarding sandbox events to this machine, signed", value: undefined };
   });
 
   const event = await step(stage, "Trigger", "service trigger order.completed", async () => {
     const arriving = receiver.received("order.completed");
     await finish(start(stage, ["trigger", "order.completed", "--json"]));
     const received = await arriving;
-    return { said: `${received.id} arrived and its signature verified`, value: received };
+    return { said: `${received.id} received; signature verified`, value: received };
   });
   narrator.delivered(event);
   return { baseUrl, signInUrl: text(platform, "sign_in_url") };
@@ -98,11 +98,7 @@ async function step<Value>(
   const shown = narrator.begin(title, command);
   const ended = new AbortController();
   try {
-    const { said, value } = await Promise.race([
-      work(),
-      deadline(title, ended.signal),
-      interruption(context, ended.signal),
-    ]);
+    const { said, value } = await Promise.race([work(), deadline(ended.signal), interruption(context, ended.signal)]);
     shown.done(said);
     return value;
   } catch (error) {
@@ -122,12 +118,12 @@ function start(stage: Stage, args: readonly string[], input?: string): CommandCh
 
 async function finish(child: CommandChild): Promise<void> {
   const code = await child.ended;
-  if (code !== 0) throw new UserError(child.complaint || `it ended with exit code ${code}`);
+  if (code !== 0) throw new UserError(child.stderrText || `exited with code ${code}`);
 }
 
-function deadline(title: string, ended: AbortSignal): Promise<never> {
+function deadline(ended: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    const fail = () => reject(new UserError(`${title} was not seen within ${STEP_SECONDS} s`));
+    const fail = () => reject(new UserError(`Timed out after ${STEP_SECONDS} s`));
     const timer = setTimeout(fail, STEP_SECONDS * 1000).unref();
     ended.addEventListener("abort", () => clearTimeout(timer), { once: true });
   });

@@ -14,7 +14,7 @@ export interface Check {
   /** Stable, snake_case. */
   id: string;
   title: string;
-  look: () => Finding | Promise<Finding>;
+  run: () => Finding | Promise<Finding>;
 }
 
 export function ok(detail: string): Finding {

@@ -9,7 +9,7 @@ import { platformChecks } from "./platform.ts";
 import { drawResults, type Result, RESULTS } from "./view.ts";
 
 /** Nothing that is looked at may take longer. */
-const PATIENCE_MILLISECONDS = 6000;
+const TIMEOUT_MILLISECONDS = 6000;
 const CONNECT_MILLISECONDS = 3000;
 
 /** `service doctor`. */
@@ -17,7 +17,7 @@ export function register(program: Command, context: Context): void {
   const doctor = program
     .command("doctor")
     .description(
-      "Check all that a command needs, on this machine and at the platform, and say what to do about what is wrong.\nExits with 1 where something failed.",
+      "Diagnose problems with this machine, the platform and the credential. Exits with 1 if a check failed.",
     )
     .action(() => runDoctor(context));
   addExamples(addFields(doctor, RESULTS), [
@@ -29,12 +29,12 @@ export function register(program: Command, context: Context): void {
 
 async function runDoctor(context: Context): Promise<void> {
   const { output } = context;
-  const limit = AbortSignal.timeout(PATIENCE_MILLISECONDS);
+  const limit = AbortSignal.timeout(TIMEOUT_MILLISECONDS);
   const bounded = context.withSignal(AbortSignal.any([context.signal, limit]));
   const checks = [...machineChecks(bounded, CONNECT_MILLISECONDS), ...platformChecks(bounded)];
   const ending = endOf(limit);
-  const looking = Promise.all(checks.map((check) => examineOne(check, ending, limit)));
-  const results = await output.spinner.during(`Checking ${checks.length} things`, looking);
+  const running = Promise.all(checks.map((check) => runCheck(check, ending, limit)));
+  const results = await output.spinner.during(`Running ${checks.length} checks`, running);
   context.signal.throwIfAborted();
   const isDrawn = output.terminal && !output.json && !output.quiet && !output.chosen;
   if (isDrawn) for (const line of drawResults(results, output)) output.line(line);
@@ -45,13 +45,13 @@ async function runDoctor(context: Context): Promise<void> {
 }
 
 /** A check that goes wrong is a finding too. */
-async function examineOne({ id, title, look }: Check, ending: Promise<never>, limit: AbortSignal): Promise<Result> {
+async function runCheck({ id, title, run }: Check, ending: Promise<never>, limit: AbortSignal): Promise<Result> {
   let finding: Finding;
   try {
-    finding = await Promise.race([Promise.resolve(look()), ending]);
+    finding = await Promise.race([Promise.resolve(run()), ending]);
   } catch (error) {
     if (limit.aborted)
-      finding = failed(`no answer within ${PATIENCE_MILLISECONDS / 1000} s`, "Check the network, and try again.");
+      finding = failed(`timed out after ${TIMEOUT_MILLISECONDS / 1000} s`, "Check the network and try again.");
     else finding = failed((error as Error).message, adviceOf(error));
   }
   return { id, title, status: finding.status, detail: finding.detail, advice: finding.advice ?? null };
@@ -68,11 +68,14 @@ function endOf(limit: AbortSignal): Promise<never> {
 
 function adviceOf(error: unknown): string {
   const hint = error instanceof UserError || error instanceof NetworkError ? error.hint : undefined;
-  return hint ?? "Run it again with --debug.";
+  return hint ?? "Run the command again with --debug.";
 }
 
 function summary(failures: number, warnings: number): string {
-  if (failures + warnings === 0) return "All is well.";
-  const words = [...(failures > 0 ? [`${failures} failed`] : []), ...(warnings > 0 ? [`${warnings} to look at`] : [])];
+  if (failures + warnings === 0) return "All checks passed.";
+  const words = [
+    ...(failures > 0 ? [`${failures} failed`] : []),
+    ...(warnings > 0 ? [`${warnings} ${warnings === 1 ? "warning" : "warnings"}`] : []),
+  ];
   return `${words.join(", ")}.`;
 }

@@ -13,7 +13,7 @@ import { examine, type Status } from "../status/examine.ts";
 import { type Check, failed, type Finding, ok, skipped, warning } from "./finding.ts";
 import { tryPort } from "./ports.ts";
 
-const NOT_REACHED = "the platform is not reached";
+const NOT_REACHED = "the platform is unreachable";
 const SOON_MILLISECONDS = 14 * 86_400_000;
 
 /** What concerns the platform that commands speak to. */
@@ -21,36 +21,36 @@ export function platformChecks(context: Context): Check[] {
   let examination: Promise<Status> | undefined;
   const status = (): Promise<Status> => (examination ??= examine(context));
   return [
-    { id: "platform", title: "Platform", look: async () => checkPlatform(await status()) },
-    { id: "version", title: "API version", look: async () => checkVersion(await status()) },
-    { id: "clock", title: "Clock", look: async () => checkClock(await status()) },
-    { id: "credential", title: "Credential", look: async () => await checkCredential(await status(), context) },
-    { id: "signing_secrets", title: "Signing secrets", look: async () => await checkSecrets(await status(), context) },
-    { id: "port", title: "Port 4010", look: () => checkPort(context) },
+    { id: "platform", title: "Platform", run: async () => checkPlatform(await status()) },
+    { id: "version", title: "API version", run: async () => checkVersion(await status()) },
+    { id: "clock", title: "Clock", run: async () => checkClock(await status()) },
+    { id: "credential", title: "Credential", run: async () => await checkCredential(await status(), context) },
+    { id: "signing_secrets", title: "Signing secrets", run: async () => await checkSecrets(await status(), context) },
+    { id: "port", title: "Port 4010", run: () => checkPort(context) },
   ];
 }
 
 function checkPlatform({ platform }: Status): Finding {
-  if (platform.reachable) return ok(`${platform.base_url} answers in ${platform.latency_ms} ms`);
-  return failed(`${platform.base_url}: ${platform.problem}`, `The address is from: ${platform.base_url_source}.`);
+  if (platform.reachable) return ok(`${platform.base_url} responds in ${platform.latency_ms} ms`);
+  return failed(`${platform.base_url}: ${platform.problem}`, `The URL comes from: ${platform.base_url_source}.`);
 }
 
 function checkVersion({ platform, versions: { cli, api, supported } }: Status): Finding {
   if (!platform.reachable) return skipped(NOT_REACHED);
-  if (supported === null) return skipped("the platform tells its versions to those who are signed in");
-  const detail = `service ${cli} speaks ${api}`;
+  if (supported === null) return skipped("sign in to see the platform's versions");
+  const detail = `service ${cli} uses API ${api}`;
   if (supported.includes(api)) return ok(`${detail}, which the platform supports`);
-  return failed(`${detail}; the platform supports ${supported.join(", ")}`, "Update whichever is older.");
+  return failed(`${detail}; the platform supports ${supported.join(", ")}`, "Update the older of the two.");
 }
 
 function checkClock({ platform, clock_ahead_seconds: ahead }: Status): Finding {
   if (!platform.reachable) return skipped(NOT_REACHED);
-  if (ahead === null) return skipped("the platform did not tell its time");
-  if (ahead === 0) return ok("agrees with the platform's");
-  const detail = `${formatSpan(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"} the platform's`;
-  const advice = "Let the system set its clock: timedatectl set-ntp true";
+  if (ahead === null) return skipped("the platform did not report its time");
+  if (ahead === 0) return ok("in sync with the platform");
+  const detail = `${formatSpan(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"} the platform`;
+  const advice = "Synchronize the system clock: timedatectl set-ntp true";
   if (Math.abs(ahead) < LIMITS.signatureToleranceSeconds) return warning(detail, advice);
-  return failed(`${detail}: signatures count as stale`, advice);
+  return failed(`${detail}: signatures will be rejected as stale`, advice);
 }
 
 async function checkCredential({ credential, environment, profile }: Status, context: Context): Promise<Finding> {
@@ -60,18 +60,18 @@ async function checkCredential({ credential, environment, profile }: Status, con
   if (state === "missing")
     return warning(`none for the ${environment} environment`, `${signIn}, or set SERVICE_API_KEY.`);
   const name = `${type === "oauth" ? "Browser sign-in" : "API key"} from ${source}`;
-  if (state === "refused") return failed(`${name} is refused: ${problem}`, signIn);
+  if (state === "refused") return failed(`${name} was rejected: ${problem}`, signIn);
   if (state === "unknown") return skipped(problem ?? NOT_REACHED);
   const expiry = type === "oauth" ? null : await expiryOf(credential, context);
-  const may = `${name} works, with ${scopes?.length} ${scopes?.length === 1 ? "scope" : "scopes"}`;
-  if (expiry === null) return ok(type === "oauth" ? `${may}; renews itself` : `${may}; has no end`);
+  const may = `${name} is valid, with ${scopes?.length} ${scopes?.length === 1 ? "scope" : "scopes"}`;
+  if (expiry === null) return ok(type === "oauth" ? `${may}; renewed automatically` : `${may}; does not expire`);
   if (expiry === undefined) return ok(may);
-  const detail = `${may}; ends ${relativeTime(expiry, context.now())}`;
+  const detail = `${may}; expires ${relativeTime(expiry, context.now())}`;
   if (Date.parse(expiry) - context.now() > SOON_MILLISECONDS) return ok(detail);
   return warning(detail, `Replace it: service keys roll ${credential.id}${flag}`);
 }
 
-/** When an API key ends: null for never, undefined where it may not look at itself. */
+/** When an API key ends: null for never, undefined where it may not run at itself. */
 async function expiryOf({ id }: Status["credential"], context: Context): Promise<string | null | undefined> {
   const client = await context.client();
   try {
@@ -84,7 +84,7 @@ async function expiryOf({ id }: Status["credential"], context: Context): Promise
 }
 
 async function checkSecrets({ credential }: Status, context: Context): Promise<Finding> {
-  if (credential.state !== "works") return skipped("no credential works");
+  if (credential.state !== "works") return skipped("no valid credential");
   const endpoints: WebhookEndpoint[] = [];
   try {
     const client = await context.client();
@@ -103,21 +103,21 @@ async function checkSecrets({ credential }: Status, context: Context): Promise<F
   }
   if (endpoints.length === 0) return ok("no webhook endpoints");
   return ok(
-    `${endpoints.length === 1 ? "the one is" : `all ${endpoints.length} are`} younger than ${LIMITS.secretAgeDays} days`,
+    `${endpoints.length === 1 ? "the only one is" : `all ${endpoints.length} are`} less than ${LIMITS.secretAgeDays} days old`,
   );
 }
 
 async function checkPort(context: Context): Promise<Finding> {
   const problem = await tryPort(Number(new URL(DEFAULT_BASE_URL).port));
-  if (problem === undefined) return ok("free for `service serve`");
-  const advice = "Let the platform take another: service serve --port 0";
-  if (problem !== "EADDRINUSE") return failed(`cannot be used (${problem})`, advice);
+  if (problem === undefined) return ok("free");
+  const advice = "Choose another port: service serve --port 0";
+  if (problem !== "EADDRINUSE") return failed(`cannot be opened (${problem})`, advice);
   try {
     const client = await context.clientFor(DEFAULT_BASE_URL, undefined);
     const { body } = await client.request<{ status?: string }>({ method: "GET", path: "/healthz" });
-    if (body.status === "ok") return ok("a platform runs on it");
+    if (body.status === "ok") return ok("used by a running platform");
   } catch (error) {
     if (!(error instanceof ApiError) && !(error instanceof NetworkError)) throw error;
   }
-  return warning("another program has it", advice);
+  return warning("used by another program", advice);
 }

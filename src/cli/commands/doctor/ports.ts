@@ -1,7 +1,7 @@
 import { connect, createServer } from "node:net";
 
 /** Whether something listens there, within some milliseconds. */
-export function canConnect(url: URL, patience: number): Promise<boolean> {
+export function canConnect(url: URL, timeoutMs: number): Promise<boolean> {
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   return new Promise((resolve) => {
     const socket = connect({ host: url.hostname.replace(/^\[|\]$/g, ""), port });
@@ -9,7 +9,7 @@ export function canConnect(url: URL, patience: number): Promise<boolean> {
       socket.destroy();
       resolve(answer);
     };
-    socket.setTimeout(patience, () => settle(false));
+    socket.setTimeout(timeoutMs, () => settle(false));
     socket.once("connect", () => settle(true));
     socket.once("error", () => settle(false));
   });

@@ -34,7 +34,7 @@ const SIGNS: Readonly<Record<Verdict, { sign: string; style: keyof Styles }>> = 
   skipped: { sign: "–", style: "dim" },
 };
 
-const LEAST_ROOM = 30;
+const MIN_WIDTH = 30;
 
 /** The results as a person reads them: a sign and a word each, and below it what to do. */
 export function drawResults(results: readonly Result[], { styles, width }: Output): string[] {
@@ -42,8 +42,8 @@ export function drawResults(results: readonly Result[], { styles, width }: Outpu
   return results.flatMap(({ title, status, detail, advice }) => {
     const { sign, style } = SIGNS[status];
     const lead = `${sign} ${status.padEnd(7)}  ${title.padEnd(titleWidth)}  `;
-    const room = Math.max(LEAST_ROOM, width - lead.length);
-    const indent = " ".repeat(width - lead.length < LEAST_ROOM ? 4 : lead.length);
+    const room = Math.max(MIN_WIDTH, width - lead.length);
+    const indent = " ".repeat(width - lead.length < MIN_WIDTH ? 4 : lead.length);
     const [first = "", ...rest] = wrapWords(printable(detail), room);
     const todo = advice === null ? [] : wrapWords(`→ ${printable(advice)}`, room);
     return [

@@ -9,12 +9,12 @@ import { ENDPOINT_WITH_SECRET, ENDPOINTS } from "./view.ts";
 export function registerCreate(endpoints: Command, context: Context): void {
   const create = endpoints
     .command("create")
-    .description("Register a webhook endpoint; its signing secret is shown this once")
-    .addOption(new Option("--url <url>", "Where deliveries go: https, to a public address").makeOptionMandatory())
+    .description("Create a webhook endpoint and show its signing secret, once")
+    .addOption(new Option("--url <url>", "URL to deliver to: https, public address").makeOptionMandatory())
     .addOption(
       eventsOption("Event types, separated by commas: 'order.*,customer.created', or '*'").makeOptionMandatory(),
     )
-    .option("--description <text>", "What it is for");
+    .option("--description <text>", "Description");
   addIdempotencyKey(create).action((flags: WebhookEndpointCreate & { idempotencyKey?: string }) =>
     runCreate(flags, context),
   );
@@ -40,10 +40,10 @@ async function runCreate(
   await output.object(created, ENDPOINT_WITH_SECRET);
   if (output.quiet && !output.json) {
     return output.warn(
-      `The secret was not shown, and cannot be later. Make another: service endpoints rotate-secret ${created.id}`,
+      `The secret was not shown and cannot be shown later. To create a new one: service endpoints rotate-secret ${created.id}`,
     );
   }
   output.note(
-    `\nThe secret is shown this once: give it to your receiver now.\nTry the endpoint:\n  service endpoints ping ${created.id}`,
+    `\nThe secret is shown only once: store it in your receiver now.\nTest the endpoint:\n  service endpoints ping ${created.id}`,
   );
 }

@@ -16,7 +16,7 @@ import { ENDPOINTS, isSecretOld } from "./view.ts";
 export function register(program: Command, context: Context): void {
   const endpoints = program
     .command("endpoints")
-    .description("Register the URLs that events are delivered to; rotate their signing secrets.");
+    .description("Manage webhook endpoints: the URLs that events are delivered to");
   addExamples(endpoints, [
     "service endpoints create --url https://example.com/webhooks --events 'order.*,customer.created'",
     `service endpoints ping ${ENDPOINTS.exampleId}`,
@@ -26,7 +26,7 @@ export function register(program: Command, context: Context): void {
   registerList(endpoints, context, ENDPOINTS, {
     filters: [],
     examples: ["service endpoints list", "service endpoints list --json --jq '.[] | {id, url}'"],
-    review: (listed) => pointOutOldSecrets(listed, context),
+    review: (listed) => warnAboutOldSecrets(listed, context),
   });
   registerGet(endpoints, context, ENDPOINTS);
   registerUpdate(endpoints, context);
@@ -36,14 +36,12 @@ export function register(program: Command, context: Context): void {
   registerDelete(endpoints, context, ENDPOINTS);
 }
 
-function pointOutOldSecrets(listed: readonly WebhookEndpoint[], context: Context): void {
+function warnAboutOldSecrets(listed: readonly WebhookEndpoint[], context: Context): void {
   const { output } = context;
   if (output.json || output.quiet) return;
   const old = listed.filter((endpoint) => isSecretOld(endpoint, context.now()));
   if (old.length === 0) return;
   const whose = old.length === 1 ? `The secret of ${old[0]!.id} is` : `The secrets of ${old.length} endpoints are`;
   const which = old.length === 1 ? old[0]!.id : "<id>";
-  output.warn(
-    `${whose} older than ${LIMITS.secretAgeDays} days and should be replaced: service endpoints rotate-secret ${which}`,
-  );
+  output.warn(`${whose} older than ${LIMITS.secretAgeDays} days. To rotate: service endpoints rotate-secret ${which}`);
 }

@@ -11,8 +11,8 @@ import { ENDPOINTS } from "./view.ts";
 export function registerPing(endpoints: Command, context: Context): void {
   const ping = endpoints
     .command("ping")
-    .description("Send a webhook_endpoint.ping event to this endpoint alone")
-    .argument("<id>", "Id of the webhook endpoint", objectId);
+    .description("Send a webhook_endpoint.ping event to this endpoint only")
+    .argument("<id>", "ID of the webhook endpoint", objectId);
   addIdempotencyKey(ping).action(async (id: string, { idempotencyKey }: { idempotencyKey?: string }) => {
     const client = await context.client();
     const { body: event } = await client.request<Event>({
@@ -23,7 +23,7 @@ export function registerPing(endpoints: Command, context: Context): void {
     });
     context.output.success(`Sent ${event.type} ${event.id} to ${id}`);
     await context.output.object(event, EVENTS.view);
-    context.output.note(`\nSee what it answered:\n  service deliveries list --event ${event.id}`);
+    context.output.note(`\nSee the response:\n  service deliveries list --event ${event.id}`);
   });
   addExamples(addFields(ping, EVENTS.view), [`service endpoints ping ${ENDPOINTS.exampleId}`]);
 }

@@ -9,7 +9,7 @@ import { objectId } from "../../arguments/object-id.ts";
 import { formatSpan } from "../../terminal/time.ts";
 import { confirmDestruction } from "../resource/confirm-destruction.ts";
 import { addIdempotencyKey } from "../resource/idempotency-key.ts";
-import { refuseQuiet } from "../resource/show-secret.ts";
+import { rejectQuiet } from "../resource/show-secret.ts";
 import { ENDPOINT_WITH_SECRET, ENDPOINTS, NEW_SECRET } from "./view.ts";
 
 interface Flags {
@@ -22,14 +22,14 @@ interface Flags {
 export function registerRotateSecret(endpoints: Command, context: Context): void {
   const rotate = endpoints
     .command("rotate-secret")
-    .description("Replace the signing secret; the new one is shown this once")
-    .argument("<id>", "Id of the webhook endpoint", objectId)
+    .description("Rotate the signing secret and show the new one, once")
+    .argument("<id>", "ID of the webhook endpoint", objectId)
     .addOption(
-      new Option("--overlap <duration>", "How long the old secret signs too, up to 7d")
+      new Option("--overlap <duration>", "How long deliveries are also signed with the old secret, up to 7d")
         .argParser(duration(0, LIMITS.maxSecretOverlapSeconds))
         .default(LIMITS.secretOverlapSecondsDefault, "1d"),
     )
-    .option("--yes", "Do not ask in live mode when the old secret ends at once");
+    .option("--yes", "Skip the confirmation in live mode when --overlap is 0s");
   addIdempotencyKey(rotate).action((id: string, flags: Flags) => runRotate(id, flags, context));
   addExamples(addFields(rotate, ENDPOINTS.view), [
     `service endpoints rotate-secret ${ENDPOINTS.exampleId}`,
@@ -39,9 +39,13 @@ export function registerRotateSecret(endpoints: Command, context: Context): void
 
 async function runRotate(id: string, { overlap, yes, idempotencyKey }: Flags, context: Context): Promise<void> {
   const { output } = context;
-  refuseQuiet(context, NEW_SECRET);
+  rejectQuiet(context, NEW_SECRET);
   if (overlap === 0) {
-    await confirmDestruction(context, { id, consequence: `The old secret of ${id} will end at once`, yes });
+    await confirmDestruction(context, {
+      id,
+      consequence: `The old secret of ${id} will stop working immediately`,
+      yes,
+    });
   }
   const client = await context.client();
   const { body } = await client.request<WebhookEndpoint>({
@@ -50,13 +54,13 @@ async function runRotate(id: string, { overlap, yes, idempotencyKey }: Flags, co
     body: { overlap_seconds: overlap } satisfies SecretRotate,
     idempotencyKey,
   });
-  output.success(`Replaced the secret of webhook endpoint ${id}`);
+  output.success(`Rotated the secret of webhook endpoint ${id}`);
   await output.object(body, ENDPOINT_WITH_SECRET);
   output.note(
-    `\nThe secret is shown this once: give it to your receiver now.\n${
+    `\nThe secret is shown only once: store it in your receiver now.\n${
       overlap === 0
-        ? "Deliveries are signed with it alone from now on."
-        : `For ${formatSpan(overlap)} deliveries carry two signatures, the old secret's and the new one's.`
+        ? "Deliveries are now signed with the new secret only."
+        : `For ${formatSpan(overlap)}, deliveries are signed with both the old and the new secret.`
     }`,
   );
 }

@@ -8,9 +8,7 @@ export function eventsOption(description: string): Option {
 function parseList(text: string): string[] {
   const names = text.split(",").map((name) => name.trim());
   if (names.includes("")) {
-    throw new InvalidArgumentError(
-      "It is a list of event types separated by commas, such as 'order.*,customer.created'.",
-    );
+    throw new InvalidArgumentError("Must be event types separated by commas, such as 'order.*,customer.created'.");
   }
   return names;
 }

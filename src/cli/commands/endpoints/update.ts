@@ -18,16 +18,16 @@ interface Flags {
 export function registerUpdate(endpoints: Command, context: Context): void {
   const update = endpoints
     .command("update")
-    .description("Change a webhook endpoint; what is not named stays as it is")
-    .argument("<id>", "Id of the webhook endpoint", objectId)
-    .option("--url <url>", "Where deliveries go from now on")
-    .addOption(eventsOption("Event types that replace those it subscribes to"))
-    .option("--description <text>", "What it is for; empty removes it")
+    .description("Update a webhook endpoint; omitted fields keep their values")
+    .argument("<id>", "ID of the webhook endpoint", objectId)
+    .option("--url <url>", "New URL")
+    .addOption(eventsOption("New event types; replace the existing ones"))
+    .option("--description <text>", "New description; empty removes it")
     .action(async (id: string, flags: Flags) => {
       const changes = changesOf(flags);
       if (Object.keys(changes).length === 0) {
-        throw new UsageError("Nothing to change was given", {
-          hint: "Name at least one of --url, --events, --description.",
+        throw new UsageError("No changes specified", {
+          hint: "Pass at least one of --url, --events, --description.",
         });
       }
       await changeEndpoint(id, changes, "Updated", context);
@@ -44,12 +44,12 @@ export function registerStatusChanges(endpoints: Command, context: Context): voi
     const command = endpoints
       .command(name)
       .description(description)
-      .argument("<id>", "Id of the webhook endpoint", objectId)
+      .argument("<id>", "ID of the webhook endpoint", objectId)
       .action((id: string) => changeEndpoint(id, { status }, past, context));
     addExamples(addDryRun(addFields(command, ENDPOINTS.view)), [`service endpoints ${name} ${ENDPOINTS.exampleId}`]);
   };
-  change("enable", "enabled", "Enabled", "Deliver to a disabled webhook endpoint again, what waits for it too");
-  change("disable", "disabled", "Disabled", "Stop delivering to a webhook endpoint; what is pending waits for 3 days");
+  change("enable", "enabled", "Enabled", "Enable a webhook endpoint and resume its pending deliveries");
+  change("disable", "disabled", "Disabled", "Disable a webhook endpoint; pending deliveries are kept for 3 days");
 }
 
 async function changeEndpoint(

@@ -4,11 +4,11 @@ import type { Styles } from "../../terminal/styles.ts";
 import { relativeTime } from "../../terminal/time.ts";
 import type { Column } from "../../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn } from "../resource/columns.ts";
-import { nounsFor, placeOf, type Resource } from "../resource/resource.ts";
+import { nounsFor, locationOf, type Resource } from "../resource/resource.ts";
 import type { Secret } from "../resource/show-secret.ts";
 
 const DAY_MILLISECONDS = 86_400_000;
-const REPLACE_IT = ", replace it";
+const ROTATE_IT = ", rotate it";
 
 const STATUS = statusColumn("webhook_endpoint");
 const URL: Column<WebhookEndpoint> = { label: "URL", text: ({ url }) => url, shrinks: true };
@@ -32,7 +32,7 @@ const SECRET_CREATED_AT: Column<WebhookEndpoint> = {
   style: styleOfAge,
 };
 
-/** Secrets should be replaced each quarter. */
+/** Secrets should be rotated every quarter. */
 export function isSecretOld({ secret_created }: WebhookEndpoint, now: number): boolean {
   return now - Date.parse(secret_created) > LIMITS.secretAgeDays * DAY_MILLISECONDS;
 }
@@ -41,15 +41,15 @@ function secretAge(endpoint: WebhookEndpoint, now: number): string {
   // A test clock may have moved the sandbox's time on.
   const isAhead = Date.parse(endpoint.secret_created) > now;
   const age = isAhead ? "new" : relativeTime(endpoint.secret_created, now);
-  return isSecretOld(endpoint, now) ? `${age}${REPLACE_IT}` : age;
+  return isSecretOld(endpoint, now) ? `${age}${ROTATE_IT}` : age;
 }
 
 function styleOfAge(text: string, styles: Styles): string {
-  return text.includes(REPLACE_IT) ? styles.warn(text) : text;
+  return text.includes(ROTATE_IT) ? styles.warn(text) : text;
 }
 
 export const ENDPOINTS: Resource<WebhookEndpoint> = {
-  ...placeOf("webhook_endpoint"),
+  ...locationOf("webhook_endpoint"),
   view: {
     ...nounsFor("webhook_endpoint"),
     fields: [
@@ -77,10 +77,10 @@ export const ENDPOINTS: Resource<WebhookEndpoint> = {
   },
 };
 
-/** Shown once, where it is made. */
+/** Shown once, when it is created. */
 export const NEW_SECRET: Secret<WebhookEndpoint> = { label: "secret", member: "secret" };
 
-/** The one reply that holds the secret. */
+/** The response that contains the secret. */
 export const ENDPOINT_WITH_SECRET: Resource<WebhookEndpoint>["view"] = {
   ...ENDPOINTS.view,
   details: [

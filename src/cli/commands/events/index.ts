@@ -11,7 +11,7 @@ import { EVENTS } from "./view.ts";
 
 /** `service events`. */
 export function register(program: Command, context: Context): void {
-  const events = program.command("events").description("Look at what happened, send it again, or watch it happen.");
+  const events = program.command("events").description("List, follow and replay events");
   addExamples(events, [
     "service events list --type 'order.*' --created-after 1h",
     `service events replay ${EVENTS.exampleId}`,
@@ -19,8 +19,8 @@ export function register(program: Command, context: Context): void {
   ]);
   registerList(events, context, EVENTS, {
     filters: [
-      new Option("--type <subscription>", `Only these: an event type such as ${EVENT_TYPES[4]}, 'order.*', or '*'`),
-      new Option("--related <id>", "Only those about this object").argParser(objectId),
+      new Option("--type <subscription>", `Filter by event type: ${EVENT_TYPES[4]}, 'order.*', or '*'`),
+      new Option("--related <id>", "Filter by object").argParser(objectId),
       ...createdFilters(context),
     ],
     examples: [

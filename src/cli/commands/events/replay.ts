@@ -28,9 +28,9 @@ const REPLAY: ResourceView<Replay> = {
 export function registerReplay(events: Command, context: Context): void {
   const replay = events
     .command("replay")
-    .description("Send an event of the last 30 days again, to endpoints and listeners")
-    .argument("<id>", "Id of the event", objectId)
-    .option("--endpoint <id>", "To this webhook endpoint alone, and to listeners", objectId);
+    .description("Replay an event of the last 30 days to endpoints and listeners")
+    .argument("<id>", "ID of the event", objectId)
+    .option("--endpoint <id>", "Replay to this webhook endpoint and to listeners only", objectId);
   addIdempotencyKey(replay).action((id: string, flags: Flags) => runReplay(id, flags, context));
   addExamples(addFields(replay, REPLAY), [
     `service events replay ${EVENTS.exampleId}`,
@@ -55,6 +55,7 @@ async function runReplay(id: string, { endpoint, idempotencyKey }: Flags, contex
   const { length: count } = body.deliveries;
   output.success(`Replayed ${id} to ${count} ${count === 1 ? "endpoint" : "endpoints"}`);
   await output.object(body, REPLAY);
-  if (count === 0) return output.note("\nNo enabled endpoint subscribes to it; `service listen` gets it all the same.");
-  output.note(`\nSee what came of it:\n  service deliveries list --event ${id}`);
+  if (count === 0)
+    return output.note("\nNo enabled endpoint subscribes to this event type; listeners still receive the event.");
+  output.note(`\nSee the deliveries:\n  service deliveries list --event ${id}`);
 }

@@ -16,9 +16,9 @@ const TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
 export function registerTail(events: Command, context: Context): void {
   const tail = events
     .command("tail")
-    .description("Print events as they happen, until Ctrl-C")
+    .description("Follow events until Ctrl-C")
     .addOption(
-      new Option("-e, --events <list>", "Only these types, separated by commas: 'order.*,customer.created'").argParser(
+      new Option("-e, --events <list>", "Event types, separated by commas: 'order.*,customer.created'").argParser(
         parseSubscriptions,
       ),
     )
@@ -38,14 +38,14 @@ async function runTail(subscriptions: readonly string[], context: Context): Prom
     query: { type: subscriptions.length === 1 ? subscriptions[0] : undefined },
     timed: true,
     inCommitOrder: true,
-    ready: `Events that match ${subscriptions.join(", ")} come here; Ctrl-C ends`,
+    ready: `Following ${subscriptions.join(", ")}. Press Ctrl-C to stop.`,
     waiting: "Waiting for events",
     wanted: (event) => matchesSubscriptions(subscriptions, event.type),
     print,
   });
 }
 
-/** The object's id is left out where the line would not fit. */
+/** Omits the object's ID if the line does not fit. */
 function eventLine(event: Event, { output: { styles, width } }: Context): string {
   const time = clockTime(Date.parse(event.created));
   const type = printable(event.type).padEnd(TYPE_WIDTH);

@@ -11,8 +11,8 @@ import { TOPICS } from "./topics.ts";
 export function register(program: Command, context: Context): void {
   program
     .command("help")
-    .description(`Explain a command, or a topic: ${Object.keys(TOPICS).join(", ")}.`)
-    .argument("[name...]", "A command with its parts, or a topic")
+    .description(`Show help for a command or a topic: ${Object.keys(TOPICS).join(", ")}`)
+    .argument("[name...]", "Command with its subcommands, or a topic")
     .action((names: readonly string[]) => runHelp(names, program, context));
 }
 
@@ -30,8 +30,8 @@ function runHelp(names: readonly string[], program: Command, context: Context): 
         ? [...COMMANDS.filter(({ hidden }) => !hidden).map((entry) => entry.name), ...Object.keys(TOPICS)]
         : command.commands.map((child) => child.name());
     const near = nearest(unknown, known);
-    throw new UsageError(`There is no command or topic "${names.join(" ")}"`, {
-      hint: near.length > 0 ? `Did you mean ${near.join(" or ")}?` : `\`${pathOf(command)} --help\` lists them.`,
+    throw new UsageError(`Unknown command or topic "${names.join(" ")}"`, {
+      hint: near.length > 0 ? `Did you mean ${near.join(" or ")}?` : `To list them: ${pathOf(command)} --help`,
     });
   }
   command.outputHelp();

@@ -1,37 +1,36 @@
 /** Texts of `service help <topic>`. */
 export const TOPICS: Readonly<Record<string, string>> = {
   environment: `
-Settings come from the first of these that has them: a flag, an environment variable, the profile, the default.
-\`service whoami\` shows where each one came from.
+Precedence of settings: flag, environment variable, profile, default. To see the source of each setting: service whoami
 
-SERVICE_API_KEY          API key to sign in with, instead of the profile's
-SERVICE_BASE_URL         Address of the platform's API (default: http://127.0.0.1:4010)
-SERVICE_AUTH_URL         Address of its OAuth server (default: the base URL)
-SERVICE_PROFILE          Profile to use (default: the current one)
+SERVICE_API_KEY          API key to use instead of the profile's credential
+SERVICE_BASE_URL         URL of the platform's API (default: http://127.0.0.1:4010)
+SERVICE_AUTH_URL         URL of the OAuth server (default: the base URL)
+SERVICE_PROFILE          Profile to use (default: the current profile)
 SERVICE_CONFIG_DIR       Folder of settings and credentials (default: $XDG_CONFIG_HOME/service or ~/.config/service)
-SERVICE_DATABASE         Database of \`service serve\`: an SQLite file or a PostgreSQL URL (default: a file in the data folder)
-SERVICE_MASTER_KEY       What \`service serve\` seals stored secrets with (default: a file beside the database)
+SERVICE_DATABASE         Database of \`service serve\`: SQLite file or PostgreSQL URL (default: a file in the data folder)
+SERVICE_MASTER_KEY       Key that encrypts the secrets stored by \`service serve\` (default: a file next to the database)
 SERVICE_WEBHOOK_SECRET   Signing secret for \`service webhooks sign\`, \`verify\` and \`check\`
-SERVICE_NO_INPUT         When set, never ask; same as --no-input
+SERVICE_NO_INPUT         If set, disables prompts; same as --no-input
 SERVICE_NO_UPDATE_NOTIFIER
-                         When set, never say that there is a newer version; same as \`config set update_notices false\`
-SERVICE_REGISTRY_URL     Package registry to ask for it, once a day (default: https://registry.npmjs.org)
-CI                       When set, no moving parts, no browser, no word of newer versions
-SERVICE_DEBUG            When set, show requests and stack traces; same as --debug
+                         If set, disables update notices; same as \`service config set update_notices false\`
+SERVICE_REGISTRY_URL     Package registry for the daily update check (default: https://registry.npmjs.org)
+CI                       If set, disables animations, the browser and update notices
+SERVICE_DEBUG            If set, prints requests and stack traces; same as --debug
 HTTPS_PROXY, HTTP_PROXY, NO_PROXY
                          Proxy for hosts other than this machine
-NODE_EXTRA_CA_CERTS      File with certificate authorities to trust besides the usual ones
-NO_COLOR                 When set, no colour; wins over FORCE_COLOR
-FORCE_COLOR              Colour even in a pipe; 0 for none
-TERM=dumb                No colour, no moving parts
+NODE_EXTRA_CA_CERTS      File of additional certificate authorities to trust
+NO_COLOR                 If set, disables color; takes precedence over FORCE_COLOR
+FORCE_COLOR              Enables color in a pipe; 0 disables it
+TERM=dumb                Disables color and animations
 
-Credentials are kept in config.json of the settings folder, readable by you alone. A stored key is sent to the address
-that it was stored with and to no other.
+Credentials are stored in config.json in the settings folder, readable only by you. A stored key is sent only to the
+URL that it was stored for.
 `,
   "exit-codes": `
 0    Success
-1    Failure: the platform returned an error, or something else failed
-2    Usage error: a wrong flag, argument or combination
+1    Failure: the platform returned an error, or the command failed
+2    Usage error: invalid flag, argument or combination
 3    Not found (404)
 4    Not signed in (401)
 5    Forbidden (403)
@@ -41,49 +40,49 @@ that it was stored with and to no other.
 130  Interrupted by Ctrl-C
 143  Terminated
 
-Commands that stream until you stop them (listen, events tail, logs tail, demo) exit 0 after Ctrl-C.
+Commands that run until you stop them (listen, events tail, logs tail, demo) exit with 0 after Ctrl-C.
 
-An error says on stderr what failed, why, what to do next, and the request id. With --json it is the problem document
-of the API (RFC 9457) on one line of stderr; errors of the program itself have the same form.
+Errors are printed to stderr: what failed, why, what to do next, and the request ID. With --json, an error is a problem
+document (RFC 9457) on one line of stderr. Errors of the CLI itself have the same form.
 `,
   formatting: `
-stdout carries data, stderr everything else.
+Data is printed to stdout, everything else to stderr.
 
-On a terminal       Tables and aligned details, in colour
-In a pipe           Lists: one line an item, values separated by tabs, no header
-                    Objects: one line a detail, name and value separated by a tab
---json              One JSON document: the API's own object, or an array of them for a list;
-                    commands that go on print one object a line
---fields a,b        Only these fields, in JSON and in tables; dots reach inside: metadata.plan
---jq EXPRESSION     Filters the JSON, without jq being installed; strings come out raw
--q, --quiet         Ids only, and no notes
--n, --dry-run       What would be sent, of commands that change something: method, URL and body; nothing is
+On a terminal       Tables and aligned details, in color
+In a pipe           Lists: one line per item, tab-separated values, no header
+                    Objects: one line per field, name and value separated by a tab
+--json              One JSON document: the API's object, or an array of objects for a list;
+                    streaming commands print one object per line
+--fields a,b        Only these fields, in JSON and in tables; dots select nested fields: metadata.plan
+--jq EXPRESSION     Filters the JSON with jq, which need not be installed; strings are printed raw
+-q, --quiet         IDs only, without notes
+-n, --dry-run       Prints the requests of a command that changes something (method, URL and body) without sending them
 
   service customers list --json --jq '.[] | select(.metadata.plan == "pro") | .email'
   id=$(service orders create --amount 1999 --currency EUR --quiet)
 `,
   webhooks: `
-The platform POSTs each event to every endpoint that subscribes to its type, and signs it:
+The platform sends each event as a signed POST request to every endpoint that subscribes to its type:
 
-  Service-Signature: t=<Unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<raw body>" under the signing secret>
+  Service-Signature: t=<Unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<raw body>" with the signing secret>
 
-A receiver
-  1. reads the raw body, before any JSON parser,
-  2. refuses it where no v1 matches (compared in constant time) or t is more than 300 s off,
-  3. stores the event's id, and drops one that it has seen,
-  4. answers 2xx within 10 seconds, and works afterwards.
+A receiver must
+  1. read the raw body, before any JSON parser,
+  2. reject the request if no v1 matches (compared in constant time) or t is more than 300 s off,
+  3. store the event's ID, and ignore an event that it has already processed,
+  4. respond with 2xx within 10 seconds, and do slow work afterwards.
 
-Anything but 2xx is tried again: after 30 s, then twice as long each time, up to 6 h apart, for three days. During a
-rotation the header has two v1 values, and either secret verifies.
+Any other response is retried: after 30 s, then with exponential backoff up to 6 h, for 3 days. During a rotation the
+header has two v1 values, and either secret verifies.
 
   import { verify } from "service-cli/webhooks";
   const event = verify({ payload: rawBody, header: request.headers["service-signature"], secrets });
 
-To try it without deploying anything:
-  service serve                                   the platform on this machine
-  service listen --forward-to localhost:3000      its events to your app
-  service trigger order.completed                 make one happen
-  service webhooks verify --header … --payload …  say which rule a delivery breaks
-  service webhooks check localhost:3000           say what a receiver gets wrong
+To try it locally:
+  service serve                                   run the platform
+  service listen --forward-to localhost:3000      forward events to your app
+  service trigger order.completed                 trigger an event
+  service webhooks verify --header … --payload …  find out why a signature fails
+  service webhooks check localhost:3000           grade a receiver
 `,
 };

@@ -9,7 +9,7 @@ import { addExamples, addFields } from "../../help-layout.ts";
 import { duration } from "../../arguments/times.ts";
 import { scopeNames } from "../../arguments/scopes.ts";
 import { addIdempotencyKey } from "../resource/idempotency-key.ts";
-import { refuseQuiet, showSecret } from "../resource/show-secret.ts";
+import { rejectQuiet, showSecret } from "../resource/show-secret.ts";
 import { KEYS, NEW_KEY } from "./view.ts";
 
 interface Flags {
@@ -27,8 +27,8 @@ const TEN_YEARS = 3653 * 86_400;
 export function registerCreate(keys: Command, context: Context): void {
   const create = keys
     .command("create")
-    .description("Create an API key; it is shown once. Restrict it to what it is for with --scope")
-    .option("--name <text>", "Name, such as the service that uses it")
+    .description("Create an API key and show it, once")
+    .option("--name <text>", "Name, such as the service that uses the key")
     .addOption(
       repeatable(
         new Option("--scope <scopes>", "Scopes, separated by commas: customers:read (repeatable)"),
@@ -42,7 +42,7 @@ export function registerCreate(keys: Command, context: Context): void {
         collectList,
       ),
     )
-    .option("--expires-in <duration>", "Expire after this long, such as 90d", duration(60, TEN_YEARS));
+    .option("--expires-in <duration>", "Time until the key expires, such as 90d", duration(60, TEN_YEARS));
   addIdempotencyKey(create).action((flags: Flags) => runCreate(flags, context));
   addExamples(addFields(create, KEYS.view), [
     "service keys create --name reports --scope customers:read,orders:read --expires-in 90d",
@@ -53,9 +53,9 @@ export function registerCreate(keys: Command, context: Context): void {
 
 async function runCreate(flags: Flags, context: Context): Promise<void> {
   const { name, scope, ipAllow, expiresIn, fullAccess, idempotencyKey } = flags;
-  refuseQuiet(context, NEW_KEY);
+  rejectQuiet(context, NEW_KEY);
   if (scope === undefined && !fullAccess) {
-    throw new UsageError("Choose what the key may do", {
+    throw new UsageError("No permissions specified for the key", {
       hint: "Pass --scope customers:read,orders:read, or --full-access for a key with all scopes.",
     });
   }

@@ -13,7 +13,7 @@ export function register(program: Command, context: Context): void {
   const keys = program
     .command("keys")
     .description(
-      "Create, list and end API keys; find leaked ones. A key belongs to one environment: --live for live ones.",
+      "Manage API keys and scan for leaked ones. A key belongs to one environment: pass --live for live keys.",
     );
   addExamples(keys, [
     "service keys create --name reports --scope customers:read --expires-in 90d",

@@ -2,7 +2,7 @@ import type { ApiKey } from "../../../contract/schemas/api-key.ts";
 import { relativeTime } from "../../terminal/time.ts";
 import type { Column, ViewContext } from "../../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "../resource/columns.ts";
-import { nounsFor, placeOf, type Resource } from "../resource/resource.ts";
+import { nounsFor, locationOf, type Resource } from "../resource/resource.ts";
 import type { Secret } from "../resource/show-secret.ts";
 
 const NAME: Column<ApiKey> = { label: "Name", text: ({ name }) => name ?? "", shrinks: true };
@@ -37,7 +37,7 @@ const REVOKED: Column<ApiKey> = {
 export const NEW_KEY: Secret<ApiKey> = { label: "secret key", member: "key" };
 
 export const KEYS: Resource<ApiKey> = {
-  ...placeOf("api_key"),
+  ...locationOf("api_key"),
   view: {
     ...nounsFor("api_key"),
     fields: [

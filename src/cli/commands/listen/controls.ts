@@ -49,7 +49,7 @@ export class Controls {
   /** To be told of every report. */
   notice(report: Report): void {
     if (report.event === "received") this.#history.add({ id: report.id, type: report.type, body: report.body });
-    else if (report.event === "forwarded") this.#history.ended(report);
+    else if (report.event === "forwarded") this.#history.finished(report);
     else return;
     if (this.#drawing) return;
     this.#drawing = true;
@@ -85,13 +85,13 @@ export class Controls {
   }
 
   #resend(): void {
-    const event = this.#history.chosen;
+    const event = this.#history.selected;
     if (event === undefined) return;
-    if (!this.#session?.resend(event)) this.#screen.write("  Nothing takes this event: give --forward-to");
+    if (!this.#session?.resend(event)) this.#screen.write("  Cannot resend: no --forward-to target matches this event");
   }
 
   #show(): void {
-    const event = this.#history.chosen;
+    const event = this.#history.selected;
     if (event === undefined) return;
     this.#screen.write(detailsOf(event, this.#screen.styles, this.#screen.width()).join("\n"));
   }
@@ -114,19 +114,19 @@ export class Controls {
   /** As many words as fit into one line. */
   #footer(): string {
     const { styles } = this.#screen;
-    const event = this.#history.chosen;
+    const event = this.#history.selected;
     const { number, count } = this.#history.place;
     const status = event?.outcome === undefined ? "…" : String(event.outcome.status ?? "failed");
     const state = this.#paused ? "paused  " : "";
-    const chosen = event === undefined ? "no events yet" : `${number}/${count} ${event.type} ${status}`;
+    const selected = event === undefined ? "no events yet" : `${number}/${count} ${event.type} ${status}`;
     const id = event === undefined ? "" : ` ${event.id}`;
-    const pause = this.#paused ? "p go on" : "p pause";
-    const keys = ["r resend", "↑↓ choose", "enter show", pause, "c clear", "q quit"];
+    const pause = this.#paused ? "p resume" : "p pause";
+    const keys = ["r resend", "↑↓ select", "enter details", pause, "c clear", "q quit"];
     const short = "r ↑ ↓ enter p c q";
     const candidates: [string, string][] = [
-      [chosen + id, keys.join("  ")],
-      [chosen, keys.join("  ")],
-      [chosen, short],
+      [selected + id, keys.join("  ")],
+      [selected, keys.join("  ")],
+      [selected, short],
       [`${number}/${count}`, short],
     ];
     const room = this.#screen.width() - 1;

@@ -19,11 +19,11 @@ export function detailsOf({ id, type, body, outcome }: PastEvent, styles: Styles
     lines.push("");
   }
   lines.push(payloadOf(body, styles), "");
-  if (outcome === undefined) return [...lines, styles.dim("no reply yet"), rule];
+  if (outcome === undefined) return [...lines, styles.dim("no response yet"), rule];
   const { status, failure, durationMs, reply } = outcome;
   const answer =
     status === undefined ? styles.bad(printable(failure?.message ?? "failed")) : colorStatus(status, styles);
-  lines.push(`${styles.strong("Reply")} ${answer} ${styles.dim(`in ${formatDuration(durationMs)}`)}`);
+  lines.push(`${styles.strong("Response")} ${answer} ${styles.dim(`in ${formatDuration(durationMs)}`)}`);
   const folded = replyLines(reply, { ...layoutFor(width, foldText), indent: "" });
   return [...lines, ...(folded.length === 0 ? [styles.dim("(empty)")] : folded), rule];
 }

@@ -1,7 +1,7 @@
 import type { Report } from "../../../relay/report.ts";
 import type { Session } from "../../../relay/session.ts";
 import type { Context } from "../../context.ts";
-import { createListenPrinter, leftOutLine } from "./printer.ts";
+import { createListenPrinter, omittedLine } from "./printer.ts";
 import type { Setup } from "./receivers.ts";
 import { Screen, streamSink } from "./screen.ts";
 
@@ -29,10 +29,10 @@ export async function openDisplay(
   // What is forwarded does not wait for whoever reads about it.
   const settle =
     setup.target !== undefined && !runsCommand
-      ? await stdout.stopWaiting((lines) => `${leftOutLine(lines, context)}\n`)
+      ? await stdout.makeNonBlocking((lines) => `${omittedLine(lines, context)}\n`)
       : async () => {};
   return {
-    print: await createListenPrinter(context, sink, { ...setup, ending: "Ctrl-C ends" }),
+    print: await createListenPrinter(context, sink, { ...setup, ending: "Press Ctrl-C to stop" }),
     warn: (text) => output.warn(text),
     start() {},
     stop() {},

@@ -15,7 +15,7 @@ export async function writeEnvFile({ file, name }: EnvTarget, value: string): Pr
     if (text === known?.text) return;
     await replaceFile(known?.path ?? file, Buffer.from(text, "latin1"), known?.mode ?? 0o600);
   } catch (error) {
-    throw new UserError(`--write-env: ${file} cannot be written: ${(error as Error).message}`, { cause: error });
+    throw new UserError(`--write-env: cannot write ${file}: ${(error as Error).message}`, { cause: error });
   }
 }
 

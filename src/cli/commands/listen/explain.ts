@@ -12,15 +12,15 @@ const EXIT_BY_CODE: Partial<Record<ListenError["code"], ExitCode>> = {
 export function explainListenError(error: ListenError): UserError {
   const hints: Partial<Record<ListenError["code"], string>> = {
     unauthorized: "Sign in again: service login",
-    unreachable: "Is the platform running? Start one with `service serve`, or wait for it with --wait.",
-    downtime: "Is the platform running? Start one: service serve",
+    unreachable: "Is the platform running? Start it with `service serve`, or pass --wait.",
+    downtime: "Is the platform running? To start it: service serve",
   };
   const { problem } = error;
   const message = problem?.detail ?? error.message;
   return new UserError(message.charAt(0).toUpperCase() + message.slice(1), {
     code: problem?.code ?? error.code,
     exitCode: EXIT_BY_CODE[error.code] ?? EXIT_CODES.failed,
-    hint: hints[error.code] ?? (problem === undefined ? undefined : `Request id: ${problem.request_id}`),
+    hint: hints[error.code] ?? (problem === undefined ? undefined : `Request ID: ${problem.request_id}`),
     cause: error,
   });
 }

@@ -18,7 +18,7 @@ export function parseTimeout(text: string): number {
   const [, count, unit] = /^(\d{1,6})(ms|s|m)$/.exec(text) ?? [];
   const milliseconds = Number(count) * (TIMEOUT_UNITS[unit ?? ""] ?? Number.NaN);
   if (milliseconds >= 1 && milliseconds <= 600_000) return milliseconds;
-  throw new InvalidArgumentError("It is a duration such as 500ms, 10s or 1m, up to 10m.");
+  throw new InvalidArgumentError("Must be a duration such as 500ms, 10s or 1m, up to 10m.");
 }
 
 /** How fast a recording is sent again: 1 is its own time, `max` without any wait. */
@@ -26,12 +26,12 @@ export function parseSpeed(text: string): number {
   if (text === "max") return Infinity;
   const speed = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && speed > 0 && speed <= 1000) return speed;
-  throw new InvalidArgumentError("It is max, or a factor above 0 such as 1 (its own time) or 10.");
+  throw new InvalidArgumentError("Must be max or a factor above 0, such as 1 (original speed) or 10.");
 }
 
 /** A file to write. */
 export function parseFile(text: string): string {
-  if (text === "") throw new InvalidArgumentError("It is the name of a file: is its variable set?");
+  if (text === "") throw new InvalidArgumentError("Must be a file name. Is the shell variable set?");
   return text;
 }
 
@@ -45,6 +45,6 @@ export interface EnvTarget {
 export function parseEnvTarget(text: string): EnvTarget {
   const [, file, name] = /^(.+):([A-Za-z_]\w*)$/s.exec(text) ?? [];
   if (file !== undefined && name !== undefined) return { file, name };
-  if (text === "") throw new InvalidArgumentError("It is a file such as .env, or .env:WEBHOOK_SECRET.");
+  if (text === "") throw new InvalidArgumentError("Must be a file such as .env, or .env:WEBHOOK_SECRET.");
   return { file: text, name: SECRET_VARIABLE };
 }

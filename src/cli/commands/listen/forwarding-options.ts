@@ -52,6 +52,6 @@ function readChaos({ chaos, ordered }: ForwardingFlags, context: Context): Chaos
   if (chaos === undefined) return undefined;
   const newSeed = () => Math.floor(context.random() * SEEDS);
   const settings = usageOf(() => parseChaosSettings(chaos, newSeed), ChaosSettingsError, "--chaos");
-  if (ordered && settings.reorder > 0) throw new UsageError("--chaos reorder and --ordered contradict each other");
+  if (ordered && settings.reorder > 0) throw new UsageError("--chaos reorder cannot be combined with --ordered");
   return settings;
 }

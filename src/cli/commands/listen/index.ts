@@ -30,37 +30,29 @@ export interface ReplayFlags extends ForwardingFlags {
 const MAX_SECONDS = 7 * 86_400;
 
 /** `service listen`: sandbox events, relayed to this machine. */
-export function register(program: Command, context: Context, behind: readonly string[] = []): void {
+export function register(program: Command, context: Context, programArgs: readonly string[] = []): void {
   const listen = addForwardingFlags(
     program
       .command("listen")
-      .description("Relay the sandbox's events to your application, exactly as they are and freshly signed.")
+      .description("Forward sandbox events to your application, with their exact bytes and fresh signatures")
       .usage("[options] [-- command...]")
-      .argument("[command...]", "Behind --: run this while events flow, and end with its exit code")
-      .option(
-        "-e, --events <list>",
-        "Only these types, separated by commas: 'order.*,customer.created'",
-        parseSubscriptions,
-      )
-      .option(
-        "--since <start>",
-        "Where to start: now, last (where it ended), an age such as 10m, or an event id",
-        parseSince,
-      )
-      .option("--print-secret", "Print the signing secret and end", false)
+      .argument("[command...]", "Command to run while listening, after --; its exit code is passed on")
+      .option("-e, --events <list>", "Event types, separated by commas: 'order.*,customer.created'", parseSubscriptions)
+      .option("--since <start>", "Start position: now, last (resume), an age such as 10m, or an event ID", parseSince)
+      .option("--print-secret", "Print the signing secret and exit", false)
       .option(
         "--write-env <file[:name]>",
-        "Put the secret into this .env file (SERVICE_WEBHOOK_SECRET)",
+        "Write the signing secret to this .env file (default name: SERVICE_WEBHOOK_SECRET)",
         parseEnvTarget,
       )
-      .option("--ready-file <file>", "Write this file once events flow; it goes at the end", parseFile)
-      .option("--record <file>", "Write every event into this file, for listen replay", parseFile)
-      .option("--wait [duration]", "Wait this long for the platform to start (default: 30s)", duration(1, MAX_SECONDS))
+      .option("--ready-file <file>", "File to write once the listener is ready; removed at exit", parseFile)
+      .option("--record <file>", "File to record every event in, for `service listen replay`", parseFile)
+      .option("--wait [duration]", "Maximum wait for the platform to start (default: 30s)", duration(1, MAX_SECONDS))
       .option("--max-downtime <duration>", "Exit after this long without a connection", duration(1, MAX_SECONDS)),
   ).action(async (loose: string[], flags: ListenFlags) => {
-    refuseLooseWords(loose);
+    rejectUnexpectedWords(loose);
     const { runListen } = await import("./run.ts");
-    await runListen(flags, behind, context);
+    await runListen(flags, programArgs, context);
   });
   addExamples(listen, [
     "service listen --forward-to localhost:3000/webhooks",
@@ -73,10 +65,10 @@ export function register(program: Command, context: Context, behind: readonly st
   const replay = addForwardingFlags(
     listen
       .command("replay")
-      .summary("Send a recording again")
-      .description("Send the events of a recording again, newly signed.")
-      .argument("<file>", "What listen --record wrote; - reads standard input")
-      .option("--speed <factor>", "1 keeps the recording's own time, max waits for nothing", parseSpeed, 1),
+      .summary("Replay a recording")
+      .description("Replay the events of a recording with fresh signatures")
+      .argument("<file>", "Recording of `service listen --record`; - for stdin")
+      .option("--speed <factor>", "Speed factor: 1 for the original timing, max for no waits", parseSpeed, 1),
   ).action(async (file: string, flags: ReplayFlags, command: Command) => {
     const { runReplay } = await import("./replay.ts");
     await runReplay(file, { ...flags, ...command.optsWithGlobals<ReplayFlags>() }, context);
@@ -86,37 +78,43 @@ export function register(program: Command, context: Context, behind: readonly st
 
 function addForwardingFlags(command: Command): Command {
   return command
-    .option("-f, --forward-to <target>", "Where to send events: localhost:3000/webhooks; without it they are printed")
+    .option(
+      "-f, --forward-to <target>",
+      "URL to forward events to, such as localhost:3000/webhooks (default: print events)",
+    )
     .addOption(
       repeatable(
-        new Option("--route <events=target>", "Send these elsewhere: 'order.*=localhost:3000/orders' (repeatable)"),
+        new Option(
+          "--route <events=target>",
+          "Target for some event types: 'order.*=localhost:3000/orders' (repeatable)",
+        ),
         collect,
       ).default([]),
     )
     .addOption(
       repeatable(
-        new Option("-H, --header <header>", "Send this header too: 'Name: value' (repeatable)"),
+        new Option("-H, --header <header>", "Additional request header: 'Name: value' (repeatable)"),
         collect,
       ).default([]),
     )
-    .option("--secret <secret>", "Sign with this secret instead of the session's own")
-    .option("--concurrency <number>", "The most forwards at once", wholeNumber(1, 256), 16)
-    .option("--ordered", "One event of an object at a time, in their order", false)
-    .option("--retries <number>", "Try a failed forward again so often", wholeNumber(0, 100), 3)
+    .option("--secret <secret>", "Signing secret to use instead of the session's")
+    .option("--concurrency <number>", "Maximum number of concurrent forwards", wholeNumber(1, 256), 16)
+    .option("--ordered", "Preserve event order per object", false)
+    .option("--retries <number>", "Maximum number of retries of a failed forward", wholeNumber(0, 100), 3)
     .addOption(
-      new Option("--timeout <duration>", "The limit of one forward").argParser(parseTimeout).default(10_000, "10s"),
+      new Option("--timeout <duration>", "Timeout of one forward").argParser(parseTimeout).default(10_000, "10s"),
     )
-    .option("--skip-verify", "Accept any TLS certificate of your application", false)
+    .option("--skip-verify", "Skip TLS certificate verification of your application", false)
     .option(
       "--chaos <faults>",
-      "Put faults in: duplicate, reorder, drop, badsig, stale =0.1, delay=0-3s, burst=20, seed=7",
+      "Faults to inject: duplicate, reorder, drop, badsig, stale =0.1, delay=0-3s, burst=20, seed=7",
     );
 }
 
-/** Before `--` a word is the value of a forgotten flag, not a command to run. */
-function refuseLooseWords(words: readonly string[]): void {
+/** A word before `--` is the value of a forgotten flag, not a command to run. */
+function rejectUnexpectedWords(words: readonly string[]): void {
   if (words.length === 0) return;
-  throw new UsageError(`"${words[0]!}" stands alone`, {
-    hint: `An address needs its flag: --forward-to ${words[0]!}\nA command to run stands behind --: service listen -- ${words.join(" ")}`,
+  throw new UsageError(`Unexpected argument "${words[0]!}"`, {
+    hint: `To forward to an address: --forward-to ${words[0]!}\nTo run a command: service listen --  ${words.join(" ")}`,
   });
 }

@@ -3,7 +3,7 @@ import { wrapWords } from "../../terminal/wrap.ts";
 
 /** From this width on an event's line has room for everything. */
 const WIDE = 80;
-const REPLY_SHOWN = 4096;
+const MAX_RESPONSE_LENGTH = 4096;
 
 /** Where things stand in a line. */
 export interface Layout {
@@ -20,7 +20,7 @@ export interface Layout {
 }
 
 /** `foldText`, which only a terminal needs: what it measures text with takes long to load. */
-export type Fold = (text: string, width: number, most: number) => string[];
+export type Fold = (text: string, width: number, maxLines: number) => string[];
 
 const FULL = { narrow: false, status: 8, type: 22, timing: 9, indent: " ".repeat(20) };
 const NARROW = { narrow: true, status: 4, type: 21, timing: 7, indent: " ".repeat(9) };
@@ -44,11 +44,11 @@ export function indented(text: string, { indent, width }: Layout): string[] {
 
 /** The beginning of a reply as indented lines, its own line breaks kept on a terminal. */
 export function replyLines(reply: string, { indent, width, fold }: Layout): string[] {
-  const shown = reply.slice(0, REPLY_SHOWN);
+  const shown = reply.slice(0, MAX_RESPONSE_LENGTH);
   if (shown.trim() === "") return [];
   if (width === undefined || fold === undefined) return [indent + printable(shown)];
   const room = Math.max(width - indent.length, 20);
-  return fold(shown, room, REPLY_SHOWN).map((line) => indent + line);
+  return fold(shown, room, MAX_RESPONSE_LENGTH).map((line) => indent + line);
 }
 
 /** A name and words beside it, further lines below the words. */

@@ -8,7 +8,7 @@ import { fitId, indented, labelled, type Layout, replyLines } from "./layout.ts"
 import type { Setup } from "./receivers.ts";
 import { summaryLines } from "./summary-lines.ts";
 
-export interface LineSurroundings {
+export interface LineContext {
   styles: Styles;
   layout: Layout;
   setup: Setup;
@@ -17,88 +17,86 @@ export interface LineSurroundings {
 }
 
 /** A report as a person reads it. */
-export function linesOf(report: Report, surroundings: LineSurroundings): string[] {
-  const { styles, now } = surroundings;
+export function linesOf(report: Report, context: LineContext): string[] {
+  const { styles, now } = context;
   switch (report.event) {
     case "ready":
-      return readyLines(report, surroundings);
+      return readyLines(report, context);
     case "received":
-      return [eventLine("→", "", report, "", surroundings)];
+      return [eventLine("→", "", report, "", context)];
     case "forwarded":
-      return forwardedLines(report, surroundings);
+      return forwardedLines(report, context);
     case "lost":
-      return notice(styles.warn("! lost"), `${report.reason.message.replace(/\.$/, "")}; trying again`, surroundings);
+      return notice(styles.warn("! lost"), `${report.reason.message.replace(/\.$/, "")}; reconnecting`, context);
     case "retrying": {
       const { reason, failures, retryInMs } = report;
-      const text = `${reason.message}; attempt ${failures}, the next in ${formatDuration(retryInMs)}`;
-      return notice(styles.warn("! lost"), text, surroundings);
+      const text = `${reason.message}; attempt ${failures}, next in ${formatDuration(retryInMs)}`;
+      return notice(styles.warn("! lost"), text, context);
     }
     case "restored": {
       const caughtUp = report.caughtUp === 1 ? "1 event" : `${report.caughtUp} events`;
       const text = `after ${formatDuration(report.downtimeMs)}; caught up on ${caughtUp}`;
-      return notice(styles.good("✓ back"), text, surroundings);
+      return notice(styles.good("✓ back"), text, context);
     }
     case "gap": {
-      return notice(styles.bad("! gap "), gapText(report), surroundings);
+      return notice(styles.bad("! gap "), gapText(report), context);
     }
     case "duplicate":
-      return [`${styles.dim(clockTime(now))} ${styles.dim(`= ${report.type} came again and was dropped`)}`];
+      return [`${styles.dim(clockTime(now))} ${styles.dim(`= ${report.type} duplicate dropped`)}`];
     case "hint":
-      return indented(report.message, surroundings.layout).map((line, i) => (i === 0 ? hinted(line, styles) : line));
+      return indented(report.message, context.layout).map((line, i) => (i === 0 ? hinted(line, styles) : line));
     case "summary":
-      return summaryLines(report, styles, surroundings.layout);
+      return summaryLines(report, styles, context.layout);
   }
 }
 
 /** What a gap means for whoever listens. */
 export function gapText({ from, to }: Extract<Report, { event: "gap" }>): string {
-  if (from === to) return `event ${to} is damaged in the platform's database and was not sent`;
+  if (from === to) return `event ${to} is corrupt in the platform's database and was not sent`;
   const next = isId("event", to) && to === lowestIdAt("event", timeOfId(to)) ? "new events" : to;
-  return `events after ${from} may be missing: the platform no longer has them; continuing with ${next}`;
+  return `events after ${from} may be missing: the platform no longer stores them; continuing with ${next}`;
 }
 
-function readyLines(ready: Extract<Report, { event: "ready" }>, surroundings: LineSurroundings): string[] {
-  const { styles, layout } = surroundings;
-  const { target, routes, secret, chaos, credentialSource, ending } = surroundings.setup;
-  const nowhere = "nowhere: events are printed (--forward-to sends them on)";
+function readyLines(ready: Extract<Report, { event: "ready" }>, context: LineContext): string[] {
+  const { styles, layout } = context;
+  const { target, routes, secret, chaos, credentialSource, ending } = context.setup;
+  const nowhere = "none: events are printed (to forward them, pass --forward-to)";
   const lines = [
     `${styles.good("✓")} ${styles.strong("Ready.")} Listening to ${styles.strong(ready.environment)} of ${ready.account}`,
     ...(credentialSource === undefined ? [] : labelled("key", `from ${credentialSource}`, layout)),
     ...labelled("events", ready.subscriptions.join(", "), layout),
     ...routes.flatMap(({ subscription, url }) => labelled("route", `${subscription} → ${url.href}`, layout)),
-    ...labelled(routes.length === 0 ? "forward" : "the rest", target?.href ?? nowhere, layout),
-    ...labelled("secret", secret === undefined ? ready.secret : "that of --secret", layout),
+    ...labelled(routes.length === 0 ? "forward" : "otherwise", target?.href ?? nowhere, layout),
+    ...labelled("secret", secret === undefined ? ready.secret : "from --secret", layout),
     ...(chaos === undefined ? [] : labelled("chaos", chaos, layout)),
   ];
   if (ready.others > 0) {
-    const who = ready.others === 1 ? "One other session listens" : `${ready.others} other sessions listen`;
-    const [first = "", ...rest] = labelled("warning", `${who} too; each gets every event`, layout);
+    const who = ready.others === 1 ? "One other session is listening" : `${ready.others} other sessions are listening`;
+    const [first = "", ...rest] = labelled("warning", `${who}; each receives every event`, layout);
     lines.push(first.replace("warning", styles.warn("warning")), ...rest);
   }
   return [...lines, ...(ending === undefined ? [] : [styles.dim(`  ${ending}`)]), ""];
 }
 
-function forwardedLines(report: ForwardedReport, surroundings: LineSurroundings): string[] {
-  const { styles, layout } = surroundings;
+function forwardedLines(report: ForwardedReport, context: LineContext): string[] {
+  const { styles, layout } = context;
   const { status, failure, hint, reply, retryInMs } = report;
   const isForgery = report.copy === "badsig" || report.copy === "stale";
-  const lines = [
-    eventLine("←", statusOf(report, layout.narrow), report, formatDuration(report.durationMs), surroundings),
-  ];
+  const lines = [eventLine("←", statusOf(report, layout.narrow), report, formatDuration(report.durationMs), context)];
   if (failure !== undefined) lines.push(...indented(failure.message, layout));
   if (status !== undefined && status >= 400 && !isForgery) {
     lines.push(...replyLines(reply, layout).map((line) => styles.dim(line)));
   }
   if (isForgery && status !== undefined && status < 300) {
     const what = report.copy === "badsig" ? "a wrong signature" : "an old timestamp";
-    const words = indented(`accepted a delivery with ${what}, which must be refused`, layout);
+    const words = indented(`accepted a delivery with ${what}; it must be rejected`, layout);
     lines.push(...words.map((line) => styles.bad(line)));
   }
   if (hint !== undefined) {
     const [first = "", ...rest] = indented(`hint ${hint}`, layout);
     lines.push(first.replace("hint", styles.accent("hint")), ...rest);
   }
-  if (retryInMs !== undefined) lines.push(...indented(`trying again in ${formatDuration(retryInMs)}`, layout));
+  if (retryInMs !== undefined) lines.push(...indented(`retrying in ${formatDuration(retryInMs)}`, layout));
   return lines;
 }
 
@@ -107,13 +105,13 @@ function statusOf({ status, failure }: ForwardedReport, narrow: boolean): string
   return narrow ? "err" : (failure?.code ?? "failed");
 }
 
-/** Time, status coloured by class, type, duration, id, and what is special about it. */
+/** Time, status colored by class, type, duration, id, and what is special about it. */
 function eventLine(
   arrow: string,
   status: string,
   event: { id: string; type: string } & Partial<Pick<ForwardedReport, "attempt" | "copy" | "faults">>,
   timing: string,
-  { styles, layout, now }: Pick<LineSurroundings, "styles" | "layout" | "now">,
+  { styles, layout, now }: Pick<LineContext, "styles" | "layout" | "now">,
 ): string {
   const code = Number(status);
   const colored = status === "" ? "" : Number.isNaN(code) ? styles.bad(status) : colorStatus(code, styles);
@@ -134,7 +132,7 @@ const COPY_TAGS = {
   duplicate: "sent twice",
   badsig: "wrong signature",
   stale: "old timestamp",
-  resent: "resent by hand",
+  resent: "resent manually",
 } as const;
 
 function tagsOf({
@@ -147,7 +145,7 @@ function tagsOf({
   return [...own, ...faults].join(", ");
 }
 
-function notice(label: string, text: string, { styles, layout, now }: LineSurroundings): string[] {
+function notice(label: string, text: string, { styles, layout, now }: LineContext): string[] {
   const [first = "", ...rest] = indented(text, layout);
   const time = styles.dim(clockTime(now)) + (layout.narrow ? "" : " ");
   if (layout.narrow) return [`${time} ${label}`, first, ...rest];

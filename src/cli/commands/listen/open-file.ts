@@ -8,5 +8,5 @@ import { isOpenToOthers } from "../../file-mode.ts";
 export function openFileWarning(file: string, content: string, platform: NodeJS.Platform): string | undefined {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (!stats?.isFile() || !isOpenToOthers(stats.mode, platform)) return undefined;
-  return `${file} holds ${content} and can be read by other users. Close it: chmod 600 ${file}`;
+  return `${file} contains ${content} and is readable by other users. Run: chmod 600 ${file}`;
 }

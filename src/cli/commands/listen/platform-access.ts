@@ -19,7 +19,7 @@ export interface PlatformAccess extends Pick<SessionOptions, "baseUrl" | "author
 /** Where to listen, and as whom. Throws UsageError for the live environment, NotSignedInError without a credential. */
 export async function accessPlatform(context: Context): Promise<PlatformAccess> {
   if (context.globals.live) {
-    throw new UsageError("Listening works in the sandbox only", { hint: "Leave out --live." });
+    throw new UsageError("Listening is available in the sandbox only", { hint: "Remove --live." });
   }
   const connection = await context.connection();
   const { profile, credential } = connection;

@@ -59,8 +59,8 @@ function rendererOf(
 }
 
 /** What stands for lines that nobody read. */
-export function leftOutLine(lines: number, context: Context): string {
-  if (!context.output.json) return `… ${lines} lines that nobody read are left out`;
+export function omittedLine(lines: number, context: Context): string {
+  if (!context.output.json) return `… ${lines} unread lines omitted`;
   return JSON.stringify({ event: "left_out", lines, time: new Date(context.now()).toISOString() });
 }
 

@@ -25,7 +25,7 @@ async function explained(file: string, work: () => Promise<void>): Promise<void>
     await work();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === "ENOENT" || code === "ENOTDIR" ? `there is no folder ${dirname(file)}` : message;
+    const reason = code === "ENOENT" || code === "ENOTDIR" ? `folder ${dirname(file)} does not exist` : message;
     throw new UserError(`--ready-file: cannot write ${file}: ${reason}`, { cause: error });
   }
 }

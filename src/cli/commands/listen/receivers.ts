@@ -39,7 +39,9 @@ export function readReceivers(
   const parsed = routes.map((text) => {
     const at = text.indexOf("=");
     if (at < 1)
-      throw new UsageError(`--route: "${text}" is not events=target, such as 'order.*=localhost:3000/orders'`);
+      throw new UsageError(
+        `--route: "${text}" is not in the form events=target, such as 'order.*=localhost:3000/orders'`,
+      );
     const subscription = text.slice(0, at).trim();
     assertSubscription(subscription);
     return { subscription, url: read(text.slice(at + 1), "--route") };
@@ -50,8 +52,8 @@ export function readReceivers(
 function assertSubscription(name: string): void {
   if (typesOfSubscription(name).length > 0) return;
   const guesses = nearest(name, [...EVENT_TYPES, ...SUBSCRIPTION_WILDCARDS]);
-  throw new UsageError(`--route: there is no event type "${name}"`, {
-    hint: guesses.length === 0 ? "See them all: service trigger --list" : `Did you mean ${guesses.join(", ")}?`,
+  throw new UsageError(`--route: unknown event type "${name}"`, {
+    hint: guesses.length === 0 ? "To list them: service trigger --list" : `Did you mean ${guesses.join(", ")}?`,
   });
 }
 

@@ -56,6 +56,6 @@ export class Recorder {
   }
 
   #explain(error: unknown): UserError {
-    return new UserError(`--record: ${this.#file} cannot be written: ${(error as Error).message}`, { cause: error });
+    return new UserError(`--record: cannot write ${this.#file}: ${(error as Error).message}`, { cause: error });
   }
 }

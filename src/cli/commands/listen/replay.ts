@@ -15,18 +15,18 @@ import { fetchSessionSecret } from "./session-secret.ts";
 /** Sends a recording again; exit 1 where a receiver did not take all of it. Only a missing `--secret` needs the platform. */
 export async function runReplay(file: string, flags: ReplayFlags, context: Context): Promise<void> {
   const { output, signal } = context;
-  output.refuseFilters();
+  output.rejectFilters();
   const { receivers, options, chaos } = readForwardingOptions(flags, context);
   if (receivers.target === undefined && receivers.routes.length === 0) {
-    throw new UsageError("Where to? Give --forward-to", {
-      hint: `For example: service listen replay ${file} --forward-to 3000`,
+    throw new UsageError("No target specified", {
+      hint: `Pass --forward-to: service listen replay ${file} --forward-to 3000`,
     });
   }
   const secret = flags.secret ?? (await fetchSessionSecret(await accessPlatform(context), signal));
   const report = await createListenPrinter(context, streamSink(context.stdout, output.styles), {
     ...receivers,
     chaos,
-    ending: "Ctrl-C ends",
+    ending: "Press Ctrl-C to stop",
   });
   try {
     const summary = await replay(readRecording(file, context), {
@@ -73,7 +73,7 @@ async function* readRecording(file: string, context: Context): AsyncGenerator<Re
     if (context.signal.aborted) return;
     const { code } = error as NodeJS.ErrnoException;
     if (typeof code !== "string" || !/^E[A-Z]+$/.test(code)) throw error;
-    throw new UserError(`${file} cannot be read: ${code === "ENOENT" ? "there is no such file" : code}`, {
+    throw new UserError(`Cannot read ${file}: ${code === "ENOENT" ? "file not found" : code}`, {
       cause: error,
     });
   }

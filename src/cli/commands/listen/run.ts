@@ -10,11 +10,11 @@ import { fetchSessionSecret } from "./session-secret.ts";
 export async function runListen(flags: ListenFlags, command: readonly string[], context: Context): Promise<void> {
   const { output } = context;
   if (flags.printSecret) return await printSecret(context);
-  output.refuseFilters();
+  output.rejectFilters();
   const platform = await accessPlatform(context);
   const { receivers, options: forwarding, chaos } = readForwardingOptions(flags, context);
   if (receivers.target?.origin === platform.baseUrl.origin)
-    output.warn("--forward-to is the platform itself, not your application.");
+    output.warn("--forward-to points to the platform itself, not to your application.");
   const setup = { ...receivers, secret: flags.secret, chaos, credentialSource: platform.credentialSource };
   const display = await openDisplay(context, setup, { runsCommand: command.length > 0 });
   await new Listening({ flags, command, platform, receivers, forwarding, display }, context).run();

@@ -2,7 +2,7 @@ import type { Context } from "../../context.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import type { TextStream } from "../../terminal/text-stream.ts";
 import type { LineSink } from "./printer.ts";
-import { wrapBehind } from "../../terminal/wrap.ts";
+import { wrapAfter } from "../../terminal/wrap.ts";
 
 const CLEAR_LINE = "\r\u001b[2K";
 const CLEAR_ALL = "\u001b[2J\u001b[3J\u001b[H";
@@ -33,7 +33,7 @@ export class Screen implements LineSink {
 
   /** What would go to stderr: there it would land behind the line that stays. */
   warn(text: string): void {
-    this.write(wrapBehind("Warning:", text, { width: this.width(), style: (mark) => this.styles.warn(mark) }));
+    this.write(wrapAfter("Warning:", text, { width: this.width(), style: (mark) => this.styles.warn(mark) }));
   }
 
   width(): number {

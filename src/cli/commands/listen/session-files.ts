@@ -25,7 +25,7 @@ export class SessionFiles {
     this.#options = options;
     if (record === undefined) return;
     this.#recorder = new Recorder(record, onFailure);
-    this.#warnIfOpen(record, "whole events");
+    this.#warnIfOpen(record, "complete events");
   }
 
   /** Nothing is ready yet, or any more. Rejects with UserError where the ready file could not be written later. */

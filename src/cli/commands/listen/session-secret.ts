@@ -3,7 +3,7 @@ import { Session } from "../../../relay/session.ts";
 import { explainListenError } from "./explain.ts";
 
 /** A script should not hang where there is no platform. */
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 /** Asks the platform for the signing secret of this machine. */
 export async function fetchSessionSecret(
@@ -14,7 +14,7 @@ export async function fetchSessionSecret(
   const session = new Session({
     ...platform,
     after: "now",
-    maxDowntimeMs: PATIENCE_MS,
+    maxDowntimeMs: TIMEOUT_MS,
     report: (report) => {
       if (report.event !== "ready") return;
       secret = report.secret;

@@ -37,7 +37,7 @@ export function openStartPosition({
     directory: () => context.settingsDirectory,
     identity: own,
     now: () => context.now(),
-    onFailure: (error) => warn(`The position cannot be kept, so --since last will not know it: ${error.message}`),
+    onFailure: (error) => warn(`Cannot store the position, so --since last will not resume from it: ${error.message}`),
   });
   const last = position.read();
   // Until an event has passed, the old position stays: the next `--since last` still delivers what this start skips.
@@ -45,7 +45,7 @@ export function openStartPosition({
   return {
     start() {
       if (last !== undefined) return last;
-      warn("This listener has not run before, so there is nothing to catch up on. It starts now.");
+      warn("This listener has not run before, so there is no position to resume from. Starting now.");
       return "now";
     },
     startedAt(cursor) {
@@ -53,7 +53,7 @@ export function openStartPosition({
       skippedTo = cursor;
       // With subscriptions, the newest event may be of another type.
       const arrived = events.length === 0 ? "Events arrived" : "Events may have arrived";
-      warn(`${arrived} since this listener last ran, and it starts now. To receive them, pass --since ${last}`);
+      warn(`${arrived} since this listener last ran; they are skipped. To receive them, pass --since ${last}`);
     },
     moved(cursor) {
       if (cursor !== skippedTo) position.moved(cursor);

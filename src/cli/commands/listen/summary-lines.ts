@@ -20,7 +20,7 @@ export function summaryLines(summary: Summary, styles: Styles, { width }: Layout
   ];
 }
 
-const EXPECTED: Readonly<Record<string, string>> = { badsig: "refused", stale: "refused" };
+const EXPECTED: Readonly<Record<string, string>> = { badsig: "rejected", stale: "rejected" };
 
 /** What the receiver did with each kind of fault, and whether that was right. */
 function chaosLines({ seed, faults }: ChaosSummary, styles: Styles): string[] {
@@ -28,13 +28,13 @@ function chaosLines({ seed, faults }: ChaosSummary, styles: Styles): string[] {
     const expected = EXPECTED[fault] ?? "accepted";
     const isRight = tally.right === tally.sent;
     const mark = tally.sent === 0 ? styles.dim("–") : isRight ? styles.good("✓") : styles.bad("✗");
-    const wrong = isRight ? "" : styles.bad(` must be ${expected}`);
+    const wrong = isRight ? "" : styles.bad(` should be ${expected}`);
     return `  ${mark} ${fault.padEnd(9)} ${String(tally.sent).padStart(5)} sent  ${outcomes(tally)}${wrong}`;
   });
-  return [`${styles.strong("Chaos")}    seed=${seed} does the same to the same events`, ...rows];
+  return [`${styles.strong("Chaos")}    seed=${seed} repeats the same faults`, ...rows];
 }
 
 function outcomes({ accepted, refused, failed }: FaultTally): string {
-  const parts = Object.entries({ accepted, refused, failed }).filter(([, count]) => count > 0);
+  const parts = Object.entries({ accepted, rejected: refused, failed }).filter(([, count]) => count > 0);
   return parts.map(([name, count]) => `${count} ${name}`).join(", ");
 }

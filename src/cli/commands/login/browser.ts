@@ -56,17 +56,19 @@ async function listen(context: Context, port = 0): Promise<Loopback> {
     return await openLoopback({
       path: CLI_REDIRECT_PATH,
       port,
-      onRefusal: (reason) =>
-        context.output.note(`A request to the callback address was refused: ${reason}. Waiting on.`),
+      onRefusal: (reason) => context.output.note(`Rejected a request to the callback URL: ${reason}. Still waiting.`),
     });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "EADDRINUSE" && code !== "EACCES") throw error;
-    throw new UserError(`Port ${port} cannot be used: ${code === "EACCES" ? "it is privileged" : "it is taken"}`, {
-      hint: "Choose another with --callback-port, or leave it out: then a free one is taken.",
-      code: "port_taken",
-      cause: error,
-    });
+    throw new UserError(
+      `Cannot listen on port ${port}: ${code === "EACCES" ? "the port is privileged" : "the port is in use"}`,
+      {
+        hint: "Pass another --callback-port, or omit it to use a free port.",
+        code: "port_taken",
+        cause: error,
+      },
+    );
   }
 }
 
@@ -76,14 +78,12 @@ async function show(context: Context, server: AuthorizationServer, url: URL, ope
   announce(context, {
     record: { authorization_url: url.href },
     lines: [
-      open ? "Opening your browser to sign in. If nothing opens, use this:" : "Open this to sign in:",
+      open ? "Opening your browser to sign in. If it does not open, use this URL:" : "Open this URL to sign in:",
       `  ${address}`,
     ],
   });
   if (!open || (await context.openBrowser(url.href))) return;
-  context.output.warn(
-    "No browser could be opened. Open the address above, or sign in by a code: service login --device",
-  );
+  context.output.warn("Could not open a browser. Open the URL above, or sign in with a code: service login --device");
 }
 
 /** The browser waits for its page until all is done, and sees the same outcome as the terminal. */
@@ -97,8 +97,8 @@ async function finish(
   } catch (error) {
     const denied = callback.url.searchParams.get("error") === "access_denied";
     const [title, reason] = denied
-      ? ["You said no", "Nothing was allowed, and nobody was signed in. You can close this page."]
-      : ["Signing in failed", `${(error as Error).message}. Your terminal says more.`];
+      ? ["Access denied", "You did not sign in. You can close this page."]
+      : ["Sign-in failed", `${(error as Error).message}. See the terminal for details.`];
     await callback.answer(denied ? 200 : 400, failurePage(title, reason));
     throw error;
   }

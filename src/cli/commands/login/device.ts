@@ -23,7 +23,7 @@ export async function signInByDevice(
   const polling = new AbortController();
   const tokens = withinTime(context, seconds, pollDeviceAuthorization(server, device, polling.signal));
   try {
-    return await context.output.spinner.during("Waiting for you to allow it there", tokens);
+    return await context.output.spinner.during("Waiting for authorization", tokens);
   } finally {
     polling.abort();
   }
@@ -40,10 +40,12 @@ function show(context: Context, device: DeviceAuthorization, why: string | undef
       expires_in: expiresIn,
     },
     lines: [
-      ...(why === undefined ? [] : [styles.dim(`Signing in by a code, ${why}; --browser uses one on this machine.`)]),
+      ...(why === undefined
+        ? []
+        : [styles.dim(`Signing in with a code, ${why}. To use a browser on this machine, pass --browser.`)]),
       `In a browser ${isLoopback(new URL(verificationUri).hostname) ? "on this machine" : "on any device"}, open`,
       `  ${styles.accent(verificationUriComplete ?? verificationUri)}`,
-      verificationUriComplete === undefined ? "and enter the code" : "and compare the code",
+      verificationUriComplete === undefined ? "and enter the code" : "and check that it shows the code",
       `  ${styles.strong(userCode)}`,
       styles.dim(`The code expires in ${formatSpan(expiresIn)}.`),
     ],

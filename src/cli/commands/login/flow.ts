@@ -11,7 +11,7 @@ export function chooseFlow({ device, browser, callbackPort }: LoginFlags, contex
   if (device === true) {
     if (browser !== undefined || callbackPort !== undefined) {
       const other = callbackPort === undefined ? `--${browser === true ? "" : "no-"}browser` : "--callback-port";
-      throw new UsageError(`--device and ${other} exclude each other`);
+      throw new UsageError(`--device cannot be combined with ${other}`);
     }
     return { kind: "device", why: undefined };
   }

@@ -10,7 +10,7 @@ import { loginWithApiKey } from "./api-key.ts";
 
 export interface LoginFlags {
   device?: true;
-  /** Undefined where the surroundings decide. */
+  /** Undefined where the io decide. */
   browser?: boolean;
   authUrl?: string;
   scope?: Scope[];
@@ -24,28 +24,24 @@ export function register(program: Command, context: Context): void {
   const login = program
     .command("login")
     .description(
-      "Sign in through the browser and remember it in a profile. Over SSH, in CI and without a display it shows a code to type on another device instead.",
+      "Sign in through the browser and store the session in a profile. Over SSH, in CI and without a display, shows a code to enter on another device instead.",
     )
-    .option("--device", "Show a code to type in a browser on any device")
-    .option("--browser", "Use a browser on this machine, even where there seems to be none")
-    .option("--no-browser", "Print the URL and wait; open nothing")
-    .option("--auth-url <url>", "Address of the OAuth server (default: the base URL)")
+    .option("--device", "Show a code to enter in a browser on any device")
+    .option("--browser", "Use a browser on this machine, even if none is detected")
+    .option("--no-browser", "Print the URL without opening a browser")
+    .option("--auth-url <url>", "URL of the OAuth server (default: the base URL)")
     .addOption(
       repeatable(
-        new Option("--scope <scopes>", "Request only these scopes, separated by commas: customers:read (repeatable)"),
+        new Option("--scope <scopes>", "Scopes to request, separated by commas: customers:read (repeatable)"),
         scopeNames,
       ),
     )
     .option(
       "--timeout <duration>",
-      "Give up after this long (default: 5m, with --device until the code ends)",
+      "Maximum time to wait (default: 5m; with --device, until the code expires)",
       duration(1, 3600),
     )
-    .option(
-      "--callback-port <port>",
-      "Take the browser's answer on this port (default: a free one)",
-      wholeNumber(1, 65_535),
-    )
+    .option("--callback-port <port>", "Port for the browser's callback (default: a free port)", wholeNumber(1, 65_535))
     .action(async (flags: LoginFlags) => {
       if (context.globals.apiKeyStdin) return await loginWithApiKey(flags, context);
       const { runLogin } = await import("./run.ts");

@@ -2,7 +2,7 @@ import { withoutTrailingSlashes } from "../../../client/base-url.ts";
 import type { Identity } from "../../../contract/schemas/account.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
-import type { Place } from "../../settings/connection.ts";
+import type { ConnectionTarget } from "../../settings/connection.ts";
 import {
   type Profile,
   profileNamed,
@@ -13,13 +13,13 @@ import {
 import { identityView } from "../../session/identity-view.ts";
 
 /** A key is shown once, so that forgetting those of another platform in passing could not be undone. */
-export function refuseToReplacePlatform(settings: Settings, { profile, baseUrl }: Place): void {
+export function assertSamePlatform(settings: Settings, { profile, baseUrl }: ConnectionTarget): void {
   const existing = profileNamed(settings, profile.value);
   if (existing === undefined || Object.keys(existing.credentials).length === 0) return;
   if (sameAddress(existing.base_url, baseUrl.value)) return;
   const flag = profile.value === "default" ? "" : ` --profile ${profile.value}`;
   throw new UserError(`Profile "${profile.value}" is signed in to ${existing.base_url}`, {
-    hint: `Keep both: add --profile NAME. Or give it up first: service logout${flag}`,
+    hint: `To keep both, pass --profile NAME. Or sign out first: service logout${flag}`,
     code: "profile_in_use",
   });
 }
@@ -30,7 +30,7 @@ export function refuseToReplacePlatform(settings: Settings, { profile, baseUrl }
  */
 export async function storeSignIn(
   context: Context,
-  { profile, baseUrl, authUrl }: Place,
+  { profile, baseUrl, authUrl }: ConnectionTarget,
   identity: Identity,
   credential: StoredCredential,
 ): Promise<Profile> {
@@ -53,10 +53,14 @@ export async function storeSignIn(
   return gone;
 }
 
-export async function showSignIn(context: Context, { profile, baseUrl }: Place, identity: Identity): Promise<void> {
+export async function showSignIn(
+  context: Context,
+  { profile, baseUrl }: ConnectionTarget,
+  identity: Identity,
+): Promise<void> {
   const { output, env } = context;
   output.success(`Signed in to ${identity.account.name} (${identity.environment}) at ${baseUrl.value}`);
-  if (env["SERVICE_API_KEY"]) output.warn("SERVICE_API_KEY is set, and goes before what was stored now.");
+  if (env["SERVICE_API_KEY"]) output.warn("SERVICE_API_KEY is set and overrides the stored credential.");
   await output.object(identity, identityView([["Profile", profile.value]]));
 }
 

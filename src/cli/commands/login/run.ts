@@ -7,32 +7,32 @@ import { SCOPES } from "../../../contract/scopes.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
 import { explainAuthorization, openAuthorizationServer } from "../../session/authorization-server.ts";
-import { endSessions } from "../../session/end.ts";
+import { signOutProfile } from "../../session/end.ts";
 import { storedTokens } from "../../session/refresh.ts";
-import { type Place, resolvePlace } from "../../settings/connection.ts";
+import { type ConnectionTarget, resolveTarget } from "../../settings/connection.ts";
 import type { Profile } from "../../settings/profiles.ts";
 import { signInByBrowser } from "./browser.ts";
 import { signInByDevice } from "./device.ts";
 import { chooseFlow } from "./flow.ts";
 import type { LoginFlags } from "./index.ts";
-import { refuseToReplacePlatform, showSignIn, storeSignIn } from "./profile.ts";
+import { assertSamePlatform, showSignIn, storeSignIn } from "./profile.ts";
 
 /** `service login`: OAuth, in a browser here or on another device. Import this module lazily. */
 export async function runLogin(flags: LoginFlags, context: Context): Promise<void> {
   const { settings, globals, env, output } = context;
   const flow = chooseFlow(flags, context);
-  const place = resolvePlace({ flags: { ...globals, authUrl: flags.authUrl }, env, settings });
-  refuseToReplacePlatform(settings, place);
-  const wish: Wish = { scopes: flags.scope ?? SCOPES, environment: place.environment };
+  const target = resolveTarget({ flags: { ...globals, authUrl: flags.authUrl }, env, settings });
+  assertSamePlatform(settings, target);
+  const wish: Wish = { scopes: flags.scope ?? SCOPES, environment: target.environment };
   try {
     const server = await output.spinner.during(
-      `Waiting for ${place.authUrl.value}`,
-      openAuthorizationServer(context, place.authUrl.value),
+      `Waiting for ${target.authUrl.value}`,
+      openAuthorizationServer(context, target.authUrl.value),
     );
     if (flow.kind === "device") {
       const tokens = await signInByDevice(context, server, { wish, why: flow.why, timeout: flags.timeout });
-      const identity = await keep(context, server, place, tokens);
-      return await showSignIn(context, place, identity);
+      const identity = await keep(context, server, target, tokens);
+      return await showSignIn(context, target, identity);
     }
     let signedIn: Identity | undefined;
     await signInByBrowser(context, server, {
@@ -40,40 +40,45 @@ export async function runLogin(flags: LoginFlags, context: Context): Promise<voi
       open: flow.open,
       wish,
       keep: async (tokens) => {
-        signedIn = await keep(context, server, place, tokens);
-        return successPageOf(signedIn, place, context.settings.current_profile);
+        signedIn = await keep(context, server, target, tokens);
+        return successPageOf(signedIn, target, context.settings.current_profile);
       },
     });
-    if (signedIn !== undefined) await showSignIn(context, place, signedIn);
+    if (signedIn !== undefined) await showSignIn(context, target, signedIn);
   } catch (error) {
     throw explain(error);
   }
 }
 
 /** Proves that the tokens work, and stores them. Tokens that cannot be kept are given back. */
-async function keep(context: Context, server: AuthorizationServer, place: Place, tokens: TokenSet): Promise<Identity> {
+async function keep(
+  context: Context,
+  server: AuthorizationServer,
+  target: ConnectionTarget,
+  tokens: TokenSet,
+): Promise<Identity> {
   let identity: Identity;
   let replaced: Profile;
   try {
-    const client = await context.clientFor(place.baseUrl.value, tokens.accessToken);
+    const client = await context.clientFor(target.baseUrl.value, tokens.accessToken);
     ({ body: identity } = await client.request<Identity>({ method: "GET", path: "/v1/me" }));
-    if (identity.environment !== place.environment) {
+    if (identity.environment !== target.environment) {
       throw new UserError(
-        `The platform signed in to the ${identity.environment} environment, not ${place.environment}`,
+        `The platform signed in to the ${identity.environment} environment, not ${target.environment}`,
       );
     }
-    replaced = await storeSignIn(context, place, identity, storedTokens(tokens, context.now()));
+    replaced = await storeSignIn(context, target, identity, storedTokens(tokens, context.now()));
   } catch (error) {
     await revokeToken(server, tokens.refreshToken).catch(() => {});
     throw error;
   }
-  await endSessions(context, place.profile.value, replaced);
+  await signOutProfile(context, target.profile.value, replaced);
   return identity;
 }
 
 function successPageOf(
   { account, user, environment }: Identity,
-  { profile: { value: profile } }: Place,
+  { profile: { value: profile } }: ConnectionTarget,
   currentProfile: string,
 ): SuccessPage {
   const flags = `${profile === currentProfile ? "" : ` --profile ${profile}`}${environment === "live" ? " --live" : ""}`;
@@ -82,7 +87,7 @@ function successPageOf(
   return {
     facts: [
       ["Account", account.name],
-      ...(user === null ? [] : [["You", user.email] as const]),
+      ...(user === null ? [] : [["User", user.email] as const]),
       ["Environment", environment],
       ["Profile", profile],
     ],
@@ -92,12 +97,12 @@ function successPageOf(
 
 const WORDS: Readonly<Record<string, { message: string; hint: string }>> = {
   access_denied: {
-    message: "The sign-in was denied in the browser; nobody was signed in",
-    hint: "Where that was a mistake, run it again.",
+    message: "Sign-in was denied in the browser",
+    hint: "If that was a mistake, run the command again.",
   },
   expired_token: {
-    message: "The code has expired before anybody allowed it",
-    hint: "Run it again for a new one.",
+    message: "The code expired before it was authorized",
+    hint: "Run the command again for a new code.",
   },
 };
 

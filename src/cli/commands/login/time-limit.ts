@@ -24,8 +24,8 @@ export async function withinTime<Result>(context: Context, seconds: number, wait
 }
 
 function timedOut(seconds: number): UserError {
-  return new UserError(`Nobody signed in within ${formatSpan(seconds)}`, {
-    hint: "Run it again: --timeout 15m waits longer, --device shows a code to type on another device.",
+  return new UserError(`Sign-in timed out after ${formatSpan(seconds)}`, {
+    hint: "Run the command again. To wait longer, pass --timeout 15m; to sign in on another device, pass --device.",
     code: "timed_out",
   });
 }

@@ -12,9 +12,7 @@ const METHODS: readonly RequestMethod[] = ["GET", "HEAD", "POST", "PATCH", "DELE
 
 /** `service logs`. */
 export function register(program: Command, context: Context): void {
-  const logs = program
-    .command("logs")
-    .description("See what was asked of the API in the last 7 days, and how it answered.");
+  const logs = program.command("logs").description("View or follow the API requests of the last 7 days");
   addExamples(logs, [
     "service logs list --status 404",
     "service logs list --method POST --path /v1/customers",
@@ -33,10 +31,10 @@ export function register(program: Command, context: Context): void {
 
 function filters(): Option[] {
   return [
-    new Option("--method <method>", "Only those of this method").choices(METHODS).argParser(parseMethod),
-    new Option("--path <path>", "Only those of exactly this path, such as /v1/customers"),
-    new Option("--status <code>", "Only those that were answered so").argParser(wholeNumber(100, 599)),
-    new Option("--key <id>", "Only those of this API key").argParser(objectId),
+    new Option("--method <method>", "Filter by method").choices(METHODS).argParser(parseMethod),
+    new Option("--path <path>", "Filter by exact path, such as /v1/customers"),
+    new Option("--status <code>", "Filter by status code").argParser(wholeNumber(100, 599)),
+    new Option("--key <id>", "Filter by API key").argParser(objectId),
   ];
 }
 

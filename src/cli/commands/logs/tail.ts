@@ -11,12 +11,12 @@ import { LOGS } from "./view.ts";
 const GAP = "  ";
 const METHOD_WIDTH = "DELETE".length;
 /** A request is listed once it was answered, under the time at which it came; none takes longer than this. */
-const LONGEST_REQUEST_MILLISECONDS = 60_000;
+const MAX_REQUEST_MILLISECONDS = 60_000;
 
 type Filters = Record<"method" | "path" | "status" | "key", QueryValue>;
 
 export function registerTail(logs: Command, context: Context, filters: readonly Option[]): void {
-  const tail = logs.command("tail").description("Print requests as they are answered, until Ctrl-C");
+  const tail = logs.command("tail").description("Follow API requests until Ctrl-C");
   for (const filter of filters) tail.addOption(filter);
   tail.action((flags: Filters) => runTail(flags, context));
   addExamples(addFields(tail, LOGS.view), [
@@ -32,8 +32,8 @@ async function runTail({ method, path, status, key }: Filters, context: Context)
     path: LOGS.path,
     query: { method, path, status, key },
     timed: false,
-    longest: LONGEST_REQUEST_MILLISECONDS,
-    ready: "Requests come here as they are answered; Ctrl-C ends",
+    maxLag: MAX_REQUEST_MILLISECONDS,
+    ready: "Following API requests. Press Ctrl-C to stop.",
     waiting: "Waiting for requests",
     print,
   });

@@ -17,7 +17,7 @@ const METHOD: Column<RequestLog> = {
 const PATH: Column<RequestLog> = { label: "Path", text: ({ path }) => path, shrinks: true };
 const ERROR: Column<RequestLog> = { label: "Error", text: ({ error_code }) => error_code ?? "" };
 const DURATION: Column<RequestLog> = {
-  label: "Time",
+  label: "Duration",
   text: ({ duration_ms }, { terminal }) => (terminal ? `${duration_ms} ms` : String(duration_ms)),
   align: "right",
 };

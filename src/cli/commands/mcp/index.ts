@@ -8,19 +8,19 @@ export function register(program: Command, context: Context): void {
   const mcp = program
     .command("mcp")
     .description(
-      "Serve customers, orders, events, deliveries, the receiver check and the test clock of the sandbox as tools of the Model Context Protocol, over stdin and stdout. Tools that the credential's scopes do not allow are left out.",
+      "Run an MCP server over stdin and stdout, with tools for the sandbox's customers, orders, events, deliveries, receiver check and test clock. Tools that the credential's scopes do not allow are omitted.",
     )
     .addHelpText(
       "after",
       `
-An MCP client starts it by itself; its configuration names the command:
+Add the command to the configuration of your MCP client:
 
   { "mcpServers": { "service": { "command": "service", "args": ["mcp"] } } }
 `,
     )
     .action(async () => {
       if (context.globals.live) {
-        throw new UsageError("Tools act in the sandbox only", { hint: "Leave out --live." });
+        throw new UsageError("MCP tools are available in the sandbox only", { hint: "Remove --live." });
       }
       const { runMcp } = await import("./run.ts");
       await runMcp(context);

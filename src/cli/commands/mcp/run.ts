@@ -40,7 +40,8 @@ const TOOLS: readonly Tool[] = [
 export async function runMcp(context: Context): Promise<void> {
   const client = await context.client();
   const { body: identity } = await client.request<Identity>({ method: "GET", path: "/v1/me" });
-  if (identity.livemode) throw new UsageError("Tools act in the sandbox only", { hint: "Give a sandbox credential." });
+  if (identity.livemode)
+    throw new UsageError("MCP tools are available in the sandbox only", { hint: "Use a sandbox credential." });
   const tools = TOOLS.filter(({ scopes }) =>
     scopes.every((one) => one.some((scope) => identity.scopes.includes(scope))),
   );
@@ -56,7 +57,7 @@ export async function runMcp(context: Context): Promise<void> {
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(describeTool) }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { sendNotification }) => {
     const tool = tools.find(({ name }) => name === params.name);
-    if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `There is no tool ${params.name}`);
+    if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `Unknown tool ${params.name}`);
     const progressToken = params._meta?.progressToken;
     const progress: ToolSession["progress"] = (done, total, message) => {
       // The answer itself says that all is done.

@@ -75,7 +75,7 @@ export function ownTool<Input extends TSchema>(
     run(input, session) {
       if (!validator.Check(input)) {
         const mistakes = validator.Errors(input).filter(({ keyword }) => keyword !== "boolean");
-        throw new UsageError("The arguments are not what the tool takes", {
+        throw new UsageError("Invalid arguments", {
           code: "invalid_arguments",
           hint: mistakes
             .map(({ instancePath, message, params }) =>
@@ -89,7 +89,7 @@ export function ownTool<Input extends TSchema>(
   };
 }
 
-/** The names and values that a complaint is about. */
+/** The names and values that a stderrText is about. */
 function detailOf(params: object): string {
   const lists = Object.values(params).filter(Array.isArray).flat();
   return lists.length === 0 ? "" : `(${lists.join(", ")})`;

@@ -23,7 +23,7 @@ export function registerAction<Item extends object, Flags extends object>(
   { command, exampleId, path, view }: Resource<Item>,
   { verb, done, description, options = [], body = () => ({}) }: Action<Flags>,
 ): void {
-  const action = group.command(verb).description(description).argument("<id>", `Id of the ${view.noun}`, objectId);
+  const action = group.command(verb).description(description).argument("<id>", `ID of the ${view.noun}`, objectId);
   for (const option of options) action.addOption(option);
   addIdempotencyKey(action).action(async (id: string, flags: Flags & { idempotencyKey?: string }) => {
     const client = await context.client();

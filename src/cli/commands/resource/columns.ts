@@ -6,7 +6,7 @@ import type { Column } from "../../terminal/view.ts";
 /** Columns that several resources share. */
 
 export const ID: Column<{ id: string }> = {
-  label: "Id",
+  label: "ID",
   text: ({ id }) => id,
   style: (text, styles) => styles.accent(text),
 };

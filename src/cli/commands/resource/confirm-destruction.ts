@@ -13,12 +13,11 @@ export async function confirmDestruction(
 ): Promise<void> {
   if (!live || yes === true || context.globals.dryRun) return;
   if (!context.interactive) {
-    throw new UsageError(`${consequence} in live mode, and nobody can be asked: --yes is required`, {
+    throw new UsageError(`${consequence} in live mode. Without a terminal, --yes is required`, {
       code: "confirmation_required",
     });
   }
-  context.output.warn(`${consequence}. This is the live environment, and it cannot be undone.`);
-  const typed = await context.prompts.text({ message: `Type ${id} to go on:`, flag: "--yes" });
-  if (typed.trim() !== id)
-    throw new UserError("What was typed is not the id: nothing was done", { code: "not_confirmed" });
+  context.output.warn(`${consequence}. This is the live environment, and this cannot be undone.`);
+  const typed = await context.prompts.text({ message: `Type ${id} to continue:`, flag: "--yes" });
+  if (typed.trim() !== id) throw new UserError("The ID does not match; nothing was changed", { code: "not_confirmed" });
 }

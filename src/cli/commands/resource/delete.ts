@@ -21,7 +21,7 @@ const DELETED: ResourceView<Deleted> = {
   fields: ["id", "object", "deleted"],
   columns: [],
   details: [
-    { label: "Id", text: ({ id }) => id },
+    { label: "ID", text: ({ id }) => id },
     { label: "Deleted", text: ({ deleted }) => String(deleted) },
   ],
 };
@@ -32,8 +32,8 @@ export function registerDelete<Item extends object>(group: Command, context: Con
   const remove = group
     .command("delete")
     .description(`Delete ${withArticle(view.noun)}`)
-    .argument("<id>", `Id of the ${view.noun}`, objectId)
-    .option("--yes", "Do not ask in live mode")
+    .argument("<id>", `ID of the ${view.noun}`, objectId)
+    .option("--yes", "Skip the confirmation in live mode")
     .action(async (id: string, { yes }: { yes?: true }) => {
       await confirmDestruction(context, { id, consequence: `The ${view.noun} ${id} will be deleted`, yes });
       const client = await context.client();

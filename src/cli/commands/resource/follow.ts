@@ -18,8 +18,8 @@ export async function followList<Item extends { id: string }>(
   const { output } = context;
   const items = new NewItems<Item>(await context.client(), context, {
     ...list,
-    onLost: (reason) => output.warn(`${reason}. Trying on; nothing is missed.`),
-    onBack: () => output.success("The platform answers again"),
+    onLost: (reason) => output.warn(`${reason}. Reconnecting; no items will be missed.`),
+    onBack: () => output.success("The platform is reachable again"),
   });
   await items.begin();
   output.note(ready);

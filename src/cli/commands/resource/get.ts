@@ -11,7 +11,7 @@ export function registerGet<Item extends object>(group: Command, context: Contex
   const get = group
     .command("get")
     .description(`Show ${withArticle(view.noun)}`)
-    .argument("<id>", `Id of the ${view.noun}`, objectId)
+    .argument("<id>", `ID of the ${view.noun}`, objectId)
     .action(async (id: string) => {
       const client = await context.client();
       const { body } = await client.request<Item>({ method: "GET", path: path + apiPath`/${id}` });

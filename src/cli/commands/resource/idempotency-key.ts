@@ -4,7 +4,7 @@ import { addDryRun } from "../../dry-run.ts";
 
 /** `--idempotency-key` and `--dry-run` of every command that creates or changes by POST. */
 export function addIdempotencyKey(command: Command): Command {
-  const description = "Make repeating the command safe: one key, one effect";
+  const description = "Idempotency key, so that a retried command takes effect once";
   return addDryRun(command.option("--idempotency-key <key>", description, parseIdempotencyKey));
 }
 
@@ -12,6 +12,6 @@ export function addIdempotencyKey(command: Command): Command {
 export function parseIdempotencyKey(text: string): string {
   if (/^[\x21-\x7e]+$/.test(text) && text.length <= LIMITS.idempotencyKeyLength) return text;
   throw new InvalidArgumentError(
-    `It is 1 to ${LIMITS.idempotencyKeyLength} letters, digits and signs of ASCII, without spaces.`,
+    `Must be 1 to ${LIMITS.idempotencyKeyLength} printable ASCII characters without spaces.`,
   );
 }

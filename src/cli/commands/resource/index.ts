@@ -31,10 +31,10 @@ export function commandOf(kind: ObjectKind): CommandModule {
 }
 
 function register(program: Command, context: Context, kind: ObjectKind): void {
-  const { updatable, deletable, actions = {}, command } = resourceOf(kind);
+  const { updatable, deletable, actions = {} } = resourceOf(kind);
   const resource = objectResource(kind);
   const { exampleId } = resource;
-  const group = program.command(resource.command).description(`${command!.summary}.`);
+  const group = program.command(resource.command).description(RESOURCES[kind].command.summary);
   const [firstAction] = Object.keys(actions);
   addExamples(group, [
     exampleOfCreate(kind, "text"),
@@ -95,14 +95,14 @@ function registerUpdate(group: Command, context: Context, kind: ObjectKind, reso
     update.addOption(flagOf(name, field, about));
   }
   update
-    .addOption(pairsOption("--metadata <key=value>", "Metadata pair to set; key= removes one"))
+    .addOption(pairsOption("--metadata <key=value>", "Metadata pair to set; key= removes a pair"))
     .action(async (id: string, flags: Flags) => {
       const names = fields.map(([name]) => name);
       const changes = membersOf(names, flags);
       for (const [name, { required }] of fields) if (!required && changes[name] === "") changes[name] = null;
       if (Object.keys(changes).length === 0) {
-        throw new UsageError("Nothing to change was given", {
-          hint: `Name at least one of ${[...names, "metadata"].map((name) => `--${dashed(name)}`).join(", ")}.`,
+        throw new UsageError("No changes specified", {
+          hint: `Pass at least one of ${[...names, "metadata"].map((name) => `--${dashed(name)}`).join(", ")}.`,
         });
       }
       const client = await context.client();
@@ -161,13 +161,13 @@ function flagOf(name: string, { type }: Field, description: string): Option {
 function filtersOf(kind: ObjectKind, context: Context): Option[] {
   const fields = Object.entries<Field>(RESOURCES[kind].fields).filter(([, { filter }]) => filter);
   const statuses = fields.some(([, { type }]) => type === "status")
-    ? [new Option("--status <status>", "Only those of this status").choices(statusesOf(kind as "order"))]
+    ? [new Option("--status <status>", "Filter by status").choices(statusesOf(kind as "order"))]
     : [];
   return [
     ...fields.flatMap(([name, field]) => {
       if (field.type === "status") return [];
-      const about = field.type === "email" ? "Only the one with this address, ignoring case" : undefined;
-      return [flagOf(name, field, about ?? `Only those of this ${field.label.toLowerCase()}`)];
+      const about = field.type === "email" ? "Filter by email address, ignoring case" : undefined;
+      return [flagOf(name, field, about ?? `Filter by ${field.label.toLowerCase()}`)];
     }),
     ...statuses,
     ...createdFilters(context),

@@ -26,8 +26,10 @@ export function registerList<Item extends object>(
   const list = group.command("list").description(`List ${resource.view.plural}, newest first`);
   for (const filter of filters) list.addOption(filter);
   list
-    .addOption(new Option("--limit <count>", "List at most this many").argParser(wholeNumber(1)).default(DEFAULT_LIMIT))
-    .addOption(new Option("--all", "List all of them").conflicts("limit"))
+    .addOption(
+      new Option("--limit <count>", "Maximum number of items").argParser(wholeNumber(1)).default(DEFAULT_LIMIT),
+    )
+    .addOption(new Option("--all", "List all items").conflicts("limit"))
     .action(async (flags: { limit: number; all?: true } & Record<string, QueryValue>) => {
       const query = Object.fromEntries(
         filters.map((filter) => [filter.name().replaceAll("-", "_"), flags[filter.attributeName()]]),
@@ -61,7 +63,9 @@ async function* keeping<Item>(items: AsyncIterable<Item>, kept: Item[]): AsyncGe
 export function createdFilters(context: Context): Option[] {
   const parse = pointInTime(() => context.now());
   return [
-    new Option("--created-after <time>", "Only later ones: a timestamp, a date, or an age such as 2h").argParser(parse),
-    new Option("--created-before <time>", "Only earlier ones").argParser(parse),
+    new Option("--created-after <time>", "Earliest creation time: a timestamp, a date, or an age such as 2h").argParser(
+      parse,
+    ),
+    new Option("--created-before <time>", "Latest creation time, in the same forms").argParser(parse),
   ];
 }

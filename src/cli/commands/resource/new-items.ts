@@ -7,11 +7,11 @@ import { formatTimestamp } from "../../../contract/timestamps.ts";
 import type { Context } from "../../context.ts";
 
 const POLL_MILLISECONDS = 500;
-const LONGEST_WAIT_MILLISECONDS = 30_000;
+const MAX_WAIT_MILLISECONDS = 30_000;
 /** An id holds the time at which its work began; one that began this long before another may be listed after it. */
 const OVERLAP_MILLISECONDS = 5000;
-/** Every so many looks go back further, where there is work that takes long. */
-const LOOKS_PER_LONG_ONE = 20;
+/** Every so many polls go back further, where there is work that takes long. */
+const POLLS_PER_DEEP_POLL = 20;
 /** Of IDs in the order of commits. */
 const MAX_ID_DISORDER_MILLISECONDS = 60_000;
 
@@ -25,7 +25,7 @@ export interface NewItemsOptions<Item> {
   /** True where the list is in the order of commits: what is new comes before all that was seen. */
   inCommitOrder?: boolean;
   /** How long before others an item that is listed after them may have begun, in milliseconds: 5000 unless it is more. */
-  longest?: number;
+  maxLag?: number;
   /** Which items are given; absent for all. */
   wanted?: (item: Item) => boolean;
   onLost: (reason: string) => void;
@@ -38,7 +38,7 @@ export class NewItems<Item extends { id: string }> {
   readonly #context: Context;
   readonly #options: NewItemsOptions<Item>;
   readonly #seen = new Set<string>();
-  #looks = 0;
+  #polls = 0;
   /** The first of the list when it was last looked at. */
   #first: string | undefined;
   /** The newest item's time on the environment's clock, and when it was seen here. */
@@ -55,7 +55,7 @@ export class NewItems<Item extends { id: string }> {
     for await (const { id } of this.#list(undefined)) {
       this.#first ??= id;
       this.#newest ??= { time: timeOfId(id), seenAt: this.#context.now() };
-      if (timeOfId(id) < this.#newest.time - this.#longest) return;
+      if (timeOfId(id) < this.#newest.time - this.#maxLag) return;
       this.#seen.add(id);
     }
   }
@@ -63,16 +63,16 @@ export class NewItems<Item extends { id: string }> {
   /** The next ones, oldest first, at least one. Failures that pass are waited out. */
   async next(): Promise<Item[]> {
     for (;;) {
-      const fresh = await this.#patiently(() => this.#look());
+      const fresh = await this.#withRetries(() => this.#poll());
       if (fresh.length > 0) return fresh;
       await this.#context.sleep(POLL_MILLISECONDS);
     }
   }
 
-  async #look(): Promise<Item[]> {
-    this.#looks += 1;
-    const since = this.#horizon(this.#looks % LOOKS_PER_LONG_ONE === 0 ? this.#longest : OVERLAP_MILLISECONDS);
-    const forgotten = this.#horizon(this.#longest) ?? 0;
+  async #poll(): Promise<Item[]> {
+    this.#polls += 1;
+    const since = this.#horizon(this.#polls % POLLS_PER_DEEP_POLL === 0 ? this.#maxLag : OVERLAP_MILLISECONDS);
+    const forgotten = this.#horizon(this.#maxLag) ?? 0;
     for (const id of this.#seen) if (timeOfId(id) < forgotten) this.#seen.delete(id);
     const fresh: Item[] = [];
     let first: string | undefined;
@@ -85,7 +85,7 @@ export class NewItems<Item extends { id: string }> {
       if (!this.#seen.has(item.id)) fresh.push(item);
     }
     this.#first = first ?? this.#first;
-    // Only now: a look that breaks off in the middle is made again from where it began.
+    // Only now: a poll that breaks off in the middle is made again from where it began.
     for (const { id } of fresh) this.#seen.add(id);
     const time = fresh[0] === undefined ? undefined : timeOfId(fresh[0].id);
     if (time !== undefined && time > (this.#newest?.time ?? 0)) {
@@ -103,8 +103,8 @@ export class NewItems<Item extends { id: string }> {
     return Math.min(this.#newest.time, this.#newest.time + passed - overlap);
   }
 
-  get #longest(): number {
-    return this.#options.longest ?? OVERLAP_MILLISECONDS;
+  get #maxLag(): number {
+    return this.#options.maxLag ?? OVERLAP_MILLISECONDS;
   }
 
   #list(createdAfter: string | undefined): AsyncGenerator<Item, void, undefined> {
@@ -112,23 +112,23 @@ export class NewItems<Item extends { id: string }> {
     return listItems<Item>(this.#client, path, { query: timed ? { ...query, created_after: createdAfter } : query });
   }
 
-  async #patiently<Result>(work: () => Promise<Result>): Promise<Result> {
+  async #withRetries<Result>(work: () => Promise<Result>): Promise<Result> {
     for (let failures = 0; ; failures++) {
       try {
         const result = await work();
         if (failures > 0) this.#options.onBack();
         return result;
       } catch (error) {
-        if (!isPassing(error)) throw error;
+        if (!isTransient(error)) throw error;
         if (failures === 0) this.#options.onLost((error as Error).message);
-        const wait = Math.min(POLL_MILLISECONDS * 2 ** failures, LONGEST_WAIT_MILLISECONDS);
+        const wait = Math.min(POLL_MILLISECONDS * 2 ** failures, MAX_WAIT_MILLISECONDS);
         await this.#context.sleep(wait * (0.5 + this.#context.random() / 2));
       }
     }
   }
 }
 
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   if (error instanceof ApiError) return error.status >= 500 || error.status === 429;
   return error instanceof NetworkError && error.passing;
 }

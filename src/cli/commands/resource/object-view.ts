@@ -1,7 +1,7 @@
 import { type Field, type KindWith, type ObjectKind, RESOURCES } from "../../../contract/resources.ts";
 import type { Column } from "../../terminal/view.ts";
 import { AMOUNT, CREATED, CREATED_AT, ENVIRONMENT, ID, METADATA, statusColumn } from "./columns.ts";
-import { nounsFor, placeOf, type Resource } from "./resource.ts";
+import { nounsFor, locationOf, type Resource } from "./resource.ts";
 
 /** Members of every object that the table of resources describes by its fields. */
 export interface ObjectItem extends Record<string, unknown> {
@@ -19,7 +19,7 @@ export function objectResource(kind: ObjectKind): Resource<ObjectItem> {
     ...fields.filter(([, { type }]) => type !== "status"),
   ].map(([name, field]) => ({ ...field, column: columnOf(kind, name, field) }));
   return {
-    ...placeOf(kind),
+    ...locationOf(kind),
     view: {
       ...nounsFor(kind),
       fields: ["id", "object", ...fields.map(([name]) => name), "metadata", "livemode", "created"],

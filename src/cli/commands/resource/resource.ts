@@ -15,7 +15,7 @@ export interface Resource<Item extends object> {
 type CommandKind = KindWith<"command"> & KindWith<"prefix">;
 
 /** Returns where a resource lives, from the table of resources. */
-export function placeOf(kind: CommandKind): Omit<Resource<object>, "view"> {
+export function locationOf(kind: CommandKind): Omit<Resource<object>, "view"> {
   return { path: pathOf(kind), command: RESOURCES[kind].command.name, exampleId: exampleIdOf(kind) };
 }
 

@@ -11,10 +11,10 @@ export interface Secret<Item> {
 }
 
 /** Refuses, before anything is made, to make what would be lost. */
-export function refuseQuiet<Item>({ output }: Context, { label, member }: Secret<Item>): void {
+export function rejectQuiet<Item>({ output }: Context, { label, member }: Secret<Item>): void {
   if (!output.quiet || output.json) return;
-  throw new UsageError(`--quiet prints ids only: the new ${label} would be lost`, {
-    hint: `To print it alone: --json --jq .${member}`,
+  throw new UsageError(`--quiet prints IDs only, so the new ${label} would be lost`, {
+    hint: `To print only the ${label}: --json --jq .${member}`,
   });
 }
 
@@ -30,5 +30,5 @@ export async function showSecret<Item extends object>(
   const name = label.charAt(0).toUpperCase() + label.slice(1);
   const shown: Column<Item> = { label: name, text: () => secret, style: (text, styles) => styles.strong(text) };
   await output.object(item, { ...view, details: [...view.details, shown] });
-  output.note(`\nThe ${label} is shown this once: store it now.`);
+  output.note(`\nThe ${label} is shown only once: store it now.`);
 }

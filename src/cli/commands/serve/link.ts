@@ -21,12 +21,12 @@ export async function runLink(options: ServeOptions, context: Context): Promise<
     }
     if (!(error instanceof NotServingError)) throw error;
     throw new UserError(error.message, {
-      hint: "Start it: service serve. Or name its database: service serve link --database FILE",
+      hint: "To start it: service serve. If it uses another database: service serve link --database FILE",
       code: "not_serving",
       cause: error,
     });
   });
   if (context.output.json) return await context.output.document(link);
   context.output.line(link.sign_in_url);
-  context.output.note(`Signs ${link.email} in, once, until ${link.expires_at}.`);
+  context.output.note(`One-time sign-in link for ${link.email}; expires at ${link.expires_at}.`);
 }

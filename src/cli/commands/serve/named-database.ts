@@ -12,7 +12,7 @@ export function namedDatabase(options: { database?: string }, context: Context):
   if (named === undefined || named === "") return join(dataFolder(context), "platform.db");
   if (/^postgres(ql)?:\/\//.test(named)) return named;
   if (/^[a-z][a-z0-9+]+:\/\//.test(named)) {
-    throw new UsageError("--database takes the path of an SQLite file, or a PostgreSQL URL", {
+    throw new UsageError("--database must be the path of an SQLite file or a PostgreSQL URL", {
       hint: "For example ./platform.db or postgres://user@host/database",
     });
   }

@@ -24,7 +24,7 @@ export interface Reporter {
   failed(): void;
   stopping(): void;
   /** The line that stands for lines that nobody read. */
-  leftOut(lines: number): string;
+  omitted(lines: number): string;
 }
 
 export function createReporter(context: Context, level: LogLevel): Reporter {
@@ -61,7 +61,7 @@ function jsonReporter(context: Context, level: LogLevel): Reporter {
     failed() {
       for (const line of early ?? []) stderr.write(line);
     },
-    leftOut: (lines) =>
+    omitted: (lines) =>
       `${JSON.stringify({ level: "warn", time: new Date(context.now()).toISOString(), event: "left_out", lines })}\n`,
   };
 }
@@ -117,18 +117,18 @@ function humanReporter(context: Context, level: LogLevel): Reporter {
         output.line(`  sandbox    ${credentials.sandbox_key}`);
         output.line(`  live       ${credentials.live_key}`);
         output.line("");
-        output.line(`  ${styles.strong("Sign in in a browser")}, once, within 15 minutes:`);
+        output.line(`  ${styles.strong("One-time dashboard link")}, valid for 15 minutes:`);
         output.line(`  ${credentials.sign_in_url}`);
         output.line("");
         output.line("  Sign in from another terminal:");
         output.line(`  $ service login --base-url ${baseUrl}`);
       }
-      output.line(dim("  Ctrl-C stops it"));
+      output.line(dim("  Press Ctrl-C to stop"));
       output.line("");
     },
     failed() {},
-    stopping: () => output.note("Finishing what is in flight…"),
-    leftOut: (lines) => `… ${lines} lines that nobody read are left out\n`,
+    stopping: () => output.note("Finishing requests and deliveries in flight…"),
+    omitted: (lines) => `… ${lines} unread lines omitted\n`,
   };
 }
 

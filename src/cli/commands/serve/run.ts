@@ -19,18 +19,18 @@ import type { ServeOptions } from "./index.ts";
 import { portOwner } from "./port-owner.ts";
 import { createReporter, type FirstCredentials, type Reporter } from "./reporter.ts";
 
-const NOT_WRITABLE = "Name another place with --database, or keep nothing: --ephemeral.";
+const NOT_WRITABLE = "Choose another location with --database, or use a temporary database: --ephemeral.";
 /** A start that takes longer says so. */
-const PATIENCE_MILLISECONDS = 2000;
+const SLOW_START_MILLISECONDS = 2000;
 
 /** Runs until a signal or a closed stdout ends it, then finishes what is in flight. Exits 0, after SIGHUP 129. */
 export async function runServe(options: ServeOptions, context: Context): Promise<void> {
-  context.output.refuseFilters();
-  refusePublicHost(options, context);
+  context.output.rejectFilters();
+  rejectPublicHost(options, context);
   const folder = options.ephemeral ? makeTemporaryFolder("service-") : undefined;
   const database = folder === undefined ? namedDatabase(options, context) : join(folder, "platform.db");
   const reporter = createReporter(context, options.logLevel);
-  const settle = await context.stdout.stopWaiting((lines) => reporter.leftOut(lines));
+  const settle = await context.stdout.makeNonBlocking((lines) => reporter.omitted(lines));
   try {
     const platform = await start(options, context, database, reporter);
     try {
@@ -71,13 +71,15 @@ function firstCredentials(
     return { account, credentials_file: file };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    context.output.warn(`The first keys could not be written: ${why}. Create others after \`service serve link\`.`);
+    context.output.warn(
+      `Cannot write the first API keys: ${why}. To create new ones, sign in with \`service serve link\`.`,
+    );
     return { account };
   }
 }
 
 async function start(options: ServeOptions, context: Context, database: string, reporter: Reporter): Promise<Platform> {
-  const patience = setTimeout(() => sayThatItWaits(database, context), PATIENCE_MILLISECONDS);
+  const timer = setTimeout(() => warnAboutSlowStart(database, context), SLOW_START_MILLISECONDS);
   try {
     return await startPlatform({
       ...deploymentSettings(database, options, context, reporter.log),
@@ -98,21 +100,23 @@ async function start(options: ServeOptions, context: Context, database: string, 
     reporter.failed();
     throw explain(error, options);
   } finally {
-    clearTimeout(patience);
+    clearTimeout(timer);
   }
 }
 
 /** A file is ready at once, or refused. */
-function sayThatItWaits(database: string, { output }: Context): void {
+function warnAboutSlowStart(database: string, { output }: Context): void {
   if (!isPostgresUrl(database)) return;
-  output.warn("The database is not ready yet: it is slow to answer, or another process brings it up to date. Waiting.");
+  output.warn("Waiting for the database: it is slow to respond, or another process is migrating it.");
 }
 
 function publicUrlOf({ publicUrl }: ServeOptions): string | undefined {
   if (publicUrl === undefined) return undefined;
   const url = URL.canParse(publicUrl) ? new URL(publicUrl) : undefined;
   if (url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin;
-  throw new UsageError("--public-url takes an origin without a path", { hint: "For example https://api.example.com" });
+  throw new UsageError("--public-url must be an origin without a path", {
+    hint: "For example https://api.example.com",
+  });
 }
 
 function trustedProxiesOf({ trustProxy }: ServeOptions): AddressRange[] {
@@ -129,10 +133,10 @@ function rateLimitsOf({ rateLimit, rateBurst }: ServeOptions): PlatformSettings[
 }
 
 /** A trusted proxy alone does not help: others could still connect past it. An https URL says that the proxy speaks TLS. */
-function refusePublicHost(options: ServeOptions, context: Context): void {
+function rejectPublicHost(options: ServeOptions, context: Context): void {
   if (isLoopback(options.host) || context.globals.insecure || publicUrlOf(options)?.startsWith("https:")) return;
-  throw new UsageError(`--host ${options.host} would let other machines reach the API over plain http`, {
-    hint: "Put a TLS proxy in front and name its URL: --public-url https://api.example.com. Or allow plain http: --insecure.",
+  throw new UsageError(`--host ${options.host} would expose the API to other machines over plain http`, {
+    hint: "Use a TLS proxy and pass its URL: --public-url https://api.example.com. To allow plain http, pass --insecure.",
   });
 }
 
@@ -162,20 +166,23 @@ function explain(error: unknown, { port, host }: ServeOptions): unknown {
     return new UserError(error.message, { code: "unreachable", cause: error });
   switch ((error as NodeJS.ErrnoException).code) {
     case "EADDRINUSE":
-      return new UserError(`Port ${port} on ${host} is taken by ${portOwner(port) ?? "another program"}`, {
-        hint: "Stop that program, or choose another port: --port 0 takes a free one.",
-        code: "port_taken",
-        cause: error,
-      });
+      return new UserError(
+        `Cannot listen on ${host}:${port}: the port is in use by ${portOwner(port) ?? "another program"}`,
+        {
+          hint: "Stop that program, or choose another port; --port 0 uses a free one.",
+          code: "port_taken",
+          cause: error,
+        },
+      );
     case "EACCES":
-      return new UserError(`Port ${port} may not be opened by this user`, {
-        hint: "Ports below 1024 are privileged: choose one above.",
+      return new UserError(`Cannot listen on port ${port}: permission denied`, {
+        hint: "Ports below 1024 are privileged. Choose a higher port.",
         code: "port_not_allowed",
         cause: error,
       });
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
-      return new UsageError(`--host ${host} is no address of this machine`, { hint: "The default is 127.0.0.1." });
+      return new UsageError(`--host ${host} is not an address of this machine`, { hint: "The default is 127.0.0.1." });
     default:
       return error;
   }

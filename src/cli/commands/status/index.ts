@@ -10,7 +10,7 @@ export function register(program: Command, context: Context): void {
   const status = program
     .command("status")
     .description(
-      "Show whether the platform answers and how fast, versions, this machine's clock, and whether the credential works.\nExits with 7 where the platform is not reached, with 4 where nobody is signed in.",
+      "Check the platform, its latency and versions, the local clock and the credential. Exits with 7 if the platform is unreachable, with 4 if you are not signed in.",
     )
     .action(() => runStatus(context));
   addExamples(addFields(status, STATUS), [

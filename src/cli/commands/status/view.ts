@@ -7,13 +7,13 @@ const PLATFORM: Column<Status> = {
   label: "Platform",
   text: ({ platform }) =>
     platform.reachable
-      ? `${platform.base_url} answers in ${platform.latency_ms} ms`
+      ? `${platform.base_url} responds in ${platform.latency_ms} ms`
       : `${platform.base_url}: ${platform.problem}`,
   style: (text, styles, { platform }) => judge(text, styles, platform.reachable),
 };
 
 const SOURCE: Column<Status> = {
-  label: "Address from",
+  label: "URL from",
   text: ({ platform, auth }) =>
     auth.auth_url === platform.base_url
       ? platform.base_url_source
@@ -32,8 +32,8 @@ const CLOCK: Column<Status> = {
   label: "Clock",
   text: ({ clock_ahead_seconds: ahead }) => {
     if (ahead === null) return "";
-    if (ahead === 0) return "agrees with the platform's";
-    return `${formatSpan(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"} the platform's`;
+    if (ahead === 0) return "in sync with the platform";
+    return `${formatSpan(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"} the platform`;
   },
   style: (text, styles, { clock_ahead_seconds: ahead }) => (ahead === 0 ? text : styles.warn(text)),
 };
@@ -50,9 +50,11 @@ const CREDENTIAL: Column<Status> = {
   text: ({ credential: { state, type, source, expires_at, problem } }, { now }) => {
     if (type === null) return "none; sign in with `service login`";
     const of = `${KINDS[type]} from ${source}`;
-    if (state === "refused") return `${of} is refused: ${problem}`;
-    if (state === "unknown") return problem === null ? `${of}, not tried` : `${of}: ${problem}`;
-    return expires_at === null ? `${of} works` : `${of} works; renews itself, next ${relativeTime(expires_at, now)}`;
+    if (state === "refused") return `${of} was rejected: ${problem}`;
+    if (state === "unknown") return problem === null ? `${of}, not checked` : `${of}: ${problem}`;
+    return expires_at === null
+      ? `${of} is valid`
+      : `${of} is valid; renewed automatically, next ${relativeTime(expires_at, now)}`;
   },
   style: (text, styles, { credential: { state } }) =>
     state === "unknown" ? text : judge(text, styles, state === "works"),

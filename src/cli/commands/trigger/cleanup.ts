@@ -21,24 +21,24 @@ const NAMED = 3;
 
 /** Remembers what calls make, and removes it again. */
 export class Cleanup {
-  readonly #made = new Set<string>();
+  readonly #created = new Set<string>();
 
   /** Told of every call that succeeded. */
   note({ method, status, id }: Call): void {
-    if (method === "POST" && status === 201) this.#made.add(id);
-    if (method === "DELETE") this.#made.delete(id);
+    if (method === "POST" && status === 201) this.#created.add(id);
+    if (method === "DELETE") this.#created.delete(id);
   }
 
   /** Removes what can be removed, the newest first, and says what stays. */
   async run(client: Client, context: Context): Promise<void> {
     const { output } = context;
     // A line for each of a thousand would bury the rest; a few need no bar.
-    const areFew = this.#made.size <= NAMED;
-    const bar = output.progress(areFew ? 0 : this.#made.size, "cleaned up");
+    const areFew = this.#created.size <= NAMED;
+    const bar = output.progress(areFew ? 0 : this.#created.size, "cleaned up");
     const stays: string[] = [];
     const failures: unknown[] = [];
     let removed = 0;
-    for (const id of [...this.#made].reverse()) {
+    for (const id of [...this.#created].reverse()) {
       const removal = removalOf(id);
       if (removal === undefined) {
         stays.push(id);
@@ -55,15 +55,15 @@ export class Cleanup {
       bar.advance();
     }
     bar.end();
-    if (removed > 0) output.success(`Removed ${removed} of ${this.#made.size} objects that were created`);
+    if (removed > 0) output.success(`Removed ${removed} of ${this.#created.size} created objects`);
     if (stays.length > 0)
       output.warn(
-        `${stayInWords(stays.reverse())}: the API has no way to remove ${stays.length === 1 ? "it" : "them"}.`,
+        `Not removed: ${namesOf(stays.reverse())}. The API cannot delete ${stays.length === 1 ? "it" : "them"}.`,
       );
     if (failures.length > 0)
-      throw new UserError(`${failures.length} of ${this.#made.size} objects could not be removed`, {
+      throw new UserError(`Could not remove ${failures.length} of ${this.#created.size} objects`, {
         cause: failures[0],
-        hint: `The first failure: ${failures[0] instanceof Error ? failures[0].message : String(failures[0])}`,
+        hint: `First failure: ${failures[0] instanceof Error ? failures[0].message : String(failures[0])}`,
       });
   }
 }
@@ -78,8 +78,7 @@ async function remove(client: Client, removal: ApiRequest): Promise<number> {
   }
 }
 
-function stayInWords(ids: readonly string[]): string {
-  const named = ids.slice(0, NAMED).join(", ");
+function namesOf(ids: readonly string[]): string {
   const more = ids.length > NAMED ? ` and ${ids.length - NAMED} more` : "";
-  return `${named}${more} ${ids.length === 1 ? "stays" : "stay"}`;
+  return ids.slice(0, NAMED).join(", ") + more;
 }

@@ -11,7 +11,7 @@ import { formatSpan } from "../../terminal/time.ts";
 export type TriggeredEvent = Pick<Event, "id">;
 
 const FIRST_WAIT_MILLISECONDS = 100;
-const LONGEST_WAIT_MILLISECONDS = 2000;
+const MAX_WAIT_MILLISECONDS = 2000;
 const STYLES = { succeeded: "good", failed: "bad", pending: "warn" } as const;
 
 /**
@@ -29,19 +29,19 @@ export async function reportDeliveries(
     "Waiting for deliveries",
     awaitDeliveries(events, client, context.now() + timeout * 1000, context),
   );
-  if (deliveries.length === 0) return output.note("No endpoint subscribes to it, so nothing was delivered.");
+  if (deliveries.length === 0) return output.note("No deliveries: no endpoint subscribes to this event type.");
   if (!output.json && !output.quiet) for (const delivery of deliveries) output.line(deliveryLine(delivery, context));
   const failed = deliveries.filter(({ status }) => status === "failed");
   const pending = deliveries.filter(({ status }) => status === "pending");
   if (failed.length > 0) {
     throw new UserError(`${countOf(failed, deliveries)} failed`, {
-      hint: `See why: service deliveries get ${failed[0]!.id}`,
+      hint: `For details: service deliveries get ${failed[0]!.id}`,
       code: "delivery_failed",
     });
   }
   if (pending.length > 0) {
-    throw new UserError(`${countOf(pending, deliveries)} had not ended after ${formatSpan(timeout)}`, {
-      hint: `See why: service deliveries get ${pending[0]!.id}\nLet the retries happen now: service clock advance 3d`,
+    throw new UserError(`${countOf(pending, deliveries)} still pending after ${formatSpan(timeout)}`, {
+      hint: `For details: service deliveries get ${pending[0]!.id}\nTo run the retries now: service clock advance 3d`,
       code: "delivery_pending",
     });
   }
@@ -57,7 +57,7 @@ async function awaitDeliveries(
 ): Promise<Delivery[]> {
   const ended: Delivery[] = [];
   for (const [i, event] of events.entries()) {
-    for (let wait = FIRST_WAIT_MILLISECONDS; ; wait = Math.min(wait * 1.5, LONGEST_WAIT_MILLISECONDS)) {
+    for (let wait = FIRST_WAIT_MILLISECONDS; ; wait = Math.min(wait * 1.5, MAX_WAIT_MILLISECONDS)) {
       const deliveries = await deliveriesOf(event, client);
       const pending = deliveries.filter(({ status }) => status === "pending");
       const left = deadline - context.now();
@@ -80,9 +80,9 @@ async function deliveriesOf(event: TriggeredEvent, client: Client): Promise<Deli
 }
 
 function progressInWords(pending: readonly Delivery[], all: readonly Delivery[], eventsLeft: number): string {
-  const ended = `Waiting for deliveries: ${all.length - pending.length} of ${all.length} ended`;
+  const ended = `Waiting for deliveries: ${all.length - pending.length} of ${all.length} finished`;
   const attempts = Math.max(...pending.map(({ attempt_count }) => attempt_count));
-  const tried = attempts === 0 ? "" : `, tried ${attempts} ${attempts === 1 ? "time" : "times"}`;
+  const tried = attempts === 0 ? "" : `, ${attempts} ${attempts === 1 ? "attempt" : "attempts"}`;
   const more = eventsLeft === 0 ? "" : `; ${eventsLeft} more ${eventsLeft === 1 ? "event" : "events"}`;
   return ended + tried + more;
 }

@@ -11,11 +11,11 @@ import { wholeNumber } from "../../arguments/numbers.ts";
 import type { TriggerFlags } from "./run.ts";
 
 /** Retries go on for so long. */
-const MOST_WAIT_SECONDS = LIMITS.retryTotalSeconds + LIMITS.retryFirstSeconds;
+const MAX_WAIT_SECONDS = LIMITS.retryTotalSeconds + LIMITS.retryFirstSeconds;
 
 const FIXTURE_HELP = `
-A fixture is a list of API calls, made in turn; later ones refer to the replies of earlier ones by
-name. \${unique} is fresh in each run:
+A fixture is a list of API calls, sent in order. Later calls can refer to the responses of earlier
+calls by name. \${unique} is different in each run:
 
   - name: ada
     method: POST
@@ -33,29 +33,29 @@ name. \${unique} is fresh in each run:
 export function register(program: Command, context: Context): void {
   const trigger = program
     .command("trigger")
-    .description("Make an event happen through the API calls that an application would make, in the sandbox.")
-    .argument("[type]", "Event type, such as order.completed; --list shows them all")
-    .addOption(pairsOption("--override <path=value>", "Set a field of the object: amount=500, metadata.plan=pro"))
-    .addOption(new Option("--data <file>", "The whole data.object as JSON; - is standard input"))
-    .addOption(new Option("--count <number>", "Make it happen this often").argParser(wholeNumber(1)).default(1))
-    .addOption(new Option("--rate <rate>", "At most so many: 50/s, 600/m").argParser(parseRate))
+    .description("Trigger an event in the sandbox through the API calls that an application would make")
+    .argument("[type]", "Event type, such as order.completed; for all types, pass --list")
+    .addOption(pairsOption("--override <path=value>", "Field of the object: amount=500, metadata.plan=pro"))
+    .addOption(new Option("--data <file>", "JSON file with the complete data.object; - for stdin"))
+    .addOption(new Option("--count <number>", "Number of events").argParser(wholeNumber(1)).default(1))
+    .addOption(new Option("--rate <rate>", "Maximum rate: 50/s, 600/m").argParser(parseRate))
     .addOption(
-      new Option("--fixture <file>", "Make the calls of a JSON or YAML file instead; - is standard input").conflicts([
+      new Option("--fixture <file>", "JSON or YAML file of API calls to send instead; - for stdin").conflicts([
         "override",
         "data",
         "count",
         "rate",
       ]),
     )
-    .addOption(new Option("--cleanup", "Remove afterwards what was made, and say what cannot be removed"))
-    .addOption(new Option("--wait", "Wait until all deliveries ended; exit 1 if one failed"))
+    .addOption(new Option("--cleanup", "Remove the created objects afterwards, and list those that cannot be removed"))
+    .addOption(new Option("--wait", "Wait until all deliveries have finished; exit 1 if one failed"))
     .addOption(
-      new Option("--timeout <duration>", "How long --wait waits")
-        .argParser(duration(1, MOST_WAIT_SECONDS))
+      new Option("--timeout <duration>", "Maximum time to wait with --wait")
+        .argParser(duration(1, MAX_WAIT_SECONDS))
         .default(60, "1m"),
     )
     .addHelpText("after", FIXTURE_HELP)
-    .addOption(new Option("--list", "List the event types and the calls behind each"))
+    .addOption(new Option("--list", "List the event types and their API calls"))
     .action((type: string | undefined, flags: TriggerFlags & { list?: true }) => dispatch(type, flags, context));
   addExamples(addDryRun(trigger), [
     "service trigger order.completed",
@@ -78,11 +78,11 @@ async function dispatch(
     return await listTypes(context);
   }
   if (type === undefined && flags.fixture === undefined) {
-    throw new UsageError("Which event?", { hint: "`service trigger --list` shows them all." });
+    throw new UsageError("Which event?", { hint: "To list them: service trigger --list" });
   }
   if (type !== undefined && flags.fixture !== undefined) {
-    throw new UsageError("An event type and --fixture exclude each other", {
-      hint: "The calls of the fixture say what happens.",
+    throw new UsageError("--fixture cannot be combined with an event type", {
+      hint: "Remove the event type; the fixture defines the calls.",
     });
   }
   const known = type === undefined ? undefined : parseEventType(type);
@@ -95,5 +95,5 @@ function parseRate(text: string): number {
   const [, count, unit = "s"] = /^(\d{1,7})(?:\/(s|m))?$/.exec(text) ?? [];
   const rate = Number(count) / (unit === "m" ? 60 : 1);
   if (rate > 0) return rate;
-  throw new InvalidArgumentError("It is a rate such as 50/s or 600/m.");
+  throw new InvalidArgumentError("Must be a rate such as 50/s or 600/m.");
 }

@@ -22,11 +22,11 @@ export function planSteps(
   for (const [path] of overrides) {
     if (steps.some((step) => takes(step, path))) continue;
     const known = steps.flatMap((step) => step.takes);
-    throw new UsageError(`${type} does not take --override ${path}`, {
+    throw new UsageError(`${type} does not support --override ${path}`, {
       hint:
         known.length > 0
-          ? `It takes ${known.join(", ")}. Anything else: --data FILE.`
-          : "Give the whole object: --data FILE.",
+          ? `Supported: ${known.join(", ")}. For other fields, pass --data FILE.`
+          : "Pass the complete object: --data FILE.",
     });
   }
   return steps.map((step) => withOverrides(step, overrides));

@@ -32,7 +32,7 @@ const MAX_CONCURRENT = 8;
 /** Makes an event happen, once or many times; without a type, the calls of a fixture. */
 export async function runTrigger(type: EventType | undefined, flags: TriggerFlags, context: Context): Promise<void> {
   if (context.globals.live) {
-    throw new UsageError("Events are triggered in the sandbox only", { hint: "Leave out --live." });
+    throw new UsageError("Events can be triggered in the sandbox only", { hint: "Remove --live." });
   }
   const cleanup = new Cleanup();
   const work = await prepare(type, flags, cleanup, context);
@@ -98,7 +98,8 @@ async function triggerOnce(
   };
   const outcome = await perform(client, steps, { unique: uniqueName(context), onCall, now: () => context.now() });
   const event = await findEvent(client, type, outcome);
-  if (event === undefined) throw new UserError(`The calls succeeded, but no ${type} of ${outcome.subject} was found`);
+  if (event === undefined)
+    throw new UserError(`The API calls succeeded, but no ${type} event of ${outcome.subject} was found`);
   if (output.json) await output.document(event);
   else if (output.quiet) output.line(event.id);
   else if (output.terminal) output.success(`Triggered ${output.noteStyles.strong(type)} ${event.id}`);
@@ -166,7 +167,7 @@ async function readObject(name: string, context: Context): Promise<Record<string
     throw new UserError(`--data: ${name} is not JSON: ${(error as Error).message}`, { cause: error });
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new UserError(`--data: ${name} does not hold a JSON object`);
+  throw new UserError(`--data: ${name} does not contain a JSON object`);
 }
 
 function uniqueName(context: Context): string {

@@ -9,7 +9,7 @@ import { registerVerify } from "./verify.ts";
 export function register(program: Command, context: Context): void {
   const webhooks = program
     .command("webhooks")
-    .description("Sign and verify deliveries, and check receivers, without any platform.");
+    .description("Sign and verify payloads and check receivers, without a platform");
   addExamples(webhooks, [
     "service webhooks sign --payload event.json",
     "service webhooks verify --header 't=1764590400,v1=5257a8…' --payload event.json",

@@ -17,18 +17,18 @@ export function addSecretOptions(command: Command): Command {
   return command
     .addOption(
       repeatable(
-        new Option("--secret <secret>", `Signing secret; twice during a rotation (or ${SECRET_VARIABLE})`),
+        new Option("--secret <secret>", `Signing secret, repeatable during a rotation (default: ${SECRET_VARIABLE})`),
         collect,
       ).default([]),
     )
-    .addOption(new Option("--secret-file <file>", "Read the secrets from a file, one a line; - is standard input"));
+    .addOption(new Option("--secret-file <file>", "File with the secrets, one per line; - for stdin"));
 }
 
 /** The secrets of the flags, else of the environment. Throws UsageError where there are none. */
 export async function secretsOf(flags: SecretFlags, context: Context): Promise<readonly string[]> {
   const secrets = await secretsIfGiven(flags, context);
   if (secrets !== undefined) return secrets;
-  throw new UsageError(`No signing secret: give --secret or --secret-file, or set ${SECRET_VARIABLE}`);
+  throw new UsageError(`No signing secret: pass --secret or --secret-file, or set ${SECRET_VARIABLE}`);
 }
 
 /** The same, or undefined where none is given. */
@@ -37,13 +37,13 @@ export async function secretsIfGiven(
   context: Context,
 ): Promise<readonly string[] | undefined> {
   if (secret.length > 0 && secretFile !== undefined) {
-    throw new UsageError("--secret and --secret-file exclude each other");
+    throw new UsageError("--secret cannot be combined with --secret-file");
   }
   if (secret.length > 0) return secret;
   if (secretFile !== undefined) {
     const lines = (await context.readInput(secretFile, "--secret-file")).toString("utf8").split(/\r?\n/);
     const secrets = lines.map((line) => line.trim()).filter((line) => line !== "");
-    if (secrets.length === 0) throw new UsageError(`--secret-file: ${secretFile} holds no secret`);
+    if (secrets.length === 0) throw new UsageError(`--secret-file: ${secretFile} contains no secret`);
     return secrets;
   }
   const variable = context.env[SECRET_VARIABLE];

@@ -14,8 +14,8 @@ export function registerSign(webhooks: Command, context: Context): void {
   const sign = addSecretOptions(
     webhooks.command("sign").description("Print the Service-Signature header for a payload"),
   )
-    .requiredOption("--payload <file>", "The exact bytes to sign; - is standard input")
-    .option("--timestamp <seconds>", "Unix time to sign with, instead of now", wholeNumber(0))
+    .requiredOption("--payload <file>", "File with the exact bytes to sign; - for stdin")
+    .option("--timestamp <seconds>", "Unix time of the signature (default: now)", wholeNumber(0))
     .action((flags: Flags) => runSign(flags, context));
   addExamples(sign, [
     "service webhooks sign --secret whsec_… --payload event.json",

@@ -32,12 +32,12 @@ const VERIFIED: ResourceView<WebhookEvent> = {
 
 export function registerVerify(webhooks: Command, context: Context): void {
   const verify = addSecretOptions(
-    webhooks.command("verify").description("Verify a delivery, and say which rule failed"),
+    webhooks.command("verify").description("Verify a delivery and name the rule that failed"),
   )
     .requiredOption("--header <value>", "Value of the Service-Signature header")
-    .requiredOption("--payload <file>", "The raw body of the delivery; - is standard input")
-    .option("--tolerance <seconds>", "How old the signature may be (default: 300)", wholeNumber(0))
-    .option("--now <seconds>", "Unix time to verify at, instead of now", wholeNumber(0))
+    .requiredOption("--payload <file>", "File with the raw body of the delivery; - for stdin")
+    .option("--tolerance <seconds>", "Maximum age of the signature (default: 300)", wholeNumber(0))
+    .option("--now <seconds>", "Unix time to verify at (default: now)", wholeNumber(0))
     .action((flags: Flags) => runVerify(flags, context));
   addExamples(addFields(verify, VERIFIED), [
     "service webhooks verify --secret whsec_… --header 't=1764590400,v1=5257a8…' --payload body.json",
@@ -57,6 +57,10 @@ async function runVerify(flags: Flags, context: Context): Promise<void> {
     await context.output.object(event, VERIFIED);
   } catch (error) {
     if (!(error instanceof SignatureError)) throw error;
-    throw new UserError(`Refused: ${error.message}`, { code: error.code, hint: `Rule: ${error.code}`, cause: error });
+    throw new UserError(`Verification failed: ${error.message}`, {
+      code: error.code,
+      hint: `Rule: ${error.code}`,
+      cause: error,
+    });
   }
 }

@@ -20,7 +20,8 @@ export interface Finding extends Match {
 const BODY = 49;
 const CANDIDATE = new RegExp(`(?:${Object.keys(CREDENTIAL_PREFIXES).join("|")})[0-9A-Za-z]{${BODY}}`, "g");
 /** A candidate that a cut goes through begins no further than this before it. */
-export const LONGEST = Math.max(...Object.keys(CREDENTIAL_PREFIXES).map((prefix) => prefix.length)) + BODY;
+export const MAX_CREDENTIAL_LENGTH =
+  Math.max(...Object.keys(CREDENTIAL_PREFIXES).map((prefix) => prefix.length)) + BODY;
 
 /** Bytes as they are searched: Latin letters in UTF-16 are every other byte of them. */
 export function withoutNuls(text: string): string {

@@ -5,7 +5,7 @@ import { devNull } from "node:os";
 import { dirname } from "node:path";
 import { UserError } from "../../../errors.ts";
 import { COMMIT_MARK, type PatchLine, scanPatch } from "./diff.ts";
-import { type Finding, LONGEST, matchesIn, withoutNuls } from "./finding.ts";
+import { type Finding, MAX_CREDENTIAL_LENGTH, matchesIn, withoutNuls } from "./finding.ts";
 
 /** A path inside a git repository, and what its git processes run with. */
 export interface Repository {
@@ -126,8 +126,8 @@ async function* git({ path, env, signal }: Repository, args: readonly string[], 
     stdio: "pipe",
     signal,
   });
-  let complaint = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (complaint += text));
+  let stderrText = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderrText += text));
   const ended = once(child, "close") as Promise<[number | null]>;
   ended.catch(() => {});
   // Its exit code tells why it stopped reading.
@@ -136,16 +136,18 @@ async function* git({ path, env, signal }: Repository, args: readonly string[], 
   yield* linesOf(child.stdout);
   const [code] = await ended.catch((error: NodeJS.ErrnoException) => {
     if (signal.aborted) throw signal.reason;
-    throw error.code === "ENOENT" ? new UserError("git was not found", { code: "git", cause: error }) : error;
+    throw error.code === "ENOENT"
+      ? new UserError("git is not installed or not in PATH", { code: "git", cause: error })
+      : error;
   });
   if (code === 0) return;
-  const words = (complaint.trim().split("\n").at(-1) ?? "").replace(/^fatal: /, "");
+  const words = (stderrText.trim().split("\n").at(-1) ?? "").replace(/^fatal: /, "");
   throw new UserError(`Cannot read the git repository of ${path}: ${words}`, { code: "git", hint: hintOf(words) });
 }
 
 function hintOf(words: string): string | undefined {
   if (!/^unable to read|lazy fetching|missing (blob|tree|object)/i.test(words)) return undefined;
-  return "Is it a partial clone? Scanning fetches nothing: download all objects first, for example with a full clone.";
+  return "If this is a partial clone, download all objects first, for example with a full clone.";
 }
 
 function utf8(text: string): string {
@@ -169,7 +171,7 @@ async function* linesOf(stream: AsyncIterable<unknown>): AsyncGenerator<PatchLin
     if (length < LINE_LENGTH) continue;
     const text = parts.join("");
     yield { text, ends: false };
-    parts = [text.slice(0, MAX_MARKS), text.slice(-LONGEST)];
+    parts = [text.slice(0, MAX_MARKS), text.slice(-MAX_CREDENTIAL_LENGTH)];
     length = 0;
   }
   const last = parts.join("");

@@ -13,23 +13,24 @@ export interface ScanFlags {
 export function registerScan(keys: Command, context: Context): void {
   const scan = keys
     .command("scan")
+    .summary("Scan files or a git repository for leaked keys")
     .description(
-      "Find API keys, tokens and client secrets in files or in a git repository, without a network: their checksum tells real ones. Exits with 1 where one is found.",
+      "Scan files or a git repository for API keys, tokens and client secrets. Works offline: checksums identify real credentials. Exits with 1 if one is found.",
     )
-    .argument("[path]", "File or folder (default: here)")
-    .option("--staged", "Scan what is about to be committed")
+    .argument("[path]", "File or folder (default: current folder)")
+    .option("--staged", "Scan the staged changes")
     .option("--history", "Scan all commits, messages, tags and names of the repository")
-    .option("--revoke", "End each credential that was found")
-    .option("--yes", "Do not ask before live credentials are ended")
+    .option("--revoke", "Revoke each credential that is found")
+    .option("--yes", "Skip the confirmation before live credentials are revoked")
     .addHelpText(
       "after",
       `
-As a pre-commit hook, in .git/hooks/pre-commit (make it executable):
+As a pre-commit hook, in .git/hooks/pre-commit (an executable file):
   #!/bin/sh
   exec service keys scan --staged
 
-In folders, binary files of more than 1 MB are skipped, and so is .git. In a repository, no program that its
-configuration names is run, and nothing is fetched. Signing secrets (whsec_…) have no checksum and are not looked for.`,
+Folders: binary files over 1 MB and .git are skipped. Repositories: programs that the repository's
+configuration names are not run, and nothing is fetched. Signing secrets (whsec_…) have no checksum and are not detected.`,
     )
     .action(async (path: string | undefined, flags: ScanFlags) => {
       const { runScan } = await import("./run.ts");

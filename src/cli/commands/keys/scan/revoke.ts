@@ -7,24 +7,24 @@ import type { ApiKey } from "../../../../contract/schemas/api-key.ts";
 import type { Identity } from "../../../../contract/schemas/account.ts";
 import type { Context } from "../../../context.ts";
 import { UserError } from "../../../errors.ts";
-import { type Connection, resolveConnection, resolvePlace } from "../../../settings/connection.ts";
+import { type Connection, resolveConnection, resolveTarget } from "../../../settings/connection.ts";
 import { confirmDestruction } from "../../resource/confirm-destruction.ts";
 import { type Finding, masked, type Match } from "./finding.ts";
 import type { ScanFlags } from "./index.ts";
 
-/** What became of a credential. */
+/** Result of revoking a credential. */
 export interface Outcome {
-  ended: boolean;
+  revoked: boolean;
   words: string;
 }
 
-const REVOKED: Outcome = { ended: true, words: "revoked" };
+const REVOKED: Outcome = { revoked: true, words: "revoked" };
 
 function notRevoked({ message }: Error): Outcome {
-  return { ended: false, words: `not revoked: ${message}` };
+  return { revoked: false, words: `not revoked: ${message}` };
 }
 
-/** Ends each credential once, however often it was found. Live ones are asked about first. */
+/** Revokes each distinct credential. Asks first if one is live. */
 export async function revokeAll(
   context: Context,
   findings: readonly Finding[],
@@ -33,7 +33,7 @@ export async function revokeAll(
   const distinct = new Map(findings.map((finding) => [finding.secret, finding]));
   const isLive = [...distinct.values()].some(({ environment }) => environment === "live");
   if (isLive) {
-    const consequence = `${distinct.size} credentials, live ones among them, will end at once`;
+    const consequence = `${distinct.size} credentials, including live ones, will stop working immediately`;
     await confirmDestruction(context, { id: "revoke", consequence, yes, live: true });
   }
   const outcomes = new Map<string, Outcome>();
@@ -55,24 +55,24 @@ async function revokeOne(context: Context, match: Match): Promise<Outcome> {
     case "refresh_token":
       return await revokeToken(context, match);
     case "client_secret":
-      return { ended: false, words: "still works: rotate it with `service apps rotate-secret`" };
+      return { revoked: false, words: "still valid: rotate it with `service apps rotate-secret`" };
   }
 }
 
-/** Whoever holds a key may end it: it proves itself. Where it may not do that, the profile's credential does. */
+/** Revokes a key with the key itself, or with the profile's credential if the key has no permission to. */
 async function revokeKey(context: Context, { secret }: Match, environment: Environment): Promise<Outcome> {
-  const { baseUrl } = placeOf(context, environment);
+  const { baseUrl } = targetOf(context, environment);
   try {
     const own = await context.clientFor(baseUrl.value, secret);
     const id = await idOf(own);
-    if (id !== undefined && (await end(own, id))) return REVOKED;
+    if (id !== undefined && (await revoke(own, id))) return REVOKED;
     return await revokeByProfile(context, environment, { id, secret });
   } catch (error) {
     if (!(error instanceof ApiError) && !(error instanceof NetworkError)) throw error;
     if (!(error instanceof ApiError) || error.status !== 401) return notRevoked(error);
     return error.code === "invalid_credential"
-      ? { ended: false, words: `not known at ${baseUrl.value}` }
-      : { ended: true, words: "had ended already" };
+      ? { revoked: false, words: `unknown at ${baseUrl.value}` }
+      : { revoked: true, words: "already invalid" };
   }
 }
 
@@ -84,8 +84,8 @@ async function revokeByProfile(
   try {
     const client = await profileClient(context, environment);
     const found = client === undefined ? undefined : (id ?? (await findLike(client, secret)));
-    if (client !== undefined && found !== undefined && (await end(client, found))) return REVOKED;
-    return { ended: false, words: "still works: neither it nor the profile may revoke it" };
+    if (client !== undefined && found !== undefined && (await revoke(client, found))) return REVOKED;
+    return { revoked: false, words: "still valid: neither the key nor the profile has permission to revoke it" };
   } catch (error) {
     if (error instanceof ApiError || error instanceof NetworkError || error instanceof UserError)
       return notRevoked(error);
@@ -93,7 +93,7 @@ async function revokeByProfile(
   }
 }
 
-/** Which key it is; undefined where it may not be used from here. */
+/** Returns the key's ID, or undefined if the key may not be used from here. */
 async function idOf(client: Client): Promise<string | undefined> {
   try {
     const { body } = await client.request<Identity>({ method: "GET", path: "/v1/me" });
@@ -104,8 +104,8 @@ async function idOf(client: Client): Promise<string | undefined> {
   }
 }
 
-/** False where the credential may not. */
-async function end(client: Client, id: string): Promise<boolean> {
+/** Returns false if the credential has no permission to revoke the key. */
+async function revoke(client: Client, id: string): Promise<boolean> {
   try {
     await client.request<ApiKey>({ method: "POST", path: apiPath`/v1/api_keys/${id}/revoke`, body: {} });
     return true;
@@ -115,7 +115,7 @@ async function end(client: Client, id: string): Promise<boolean> {
   }
 }
 
-/** The one active key with that beginning and end. */
+/** Returns the active key with that prefix and last characters. */
 async function findLike(client: Client, secret: string): Promise<string | undefined> {
   for await (const { id, prefix, last4, revoked_at } of listItems<ApiKey>(client, "/v1/api_keys")) {
     if (revoked_at === null && `${prefix}…${last4}` === masked(secret)) return id;
@@ -123,27 +123,27 @@ async function findLike(client: Client, secret: string): Promise<string | undefi
   return undefined;
 }
 
-/** The platform answers the same for a token that it does not know, so that it is tried afterwards. */
+/** The platform's response is the same for an unknown token, so the token is tried afterwards. */
 async function revokeToken(context: Context, { secret, kind }: Match): Promise<Outcome> {
-  const { authUrl, baseUrl } = placeOf(context, "sandbox");
+  const { authUrl, baseUrl } = targetOf(context, "sandbox");
   const { revokeFoundToken } = await import("../../../session/revoke.ts");
   if (!(await revokeFoundToken(context, authUrl.value, secret))) {
-    return { ended: false, words: `not revoked: ${authUrl.value} could not be told` };
+    return { revoked: false, words: `not revoked: cannot reach ${authUrl.value}` };
   }
-  if (kind === "refresh_token") return { ended: true, words: "revoked, where it was this program's" };
+  if (kind === "refresh_token") return { revoked: true, words: "revoked, if it was issued to this CLI" };
   const client = await context.clientFor(baseUrl.value, secret);
   try {
     await client.request({ method: "GET", path: "/v1/me" });
-    return { ended: false, words: "still works: it is another app's" };
+    return { revoked: false, words: "still valid: it was issued to another app" };
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) return { ended: true, words: "works no more" };
+    if (error instanceof ApiError && error.status === 401) return { revoked: true, words: "revoked" };
     if (error instanceof ApiError || error instanceof NetworkError) return notRevoked(error);
     throw error;
   }
 }
 
-function placeOf({ globals, env, settings }: Context, environment: Environment) {
-  return resolvePlace({ flags: { ...globals, live: environment === "live" }, env, settings });
+function targetOf({ globals, env, settings }: Context, environment: Environment) {
+  return resolveTarget({ flags: { ...globals, live: environment === "live" }, env, settings });
 }
 
 /** The profile's own credential for an environment, where there is one. */

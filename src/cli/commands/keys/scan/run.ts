@@ -12,11 +12,11 @@ import { FINDINGS, toEntry } from "./view.ts";
 /** Import this module lazily. */
 export async function runScan(given: string, flags: ScanFlags, context: Context): Promise<void> {
   if (flags.staged === true && flags.history === true)
-    throw new UsageError("--staged and --history exclude each other");
+    throw new UsageError("--staged cannot be combined with --history");
   const path = relative(context.cwd, resolve(context.cwd, given)) || ".";
   const { output } = context;
   const counts = { files: 0 };
-  const findings = await output.spinner.during("Looking", collect(context, path, flags, counts));
+  const findings = await output.spinner.during("Scanning", collect(context, path, flags, counts));
   const outcomes =
     flags.revoke === true && findings.length > 0
       ? await revokeAll(context, findings, flags)
@@ -49,7 +49,7 @@ async function collect(
         : scanTree(path, {
             onFile: () => counts.files++,
             onUnreadable: (file, reason) =>
-              output.warn(`${printable(withMaskedCredentials(file))} cannot be read (${reason})`),
+              output.warn(`Cannot read ${printable(withMaskedCredentials(file))} (${reason})`),
           });
   const findings: Finding[] = [];
   for await (const finding of source) {
@@ -67,10 +67,10 @@ function conclusion(
 ): string {
   const found = `${distinct} ${distinct === 1 ? "credential" : "credentials"} in ${places} ${places === 1 ? "place" : "places"}.`;
   if (revoke === true) {
-    const alive = [...outcomes.values()].filter(({ ended }) => !ended).length;
-    return alive === 0 ? `${found} None of them works any more.` : `${found} ${alive} could not be ended.`;
+    const alive = [...outcomes.values()].filter(({ revoked }) => !revoked).length;
+    return alive === 0 ? `${found} All of them are invalid now.` : `${found} ${alive} could not be revoked.`;
   }
   return staged === true
-    ? `${found} Take it out before you commit: then it never has to be revoked.`
-    : `${found} Removing it is not enough: whoever read it has it. End it with --revoke.`;
+    ? `${found} Remove it before you commit, and it need not be revoked.`
+    : `${found} Removing it is not enough, because others may have read it. Revoke it with --revoke.`;
 }

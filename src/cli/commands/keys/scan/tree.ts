@@ -2,9 +2,9 @@ import { createReadStream } from "node:fs";
 import { open, readdir, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { UserError } from "../../../errors.ts";
-import { type Finding, LONGEST, matchesIn, matchesWithIndex, withoutNuls } from "./finding.ts";
+import { type Finding, MAX_CREDENTIAL_LENGTH, matchesIn, matchesWithIndex, withoutNuls } from "./finding.ts";
 
-const BINARY_MOST_BYTES = 1024 * 1024;
+const MAX_BINARY_BYTES = 1024 * 1024;
 const SNIFFED_BYTES = 8192;
 
 export interface TreeReport {
@@ -20,7 +20,7 @@ export interface TreeReport {
  */
 export async function* scanTree(path: string, report: TreeReport): AsyncGenerator<Finding> {
   const stats = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw new UserError(error.code === "ENOENT" ? `${path} does not exist` : `${path} cannot be read (${error.code})`, {
+    throw new UserError(error.code === "ENOENT" ? `${path} does not exist` : `Cannot read ${path} (${error.code})`, {
       code: "input_file",
       cause: error,
     });
@@ -61,7 +61,7 @@ async function* scanLink(path: string, report: TreeReport): AsyncGenerator<Findi
 async function* scanReadable(path: string, report: TreeReport): AsyncGenerator<Finding> {
   try {
     const { size } = await stat(bytesOf(path));
-    if (size > BINARY_MOST_BYTES && (await isBinary(path))) return;
+    if (size > MAX_BINARY_BYTES && (await isBinary(path))) return;
     report.onFile(shown(path));
     yield* scanFile(path);
   } catch (error) {
@@ -84,7 +84,7 @@ async function* scanFile(path: string): AsyncGenerator<Finding> {
       done = index + match.secret.length;
       yield { ...match, path: shown(path), line, commit: null };
     }
-    const cut = Math.max(0, text.length - LONGEST, counted);
+    const cut = Math.max(0, text.length - MAX_CREDENTIAL_LENGTH, counted);
     line += linesIn(text, counted, cut);
     kept = text.slice(cut);
     done = Math.max(0, done - cut);

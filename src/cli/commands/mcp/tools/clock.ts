@@ -6,7 +6,7 @@ import { apiTool, type Tool } from "../tool.ts";
 export const CLOCK_TOOLS: readonly Tool[] = [
   apiTool({
     name: "get_test_clock",
-    description: "Show the sandbox's time, how far it is ahead of real time, and how far an advance got.",
+    description: "Show the sandbox's time, its offset from real time, and the progress of an advance.",
     scope: "deliveries:read",
     effect: "reads",
     method: "GET",
@@ -16,8 +16,8 @@ export const CLOCK_TOOLS: readonly Tool[] = [
   apiTool({
     name: "advance_test_clock",
     description:
-      "Move the sandbox's time on and make the retries that fall due on the way. While the status in the response is " +
-      "`advancing`, the clock is still on its way: call get_test_clock until it is not.",
+      "Advance the sandbox's time and attempt the deliveries that fall due. While the status in the response is " +
+      "`advancing`, the advance is still in progress: call get_test_clock until it is not.",
     scope: "deliveries:write",
     effect: "removes",
     method: "POST",

@@ -2,7 +2,7 @@ import { CustomerCreate, CustomerListQuery, CustomerUpdate } from "../../../../c
 import { closed, idOf } from "../../../../contract/schemas/fields.ts";
 import { apiTool, type Tool } from "../tool.ts";
 
-const Id = idOf("customer", { description: "Id of a customer, cus_…" });
+const Id = idOf("customer", { description: "ID of a customer, cus_…" });
 
 export const CUSTOMER_TOOLS: readonly Tool[] = [
   apiTool({
@@ -34,7 +34,7 @@ export const CUSTOMER_TOOLS: readonly Tool[] = [
   }),
   apiTool({
     name: "update_customer",
-    description: "Update a customer; metadata is merged. Emits customer.updated where something changed.",
+    description: "Update a customer; metadata is merged. Emits customer.updated if something changed.",
     scope: "customers:write",
     effect: "changes",
     method: "PATCH",

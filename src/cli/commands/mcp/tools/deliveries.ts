@@ -2,12 +2,12 @@ import { DeliveryListQuery } from "../../../../contract/schemas/delivery.ts";
 import { closed, idOf } from "../../../../contract/schemas/fields.ts";
 import { apiTool, type Tool } from "../tool.ts";
 
-const Id = idOf("delivery", { description: "Id of a delivery, dlv_…" });
+const Id = idOf("delivery", { description: "ID of a delivery, dlv_…" });
 
 export const DELIVERY_TOOLS: readonly Tool[] = [
   apiTool({
     name: "list_deliveries",
-    description: "List deliveries, newest first: of an endpoint, of an event, or of a status.",
+    description: "List deliveries, newest first, by endpoint, event or status.",
     scope: "deliveries:read",
     effect: "reads",
     method: "GET",
@@ -16,7 +16,7 @@ export const DELIVERY_TOOLS: readonly Tool[] = [
   }),
   apiTool({
     name: "get_delivery",
-    description: "Retrieve a delivery with its attempts and what the receiver answered to each.",
+    description: "Retrieve a delivery with its attempts and their responses.",
     scope: "deliveries:read",
     effect: "reads",
     method: "GET",
@@ -25,7 +25,7 @@ export const DELIVERY_TOOLS: readonly Tool[] = [
   }),
   apiTool({
     name: "retry_delivery",
-    description: "Attempt a delivery again now.",
+    description: "Retry a delivery now.",
     scope: "deliveries:write",
     effect: "changes",
     method: "POST",

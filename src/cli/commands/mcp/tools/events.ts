@@ -2,12 +2,12 @@ import { EventListQuery, EventReplay } from "../../../../contract/schemas/event.
 import { closed, idOf } from "../../../../contract/schemas/fields.ts";
 import { apiTool, type Tool } from "../tool.ts";
 
-const Id = idOf("event", { description: "Id of an event, evt_…" });
+const Id = idOf("event", { description: "ID of an event, evt_…" });
 
 export const EVENT_TOOLS: readonly Tool[] = [
   apiTool({
     name: "list_events",
-    description: "List events, newest first. `type` takes wildcards such as order.*; `related` is the id of an object.",
+    description: "List events, newest first. `type` takes wildcards such as order.*; `related` is the ID of an object.",
     scope: "events:read",
     effect: "reads",
     method: "GET",
@@ -16,7 +16,7 @@ export const EVENT_TOOLS: readonly Tool[] = [
   }),
   apiTool({
     name: "get_event",
-    description: "Retrieve an event: the very JSON that was delivered.",
+    description: "Retrieve an event: the exact JSON that was delivered.",
     scope: "events:read",
     effect: "reads",
     method: "GET",
@@ -25,7 +25,7 @@ export const EVENT_TOOLS: readonly Tool[] = [
   }),
   apiTool({
     name: "replay_event",
-    description: "Send an event of the last 30 days again, to all endpoints that subscribe to it or to one of them.",
+    description: "Replay an event of the last 30 days to all subscribed endpoints, or to one of them.",
     scope: "events:write",
     effect: "changes",
     method: "POST",

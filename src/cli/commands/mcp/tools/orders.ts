@@ -2,7 +2,7 @@ import { closed, idOf } from "../../../../contract/schemas/fields.ts";
 import { OrderCreate, OrderListQuery } from "../../../../contract/schemas/order.ts";
 import { apiTool, type Tool } from "../tool.ts";
 
-const Id = idOf("order", { description: "Id of an order, ord_…" });
+const Id = idOf("order", { description: "ID of an order, ord_…" });
 
 export const ORDER_TOOLS: readonly Tool[] = [
   apiTool({

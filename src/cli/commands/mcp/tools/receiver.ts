@@ -13,25 +13,27 @@ export const RECEIVER_TOOLS: readonly Tool[] = [
   ownTool({
     name: "check_receiver",
     description:
-      "Send a receiver of webhooks on this machine the deliveries that it must accept and those that it must refuse, and grade it: each check with its rule, what was sent and seen, and for a failure an explanation and a fix. The deliveries are made up and do not touch the platform.",
+      "Grade a webhook receiver on this machine: send deliveries that it must accept and deliveries that it must reject. Each check reports its rule, what was sent and seen, and for a failure an explanation and a fix. The deliveries are synthetic and do not involve the platform.",
     scopes: [],
     effect: "changes",
     input: closed({
-      url: Type.String({ description: "The webhook route: localhost:3000/webhooks" }),
+      url: Type.String({ description: "Webhook URL, such as localhost:3000/webhooks" }),
       secret: Type.Optional(
-        Type.String({ minLength: 1, description: "Its signing secret; SERVICE_WEBHOOK_SECRET where left out" }),
+        Type.String({ minLength: 1, description: "Signing secret of the receiver (default: SERVICE_WEBHOOK_SECRET)" }),
       ),
-      previous_secret: Type.Optional(Type.String({ minLength: 1, description: "The other secret of a rotation" })),
+      previous_secret: Type.Optional(Type.String({ minLength: 1, description: "Previous secret, during a rotation" })),
       probe: Type.Optional(
-        Type.String({ description: "A URL that answers a GET with how often the receiver has acted: duplicates show" }),
+        Type.String({
+          description: "URL that returns the number of events the receiver has processed, to detect duplicates",
+        }),
       ),
-      event: Type.Optional(Type.Enum([...EVENT_TYPES], { description: "A type that the receiver acts on" })),
+      event: Type.Optional(Type.Enum([...EVENT_TYPES], { description: "Event type that the receiver processes" })),
     }),
     async run({ url, secret, previous_secret: previous, probe, event = "order.completed" }, { context, progress }) {
       const given = [secret, previous].filter((text) => text !== undefined);
       const secrets = await secretsIfGiven({ secret: given }, context);
       if (secrets === undefined) {
-        throw new UsageError("secret is required where SERVICE_WEBHOOK_SECRET is not set", {
+        throw new UsageError("secret is required if SERVICE_WEBHOOK_SECRET is not set", {
           code: "invalid_arguments",
         });
       }
@@ -58,8 +60,8 @@ export const RECEIVER_TOOLS: readonly Tool[] = [
 function onThisMachine(text: string, name: string): URL {
   const address = parseAddress(text, name);
   if (isLoopback(address.hostname)) return address;
-  throw new UsageError(`${name}: ${address.hostname} is not this machine`, {
-    hint: "Receivers elsewhere are checked with the command: service webhooks check URL",
+  throw new UsageError(`${name}: ${address.hostname} is not on this machine`, {
+    hint: "To check a receiver elsewhere, run: service webhooks check URL",
     code: "invalid_arguments",
   });
 }

@@ -8,13 +8,13 @@ import { findEvent, perform } from "../../trigger/perform.ts";
 import { planSteps } from "../../trigger/plan.ts";
 import { ownTool, type Tool } from "../tool.ts";
 
-const MOST = 100;
+const MAX_EVENTS = 100;
 
 export const TRIGGER_TOOLS: readonly Tool[] = [
   ownTool({
     name: "trigger_event",
     description:
-      "Make an event happen through the API calls that an application would make: order.completed creates an order and completes it. Answers with the event, or with a list where count is more than 1.",
+      "Trigger an event through the API calls that an application would make: order.completed creates an order and completes it. Returns the event, or a list if count is more than 1.",
     scopes: [
       [...kindsWith("fields").map((kind) => `${RESOURCES[kind].plural}:write` as const), "events:write"],
       ["events:read"],
@@ -28,9 +28,9 @@ export const TRIGGER_TOOLS: readonly Tool[] = [
         }),
       ),
       data: Type.Optional(
-        Type.Record(Type.String(), Type.Unknown(), { description: "The whole data.object, in place of a real one" }),
+        Type.Record(Type.String(), Type.Unknown(), { description: "Complete data.object, instead of a real object" }),
       ),
-      count: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST, default: 1 })),
+      count: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_EVENTS, default: 1 })),
     }),
     async run({ type, overrides = {}, data, count = 1 }, { client, context, progress }) {
       const pairs = Object.entries(overrides).map(([path, value]) => [path, JSON.stringify(value)] as const);
@@ -41,7 +41,7 @@ export const TRIGGER_TOOLS: readonly Tool[] = [
         const outcome = await perform(client, steps, { unique, onCall: () => {}, now: () => context.now() });
         const event = await findEvent(client, type, outcome);
         if (event === undefined)
-          throw new UserError(`The calls succeeded, but no ${type} of ${outcome.subject} was found`);
+          throw new UserError(`The API calls succeeded, but no ${type} event of ${outcome.subject} was found`);
         events.push(event);
         progress(events.length, count, type);
       }

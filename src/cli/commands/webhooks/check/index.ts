@@ -5,7 +5,7 @@ import { addExamples } from "../../../help-layout.ts";
 import { duration } from "../../../arguments/times.ts";
 import { addSecretOptions, type SecretFlags } from "../secrets.ts";
 
-const MOST_WAIT_SECONDS = 3600;
+const MAX_WAIT_SECONDS = 3600;
 
 export interface CheckFlags extends SecretFlags {
   probe?: string;
@@ -28,33 +28,34 @@ export function registerCheck(webhooks: Command, context: Context): void {
   const check = addSecretOptions(
     webhooks
       .command("check")
+      .summary("Grade a webhook receiver")
       .description(
-        "Send a receiver the deliveries that it must accept and those that it must refuse, and grade it. Needs no platform and no login. Exits with 1 where a required check fails.",
+        "Grade a webhook receiver: send deliveries that it must accept and deliveries that it must reject. Requires neither a platform nor a login. Exits with 1 if a required check fails.",
       )
-      .argument("<url>", "The receiver's webhook route: localhost:3000/webhooks"),
+      .argument("<url>", "Webhook URL of the receiver, such as localhost:3000/webhooks"),
   )
-    .option("--probe <url>", 'Answers a GET with how often the receiver has acted: a number, or {"count": number}')
-    .option("--effects", "Open a sink that the receiver calls once for each event that it acts on")
+    .option("--probe <url>", 'URL that returns the number of processed events: a number, or {"count": number}')
+    .option("--effects", "Open a sink that the receiver calls once for each processed event")
     .addOption(
-      new Option("--sink <address>", "Where the sink of --effects listens: a port, or host:port")
+      new Option("--sink <address>", "Address of the sink of --effects: a port, or host:port")
         .argParser(parseSink)
         .default({ host: "127.0.0.1", port: 4011 } satisfies SinkAddress, "127.0.0.1:4011"),
     )
-    .option("--event <type>", "Type of the deliveries: one that the receiver acts on", "order.completed")
-    .option("--junit <file>", "Write the results as JUnit XML too")
+    .option("--event <type>", "Event type to send; one that the receiver processes", "order.completed")
+    .option("--junit <file>", "File for the results as JUnit XML")
     .option(
       "--wait <duration>",
-      "How long the receiver may take to accept its first delivery (default: 5m without a secret, else not at all)",
-      duration(1, MOST_WAIT_SECONDS),
+      "Maximum wait for the first accepted delivery (default: 5m without a secret, else no wait)",
+      duration(1, MAX_WAIT_SECONDS),
     )
-    .option("--skip-verify", "Accept any TLS certificate of the receiver")
+    .option("--skip-verify", "Skip TLS certificate verification of the receiver")
     .addHelpText(
       "after",
       `
-Without a secret one is printed: set it in the receiver, and the check begins with the first
-delivery that is accepted. Give the two secrets of a rotation to check that both are accepted.
-Whether a repeated event is acted on once shows in effects only: give --probe, or --effects. The
-deliveries are made up; check a receiver that does no harm with them.
+Without a secret, the command prints one: set it in the receiver. The check starts with the first
+accepted delivery. To check a rotation, pass both secrets.
+To check that duplicate events are processed once, pass --probe or --effects. The deliveries
+are synthetic: check a receiver on which they do no harm.
 `,
     )
     .action(async (url: string, flags: CheckFlags) => {
@@ -73,5 +74,5 @@ function parseSink(text: string): SinkAddress {
   const [, host = "127.0.0.1", digits = ""] = /^(?:\[?(.+?)\]?:)?(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
   if (digits !== "" && port <= 65_535) return { host, port };
-  throw new InvalidArgumentError("It is a port, or an address such as 0.0.0.0:4011.");
+  throw new InvalidArgumentError("Must be a port, or an address such as 0.0.0.0:4011.");
 }

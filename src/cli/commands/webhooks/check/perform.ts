@@ -25,7 +25,7 @@ export interface CheckRequest {
 /** Checks a receiver with this process's clock and randomness. */
 export async function performCheck(request: CheckRequest, context: Context): Promise<ReceiverReport> {
   const [current = "", previous, ...more] = request.secrets;
-  if (more.length > 0) throw new UsageError("At most two secrets are checked: those of a rotation");
+  if (more.length > 0) throw new UsageError("Too many secrets: pass at most two, for a rotation");
   // Every exchange of a burst listens for Ctrl-C.
   setMaxListeners(0, context.signal);
   try {

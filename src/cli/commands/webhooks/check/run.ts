@@ -19,7 +19,7 @@ const WAIT_FOR_SECRET_SECONDS = 300;
 /** Import this module lazily: it loads the engine of the check. */
 export async function runCheck(address: string, flags: CheckFlags, context: Context): Promise<void> {
   const { output } = context;
-  if (flags.probe !== undefined && flags.effects) throw new UsageError("--probe and --effects exclude each other");
+  if (flags.probe !== undefined && flags.effects) throw new UsageError("--probe cannot be combined with --effects");
   const url = parseAddress(address, "url");
   const probe = flags.probe === undefined ? undefined : parseAddress(flags.probe, "--probe");
   const given = await secretsIfGiven(flags, context);
@@ -75,10 +75,10 @@ function probeOf(url: URL | undefined, context: Context): Observer | undefined {
 async function openEffects({ sink: address }: CheckFlags, { output }: Context): Promise<Sink> {
   try {
     const sink = await openSink(address);
-    output.note(`Let the receiver call ${sink.url} once for each event that it acts on.`);
+    output.note(`Configure the receiver to call ${sink.url} once for each processed event.`);
     return sink;
   } catch (error) {
-    throw new UserError(`--effects: ${address.host}:${address.port} cannot be listened on`, {
+    throw new UserError(`--effects: cannot listen on ${address.host}:${address.port}`, {
       hint: "Choose another address with --sink.",
       cause: error,
     });
@@ -93,7 +93,7 @@ function announceSecret(secret: string, waitSeconds: number, { output, stderr }:
     "",
     `  ${output.noteStyles.accent(secret)}`,
     "",
-    `The check begins with the first delivery that the receiver accepts, within ${formatSpan(waitSeconds)}.`,
+    `The check starts with the first delivery that the receiver accepts, within ${formatSpan(waitSeconds)}.`,
   ];
   stderr.write(`${lines.join("\n")}\n`);
 }
@@ -102,6 +102,6 @@ async function writeJunit(file: string, report: ReceiverReport, { cwd }: Context
   try {
     await writeFile(resolve(cwd, file), junitOf(report));
   } catch (error) {
-    throw new UserError(`--junit: ${file} cannot be written: ${(error as Error).message}`, { cause: error });
+    throw new UserError(`--junit: cannot write ${file}: ${(error as Error).message}`, { cause: error });
   }
 }

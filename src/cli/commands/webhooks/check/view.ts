@@ -4,9 +4,9 @@ import { foldText } from "../../../terminal/fold.ts";
 import { printable } from "../../../terminal/printable.ts";
 import type { Styles } from "../../../terminal/styles.ts";
 
-const WIDEST = 120;
-const LEAST_ROOM = 16;
-const MOST_LINES = 6;
+const MAX_WIDTH = 120;
+const MIN_WIDTH = 16;
+const MAX_LINES = 6;
 
 /** One check in a pipe. */
 export function checkLine({ status, level, id, seen, explanation, fix }: CheckResult): string {
@@ -24,7 +24,7 @@ export function gradeLine({ grade, verdict, counts }: ReceiverReport): string {
 
 /** The report on a terminal: a line a check, and under a failure what to know and to do about it. */
 export function reportLines(report: ReceiverReport, styles: Styles, terminalWidth: number): string[] {
-  const width = Math.min(terminalWidth, WIDEST);
+  const width = Math.min(terminalWidth, MAX_WIDTH);
   const titleWidth = Math.max(...report.checks.map(({ title }) => title.length));
   const lines = [`${styles.strong("Receiver")}  ${printable(report.url)}`];
   const blocked = blockedFrom(report.checks);
@@ -41,11 +41,11 @@ export function reportLines(report: ReceiverReport, styles: Styles, terminalWidt
   if (left > 0)
     lines.push(
       "",
-      ...foldText(`${left} more: ${report.checks[blocked]!.seen}`, width, MOST_LINES).map((line) => styles.dim(line)),
+      ...foldText(`${left} more: ${report.checks[blocked]!.seen}`, width, MAX_LINES).map((line) => styles.dim(line)),
     );
   const grade = styles.strong(`Grade ${report.grade}`);
   lines.push("", `${report.passed ? styles.good(grade) : styles.bad(grade)}  ${countsInWords(report.counts)}`);
-  return [...lines, ...foldText(report.verdict, width, MOST_LINES)];
+  return [...lines, ...foldText(report.verdict, width, MAX_LINES)];
 }
 
 /** Where the checks begin that one obstacle kept from being judged: a line for each would hide what it was. */
@@ -68,11 +68,11 @@ function resultLines(result: CheckResult, { styles, width, titleWidth, reason }:
   const mark = markOf(result, styles);
   if (status === "failed") return [`  ${mark} ${styles.strong(title)}`, ...failureLines(result, styles, width)];
   if (status === "skipped") {
-    const said = seen === reason ? [] : foldText(seen, width - 6, MOST_LINES);
+    const said = seen === reason ? [] : foldText(seen, width - 6, MAX_LINES);
     return [`  ${mark} ${styles.dim(title)}`, ...said.map((line) => `      ${styles.dim(line)}`)];
   }
   const room = width - titleWidth - 6;
-  if (room < LEAST_ROOM) return [`  ${mark} ${title}`];
+  if (room < MIN_WIDTH) return [`  ${mark} ${title}`];
   const [brief = ""] = foldText(seen, room, 1);
   return [`  ${mark} ${title.padEnd(titleWidth)}  ${styles.dim(brief)}`];
 }
@@ -87,7 +87,7 @@ function failureLines(result: CheckResult, styles: Styles, width: number): strin
     ["Rule", `${level}${result.rule}`],
   ];
   return parts.flatMap(([label, text]) =>
-    foldText(text ?? "", Math.max(LEAST_ROOM, width - 12), MOST_LINES).map((line, i) => {
+    foldText(text ?? "", Math.max(MIN_WIDTH, width - 12), MAX_LINES).map((line, i) => {
       const shown = label === "Fix" ? line : label === "Seen" ? styles.warn(line) : styles.dim(line);
       return `      ${styles.dim((i === 0 ? label : "").padEnd(4))}  ${shown}`;
     }),
@@ -101,5 +101,5 @@ function markOf({ status, level }: CheckResult, styles: Styles): string {
 }
 
 function countsInWords({ passed, failed, skipped }: ReceiverReport["counts"]): string {
-  return `${passed} passed, ${failed} failed, ${skipped} not judged`;
+  return `${passed} passed, ${failed} failed, ${skipped} skipped`;
 }

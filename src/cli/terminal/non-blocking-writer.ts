@@ -1,11 +1,11 @@
 import { Socket } from "node:net";
 
 /** What waits for the reader at most, in bytes: some 5,000 lines. */
-const MOST_UNREAD = 1024 * 1024;
+const MAX_UNREAD_BYTES = 1024 * 1024;
 const LAST_WAIT_MS = 1000;
 
 /** Writes lines to a pipe whose reader may have stopped reading. */
-export interface UnwaitingWriter {
+export interface NonBlockingWriter {
   write(text: string): void;
   /** Resolves once all is read; what is not read within a second is dropped. To be called last. */
   settle(): Promise<void>;
@@ -13,24 +13,24 @@ export interface UnwaitingWriter {
 
 /**
  * Never waits for the reader, as a direct write to a full pipe would: what is not read is kept up to a limit, then left
- * out. `leftOut` makes the line that says how many lines are missing, once there is room again.
+ * out. `omitted` makes the line that says how many lines are missing, once there is room again.
  */
-export function openUnwaitingWriter(
+export function openNonBlockingWriter(
   descriptor: number,
-  leftOut: (lines: number) => string,
+  omitted: (lines: number) => string,
   onClosed: (error: NodeJS.ErrnoException) => void,
-): UnwaitingWriter {
+): NonBlockingWriter {
   const pipe = new Socket({ fd: descriptor, readable: false, writable: true });
   pipe.on("error", onClosed);
   let missing = 0;
   return {
     write(text) {
       if (pipe.writableEnded || pipe.destroyed) return;
-      if (pipe.writableLength + text.length > MOST_UNREAD) {
+      if (pipe.writableLength + text.length > MAX_UNREAD_BYTES) {
         missing += text.split("\n").length - 1;
         return;
       }
-      if (missing > 0) pipe.write(leftOut(missing));
+      if (missing > 0) pipe.write(omitted(missing));
       missing = 0;
       pipe.write(text);
     },
@@ -40,7 +40,7 @@ export function openUnwaitingWriter(
       const closed = new Promise((resolve) => pipe.once("close", resolve));
       if (pipe.destroyed) return;
       const timer = setTimeout(() => pipe.destroy(), LAST_WAIT_MS);
-      pipe.end(missing > 0 ? leftOut(missing) : "", () => pipe.destroy());
+      pipe.end(missing > 0 ? omitted(missing) : "", () => pipe.destroy());
       await closed;
       clearTimeout(timer);
     },

@@ -2,7 +2,7 @@ import { BrokenPipeError, LostOutputError } from "./errors.ts";
 import { openTextStream, type TextStream } from "./terminal/text-stream.ts";
 
 /** The process as the program sees it: what a test may replace. */
-export interface Surroundings {
+export interface ProcessIo {
   stdout: TextStream;
   stderr: TextStream;
   /** Node's own streams, opened at their first use: loading them takes several milliseconds. */
@@ -15,7 +15,7 @@ export interface Surroundings {
 }
 
 /** The real process; aborts the controller once nobody reads stdout any more. */
-export function processSurroundings(controller: AbortController): Surroundings {
+export function currentProcessIo(controller: AbortController): ProcessIo {
   const { env, platform } = process;
   const stderr = (): NodeJS.WriteStream => process.stderr;
   return {

@@ -1,2 +1,0 @@
-/** Where people report what is wrong. */
-export const ISSUES = "https://github.com/service-cli/service-cli/issues";

@@ -35,7 +35,7 @@ describe("service config", () => {
     );
     const session = runInTerminal(["config", "list"]);
     expect(await session.ended).toBe(0);
-    expect(session.text()).toMatch(/^SETTING +VALUE +FROM/);
+    expect(session.text()).toMatch(/^SETTING +VALUE +SOURCE/);
   });
 
   it("goes back to the default", async () => {

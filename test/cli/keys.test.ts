@@ -115,7 +115,7 @@ describe("service keys revoke and roll", () => {
       stderr: expect.stringContaining("--yes is required"),
     });
     const terminal = runInTerminal(args, { env });
-    await terminal.waitFor(`Type ${id} to go on`);
+    await terminal.waitFor(`Type ${id} to continue`);
     terminal.type(`${id}${ENTER}`);
     expect(await terminal.ended).toBe(0);
     expect(terminal.text()).toContain(`Revoked API key ${id}`);

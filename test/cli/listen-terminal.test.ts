@@ -54,7 +54,7 @@ describe("the keys of service listen", () => {
     session.type(ENTER);
     await session.waitFor("Service-Signature: t=");
     await session.waitFor(`"id": "${first}"`);
-    await session.waitFor(/Reply 200 in .*\s+thanks/);
+    await session.waitFor(/Response 200 in .*\s+thanks/);
     session.type(DOWN);
     await until(() => placeIn(footer(session)).number === 2);
     session.type("q");

@@ -68,7 +68,7 @@ describe("service login in a browser", () => {
     const tab = await openTab();
     await tab.goto(login.announcement.authorization_url!);
     await tab.getByRole("button", { name: "Deny" }).click();
-    await tab.getByRole("heading", { name: "You said no" }).waitFor();
+    await tab.getByRole("heading", { name: "Access denied" }).waitFor();
     const { exitCode, stdout, stderr } = await login.ended;
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(failureOf(stderr)).toMatchObject({ code: "access_denied", exit_code: 1 });

@@ -50,7 +50,7 @@ describe("service logs list", () => {
     await ask("GET", "/v1/customers/nobody");
     const session = runInTerminal(["logs", "list", "--status", "404"], { env: cli.platform.env });
     expect(await session.ended).toBe(0);
-    expect(session.text()).toMatch(/STATUS +METHOD +PATH +ERROR +TIME +ID +CREATED/);
+    expect(session.text()).toMatch(/STATUS +METHOD +PATH +ERROR +DURATION +ID +CREATED/);
     expect(session.text()).toMatch(/404 +GET +\/v1\/customers\/\{id\} +not_found +[\d.]+ ms/);
   });
 

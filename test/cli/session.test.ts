@@ -94,7 +94,7 @@ describe("service login --api-key-stdin", () => {
     const args = ["login", "--api-key-stdin", "--base-url", platform.baseUrl];
     expect(await terminalOf(makeConfigDir())(args)).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining("nothing came"),
+      stderr: expect.stringContaining("stdin is empty"),
     });
   });
 
@@ -208,7 +208,7 @@ describe("a stored key", () => {
 
 describe("the environment of a key", () => {
   it.each([
-    ["a live key without --live", () => platform.liveKey, [], "Add --live"],
+    ["a live key without --live", () => platform.liveKey, [], "pass --live"],
     ["a sandbox key with --live", () => platform.sandboxKey, ["--live"], "Remove --live"],
   ])("is checked: %s", async (_name, key, args, hint) => {
     const env = { SERVICE_API_KEY: key(), SERVICE_BASE_URL: platform.baseUrl };

@@ -57,7 +57,7 @@ describe("colour", () => {
     expect(await colouredErrors({ FORCE_COLOR: "0" })).toBe(false);
     expect(await colouredErrors({ FORCE_COLOR: "1", NO_COLOR: "1" })).toBe(false);
     expect(await colouredErrors({ FORCE_COLOR: "1" }, "--no-color")).toBe(false);
-    expect((await service(["help", "environment"])).stdout).toMatch(/^NO_COLOR .* wins over FORCE_COLOR$/m);
+    expect((await service(["help", "environment"])).stdout).toMatch(/^NO_COLOR .* takes precedence over FORCE_COLOR$/m);
   });
 
   it("NO_COLOR holds on a terminal for everything: tables, details, notes, errors, help", async () => {

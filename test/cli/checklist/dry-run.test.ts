@@ -91,7 +91,7 @@ describe("--dry-run", () => {
     async (args) => {
       const { exitCode, stdout, stderr } = await run(...args, "-n");
       expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-      expect(stderr).toContain("takes no --dry-run");
+      expect(stderr).toContain("does not support --dry-run");
     },
   );
 

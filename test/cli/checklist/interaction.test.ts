@@ -50,7 +50,7 @@ describe("a question", () => {
     await new Promise<void>((resolve) =>
       pty.onData((data) => {
         screen += data;
-        if (screen.includes(`Type ${id} to go on`)) resolve();
+        if (screen.includes(`Type ${id} to continue`)) resolve();
       }),
     );
     pty.write(id + ENTER);
@@ -87,7 +87,7 @@ describe("a live deletion", () => {
   it("is done once the id was typed", async () => {
     const id = await newCustomer();
     const session = inTerminal(["customers", "delete", id]);
-    await session.waitFor(`Type ${id} to go on`);
+    await session.waitFor(`Type ${id} to continue`);
     session.type(id + ENTER);
     expect(await session.ended).toBe(0);
     expect(session.text()).toContain(`Deleted customer ${id}`);
@@ -100,7 +100,7 @@ describe("a live deletion", () => {
   ])("is not done where %s was typed", async (_what, words) => {
     const id = await newCustomer();
     const session = inTerminal(["customers", "delete", id]);
-    await session.waitFor(`Type ${id} to go on`);
+    await session.waitFor(`Type ${id} to continue`);
     session.type(words + ENTER);
     expect(await session.ended).toBe(1);
     expect(session.text()).toContain("nothing was changed");
@@ -118,7 +118,7 @@ describe("Ctrl-C", () => {
   it("at a question says so, ends with 130, and nothing is done", async () => {
     const id = await newCustomer();
     const session = inTerminal(["customers", "delete", id]);
-    await session.waitFor(`Type ${id} to go on`);
+    await session.waitFor(`Type ${id} to continue`);
     session.type(CTRL_C);
     expect(await session.ended).toBe(130);
     expect(session.text()).toContain("Interrupted");

@@ -136,7 +136,7 @@ describe("the exit code", () => {
     const { url, seen } = await startServer(problem(429, "rate_limited", { "retry-after": "3600" }));
     const { exitCode, stderr } = await service(["customers", "list", "--base-url", url]);
     expect(exitCode).toBe(6);
-    expect(stderr).toContain("try again in 3600 s");
+    expect(stderr).toContain("Try again in 3600 s");
     expect(seen).toHaveLength(1);
   });
 

@@ -104,7 +104,10 @@ describe("streams", () => {
   });
 
   it("that never end where a key is expected are not read for ever", async () => {
-    expect(await inShell("< /dev/null", "login --api-key-stdin")).toEqual([2, expect.stringContaining("stdin is empty")]);
+    expect(await inShell("< /dev/null", "login --api-key-stdin")).toEqual([
+      2,
+      expect.stringContaining("stdin is empty"),
+    ]);
     const { exitCode, stderr } = await runCli(["login", "--api-key-stdin", "--base-url", on.platform.baseUrl], {
       input: Buffer.alloc(3_000_000),
     });

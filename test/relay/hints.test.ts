@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { HostKind } from "../../src/relay/forward-failure.ts";
-import { describeForwardError } from "../../src/relay/forward-failure.ts";
-import { hostKind } from "../../src/cli/commands/listen/host-kind.ts";
+import { hostKind } from "../../src/cli/commands/listen/forwarding-options.ts";
+import { describeForwardError, type HostKind } from "../../src/relay/forward-failure.ts";
 
 const failing = (code: string) => Object.assign(new Error(code), { code });
 const hintFor = (code: string, url: string, host: HostKind) =>

@@ -1,10 +1,15 @@
 import { emitKeypressEvents, type Key } from "node:readline";
-import type { Report } from "../../../relay/report.ts";
+import type { ForwardedReport, Report } from "../../../relay/report.ts";
 import type { Session } from "../../../relay/session.ts";
 import type { Context } from "../../context.ts";
-import { detailsOf } from "./details.ts";
-import { History } from "./history.ts";
-import type { Screen } from "./screen.ts";
+import { foldText } from "../../terminal/fold.ts";
+import { prettyJson } from "../../terminal/json.ts";
+import { printable } from "../../terminal/printable.ts";
+import type { Styles } from "../../terminal/styles.ts";
+import { formatDuration } from "../../terminal/time.ts";
+import { colorStatus } from "../../terminal/traffic.ts";
+import type { Screen } from "./display.ts";
+import { layoutFor, replyLines } from "./lines.ts";
 
 /** The keys of `service listen`, and the line at the bottom that tells of them. */
 export class Controls {
@@ -139,4 +144,90 @@ export class Controls {
 /** As if the terminal had sent it. */
 function signal(name: NodeJS.Signals): void {
   process.kill(process.pid, name);
+}
+
+const MAX_EVENTS = 200;
+/** Characters of payload that are kept in all. */
+const MAX_TEXT_LENGTH = 8 * 1024 * 1024;
+
+export interface PastEvent {
+  id: string;
+  type: string;
+  body: string;
+  /** What came of its last attempt; undefined while it is under way. */
+  outcome: ForwardedReport | undefined;
+}
+
+/** The latest events, and the one that is selected: the newest, until another is. */
+export class History {
+  #events: PastEvent[] = [];
+  #text = 0;
+  #selected: PastEvent | undefined;
+
+  add(event: Omit<PastEvent, "outcome">): void {
+    this.#events.push({ ...event, outcome: undefined });
+    this.#text += event.body.length;
+    while (this.#events.length > 1 && (this.#events.length > MAX_EVENTS || this.#text > MAX_TEXT_LENGTH)) {
+      const oldest = this.#events.shift()!;
+      this.#text -= oldest.body.length;
+      if (oldest === this.#selected) this.#selected = this.#events[0];
+    }
+  }
+
+  finished(outcome: ForwardedReport): void {
+    const event = this.#events.findLast(({ id }) => id === outcome.id);
+    if (event !== undefined) event.outcome = outcome;
+  }
+
+  get selected(): PastEvent | undefined {
+    return this.#selected ?? this.#events.at(-1);
+  }
+
+  /** Where the selected one stands, from 1, and how many there are. */
+  get place(): { number: number; count: number } {
+    const { selected } = this;
+    return { number: selected === undefined ? 0 : this.#events.indexOf(selected) + 1, count: this.#events.length };
+  }
+
+  /** Chooses an older (-1) or a newer (1) one; behind the newest the choice follows what comes. */
+  move(step: -1 | 1): void {
+    const { number, count } = this.place;
+    const next = Math.min(Math.max(number - 1 + step, 0), count - 1);
+    this.#selected = next === count - 1 ? undefined : this.#events[next];
+  }
+
+  clear(): void {
+    this.#events = [];
+    this.#text = 0;
+    this.#selected = undefined;
+  }
+}
+
+/** Everything about one event: payload, headers, reply. */
+export function detailsOf({ id, type, body, outcome }: PastEvent, styles: Styles, width: number): string[] {
+  const rule = styles.dim("─".repeat(Math.min(width - 1, 80)));
+  const lines = [rule, `${styles.strong(printable(type))} ${id}`, ""];
+  if (outcome !== undefined) {
+    lines.push(`${styles.strong("POST")} ${outcome.url.href}`);
+    for (let i = 0; i + 1 < outcome.headers.length; i += 2) {
+      lines.push(`${styles.dim(`${outcome.headers[i]!}:`)} ${printable(outcome.headers[i + 1]!)}`);
+    }
+    lines.push("");
+  }
+  lines.push(payloadOf(body, styles), "");
+  if (outcome === undefined) return [...lines, styles.dim("no response yet"), rule];
+  const { status, failure, durationMs, reply } = outcome;
+  const answer =
+    status === undefined ? styles.bad(printable(failure?.message ?? "failed")) : colorStatus(status, styles);
+  lines.push(`${styles.strong("Response")} ${answer} ${styles.dim(`in ${formatDuration(durationMs)}`)}`);
+  const folded = replyLines(reply, { ...layoutFor(width, foldText), indent: "" });
+  return [...lines, ...(folded.length === 0 ? [styles.dim("(empty)")] : folded), rule];
+}
+
+function payloadOf(body: string, styles: Styles): string {
+  try {
+    return prettyJson(JSON.parse(body), styles);
+  } catch {
+    return printable(body);
+  }
 }

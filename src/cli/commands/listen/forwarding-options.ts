@@ -1,12 +1,18 @@
-import { ChaosSettingsError, formatChaosSettings, parseChaosSettings } from "../../../relay/chaos-settings.ts";
-import type { ChaosSettings } from "../../../relay/chaos-settings.ts";
-import { ForwardHeaderError, parseForwardHeaders } from "../../../relay/forward-headers.ts";
+import { existsSync, readFileSync } from "node:fs";
+import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS, typesOfSubscription } from "../../../contract/event-types.ts";
+import { nearest } from "../../../contract/nearest.ts";
+import {
+  type ChaosSettings,
+  ChaosSettingsError,
+  formatChaosSettings,
+  parseChaosSettings,
+} from "../../../relay/chaos-settings.ts";
 import type { ForwardingOptions } from "../../../relay/dispatcher.ts";
+import type { HostKind } from "../../../relay/forward-failure.ts";
+import { ForwardHeaderError, parseForwardHeaders } from "../../../relay/forward-headers.ts";
+import { parseTarget, type Route, type Target, TargetError } from "../../../relay/targets.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
-import { type Receivers, readReceivers } from "./receivers.ts";
-import { hostKind } from "./host-kind.ts";
-import { usageOf } from "./usage-of.ts";
 
 /** Flags that `listen` and `listen replay` share. */
 export interface ForwardingFlags {
@@ -54,4 +60,96 @@ function readChaos({ chaos, ordered }: ForwardingFlags, context: Context): Chaos
   const settings = usageOf(() => parseChaosSettings(chaos, newSeed), ChaosSettingsError, "--chaos");
   if (ordered && settings.reorder > 0) throw new UsageError("--chaos reorder cannot be combined with --ordered");
   return settings;
+}
+
+/** Where events go. */
+export interface Receivers {
+  /** Takes what no route does. */
+  target: URL | undefined;
+  routes: readonly Route[];
+}
+
+/** What the ready message tells besides what the platform says. */
+export interface Setup extends Receivers {
+  /** What is signed with, where it is not the session's secret. */
+  secret?: string | undefined;
+  /** The faults that are put in, as they can be given again. */
+  chaos?: string | undefined;
+  /** Where the credential came from. */
+  credentialSource?: string;
+  /** How it ends; absent where a line that stays tells of the keys. */
+  ending?: string;
+}
+
+/** Reads `--forward-to` and every `--route`; the warnings are for the user. Throws UsageError. */
+function readReceivers(forwardTo: string | undefined, routes: readonly string[]): Receivers & { warnings: string[] } {
+  const targets: Target[] = [];
+  const read = (text: string, flag: string): URL => {
+    const target = usageOf(() => parseTarget(text), TargetError, flag);
+    targets.push(target);
+    return target.url;
+  };
+  const target = forwardTo === undefined ? undefined : read(forwardTo, "--forward-to");
+  const parsed = routes.map((text) => {
+    const at = text.indexOf("=");
+    if (at < 1)
+      throw new UsageError(
+        `--route: "${text}" is not in the form events=target, such as 'order.*=localhost:3000/orders'`,
+      );
+    const subscription = text.slice(0, at).trim();
+    assertSubscription(subscription);
+    return { subscription, url: read(text.slice(at + 1), "--route") };
+  });
+  return { target, routes: parsed, warnings: [...new Set(targets.flatMap(({ warnings }) => warnings))] };
+}
+
+function assertSubscription(name: string): void {
+  if (typesOfSubscription(name).length > 0) return;
+  const guesses = nearest(name, [...EVENT_TYPES, ...SUBSCRIPTION_WILDCARDS]);
+  throw new UsageError(`--route: unknown event type "${name}"`, {
+    hint: guesses.length === 0 ? "To list them: service trigger --list" : `Did you mean ${guesses.join(", ")}?`,
+  });
+}
+
+/** Every address that events may go to. */
+export function targetsOf({ target, routes }: Receivers): URL[] {
+  return [...(target === undefined ? [] : [target]), ...routes.map(({ url }) => url)];
+}
+
+/** Files that tell where a Linux system runs. */
+const CONTAINER_MARKS = ["/.dockerenv", "/run/.containerenv"];
+
+interface SystemFiles {
+  exists(path: string): boolean;
+  /** Undefined where it cannot be read. */
+  read(path: string): string | undefined;
+}
+
+const realFiles: SystemFiles = {
+  exists: existsSync,
+  read(path) {
+    try {
+      return readFileSync(path, "utf8");
+    } catch {
+      return undefined;
+    }
+  },
+};
+
+/** What this machine is, as far as it matters to what `localhost` means on it. */
+export function hostKind(platform: NodeJS.Platform, files: SystemFiles = realFiles): HostKind {
+  if (platform !== "linux") return "plain";
+  if (CONTAINER_MARKS.some((mark) => files.exists(mark))) return "container";
+  if (/docker|containerd|kubepods/.test(files.read("/proc/1/cgroup") ?? "")) return "container";
+  return /microsoft/i.test(files.read("/proc/sys/kernel/osrelease") ?? "") ? "wsl" : "plain";
+}
+
+/** Turns a mistake in a flag's value into a usage error that names the flag. */
+export function usageOf<Value>(make: () => Value, expected: new (...args: never[]) => Error, flag: string): Value {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof expected) throw new UsageError(`${flag}: ${error.message}`, { cause: error });
+    throw error;
+  }
 }

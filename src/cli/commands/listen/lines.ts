@@ -1,14 +1,14 @@
 import { isId, lowestIdAt, timeOfId } from "../../../contract/ids.ts";
-import type { ForwardedReport, Report } from "../../../relay/report.ts";
+import type { ChaosSummary, FaultTally } from "../../../relay/chaos.ts";
+import type { ForwardedReport, Report, Summary } from "../../../relay/report.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import { clockTime, colorStatus } from "../../terminal/traffic.ts";
-import { fitId, indented, labelled, type Layout, replyLines } from "./layout.ts";
-import type { Setup } from "./receivers.ts";
-import { summaryLines } from "./summary-lines.ts";
+import { wrapList, wrapWords } from "../../terminal/wrap.ts";
+import type { Setup } from "./forwarding-options.ts";
 
-export interface LineContext {
+interface LineContext {
   styles: Styles;
   layout: Layout;
   setup: Setup;
@@ -155,4 +155,95 @@ function notice(label: string, text: string, { styles, layout, now }: LineContex
 function hinted(line: string, styles: Styles): string {
   const text = line.trimStart();
   return `${line.slice(0, line.length - text.length)}${styles.accent("hint")} ${text}`;
+}
+
+/** The account at the end. */
+function summaryLines(summary: Summary, styles: Styles, { width }: Layout): string[] {
+  const { received, forwarded, failed, duplicates, p50, p99, chaos } = summary;
+  const timing =
+    p50 === undefined || p99 === undefined ? "" : `; p50 ${formatDuration(p50)}, p99 ${formatDuration(p99)}`;
+  const text = `Summary  ${received} received, ${forwarded} forwarded, ${failed} failed, ${duplicates} duplicates dropped${timing}`;
+  const [first = "", ...rest] = width === undefined ? [text] : wrapList(text, width - 9);
+  return [
+    "",
+    first.replace("Summary", styles.strong("Summary")),
+    ...rest.map((line) => " ".repeat(9) + line),
+    ...(chaos === undefined ? [] : chaosLines(chaos, styles)),
+  ];
+}
+
+const EXPECTED: Readonly<Record<string, string>> = { badsig: "rejected", stale: "rejected" };
+
+/** What the receiver did with each kind of fault, and whether that was right. */
+function chaosLines({ seed, faults }: ChaosSummary, styles: Styles): string[] {
+  const rows = Object.entries(faults).map(([fault, tally]) => {
+    const expected = EXPECTED[fault] ?? "accepted";
+    const isRight = tally.right === tally.sent;
+    const mark = tally.sent === 0 ? styles.dim("–") : isRight ? styles.good("✓") : styles.bad("✗");
+    const wrong = isRight ? "" : styles.bad(` should be ${expected}`);
+    return `  ${mark} ${fault.padEnd(9)} ${String(tally.sent).padStart(5)} sent  ${outcomes(tally)}${wrong}`;
+  });
+  return [`${styles.strong("Chaos")}    seed=${seed} repeats the same faults`, ...rows];
+}
+
+function outcomes({ accepted, refused, failed }: FaultTally): string {
+  const parts = Object.entries({ accepted, rejected: refused, failed }).filter(([, count]) => count > 0);
+  return parts.map(([name, count]) => `${count} ${name}`).join(", ");
+}
+
+/** From this width on an event's line has room for everything. */
+const WIDE = 80;
+const MAX_RESPONSE_LENGTH = 4096;
+
+/** Where things stand in a line. */
+interface Layout {
+  /** Columns of the terminal; undefined in a pipe, where lines are as long as they are. */
+  readonly width: number | undefined;
+  readonly narrow: boolean;
+  /** Columns of the status, the type and the duration. */
+  readonly status: number;
+  readonly type: number;
+  readonly timing: number;
+  /** Before what belongs to the line above. */
+  readonly indent: string;
+  readonly fold: Fold | undefined;
+}
+
+/** `foldText`, which only a terminal needs: what it measures text with takes long to load. */
+export type Fold = (text: string, width: number, maxLines: number) => string[];
+
+const FULL = { narrow: false, status: 8, type: 22, timing: 9, indent: " ".repeat(20) };
+const NARROW = { narrow: true, status: 4, type: 21, timing: 7, indent: " ".repeat(9) };
+
+export function layoutFor(width: number | undefined, fold: Fold | undefined): Layout {
+  return { ...(width !== undefined && width < WIDE ? NARROW : FULL), width, fold };
+}
+
+/** An event's id, its middle left out where there is no room: the end tells events apart. */
+function fitId(id: string, { narrow, width }: Layout): string {
+  const room = (width ?? 0) - 45;
+  return narrow && id.length > room ? `evt_…${id.slice(-Math.max(room - 5, 4))}` : id;
+}
+
+/** Words as indented lines. */
+function indented(text: string, { indent, width }: Layout): string[] {
+  const safe = printable(text);
+  const lines = width === undefined ? [safe] : wrapWords(safe, Math.max(width - indent.length, 20));
+  return lines.map((line) => indent + line);
+}
+
+/** The beginning of a reply as indented lines, its own line breaks kept on a terminal. */
+export function replyLines(reply: string, { indent, width, fold }: Layout): string[] {
+  const shown = reply.slice(0, MAX_RESPONSE_LENGTH);
+  if (shown.trim() === "") return [];
+  if (width === undefined || fold === undefined) return [indent + printable(shown)];
+  const room = Math.max(width - indent.length, 20);
+  return fold(shown, room, MAX_RESPONSE_LENGTH).map((line) => indent + line);
+}
+
+/** A name and words beside it, further lines below the words. */
+function labelled(label: string, text: string, { width }: Layout): string[] {
+  const start = `  ${label.padEnd(9)}`;
+  const lines = width === undefined ? [text] : wrapWords(text, Math.max(width - start.length, 20));
+  return lines.map((line, i) => (i === 0 ? start : " ".repeat(start.length)) + line);
 }

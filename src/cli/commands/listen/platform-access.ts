@@ -4,10 +4,10 @@ import { parseBaseUrl } from "../../../client/base-url.ts";
 import type { CredentialSource } from "../../../client/http.ts";
 import { proxyFor } from "../../../client/proxy-settings.ts";
 import { ListenError } from "../../../relay/disconnection.ts";
-import type { SessionOptions } from "../../../relay/session.ts";
+import { Session, type SessionOptions } from "../../../relay/session.ts";
 import { proxiesOf } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { NotSignedInError, UsageError } from "../../errors.ts";
+import { EXIT_CODES, type ExitCode, NotSignedInError, UsageError, UserError } from "../../errors.ts";
 
 export interface PlatformAccess extends Pick<SessionOptions, "baseUrl" | "authorization" | "agent" | "device"> {
   /** Tells this platform and credential from others; a secret where a key was given, so to be hashed only. */
@@ -54,4 +54,57 @@ async function bearer(credential: string | CredentialSource): Promise<string> {
     if (error instanceof NotSignedInError) throw new ListenError("unauthorized", error.message);
     throw error;
   }
+}
+
+/** A script should not hang where there is no platform. */
+const TIMEOUT_MS = 10_000;
+
+/** Asks the platform for the signing secret of this machine. */
+export async function fetchSessionSecret(
+  platform: Pick<SessionOptions, "baseUrl" | "authorization" | "agent" | "device">,
+  signal: AbortSignal,
+): Promise<string> {
+  let secret: string | undefined;
+  const session = new Session({
+    ...platform,
+    after: "now",
+    maxDowntimeMs: TIMEOUT_MS,
+    report: (report) => {
+      if (report.event !== "ready") return;
+      secret = report.secret;
+      void session.stop();
+    },
+  });
+  const stop = () => void session.stop();
+  signal.addEventListener("abort", stop, { once: true });
+  session.start();
+  const { error } = await session.ended;
+  signal.removeEventListener("abort", stop);
+  if (error !== undefined) throw explainListenError(error);
+  if (secret === undefined) throw signal.reason;
+  return secret;
+}
+
+const EXIT_BY_CODE: Partial<Record<ListenError["code"], ExitCode>> = {
+  unauthorized: EXIT_CODES.notSignedIn,
+  forbidden: EXIT_CODES.notAllowed,
+  unreachable: EXIT_CODES.unreachable,
+  downtime: EXIT_CODES.unreachable,
+};
+
+/** Why listening ended, with what to do about it. */
+export function explainListenError(error: ListenError): UserError {
+  const hints: Partial<Record<ListenError["code"], string>> = {
+    unauthorized: "Sign in again: service login",
+    unreachable: "Is the platform running? Start it with `service serve`, or pass --wait.",
+    downtime: "Is the platform running? To start it: service serve",
+  };
+  const { problem } = error;
+  const message = problem?.detail ?? error.message;
+  return new UserError(message.charAt(0).toUpperCase() + message.slice(1), {
+    code: problem?.code ?? error.code,
+    exitCode: EXIT_BY_CODE[error.code] ?? EXIT_CODES.failed,
+    hint: hints[error.code] ?? (problem === undefined ? undefined : `Request ID: ${problem.request_id}`),
+    cause: error,
+  });
 }

@@ -1,16 +1,14 @@
 import { createReadStream } from "node:fs";
 import { addAbortSignal, type Readable } from "node:stream";
-import { parseRecordedEvent, type RecordedEvent, RecordingError } from "../../../relay/recording.ts";
-import { replay } from "../../../relay/recording.ts";
+import { parseRecordedEvent, type RecordedEvent, RecordingError, replay } from "../../../relay/recording.ts";
 import { SignatureError } from "../../../webhooks/index.ts";
 import type { Context } from "../../context.ts";
 import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../errors.ts";
+import { streamSink } from "./display.ts";
 import { readForwardingOptions } from "./forwarding-options.ts";
 import type { ReplayFlags } from "./index.ts";
-import { accessPlatform } from "./platform-access.ts";
+import { accessPlatform, fetchSessionSecret } from "./platform-access.ts";
 import { createListenPrinter } from "./printer.ts";
-import { streamSink } from "./screen.ts";
-import { fetchSessionSecret } from "./session-secret.ts";
 
 /** Sends a recording again; exit 1 where a receiver did not take all of it. Only a missing `--secret` needs the platform. */
 export async function runReplay(file: string, flags: ReplayFlags, context: Context): Promise<void> {

@@ -1,10 +1,18 @@
+import { systemClock } from "../../../relay/clock.ts";
+import type { ForwardingOptions } from "../../../relay/dispatcher.ts";
+import { PortAdvisor } from "../../../relay/port-advisor.ts";
+import type { Report } from "../../../relay/report.ts";
+import { Session } from "../../../relay/session.ts";
+import { SignatureError } from "../../../webhooks/index.ts";
 import type { Context } from "../../context.ts";
-import { openDisplay } from "./display.ts";
-import { readForwardingOptions } from "./forwarding-options.ts";
+import { isCtrlC, SilentExit } from "../../errors.ts";
+import { ChildCommand, type ChildEnd } from "./child.ts";
+import { type Display, openDisplay } from "./display.ts";
+import { SessionFiles } from "./files.ts";
+import { readForwardingOptions, type Receivers, targetsOf, usageOf } from "./forwarding-options.ts";
 import type { ListenFlags } from "./index.ts";
-import { Listening } from "./listening.ts";
-import { accessPlatform } from "./platform-access.ts";
-import { fetchSessionSecret } from "./session-secret.ts";
+import { accessPlatform, explainListenError, fetchSessionSecret, type PlatformAccess } from "./platform-access.ts";
+import { openStartPosition, type StartPosition } from "./start-position.ts";
 
 /** Listens until Ctrl-C, until the command that runs meanwhile has ended, or until the platform refuses for good. */
 export async function runListen(flags: ListenFlags, command: readonly string[], context: Context): Promise<void> {
@@ -24,4 +32,146 @@ async function printSecret(context: Context): Promise<void> {
   const secret = await fetchSessionSecret(await accessPlatform(context), context.signal);
   if (context.output.json) await context.output.document({ secret });
   else context.output.line(secret);
+}
+
+const DEFAULT_WAIT_SECONDS = 30;
+
+export interface ListeningOptions {
+  flags: ListenFlags;
+  /** Runs while events flow; empty for none. */
+  command: readonly string[];
+  platform: PlatformAccess;
+  receivers: Receivers;
+  forwarding: ForwardingOptions;
+  display: Display;
+}
+
+/** One session from its start to its end, with all that hangs on it: its files, its place, the command that runs meanwhile. */
+export class Listening {
+  readonly #options: ListeningOptions;
+  readonly #context: Context;
+  readonly #files: SessionFiles;
+  readonly #position: StartPosition;
+  readonly #advisor: PortAdvisor;
+  readonly #session: Session;
+  #readying: Promise<void> | undefined;
+  #child: ChildCommand | undefined;
+  #childEnd: ChildEnd | undefined;
+  #failure: { error: unknown } | undefined;
+
+  /** Throws UserError for a secret that cannot sign, and where the recording cannot be opened. */
+  constructor(options: ListeningOptions, context: Context) {
+    const { flags, command, platform, receivers, forwarding, display } = options;
+    this.#options = options;
+    this.#context = context;
+    const warn = (text: string): void => display.warn(text);
+    this.#position = openStartPosition({
+      context,
+      warn,
+      identity: platform.identity,
+      events: flags.events,
+      receivers,
+    });
+    this.#files = new SessionFiles({
+      writeEnv: flags.writeEnv,
+      readyFile: flags.readyFile,
+      record: flags.record,
+      platform: context.platform,
+      warn,
+      onFailure: (error) => this.#fail(error),
+    });
+    this.#advisor = new PortAdvisor({
+      clock: systemClock,
+      except: platform.baseUrl.port === "" ? [] : [Number(platform.baseUrl.port)],
+      // A command that runs may well start the receiver itself.
+      expected: command.length > 0 ? [] : targetsOf(receivers),
+      report: (report) => display.print(report),
+    });
+    const settings = {
+      ...platform,
+      ...forwarding,
+      events: flags.events,
+      after: flags.since === "last" ? this.#position.start() : flags.since,
+      secret: flags.secret,
+      waitMs: waitMsOf(flags),
+      maxDowntimeMs: flags.maxDowntime === undefined ? undefined : flags.maxDowntime * 1000,
+      passed: (cursor: string) => this.#position.moved(cursor),
+      report: (report: Report) => this.#report(report),
+    };
+    this.#session = usageOf(() => new Session(settings), SignatureError, "--secret");
+  }
+
+  /** Resolves once it has ended as it was asked to; rejects with why it ended else, SilentExit with the command's code. */
+  async run(): Promise<void> {
+    const { display } = this.#options;
+    const { signal } = this.#context;
+    await this.#files.removeReady();
+    signal.addEventListener("abort", this.#onAbort, { once: true });
+    display.start(this.#session);
+    try {
+      this.#session.start();
+      const { error } = await this.#session.ended;
+      if (error !== undefined) this.#fail(explainListenError(error));
+      await this.#child?.ended;
+    } finally {
+      display.stop();
+      // A file that is written after its removal would stay.
+      await this.#readying;
+      this.#files.close();
+      await this.#position.settled();
+      await this.#files.removeReady();
+      await display.settle();
+    }
+    this.#conclude();
+  }
+
+  #report(report: Report): void {
+    this.#options.display.print(report);
+    this.#advisor.notice(report);
+    if (report.event === "received") this.#files.record({ ...report, at: this.#context.now() });
+    if (report.event === "ready") this.#readying = this.#onReady(report).catch((error: unknown) => this.#fail(error));
+  }
+
+  async #onReady(ready: Extract<Report, { event: "ready" }>): Promise<void> {
+    const { flags, command, receivers } = this.#options;
+    if (flags.since === undefined) this.#position.startedAt(ready.cursor);
+    const secret = flags.secret ?? ready.secret;
+    await this.#files.ready(secret, receivers.target);
+    if (command.length === 0 || this.#context.signal.aborted || this.#failure !== undefined) return;
+    this.#child = new ChildCommand(command, secret, this.#context);
+    this.#childEnd = await this.#child.ended;
+    await this.#session.stop();
+  }
+
+  readonly #onAbort = (): void => {
+    // What is under way may take seconds; a second Ctrl-C then ends the process at once, and must not leave the terminal raw.
+    this.#options.display.stop();
+    // A command that runs gets the signal itself, and ends in its own time.
+    if (this.#child === undefined) void this.#session.stop();
+  };
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#child?.kill("SIGTERM");
+    void this.#session.stop();
+  }
+
+  #conclude(): void {
+    const { output, signal } = this.#context;
+    if (this.#failure !== undefined) throw this.#failure.error;
+    if (this.#childEnd !== undefined) {
+      const { error, exitCode } = this.#childEnd;
+      if (error !== undefined) output.warn(error.message);
+      if (exitCode !== 0) throw new SilentExit(exitCode);
+      return;
+    }
+    const isAsked = isCtrlC(signal.reason) && this.#options.command.length === 0;
+    if (signal.aborted && !isAsked) throw signal.reason;
+  }
+}
+
+/** Without a word from the user, a platform that is not there is a failure; --max-downtime waits for it too. */
+function waitMsOf({ wait, maxDowntime }: ListenFlags): number | undefined {
+  if (wait !== undefined) return (wait === true ? DEFAULT_WAIT_SECONDS : wait) * 1000;
+  return maxDowntime === undefined ? 0 : undefined;
 }

@@ -1,6 +1,6 @@
+import spawn from "cross-spawn";
 import type { ChildProcess } from "node:child_process";
 import { constants } from "node:os";
-import spawn from "cross-spawn";
 import type { Context } from "../../context.ts";
 import { InterruptedError, UserError } from "../../errors.ts";
 import { SECRET_VARIABLE } from "../webhooks/secrets.ts";

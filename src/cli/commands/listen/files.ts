@@ -1,0 +1,233 @@
+import { randomUUID } from "node:crypto";
+import { closeSync, ftruncateSync, openSync, statSync, writeSync } from "node:fs";
+import { access, constants, open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { formatRecordedEvent, type RecordedEvent } from "../../../relay/recording.ts";
+import { UserError } from "../../errors.ts";
+import { isOpenToOthers } from "../../file-mode.ts";
+import type { EnvTarget } from "./index.ts";
+
+interface SessionFilesOptions {
+  writeEnv: EnvTarget | undefined;
+  readyFile: string | undefined;
+  record: string | undefined;
+  platform: NodeJS.Platform;
+  warn: (text: string) => void;
+  /** Told once, when events cannot be recorded any more. */
+  onFailure: (error: Error) => void;
+}
+
+/** The files that a session writes for other programs: the secret, that it is ready, and its events. */
+export class SessionFiles {
+  readonly #options: SessionFilesOptions;
+  readonly #recorder: Recorder | undefined;
+
+  /** Throws UserError where the recording cannot be opened. */
+  constructor(options: SessionFilesOptions) {
+    const { record, onFailure } = options;
+    this.#options = options;
+    if (record === undefined) return;
+    this.#recorder = new Recorder(record, onFailure);
+    this.#warnIfOpen(record, "complete events");
+  }
+
+  /** Nothing is ready yet, or any more. Rejects with UserError where the ready file could not be written later. */
+  async removeReady(): Promise<void> {
+    const { readyFile } = this.#options;
+    if (readyFile !== undefined) await removeReadyFile(readyFile);
+  }
+
+  /** Events flow from now on, signed with this secret. */
+  async ready(secret: string, forwardTo: URL | undefined): Promise<void> {
+    const { writeEnv, readyFile } = this.#options;
+    this.#recorder?.begin();
+    if (writeEnv !== undefined) {
+      await writeEnvFile(writeEnv, secret);
+      this.#warnIfOpen(writeEnv.file, "the signing secret");
+    }
+    if (readyFile !== undefined) await writeReadyFile(readyFile, { secret, forwardTo });
+  }
+
+  record(event: Parameters<Recorder["add"]>[0]): void {
+    this.#recorder?.add(event);
+  }
+
+  close(): void {
+    this.#recorder?.close();
+  }
+
+  #warnIfOpen(file: string, content: string): void {
+    const warning = openFileWarning(file, content, this.#options.platform);
+    if (warning !== undefined) this.#options.warn(warning);
+  }
+}
+
+/** Writes events into a file that `listen replay` reads, for its owner alone. */
+class Recorder {
+  readonly #file: string;
+  readonly #descriptor: number;
+  readonly #onFailure: (error: UserError) => void;
+  #lines: string[] = [];
+  #failed = false;
+
+  /** Throws UserError where the file cannot be opened; told once by `onFailure` when it cannot be written any more. */
+  constructor(file: string, onFailure: (error: UserError) => void) {
+    this.#file = file;
+    this.#onFailure = onFailure;
+    try {
+      this.#descriptor = openSync(file, "a", 0o600);
+    } catch (error) {
+      throw this.#explain(error);
+    }
+  }
+
+  /** Empties the file. An earlier recording stays until then, in case no connection is made. */
+  begin(): void {
+    try {
+      ftruncateSync(this.#descriptor);
+    } catch (error) {
+      // Pipes and devices cannot be truncated.
+      if ((error as NodeJS.ErrnoException).code !== "EINVAL") throw this.#explain(error);
+    }
+  }
+
+  /** The events of one turn of the event loop share a write. */
+  add(event: RecordedEvent): void {
+    if (this.#failed || this.#lines.push(formatRecordedEvent(event)) > 1) return;
+    setImmediate(() => this.#write());
+  }
+
+  close(): void {
+    this.#write();
+    this.#failed = true;
+    closeSync(this.#descriptor);
+  }
+
+  #write(): void {
+    if (this.#lines.length === 0 || this.#failed) return;
+    const bytes = Buffer.from(`${this.#lines.join("\n")}\n`);
+    this.#lines = [];
+    try {
+      for (let written = 0; written < bytes.length;) written += writeSync(this.#descriptor, bytes, written);
+    } catch (error) {
+      this.#failed = true;
+      this.#onFailure(this.#explain(error));
+    }
+  }
+
+  #explain(error: unknown): UserError {
+    return new UserError(`--record: cannot write ${this.#file}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/**
+ * Sets one variable of an .env file and leaves the rest as it is, to the byte. A file that says so already is not
+ * touched, so that what watches it does not restart. A new file is for its owner alone; one that is there keeps its mode:
+ * a container may read it as another user.
+ */
+async function writeEnvFile({ file, name }: EnvTarget, value: string): Promise<void> {
+  try {
+    const known = await readIfThere(file);
+    const text = setVariable(known?.text ?? "", name, value);
+    if (text === known?.text) return;
+    await replaceFile(known?.path ?? file, Buffer.from(text, "latin1"), known?.mode ?? 0o600);
+  } catch (error) {
+    throw new UserError(`--write-env: cannot write ${file}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** The text with the variable set: where it stands already, else in a line at the end. */
+function setVariable(text: string, name: string, value: string): string {
+  const assignment = new RegExp(String.raw`^([ \t]*(?:export[ \t]+)?${name}[ \t]*=).*?(\r?)$`, "gm");
+  if (assignment.test(text)) {
+    return text.replace(assignment, (_line, start: string, end: string) => `${start}${value}${end}`);
+  }
+  const lineEnd = text.includes("\r\n") ? "\r\n" : "\n";
+  const separator = text === "" || text.endsWith("\n") ? "" : lineEnd;
+  return `${text}${separator}${name}=${value}${lineEnd}`;
+}
+
+/** A symbolic link is followed: the file that it leads to is the one that is replaced. */
+async function readIfThere(file: string): Promise<{ path: string; text: string; mode: number } | undefined> {
+  try {
+    const path = await realpath(file);
+    const { mode } = await stat(path);
+    // Every byte is a character, so that a file in any encoding stays as it is.
+    return { path, text: await readFile(path, "latin1"), mode: mode & 0o777 };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Tells a script that events flow now, and how they are signed. It appears whole or not at all, for its owner alone. */
+async function writeReadyFile(file: string, ready: { secret: string; forwardTo: URL | undefined }): Promise<void> {
+  const content = { secret: ready.secret, forward_to: ready.forwardTo?.href ?? null, pid: process.pid };
+  await explained(file, () => replaceFile(file, `${JSON.stringify(content)}\n`, 0o600));
+}
+
+/** Removes it: one of an earlier run would say ready too early, and one of a run that has ended is wrong. */
+async function removeReadyFile(file: string): Promise<void> {
+  await explained(file, async () => {
+    await access(dirname(file), constants.W_OK);
+    await rm(file, { force: true });
+  });
+}
+
+async function explained(file: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = code === "ENOENT" || code === "ENOTDIR" ? `folder ${dirname(file)} does not exist` : message;
+    throw new UserError(`--ready-file: cannot write ${file}: ${reason}`, { cause: error });
+  }
+}
+
+/**
+ * What to say of a file that holds a secret or payloads and that other users may read: it was there before, since those
+ * that `listen` makes are for their owner alone. Undefined where all is well.
+ */
+function openFileWarning(file: string, content: string, platform: NodeJS.Platform): string | undefined {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (!stats?.isFile() || !isOpenToOthers(stats.mode, platform)) return undefined;
+  return `${file} contains ${content} and is readable by other users. Run: chmod 600 ${file}`;
+}
+
+/**
+ * Replaces a file's content in one step that survives a crash of the machine: a reader sees all of the old or all of the
+ * new. Rejects with the file system's error, the old file unharmed.
+ */
+export async function replaceFile(path: string, content: string | Buffer, mode: number): Promise<void> {
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  try {
+    const file = await open(temporary, "wx", mode);
+    try {
+      await file.writeFile(content);
+      // The mode that was asked for is subject to the umask; a replaced file keeps the one that it had.
+      await file.chmod(mode);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  await syncFolder(dirname(path));
+}
+
+/** Makes the new name durable; not every file system lets a folder be opened for that. */
+async function syncFolder(folder: string): Promise<void> {
+  try {
+    const handle = await open(folder, "r");
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch {
+    // The content is whole either way.
+  }
+}

@@ -43,15 +43,6 @@ const LAZY = {
   prompts: "@inquirer/prompts",
 };
 
-/** One file a command: only that of the command which is named is read. */
-const COMMANDS = Object.fromEntries(
-  [
-    ...readFileSync(join(root, "src/cli/command-table.ts"), "utf8").matchAll(
-      /import\("\.\/(commands\/([a-z-]+)[^"]*)"\)/g,
-    ),
-  ].map(([, path, name]) => [`command-${name}`, `src/cli/${path}`]),
-);
-
 /**
  * What all commands share, in one file: each further file costs Node a third of a millisecond. Error classes, thrown in
  * one file and recognised in another, and what keeps state must be there once, so other files take them from this one.
@@ -80,6 +71,16 @@ const command = {
   define: { __VERSION__: JSON.stringify(version), __ISSUES_URL__: JSON.stringify(bugs?.url ?? "") },
 };
 const commonJs = { outdir: "dist/cli", format: "cjs", outExtension: { ".js": ".cjs" } };
+
+/** One file a command, as command-table.ts imports them: only that of the command which is named is read. */
+const TABLE = "src/cli/command-table.ts";
+const table = await build({ ...options, entryPoints: [TABLE], external: ["./commands/*"], outdir: dist, write: false });
+const COMMANDS = Object.fromEntries(
+  table.metafile.inputs[TABLE].imports
+    .filter(({ kind }) => kind === "dynamic-import")
+    .map(({ path }) => [`command-${path.split(/[/.]/)[3]}`, join("src/cli", path)]),
+);
+
 // The native SQLite binding stays a package of its own; jq-wasm loads its .wasm file from beside itself.
 const native = ["@photostructure/sqlite", "node:sqlite", "jq-wasm"];
 

@@ -77,7 +77,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: "events",
     group: WEBHOOKS,
     summary: "List, follow and replay events",
-    load: () => import("./commands/events/index.ts"),
+    load: () => import("./commands/events.ts"),
   },
   {
     name: "webhooks",
@@ -89,7 +89,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: "clock",
     group: WEBHOOKS,
     summary: "Manage the sandbox test clock",
-    load: () => import("./commands/clock/index.ts"),
+    load: () => import("./commands/clock.ts"),
   },
   { name: "login", group: SESSION, summary: "Sign in", load: () => import("./commands/login/index.ts") },
   {
@@ -120,13 +120,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: "profiles",
     group: SESSION,
     summary: "Manage profiles",
-    load: () => import("./commands/profiles/index.ts"),
+    load: () => import("./commands/profiles.ts"),
   },
   {
     name: "config",
     group: SESSION,
     summary: "Manage settings",
-    load: () => import("./commands/config/index.ts"),
+    load: () => import("./commands/config.ts"),
   },
   {
     name: "keys",
@@ -138,13 +138,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: "apps",
     group: SESSION,
     summary: "Manage OAuth apps",
-    load: () => import("./commands/apps/index.ts"),
+    load: () => import("./commands/apps.ts"),
   },
   {
     name: "logs",
     group: MORE,
     summary: "View or follow API request logs",
-    load: () => import("./commands/logs/index.ts"),
+    load: () => import("./commands/logs.ts"),
   },
   {
     name: "mcp",

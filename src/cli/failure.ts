@@ -1,8 +1,13 @@
 import { ApiError, NetworkError, UnsafeRequestError } from "../client/errors.ts";
-import { type ExitCode, EXIT_CODES, InterruptedError, UserError } from "./errors.ts";
+import { EXIT_CODES, type ExitCode, InterruptedError, SilentExit, UserError } from "./errors.ts";
+import type { ProcessIo } from "./process-io.ts";
+import { compactJson } from "./terminal/json.ts";
+import { printable } from "./terminal/printable.ts";
+import { colorLevel, loadStyles, type Styles } from "./terminal/styles.ts";
+import { wrapAfter } from "./terminal/wrap.ts";
 
 /** What there is to say about what failed, and the code that a command ends with. */
-export interface Failure {
+interface Failure {
   message: string;
   details: readonly string[];
   hint: string | undefined;
@@ -76,4 +81,49 @@ function hintFor({ status, code, attempts, retryAfter, problem }: ApiError): str
   if (status === 404 && attempts > 1) return "An earlier attempt whose response was lost may have deleted it.";
   if (status >= 500) return "This is a platform error. Look up the request ID in the platform's log.";
   return undefined;
+}
+
+/** Says on stderr why the command failed, as words or as a problem document, and gives its exit code. */
+export async function reportFailure(
+  error: unknown,
+  args: readonly string[],
+  { stderr, env }: Pick<ProcessIo, "stderr" | "env">,
+): Promise<number> {
+  if (error instanceof SilentExit) return error.exitCode;
+  // The flags themselves may be what is wrong, so they are looked for in the plain command line.
+  const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
+  const styles = await loadStyles(colorLevel({ flag: !own.includes("--no-color"), env, stream: stderr }));
+  const failure = failureOf(error);
+  stderr.write(
+    own.includes("--json") ? `${compactJson(failure.problem)}\n` : renderFailure(failure, stderr.columns, styles),
+  );
+  const debug = own.includes("--debug") || Boolean(env["SERVICE_DEBUG"]);
+  if (debug && error instanceof Error) stderr.write(`${styles.dim(stackOf(error))}\n`);
+  return failure.exitCode;
+}
+
+/** The stack with those of its causes. */
+function stackOf(error: Error): string {
+  const own = error.stack ?? error.message;
+  return error.cause instanceof Error ? `${own}\nCaused by: ${stackOf(error.cause)}` : own;
+}
+
+/** The failure as lines for stderr. The last line is the one that helps most. */
+function renderFailure(
+  { message, details, hint, exitCode }: Failure,
+  columns: number | undefined,
+  styles: Styles,
+): string {
+  // Hints are not broken: they hold commands, which people copy.
+  const lines = [
+    exitCode === EXIT_CODES.interrupted
+      ? message
+      : wrapAfter("Error:", printable(message), { width: columns, style: (mark) => styles.bad(mark) }),
+    ...details.map((detail) => `  ${printable(detail)}`),
+    ...(hint ?? "")
+      .split("\n")
+      .filter((line) => line !== "")
+      .map(printable),
+  ];
+  return `${lines.join("\n")}\n`;
 }

@@ -1,13 +1,12 @@
 import { Command, CommanderError } from "commander";
+import { rejectRepeatedOptions, rejectSwallowedFlags } from "./arguments/mistakes.ts";
 import { COMMANDS } from "./command-table.ts";
 import { Context } from "./context.ts";
 import { rejectDryRun } from "./dry-run.ts";
-import { addGlobalOptions, readGlobalOptions } from "./global-options.ts";
-import { addExamples, formatHelp } from "./help-layout.ts";
-import { rejectSwallowedFlags } from "./arguments/mistakes.ts";
-import { rejectRepeatedOptions } from "./arguments/mistakes.ts";
-import { checkOutputFlags } from "./output-flags.ts";
+import { addGlobalOptions, type GlobalOptions, readGlobalOptions } from "./global-options.ts";
+import { addExamples, fieldsOf, formatHelp } from "./help-layout.ts";
 import type { ProcessIo } from "./process-io.ts";
+import { assertFields } from "./terminal/view.ts";
 import { isHelpShown, usageErrorOf } from "./usage-error.ts";
 
 const NAME = "service";
@@ -101,4 +100,16 @@ function quietly(command: Command, { stdout }: Pick<ProcessIo, "stdout">): Comma
     getErrHasColors: () => true,
     stripColor: (text) => text,
   });
+}
+
+/**
+ * Throws UsageError for what `--fields` and `--jq` cannot mean, before the command begins: once it has changed something
+ * it could not say any more that it was called wrongly.
+ */
+async function checkOutputFlags(command: Command, { fields, jq }: GlobalOptions): Promise<void> {
+  const known = fieldsOf(command);
+  if (fields !== undefined && known !== undefined) assertFields(known, fields);
+  if (jq === undefined) return;
+  const { assertJq } = await import("./terminal/jq.ts");
+  await assertJq(jq);
 }

@@ -1,7 +1,7 @@
 import { BrokenPipeError, EXIT_CODES, InterruptedError, LostOutputError } from "./errors.ts";
-import { runProgram } from "./program.ts";
-import { reportFailure } from "./report-failure.ts";
+import { reportFailure } from "./failure.ts";
 import { currentProcessIo, type ProcessIo } from "./process-io.ts";
+import { runProgram } from "./program.ts";
 
 /** Runs one command line of this process and returns its exit code. Never throws. */
 export async function run(args: readonly string[]): Promise<number> {

@@ -1,16 +1,16 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { referencesIn } from "../../src/cli/commands/trigger/fixture/fixture.ts";
 import { parseFixture } from "../../src/cli/commands/trigger/fixture/read.ts";
-import { referencesIn } from "../../src/cli/commands/trigger/fixture/references.ts";
 import { UserError } from "../../src/cli/errors.ts";
 import { readSettings } from "../../src/cli/settings/read.ts";
 import { prettyJson } from "../../src/cli/terminal/json.ts";
 import { PLAIN } from "../../src/cli/terminal/styles.ts";
 import { parseBaseUrl } from "../../src/client/base-url.ts";
 import { parseCredential, withoutCredentials } from "../../src/contract/credentials.ts";
-import { parseClientFrame, parsePlatformFrame } from "../../src/contract/listen.ts";
 import { LIMITS } from "../../src/contract/limits.ts";
+import { parseClientFrame, parsePlatformFrame } from "../../src/contract/listen.ts";
 import { parseTimestamp } from "../../src/contract/timestamps.ts";
 import { readRetryAfter } from "../../src/platform/delivery/attempt.ts";
 import { parseRange } from "../../src/platform/domain/addresses.ts";

@@ -1,4 +1,5 @@
-import type { Option } from "commander";
+import { InvalidArgumentError, Option } from "commander";
+import { UsageError } from "../errors.ts";
 
 /**
  * Lets a flag be repeated. Commander's own variadic flags would also swallow the positional arguments that follow them.
@@ -20,4 +21,29 @@ export function collect(text: string, previous: string[] = []): string[] {
 /** Collects values that cannot contain a comma: several may be given at once, separated by commas. */
 export function collectList(text: string, previous: string[] = []): string[] {
   return [...previous, ...text.split(",").map((value) => value.trim())];
+}
+
+/** A flag that takes a `key=value` pair and may be repeated. */
+export function pairsOption(flags: string, description: string): Option {
+  const parse = (text: string, previous: Pair[] = []) => [...previous, parsePair(text)];
+  return repeatable(new Option(flags, `${description} (repeatable)`), parse).default([]);
+}
+
+export type Pair = readonly [key: string, value: string];
+
+/** Splits at the first `=`: the value may hold more of them, and may be empty. */
+function parsePair(text: string): Pair {
+  const at = text.indexOf("=");
+  if (at < 1) throw new InvalidArgumentError(`"${text}" is not in the form key=value.`);
+  return [text.slice(0, at), text.slice(at + 1)];
+}
+
+/** Pairs as an object; a key that stands twice is a mistake. */
+export function objectOfPairs(pairs: readonly Pair[], flag: string): Record<string, string> {
+  const seen = new Set<string>();
+  for (const [key] of pairs) {
+    if (seen.has(key)) throw new UsageError(`${flag}: "${key}" is given twice`);
+    seen.add(key);
+  }
+  return Object.fromEntries(pairs);
 }

@@ -1,15 +1,14 @@
 import { Argument, type Command, Option } from "commander";
 import type { ApiRequest, Client, Method } from "../../client/http.ts";
 import type { Page } from "../../client/pages.ts";
-import type { Context } from "../context.ts";
-import { UsageError } from "../errors.ts";
-import { addDryRun } from "../dry-run.ts";
-import { addExamples } from "../help-layout.ts";
-import { objectOfPairs, type Pair, pairsOption } from "../arguments/pairs.ts";
 import { assign } from "../arguments/assignments.ts";
-import { confirmDestruction } from "./resource/confirm-destruction.ts";
+import { objectOfPairs, type Pair, pairsOption } from "../arguments/repeated.ts";
+import type { Context } from "../context.ts";
+import { addDryRun } from "../dry-run.ts";
+import { UsageError } from "../errors.ts";
+import { addExamples } from "../help-layout.ts";
 import { assertFields } from "../terminal/view.ts";
-import { parseIdempotencyKey } from "./resource/idempotency-key.ts";
+import { confirmDestruction, parseIdempotencyKey } from "./resource/verbs.ts";
 
 const METHODS: readonly Method[] = ["GET", "POST", "PATCH", "PUT", "DELETE"];
 

@@ -1,13 +1,19 @@
 import { join } from "node:path";
-import type { Environment } from "../../contract/environments.ts";
-import { formatTimestamp } from "../../contract/timestamps.ts";
 import { AuthorizationError, NetworkError } from "../../client/errors.ts";
 import { refreshTokens, type TokenSet } from "../../client/oauth/authorization.ts";
+import type { Environment } from "../../contract/environments.ts";
+import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { Context } from "../context.ts";
 import { NotSignedInError } from "../errors.ts";
-import { loginCommand } from "../settings/login-command.ts";
 import { withLock } from "../settings/lock.ts";
-import { type Profile, profileNamed, type Settings, type StoredTokens, withProfile } from "../settings/profiles.ts";
+import {
+  loginCommand,
+  type Profile,
+  profileNamed,
+  type Settings,
+  type StoredTokens,
+  withProfile,
+} from "../settings/profiles.ts";
 import { readSettings, SettingsFileError } from "../settings/read.ts";
 import { explainAuthorization, openAuthorizationServer } from "./authorization-server.ts";
 import { isAlive, isDue } from "./freshness.ts";

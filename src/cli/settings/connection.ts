@@ -1,7 +1,13 @@
 import type { Environment } from "../../contract/environments.ts";
 import { NotSignedInError, UsageError, UserError } from "../errors.ts";
-import { loginCommand } from "./login-command.ts";
-import { PROFILE_NAME, type Profile, profileNamed, type Settings, type StoredCredential } from "./profiles.ts";
+import {
+  loginCommand,
+  type Profile,
+  PROFILE_NAME,
+  profileNamed,
+  type Settings,
+  type StoredCredential,
+} from "./profiles.ts";
 
 /** A setting, and where it came from: `name` is for people, such as `--base-url` or `SERVICE_BASE_URL`. */
 export interface Sourced<Value> {

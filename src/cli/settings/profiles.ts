@@ -2,7 +2,7 @@ import type { Environment } from "../../contract/environments.ts";
 import type { Scope } from "../../contract/scopes.ts";
 
 /** An API key; it stays as it is until it is revoked. */
-export interface StoredApiKey {
+interface StoredApiKey {
   type: "api_key";
   api_key: string;
 }
@@ -53,4 +53,13 @@ export function profileNamed(settings: Settings, name: string): Profile | undefi
 /** The settings with one profile replaced, or added. */
 export function withProfile(settings: Settings, name: string, profile: Profile): Settings {
   return { ...settings, profiles: { ...settings.profiles, [name]: profile } };
+}
+
+/** What to type to sign in again as a profile, for an environment: `service login --profile shop --live`. */
+export function loginCommand({ profile, environment }: { profile: string; environment: Environment }): string {
+  const flags = [
+    ...(profile === DEFAULT_PROFILE ? [] : [`--profile ${profile}`]),
+    ...(environment === "live" ? ["--live"] : []),
+  ];
+  return ["service login", ...flags].join(" ");
 }

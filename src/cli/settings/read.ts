@@ -1,9 +1,8 @@
 import { readFileSync, statSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { LIMITS } from "../../contract/limits.ts";
 import { UserError } from "../errors.ts";
-import { isOpenToOthers } from "../file-mode.ts";
-import { SETTINGS_FILE } from "./directory.ts";
 import { DEFAULT_PROFILE, emptySettings, type Profile, type Settings, SETTINGS_VERSION } from "./profiles.ts";
 
 /** The settings file cannot be used as it is; it is left untouched. */
@@ -105,4 +104,38 @@ function mapValues<From, To>(record: Record<string, From>, change: (value: From)
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Name of the settings file inside its folder. */
+export const SETTINGS_FILE = "config.json";
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The folder of settings and credentials: SERVICE_CONFIG_DIR, else the XDG configuration folder (APPDATA on Windows).
+ * Throws UserError where the account has no home folder at all.
+ */
+export function settingsDirectory(env: Variables, platform: NodeJS.Platform): string {
+  if (env["SERVICE_CONFIG_DIR"]) return env["SERVICE_CONFIG_DIR"];
+  if (platform === "win32" && env["APPDATA"]) return join(env["APPDATA"], "service");
+  const base = env["XDG_CONFIG_HOME"] || join(home(env), ".config");
+  return join(base, "service");
+}
+
+function home(env: Variables): string {
+  try {
+    const home = env["HOME"] || homedir();
+    if (home !== "") return home;
+  } catch {
+    // A user id without an account, as in some containers.
+  }
+  throw new UserError("No home folder for the settings", {
+    hint: "Set SERVICE_CONFIG_DIR to a folder.",
+    code: "no_home",
+  });
+}
+
+/** True where a file of this mode lets others than its owner in. Windows has no such modes. */
+export function isOpenToOthers(mode: number, platform: NodeJS.Platform): boolean {
+  return platform !== "win32" && (mode & 0o077) !== 0;
 }

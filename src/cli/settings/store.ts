@@ -1,7 +1,6 @@
 import { join } from "node:path";
-import { SETTINGS_FILE, settingsDirectory } from "./directory.ts";
 import { emptySettings, type Settings } from "./profiles.ts";
-import { isReadableByOthers, readSettings } from "./read.ts";
+import { isReadableByOthers, readSettings, SETTINGS_FILE, settingsDirectory } from "./read.ts";
 
 export interface SettingsStoreOptions {
   env: Readonly<Record<string, string | undefined>>;

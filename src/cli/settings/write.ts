@@ -1,12 +1,11 @@
+import Conf from "conf";
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
-import Conf from "conf";
 import { makeFolder } from "../../files/make-folder.ts";
 import { UserError } from "../errors.ts";
-import { SETTINGS_FILE } from "./directory.ts";
 import { withLock } from "./lock.ts";
 import type { Settings } from "./profiles.ts";
-import { readSettings, SettingsFileError } from "./read.ts";
+import { readSettings, SETTINGS_FILE, SettingsFileError } from "./read.ts";
 
 /**
  * Changes the settings: reads them again under a lock that all processes share, so that no writer undoes another's

@@ -2,9 +2,7 @@ import { UsageError } from "../errors.ts";
 import { detailLines, detailRecords } from "./details.ts";
 import { compactJson, prettyJson } from "./json.ts";
 import { printable, printableLines } from "./printable.ts";
-import type { ProgressBar } from "./progress-bar.ts";
-import { createProgressBar } from "./progress-bar.ts";
-import { createSpinner, type Spinner } from "./spinner.ts";
+import { createProgressBar, createSpinner, type ProgressBar, type Spinner } from "./progress.ts";
 import { type ColorLevel, loadStyles, type Styles } from "./styles.ts";
 import type { TextStream } from "./text-stream.ts";
 import {

@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import type { Context } from "../context.ts";
-import { updateNotices } from "../settings/update-notices.ts";
-import { isVersion, readUpdateState, writeUpdateState } from "./state.ts";
+import { isVersion, readUpdateState, updateNotices, writeUpdateState } from "./state.ts";
 
 const DAY_MILLISECONDS = 86_400_000;
 

@@ -1,9 +1,10 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../../files/make-folder.ts";
+import type { Settings } from "../settings/profiles.ts";
 
 /** What is remembered of newer versions, in a file beside the settings. Times are Unix milliseconds. */
-export interface UpdateState {
+interface UpdateState {
   /** When the registry was last asked. */
   checked: number;
   /** When a person was last told. */
@@ -36,4 +37,13 @@ export function writeUpdateState(folder: string, state: UpdateState): void {
 /** Three numbers: releases only, and nothing that a terminal would take for more than text. */
 export function isVersion(value: unknown): value is string {
   return typeof value === "string" && /^\d{1,6}\.\d{1,6}\.\d{1,6}$/.test(value);
+}
+
+/** Whether a person wants to hear of newer versions, and what says so. */
+export function updateNotices(
+  env: Readonly<Record<string, string | undefined>>,
+  { update_notices: stored }: Settings,
+): { value: boolean; source: string } {
+  if (env["SERVICE_NO_UPDATE_NOTIFIER"]) return { value: false, source: "SERVICE_NO_UPDATE_NOTIFIER" };
+  return typeof stored === "boolean" ? { value: stored, source: "settings file" } : { value: true, source: "default" };
 }

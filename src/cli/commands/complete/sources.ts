@@ -1,13 +1,14 @@
 import type { Argument, Command, Option } from "commander";
+import type { Page } from "../../../client/pages.ts";
 import { EVENT_TYPES } from "../../../contract/event-types.ts";
 import { kindsWith, pathOf, RESOURCES } from "../../../contract/resources.ts";
 import { SCOPES } from "../../../contract/scopes.ts";
 import { COMMANDS } from "../../command-table.ts";
 import type { Context } from "../../context.ts";
 import { fieldsOf } from "../../help-layout.ts";
-import { CONFIG_KEYS } from "../config/keys.ts";
+import { isAlive } from "../../session/freshness.ts";
+import { CONFIG_KEYS } from "../config.ts";
 import { TOPICS } from "../help/topics.ts";
-import { fetchIds } from "./fetch-ids.ts";
 
 /** Text to insert, and its description. */
 export interface Suggestion {
@@ -107,4 +108,31 @@ export function subcommands(command: Command | undefined): Suggestion[] {
 
 function isFile(placeholder: string): boolean {
   return /\b(file|path|folder|env)\b/i.test(placeholder);
+}
+
+/** A person who pressed Tab waits for the answer. */
+const TIMEOUT_MILLISECONDS = 2000;
+const COUNT = 30;
+const DESCRIPTIVE_FIELDS = ["email", "url", "type", "name", "event_type", "status"];
+const MAX_DESCRIPTION_LENGTH = 60;
+
+type Item = { id?: unknown } & Record<string, unknown>;
+
+/** The newest ids of a list of the API. Nothing, quietly, where they cannot be had at once. */
+async function fetchIds(path: string, context: Context): Promise<Suggestion[]> {
+  const connection = await context.connection();
+  const stored = connection.credential?.value;
+  if (stored === undefined) return [];
+  // A session is renewed by commands, which may wait for it.
+  if (stored.type === "oauth" && !isAlive(stored, context.now())) return [];
+  const key = stored.type === "oauth" ? stored.access_token : stored.api_key;
+  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(TIMEOUT_MILLISECONDS)]);
+  const client = await context.clientFor(connection.baseUrl.value, key, signal);
+  const { body } = await client.request<Page<Item>>({ method: "GET", path, query: { limit: COUNT } });
+  return body.data.map((item) => ({ value: String(item.id), description: descriptionOf(item) }));
+}
+
+function descriptionOf(item: Item): string {
+  const name = DESCRIPTIVE_FIELDS.find((candidate) => typeof item[candidate] === "string");
+  return name === undefined ? "" : String(item[name]).slice(0, MAX_DESCRIPTION_LENGTH);
 }

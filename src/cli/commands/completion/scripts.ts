@@ -1,8 +1,5 @@
 import type { TextStream } from "../../terminal/text-stream.ts";
-import { BASH } from "./bash.ts";
 import type { Shell } from "./index.ts";
-import { POWERSHELL } from "./powershell.ts";
-import { ZSH } from "./zsh.ts";
 
 const NAME = "service";
 
@@ -14,3 +11,119 @@ export async function printScript(shell: Shell, stdout: TextStream): Promise<voi
   const { script } = await import("@bomb.sh/tab");
   script(shell, NAME, NAME);
 }
+
+/**
+ * The script for bash. Unlike that of the completion library it needs no other package, completes values that hold a
+ * colon and flags that hold their value, and never evaluates what was typed.
+ */
+export const BASH = `# bash completion for service
+_service_completion() {
+  local word reply directive line value current head="" strip=""
+  local -a words=()
+  local i glue=0
+  # Bash takes : and = for the ends of words; the program wants words whole.
+  for ((i = 1; i <= COMP_CWORD; i++)); do
+    word=\${COMP_WORDS[i]}
+    if ((i == COMP_CWORD)) && [[ -z $word && \${COMP_LINE:0:COMP_POINT} == *" " ]]; then glue=0; fi
+    if ((\${#words[@]} > 0)) && { ((glue)) || [[ $word =~ ^[:=]+$ ]]; }; then
+      words[\${#words[@]} - 1]+=$word
+    else
+      words+=("$word")
+    fi
+    if [[ $word =~ ^[:=]+$ ]]; then glue=1; else glue=0; fi
+  done
+  current=\${words[\${#words[@]} - 1]}
+  COMPREPLY=()
+  reply=$("$1" complete -- "\${words[@]}" 2>/dev/null) || return 0
+  directive=\${reply##*:}
+  [[ $directive =~ ^[0-9]+$ ]] || return 0
+  if [[ $current == -*=* ]]; then
+    [[ $COMP_WORDBREAKS == *=* ]] || head="\${current%%=*}="
+    current=\${current#*=}
+  fi
+  # Only what follows the last colon is replaced.
+  if [[ $current == *:* && $COMP_WORDBREAKS == *:* ]]; then strip="\${current%:*}:"; fi
+  while IFS= read -r line; do
+    value=\${line%%$'\\t'*}
+    [[ $line == *$'\\t'* ]] && COMPREPLY+=("$head\${value#"$strip"}")
+  done <<<"$reply"
+  if ((directive & 2)); then compopt -o nospace 2>/dev/null; fi
+  if ((directive & 4)); then compopt +o default 2>/dev/null; fi
+  return 0
+}
+complete -o default -F _service_completion service service-cli`;
+
+/** The script for zsh. That of the completion library cuts values at a colon, and splits quoted words. */
+export const ZSH = `#compdef service service-cli
+_service() {
+  local reply line value directive width=0
+  local -a values descriptions shown extra
+  reply=$("\${words[1]}" complete -- "\${(@)words[2,CURRENT-1]}" "$PREFIX" 2>/dev/null) || return 1
+  directive=\${reply##*:}
+  [[ $directive == <-> ]] || return 1
+  for line in "\${(@f)reply}"; do
+    [[ $line == *$'\\t'* ]] || continue
+    value=\${line%%$'\\t'*}
+    values+=("$value")
+    descriptions+=("\${line#*$'\\t'}")
+    ((\${#value} > width)) && width=\${#value}
+  done
+  local i
+  for ((i = 1; i <= \${#values}; i++)); do
+    shown+=("\${(r:width:)values[i]}\${descriptions[i]:+  }\${descriptions[i]}")
+  done
+  # A flag that holds its value keeps itself.
+  compset -P '-*='
+  ((directive & 2)) && extra=(-S '')
+  if ((\${#values})); then
+    compadd -l -d shown "\${extra[@]}" -a values
+  elif ((!(directive & 4))); then
+    _files
+  fi
+}
+if [[ "\${funcstack[1]}" == _service ]]; then
+  _service "$@"
+else
+  compdef _service service service-cli
+fi`;
+
+/**
+ * The script for PowerShell. That of the completion library builds a command out of what was typed and evaluates it, and
+ * a typographic quote, which PowerShell takes for one of its own, ends the quoting.
+ */
+export const POWERSHELL = `# PowerShell completion for service
+Register-ArgumentCompleter -Native -CommandName 'service', 'service-cli' -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+    # The words up to the cursor, as they were typed.
+    $words = @(foreach ($element in $commandAst.CommandElements | Select-Object -Skip 1) {
+        $length = $cursorPosition - $element.Extent.StartOffset
+        if ($length -gt 0) {
+            $text = $element.Extent.Text
+            $text.Substring(0, [Math]::Min($length, $text.Length))
+        }
+    })
+    # Older versions drop an empty argument on its way; the program takes the quotes off.
+    if ($wordToComplete -eq '') { $words += '""' }
+    $encoding = [Console]::OutputEncoding
+    try {
+        [Console]::OutputEncoding = [System.Text.Encoding]::UTF8
+        $reply = @(& service complete '--' @words 2>$null)
+    } finally {
+        [Console]::OutputEncoding = $encoding
+    }
+    if (-not ("$($reply[-1])" -match '^:(\\d+)$')) { return }
+    $directive = [int]$Matches[1]
+    # A flag that holds its value keeps itself.
+    $flag = if ($wordToComplete -match '^(-[^=]*=)') { $Matches[1] } else { '' }
+    $lines = @($reply | Where-Object { $_ -match "\`t" })
+    # An empty answer keeps the shell from offering files.
+    if ($lines.Count -eq 0 -and ($directive -band 4)) { return '' }
+    foreach ($line in $lines) {
+        $value, $description = $line.Split("\`t", 2)
+        $text = $flag + $value
+        # A comma would make a list of it.
+        $quoted = if ($text -match '[,@]') { "'$text'" } else { $text }
+        $tip = if ($description) { $description } else { $value }
+        [System.Management.Automation.CompletionResult]::new($quoted, $value, 'ParameterValue', $tip)
+    }
+}`;

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Context } from "../../context.ts";
 import { addExamples } from "../../help-layout.ts";
-import { addPostgresOptions, type PostgresOptions } from "../serve/postgres-options.ts";
+import { addPostgresOptions, type PostgresOptions } from "../serve/database-options.ts";
 
 export interface DbOptions extends PostgresOptions {
   database?: string;

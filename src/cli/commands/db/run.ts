@@ -1,19 +1,19 @@
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { BackupError, backUp } from "../../../platform/maintenance/backup.ts";
+import { backUp, BackupError } from "../../../platform/maintenance/backup.ts";
 import { checkDatabase } from "../../../platform/maintenance/check.ts";
 import { copyDatabase, CopyError } from "../../../platform/maintenance/copy.ts";
 import { restore, RestoreError } from "../../../platform/maintenance/restore.ts";
 import { type DatabaseStatus, statusOf } from "../../../platform/maintenance/status.ts";
-import { type DatabaseReader, StorageOpenError, StorageUnavailableError } from "../../../platform/storage/database.ts";
 import { describeDatabase, isPostgresUrl } from "../../../platform/storage/database-url.ts";
+import { type DatabaseReader, StorageOpenError, StorageUnavailableError } from "../../../platform/storage/database.ts";
 import { type DatabaseSettings, openDatabase, openReader } from "../../../platform/storage/open-database.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { ResourceView } from "../../terminal/view.ts";
+import { namedDatabase } from "../serve/database-options.ts";
 import { deploymentSettings } from "../serve/deployment-settings.ts";
-import { namedDatabase } from "../serve/named-database.ts";
 import type { CheckOptions, DbOptions, RestoreOptions } from "./index.ts";
 
 const STATUS: ResourceView<DatabaseStatus> = {

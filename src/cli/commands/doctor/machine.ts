@@ -4,11 +4,9 @@ import { dirname, join } from "node:path";
 import { parseProxy, proxyFor } from "../../../client/proxy-settings.ts";
 import { proxiesOf } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { isOpenToOthers } from "../../file-mode.ts";
 import { resolveTarget } from "../../settings/connection.ts";
-import { SETTINGS_FILE } from "../../settings/directory.ts";
-import { readSettings } from "../../settings/read.ts";
-import { dataFolder } from "../serve/named-database.ts";
+import { isOpenToOthers, readSettings, SETTINGS_FILE } from "../../settings/read.ts";
+import { dataFolder } from "../serve/database-options.ts";
 import { type Check, failed, type Finding, ok, warning } from "./finding.ts";
 import { canConnect } from "./ports.ts";
 

@@ -1,12 +1,12 @@
+import { apiPath } from "../../../client/base-url.ts";
 import { ApiError, NetworkError } from "../../../client/errors.ts";
 import { listItems } from "../../../client/pages.ts";
-import { apiPath } from "../../../client/base-url.ts";
 import { LIMITS } from "../../../contract/limits.ts";
 import type { ApiKey } from "../../../contract/schemas/api-key.ts";
 import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
 import type { Context } from "../../context.ts";
 import { DEFAULT_BASE_URL } from "../../settings/connection.ts";
-import { loginCommand } from "../../settings/login-command.ts";
+import { loginCommand } from "../../settings/profiles.ts";
 import { formatSpan, relativeTime } from "../../terminal/time.ts";
 import { ENDPOINTS, isSecretOld } from "../endpoints/view.ts";
 import { examine, type Status } from "../status/examine.ts";

@@ -1,16 +1,23 @@
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { apiPath } from "../../../client/base-url.ts";
 import { LIMITS } from "../../../contract/limits.ts";
-import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
+import type { Event } from "../../../contract/schemas/event.ts";
+import type {
+  SecretRotate,
+  WebhookEndpoint,
+  WebhookEndpointCreate,
+  WebhookEndpointUpdate,
+} from "../../../contract/schemas/webhook-endpoint.ts";
+import { duration, objectId } from "../../arguments/values.ts";
 import type { Context } from "../../context.ts";
-import { addExamples } from "../../help-layout.ts";
-import { registerDelete } from "../resource/delete.ts";
-import { registerGet } from "../resource/get.ts";
-import { registerList } from "../resource/list.ts";
-import { registerCreate } from "./create.ts";
-import { registerPing } from "./ping.ts";
-import { registerRotateSecret } from "./rotate-secret.ts";
-import { registerStatusChanges, registerUpdate } from "./update.ts";
-import { ENDPOINTS, isSecretOld } from "./view.ts";
+import { addDryRun } from "../../dry-run.ts";
+import { UsageError } from "../../errors.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
+import { formatSpan } from "../../terminal/time.ts";
+import { EVENTS } from "../events.ts";
+import { rejectQuiet } from "../resource/show-secret.ts";
+import { addIdempotencyKey, confirmDestruction, registerDelete, registerGet, registerList } from "../resource/verbs.ts";
+import { ENDPOINT_WITH_SECRET, ENDPOINTS, isSecretOld, NEW_SECRET } from "./view.ts";
 
 /** `service endpoints`. */
 export function register(program: Command, context: Context): void {
@@ -44,4 +51,199 @@ function warnAboutOldSecrets(listed: readonly WebhookEndpoint[], context: Contex
   const whose = old.length === 1 ? `The secret of ${old[0]!.id} is` : `The secrets of ${old.length} endpoints are`;
   const which = old.length === 1 ? old[0]!.id : "<id>";
   output.warn(`${whose} older than ${LIMITS.secretAgeDays} days. To rotate: service endpoints rotate-secret ${which}`);
+}
+
+export function registerCreate(endpoints: Command, context: Context): void {
+  const create = endpoints
+    .command("create")
+    .description("Create a webhook endpoint and show its signing secret, once")
+    .addOption(new Option("--url <url>", "URL to deliver to: https, public address").makeOptionMandatory())
+    .addOption(
+      eventsOption("Event types, separated by commas: 'order.*,customer.created', or '*'").makeOptionMandatory(),
+    )
+    .option("--description <text>", "Description");
+  addIdempotencyKey(create).action((flags: WebhookEndpointCreate & { idempotencyKey?: string }) =>
+    runCreate(flags, context),
+  );
+  addExamples(addFields(create, ENDPOINTS.view), [
+    "service endpoints create --url https://example.com/webhooks --events 'order.*,customer.created'",
+    "secret=$(service endpoints create --url https://example.com/hooks --events '*' --json --jq .secret)",
+  ]);
+}
+
+async function runCreate(
+  { idempotencyKey, ...body }: WebhookEndpointCreate & { idempotencyKey?: string },
+  context: Context,
+): Promise<void> {
+  const { output } = context;
+  const client = await context.client();
+  const { body: created } = await client.request<WebhookEndpoint>({
+    method: "POST",
+    path: ENDPOINTS.path,
+    body,
+    idempotencyKey,
+  });
+  output.success(`Created webhook endpoint ${created.id}`);
+  await output.object(created, ENDPOINT_WITH_SECRET);
+  if (output.quiet && !output.json) {
+    return output.warn(
+      `The secret was not shown and cannot be shown later. To create a new one: service endpoints rotate-secret ${created.id}`,
+    );
+  }
+  output.note(
+    `\nThe secret is shown only once: store it in your receiver now.\nTest the endpoint:\n  service endpoints ping ${created.id}`,
+  );
+}
+
+interface UpdateFlags {
+  url?: string;
+  events?: string[];
+  description?: string;
+}
+
+export function registerUpdate(endpoints: Command, context: Context): void {
+  const update = endpoints
+    .command("update")
+    .description("Update a webhook endpoint; omitted fields keep their values")
+    .argument("<id>", "ID of the webhook endpoint", objectId)
+    .option("--url <url>", "New URL")
+    .addOption(eventsOption("New event types; replace the existing ones"))
+    .option("--description <text>", "New description; empty removes it")
+    .action(async (id: string, flags: UpdateFlags) => {
+      const changes = changesOf(flags);
+      if (Object.keys(changes).length === 0) {
+        throw new UsageError("No changes specified", {
+          hint: "Pass at least one of --url, --events, --description.",
+        });
+      }
+      await changeEndpoint(id, changes, "Updated", context);
+    });
+  addExamples(addDryRun(addFields(update, ENDPOINTS.view)), [
+    `service endpoints update ${ENDPOINTS.exampleId} --events 'order.*,payment.*'`,
+    `service endpoints update ${ENDPOINTS.exampleId} --url https://example.com/webhooks/v2`,
+  ]);
+}
+
+/** `enable` and `disable`. */
+export function registerStatusChanges(endpoints: Command, context: Context): void {
+  const change = (name: string, status: WebhookEndpoint["status"], past: string, description: string): void => {
+    const command = endpoints
+      .command(name)
+      .description(description)
+      .argument("<id>", "ID of the webhook endpoint", objectId)
+      .action((id: string) => changeEndpoint(id, { status }, past, context));
+    addExamples(addDryRun(addFields(command, ENDPOINTS.view)), [`service endpoints ${name} ${ENDPOINTS.exampleId}`]);
+  };
+  change("enable", "enabled", "Enabled", "Enable a webhook endpoint and resume its pending deliveries");
+  change("disable", "disabled", "Disabled", "Disable a webhook endpoint; pending deliveries are kept for 3 days");
+}
+
+async function changeEndpoint(
+  id: string,
+  changes: WebhookEndpointUpdate,
+  past: string,
+  context: Context,
+): Promise<void> {
+  const client = await context.client();
+  const { body } = await client.request<WebhookEndpoint>({
+    method: "PATCH",
+    path: ENDPOINTS.path + apiPath`/${id}`,
+    body: changes,
+  });
+  context.output.success(`${past} webhook endpoint ${id}`);
+  await context.output.object(body, ENDPOINTS.view);
+}
+
+function changesOf({ url, events, description }: UpdateFlags): WebhookEndpointUpdate {
+  return {
+    ...(url === undefined ? {} : { url }),
+    ...(events === undefined ? {} : { events }),
+    ...(description === undefined ? {} : { description: description === "" ? null : description }),
+  };
+}
+
+interface RotateFlags {
+  /** Seconds. */
+  overlap: number;
+  yes?: true;
+  idempotencyKey?: string;
+}
+
+export function registerRotateSecret(endpoints: Command, context: Context): void {
+  const rotate = endpoints
+    .command("rotate-secret")
+    .description("Rotate the signing secret and show the new one, once")
+    .argument("<id>", "ID of the webhook endpoint", objectId)
+    .addOption(
+      new Option("--overlap <duration>", "How long deliveries are also signed with the old secret, up to 7d")
+        .argParser(duration(0, LIMITS.maxSecretOverlapSeconds))
+        .default(LIMITS.secretOverlapSecondsDefault, "1d"),
+    )
+    .option("--yes", "Skip the confirmation in live mode when --overlap is 0s");
+  addIdempotencyKey(rotate).action((id: string, flags: RotateFlags) => runRotate(id, flags, context));
+  addExamples(addFields(rotate, ENDPOINTS.view), [
+    `service endpoints rotate-secret ${ENDPOINTS.exampleId}`,
+    `service endpoints rotate-secret ${ENDPOINTS.exampleId} --overlap 2h --json --jq .secret`,
+  ]);
+}
+
+async function runRotate(id: string, { overlap, yes, idempotencyKey }: RotateFlags, context: Context): Promise<void> {
+  const { output } = context;
+  rejectQuiet(context, NEW_SECRET);
+  if (overlap === 0) {
+    await confirmDestruction(context, {
+      id,
+      consequence: `The old secret of ${id} will stop working immediately`,
+      yes,
+    });
+  }
+  const client = await context.client();
+  const { body } = await client.request<WebhookEndpoint>({
+    method: "POST",
+    path: ENDPOINTS.path + apiPath`/${id}/rotate_secret`,
+    body: { overlap_seconds: overlap } satisfies SecretRotate,
+    idempotencyKey,
+  });
+  output.success(`Rotated the secret of webhook endpoint ${id}`);
+  await output.object(body, ENDPOINT_WITH_SECRET);
+  output.note(
+    `\nThe secret is shown only once: store it in your receiver now.\n${
+      overlap === 0
+        ? "Deliveries are now signed with the new secret only."
+        : `For ${formatSpan(overlap)}, deliveries are signed with both the old and the new secret.`
+    }`,
+  );
+}
+
+export function registerPing(endpoints: Command, context: Context): void {
+  const ping = endpoints
+    .command("ping")
+    .description("Send a webhook_endpoint.ping event to this endpoint only")
+    .argument("<id>", "ID of the webhook endpoint", objectId);
+  addIdempotencyKey(ping).action(async (id: string, { idempotencyKey }: { idempotencyKey?: string }) => {
+    const client = await context.client();
+    const { body: event } = await client.request<Event>({
+      method: "POST",
+      path: ENDPOINTS.path + apiPath`/${id}/ping`,
+      body: {},
+      idempotencyKey,
+    });
+    context.output.success(`Sent ${event.type} ${event.id} to ${id}`);
+    await context.output.object(event, EVENTS.view);
+    context.output.note(`\nSee the response:\n  service deliveries list --event ${event.id}`);
+  });
+  addExamples(addFields(ping, EVENTS.view), [`service endpoints ping ${ENDPOINTS.exampleId}`]);
+}
+
+/** `--events a,b`: which of them exist, the platform knows. */
+export function eventsOption(description: string): Option {
+  return new Option("--events <list>", description).argParser(parseList);
+}
+
+function parseList(text: string): string[] {
+  const names = text.split(",").map((name) => name.trim());
+  if (names.includes("")) {
+    throw new InvalidArgumentError("Must be event types separated by commas, such as 'order.*,customer.created'.");
+  }
+  return names;
 }

@@ -1,12 +1,21 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import { apiPath } from "../../../client/base-url.ts";
+import type { ApiKey, ApiKeyCreate } from "../../../contract/schemas/api-key.ts";
+import type { Scope } from "../../../contract/scopes.ts";
+import { formatTimestamp } from "../../../contract/timestamps.ts";
+import { collectList, repeatable } from "../../arguments/repeated.ts";
+import { duration, objectId, scopeNames } from "../../arguments/values.ts";
 import type { Context } from "../../context.ts";
-import { addExamples } from "../../help-layout.ts";
-import { registerGet } from "../resource/get.ts";
-import { registerList } from "../resource/list.ts";
-import { registerCreate } from "./create.ts";
-import { registerRevoke, registerRoll } from "./end.ts";
+import { addDryRun } from "../../dry-run.ts";
+import { UsageError } from "../../errors.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
+import { relativeTime } from "../../terminal/time.ts";
+import type { Column, ViewContext } from "../../terminal/view.ts";
+import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "../resource/columns.ts";
+import { locationOf, nounsFor, type Resource } from "../resource/resource.ts";
+import { rejectQuiet, type Secret, showSecret } from "../resource/show-secret.ts";
+import { addIdempotencyKey, confirmDestruction, registerGet, registerList } from "../resource/verbs.ts";
 import { registerScan } from "./scan/index.ts";
-import { KEYS } from "./view.ts";
 
 /** `service keys`. */
 export function register(program: Command, context: Context): void {
@@ -29,4 +38,193 @@ export function register(program: Command, context: Context): void {
   registerRevoke(keys, context);
   registerRoll(keys, context);
   registerScan(keys, context);
+}
+
+interface CreateFlags {
+  name?: string;
+  scope?: Scope[];
+  ipAllow?: string[];
+  /** Seconds. */
+  expiresIn?: number;
+  fullAccess?: true;
+  idempotencyKey?: string;
+}
+
+const TEN_YEARS = 3653 * 86_400;
+
+export function registerCreate(keys: Command, context: Context): void {
+  const create = keys
+    .command("create")
+    .description("Create an API key and show it, once")
+    .option("--name <text>", "Name, such as the service that uses the key")
+    .addOption(
+      repeatable(
+        new Option("--scope <scopes>", "Scopes, separated by commas: customers:read (repeatable)"),
+        scopeNames,
+      ),
+    )
+    .addOption(new Option("--full-access", "Create a full key, with all scopes of your credential").conflicts("scope"))
+    .addOption(
+      repeatable(
+        new Option("--ip-allow <ranges>", "Allowed addresses in CIDR form, separated by commas (repeatable)"),
+        collectList,
+      ),
+    )
+    .option("--expires-in <duration>", "Time until the key expires, such as 90d", duration(60, TEN_YEARS));
+  addIdempotencyKey(create).action((flags: CreateFlags) => runCreate(flags, context));
+  addExamples(addFields(create, KEYS.view), [
+    "service keys create --name reports --scope customers:read,orders:read --expires-in 90d",
+    "service keys create --name worker --scope customers:write --ip-allow 203.0.113.0/24",
+    "service keys create --name ci --scope listen:read --json --jq .key > key.txt",
+  ]);
+}
+
+async function runCreate(flags: CreateFlags, context: Context): Promise<void> {
+  const { name, scope, ipAllow, expiresIn, fullAccess, idempotencyKey } = flags;
+  rejectQuiet(context, NEW_KEY);
+  if (scope === undefined && !fullAccess) {
+    throw new UsageError("No permissions specified for the key", {
+      hint: "Pass --scope customers:read,orders:read, or --full-access for a key with all scopes.",
+    });
+  }
+  const body: ApiKeyCreate = {
+    ...(name === undefined ? {} : { name }),
+    ...(scope === undefined ? {} : { scopes: scope }),
+    ...(ipAllow === undefined ? {} : { ip_allowlist: ipAllow }),
+    ...(expiresIn === undefined ? {} : { expires_at: formatTimestamp(context.now() + expiresIn * 1000) }),
+  };
+  const client = await context.client();
+  const { body: created } = await client.request<ApiKey>({ method: "POST", path: KEYS.path, body, idempotencyKey });
+  context.output.success(`Created API key ${created.id}`);
+  await showSecret(context, created, KEYS.view, NEW_KEY);
+}
+
+export function registerRevoke(keys: Command, context: Context): void {
+  const revoke = keys
+    .command("revoke")
+    .description("Revoke an API key, effective immediately")
+    .argument("<id>", "ID of the key", objectId)
+    .option("--yes", "Skip the confirmation in live mode")
+    .action(async (id: string, { yes }: { yes?: true }) => {
+      const { body: revoked } = await postVerb(context, { id, verb: "revoke", yes });
+      context.output.success(`Revoked API key ${id}`);
+      await context.output.object(revoked, KEYS.view);
+    });
+  addExamples(addDryRun(addFields(revoke, KEYS.view)), [`service keys revoke ${KEYS.exampleId}`]);
+}
+
+export function registerRoll(keys: Command, context: Context): void {
+  const roll = keys
+    .command("roll")
+    .description("Replace an API key with a new one of the same permissions; the old key is revoked")
+    .argument("<id>", "ID of the key", objectId)
+    .option("--yes", "Skip the confirmation in live mode")
+    .action(async (id: string, { yes }: { yes?: true }) => {
+      rejectQuiet(context, NEW_KEY);
+      const { body: rolled } = await postVerb(context, { id, verb: "roll", yes });
+      context.output.success(`Revoked API key ${id} and created ${rolled.id} in its place`);
+      await showSecret(context, rolled, KEYS.view, NEW_KEY);
+    });
+  addExamples(addDryRun(addFields(roll, KEYS.view)), [
+    `service keys roll ${KEYS.exampleId}`,
+    `service keys roll ${KEYS.exampleId} --json --jq .key > key.txt`,
+  ]);
+}
+
+/** Revokes the named key. */
+async function postVerb(
+  context: Context,
+  { id, verb, yes }: { id: string; verb: "revoke" | "roll"; yes: boolean | undefined },
+) {
+  await confirmDestruction(context, { id, consequence: `The API key ${id} will stop working immediately`, yes });
+  const client = await context.client();
+  return await client.request<ApiKey>({ method: "POST", path: KEYS.path + apiPath`/${id}/${verb}`, body: {} });
+}
+
+const NAME: Column<ApiKey> = { label: "Name", text: ({ name }) => name ?? "", shrinks: true };
+const KEY: Column<ApiKey> = { label: "Key", text: ({ prefix, last4 }) => `${prefix}…${last4}` };
+
+const STATE: Column<ApiKey> = {
+  label: "State",
+  text: (key, { now }) => stateOf(key, now),
+  style: (text, styles) => (text === "active" ? styles.good(text) : styles.dim(text)),
+};
+
+const SCOPES: Column<ApiKey> = { label: "Scopes", text: ({ scopes }) => scopes.join(" ") };
+const SCOPE_COUNT: Column<ApiKey> = {
+  label: "Scopes",
+  text: ({ scopes }, { terminal }) => (terminal && scopes.length > 2 ? `${scopes.length} scopes` : scopes.join(" ")),
+  shrinks: true,
+};
+const ADDRESSES: Column<ApiKey> = { label: "Addresses", text: ({ ip_allowlist }) => ip_allowlist.join(" ") || "any" };
+const LAST_USED: Column<ApiKey> = { label: "Last used", text: ({ last_used }, view) => time(last_used, view, "never") };
+const EXPIRES: Column<ApiKey> = { label: "Expires", text: ({ expires_at }, view) => time(expires_at, view, "never") };
+
+const CREATED_BY: Column<ApiKey> = { label: "Created by", text: ({ created_by }) => created_by ?? "" };
+
+const REVOKED: Column<ApiKey> = {
+  label: "Revoked",
+  text: ({ revoked_at, revoked_reason }, view) =>
+    revoked_at === null ? "" : `${time(revoked_at, view, "")}${revoked_reason === null ? "" : ` (${revoked_reason})`}`,
+  style: (text, styles) => styles.warn(text),
+};
+
+/** Shown once, where a key is made. */
+export const NEW_KEY: Secret<ApiKey> = { label: "secret key", member: "key" };
+
+export const KEYS: Resource<ApiKey> = {
+  ...locationOf("api_key"),
+  view: {
+    ...nounsFor("api_key"),
+    fields: [
+      "id",
+      "object",
+      "name",
+      "prefix",
+      "last4",
+      "scopes",
+      "ip_allowlist",
+      "expires_at",
+      "last_used",
+      "revoked_at",
+      "revoked_reason",
+      "livemode",
+      "created",
+      "created_by",
+      "key",
+    ],
+    columns: [
+      ID,
+      NAME,
+      { ...KEY, optional: true },
+      STATE,
+      { ...SCOPE_COUNT, optional: true },
+      { ...LAST_USED, optional: true },
+      CREATED,
+    ],
+    details: [
+      ID,
+      NAME,
+      KEY,
+      STATE,
+      SCOPES,
+      ADDRESSES,
+      EXPIRES,
+      LAST_USED,
+      REVOKED,
+      ENVIRONMENT,
+      CREATED_AT,
+      CREATED_BY,
+    ],
+  },
+};
+
+function stateOf({ revoked_at, expires_at }: ApiKey, now: number): "active" | "revoked" | "expired" {
+  if (revoked_at !== null) return "revoked";
+  return expires_at !== null && Date.parse(expires_at) <= now ? "expired" : "active";
+}
+
+function time(timestamp: string | null, { now, terminal }: ViewContext, none: string): string {
+  if (timestamp === null) return terminal ? none : "";
+  return terminal ? relativeTime(timestamp, now) : timestamp;
 }

@@ -4,7 +4,7 @@ import { access, constants, open, readFile, realpath, rename, rm, stat } from "n
 import { dirname } from "node:path";
 import { formatRecordedEvent, type RecordedEvent } from "../../../relay/recording.ts";
 import { UserError } from "../../errors.ts";
-import { isOpenToOthers } from "../../file-mode.ts";
+import { isOpenToOthers } from "../../settings/read.ts";
 import type { EnvTarget } from "./index.ts";
 
 interface SessionFilesOptions {

@@ -1,9 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { isId } from "../../../contract/ids.ts";
-import { parseSubscriptions } from "../../arguments/event-types.ts";
-import { wholeNumber } from "../../arguments/numbers.ts";
 import { collect, repeatable } from "../../arguments/repeated.ts";
-import { duration, SECONDS_PER_UNIT } from "../../arguments/times.ts";
+import { duration, parseSubscriptions, SECONDS_PER_UNIT, wholeNumber } from "../../arguments/values.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { addExamples } from "../../help-layout.ts";

@@ -1,25 +1,24 @@
-import {
-  type Authorization,
-  type TokenSet,
-  type Wish,
-  beginAuthorization,
-  finishAuthorization,
-} from "../../../client/oauth/authorization.ts";
 import { assertSameOrigin, type AuthorizationServer } from "../../../client/oauth/authorization-server.ts";
 import {
+  type Authorization,
+  beginAuthorization,
+  finishAuthorization,
+  type TokenSet,
+  type Wish,
+} from "../../../client/oauth/authorization.ts";
+import {
   type Callback,
-  type Loopback,
-  type SuccessPage,
   failurePage,
+  type Loopback,
   openLoopback,
+  type SuccessPage,
   successPage,
 } from "../../../client/oauth/loopback.ts";
 import { CLI_REDIRECT_PATH } from "../../../contract/scopes.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
-import { announce } from "./announce.ts";
 import type { LoginFlags } from "./index.ts";
-import { withinTime } from "./time-limit.ts";
+import { announce, withinTime } from "./prompt.ts";
 
 const LIMIT_SECONDS = 300;
 

@@ -1,15 +1,14 @@
-import { isLoopback } from "../../../network/connect-options.ts";
-import type { TokenSet, Wish } from "../../../client/oauth/authorization.ts";
 import type { AuthorizationServer } from "../../../client/oauth/authorization-server.ts";
+import type { TokenSet, Wish } from "../../../client/oauth/authorization.ts";
 import {
   beginDeviceAuthorization,
   type DeviceAuthorization,
   pollDeviceAuthorization,
 } from "../../../client/oauth/device.ts";
+import { isLoopback } from "../../../network/connect-options.ts";
 import type { Context } from "../../context.ts";
 import { formatSpan } from "../../terminal/time.ts";
-import { announce } from "./announce.ts";
-import { withinTime } from "./time-limit.ts";
+import { announce, withinTime } from "./prompt.ts";
 
 /** Signs in by a code that is typed into a browser on any device (RFC 8628). */
 export async function signInByDevice(

@@ -1,11 +1,9 @@
 import { type Command, Option } from "commander";
-import { repeatable } from "../../arguments/repeated.ts";
 import type { Scope } from "../../../contract/scopes.ts";
+import { repeatable } from "../../arguments/repeated.ts";
+import { duration, scopeNames, wholeNumber } from "../../arguments/values.ts";
 import type { Context } from "../../context.ts";
 import { addExamples } from "../../help-layout.ts";
-import { duration } from "../../arguments/times.ts";
-import { wholeNumber } from "../../arguments/numbers.ts";
-import { scopeNames } from "../../arguments/scopes.ts";
 import { loginWithApiKey } from "./api-key.ts";
 
 export interface LoginFlags {

@@ -2,6 +2,7 @@ import { withoutTrailingSlashes } from "../../../client/base-url.ts";
 import type { Identity } from "../../../contract/schemas/account.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
+import { identityView } from "../../session/identity-view.ts";
 import type { ConnectionTarget } from "../../settings/connection.ts";
 import {
   type Profile,
@@ -10,7 +11,6 @@ import {
   type StoredCredential,
   withProfile,
 } from "../../settings/profiles.ts";
-import { identityView } from "../../session/identity-view.ts";
 
 /** A key is shown once, so that forgetting those of another platform in passing could not be undone. */
 export function assertSamePlatform(settings: Settings, { profile, baseUrl }: ConnectionTarget): void {

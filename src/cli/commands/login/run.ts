@@ -1,11 +1,12 @@
 import { AuthorizationError } from "../../../client/errors.ts";
-import { type TokenSet, type Wish, revokeToken } from "../../../client/oauth/authorization.ts";
 import type { AuthorizationServer } from "../../../client/oauth/authorization-server.ts";
+import { revokeToken, type TokenSet, type Wish } from "../../../client/oauth/authorization.ts";
 import type { SuccessPage } from "../../../client/oauth/loopback.ts";
 import type { Identity } from "../../../contract/schemas/account.ts";
 import { SCOPES } from "../../../contract/scopes.ts";
+import { whyNoBrowser } from "../../browser-availability.ts";
 import type { Context } from "../../context.ts";
-import { UserError } from "../../errors.ts";
+import { UsageError, UserError } from "../../errors.ts";
 import { explainAuthorization, openAuthorizationServer } from "../../session/authorization-server.ts";
 import { signOutProfile } from "../../session/end.ts";
 import { storedTokens } from "../../session/refresh.ts";
@@ -13,7 +14,6 @@ import { type ConnectionTarget, resolveTarget } from "../../settings/connection.
 import type { Profile } from "../../settings/profiles.ts";
 import { signInByBrowser } from "./browser.ts";
 import { signInByDevice } from "./device.ts";
-import { chooseFlow } from "./flow.ts";
 import type { LoginFlags } from "./index.ts";
 import { assertSamePlatform, showSignIn, storeSignIn } from "./profile.ts";
 
@@ -110,4 +110,21 @@ function explain(error: unknown): unknown {
   const words = error instanceof AuthorizationError ? WORDS[error.code] : undefined;
   if (words === undefined || !(error instanceof AuthorizationError)) return explainAuthorization(error);
   return new UserError(words.message, { hint: words.hint, code: error.code, cause: error });
+}
+
+/** How a person will sign in; `why` says what decided it where they did not. */
+export type Flow = { kind: "browser"; open: boolean } | { kind: "device"; why: string | undefined };
+
+/** What was asked for; else a code wherever no browser can open here. */
+export function chooseFlow({ device, browser, callbackPort }: LoginFlags, context: Context): Flow {
+  if (device === true) {
+    if (browser !== undefined || callbackPort !== undefined) {
+      const other = callbackPort === undefined ? `--${browser === true ? "" : "no-"}browser` : "--callback-port";
+      throw new UsageError(`--device cannot be combined with ${other}`);
+    }
+    return { kind: "device", why: undefined };
+  }
+  if (browser !== undefined) return { kind: "browser", open: browser };
+  const why = callbackPort === undefined ? whyNoBrowser(context) : undefined;
+  return why === undefined ? { kind: "browser", open: true } : { kind: "device", why };
 }

@@ -1,4 +1,3 @@
-import { Writable } from "node:stream";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import {
@@ -7,19 +6,16 @@ import {
   ErrorCode,
   ListToolsRequestSchema,
   McpError,
+  type Tool as ListedTool,
 } from "@modelcontextprotocol/sdk/types.js";
+import { Writable } from "node:stream";
 import { ApiError } from "../../../client/errors.ts";
 import type { Identity } from "../../../contract/schemas/account.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { failureOf } from "../../failure.ts";
-import { describeTool } from "./describe.ts";
 import type { Tool, ToolSession } from "./tool.ts";
-import { CLOCK_TOOLS } from "./tools/clock.ts";
-import { CUSTOMER_TOOLS } from "./tools/customers.ts";
-import { DELIVERY_TOOLS } from "./tools/deliveries.ts";
-import { EVENT_TOOLS } from "./tools/events.ts";
-import { ORDER_TOOLS } from "./tools/orders.ts";
+import { CLOCK_TOOLS, CUSTOMER_TOOLS, DELIVERY_TOOLS, EVENT_TOOLS, ORDER_TOOLS } from "./tools/api.ts";
 import { RECEIVER_TOOLS } from "./tools/receiver.ts";
 import { TRIGGER_TOOLS } from "./tools/trigger.ts";
 
@@ -120,4 +116,27 @@ function protocolStream({ stdout }: Context): Writable {
       done();
     },
   });
+}
+
+/** Formats of JSON Schema that every validator knows; the contract's own are checked by the platform. */
+const COMMON_FORMATS: ReadonlySet<unknown> = new Set(["email", "uri", "date-time"]);
+
+/** A tool as `tools/list` shows it. */
+export function describeTool({ name, description, effect, input }: Tool): ListedTool {
+  return {
+    name,
+    description,
+    inputSchema: plainSchema(input) as ListedTool["inputSchema"],
+    annotations: { readOnlyHint: effect === "reads", destructiveHint: effect === "removes", openWorldHint: false },
+  };
+}
+
+/** JSON Schema without what means nothing outside the contract. */
+function plainSchema(schema: object): unknown {
+  return JSON.parse(
+    JSON.stringify(schema, (key, value: unknown) => {
+      const isForeign = key === "$id" || (key === "format" && typeof value === "string" && !COMMON_FORMATS.has(value));
+      return isForeign ? undefined : value;
+    }),
+  );
 }

@@ -1,6 +1,11 @@
+import type { QueryValue } from "../../../client/base-url.ts";
+import { ApiError, NetworkError } from "../../../client/errors.ts";
+import type { Client } from "../../../client/http.ts";
+import { listItems } from "../../../client/pages.ts";
+import { timeOfId } from "../../../contract/ids.ts";
+import { formatTimestamp } from "../../../contract/timestamps.ts";
 import type { Context } from "../../context.ts";
 import { isCtrlC } from "../../errors.ts";
-import { NewItems, type NewItemsOptions } from "./new-items.ts";
 
 interface Following<Item> extends Omit<NewItemsOptions<Item>, "onLost" | "onBack"> {
   /** Said once what comes from now on is seen. */
@@ -32,4 +37,131 @@ export async function followList<Item extends { id: string }>(
   } catch (error) {
     if (!isCtrlC(error)) throw error;
   }
+}
+
+const POLL_MILLISECONDS = 500;
+const MAX_WAIT_MILLISECONDS = 30_000;
+/** An id holds the time at which its work began; one that began this long before another may be listed after it. */
+const OVERLAP_MILLISECONDS = 5000;
+/** Every so many polls go back further, where there is work that takes long. */
+const POLLS_PER_DEEP_POLL = 20;
+/** Of IDs in the order of commits. */
+const MAX_ID_DISORDER_MILLISECONDS = 60_000;
+
+interface NewItemsOptions<Item> {
+  /** `/v1/events` */
+  path: string;
+  /** What the platform narrows the list to. */
+  query: Readonly<Record<string, QueryValue>>;
+  /** True where the list takes `created_after`. */
+  timed: boolean;
+  /** True where the list is in the order of commits: what is new comes before all that was seen. */
+  inCommitOrder?: boolean;
+  /** How long before others an item that is listed after them may have begun, in milliseconds: 5000 unless it is more. */
+  maxLag?: number;
+  /** Which items are given; absent for all. */
+  wanted?: (item: Item) => boolean;
+  onLost: (reason: string) => void;
+  onBack: () => void;
+}
+
+/** Finds what a list gets after it was made, by looking at it again and again. */
+class NewItems<Item extends { id: string }> {
+  readonly #client: Client;
+  readonly #context: Context;
+  readonly #options: NewItemsOptions<Item>;
+  readonly #seen = new Set<string>();
+  #polls = 0;
+  /** The first of the list when it was last looked at. */
+  #first: string | undefined;
+  /** The newest item's time on the environment's clock, and when it was seen here. */
+  #newest: { time: number; seenAt: number } | undefined;
+
+  constructor(client: Client, context: Context, options: NewItemsOptions<Item>) {
+    this.#client = client;
+    this.#context = context;
+    this.#options = options;
+  }
+
+  /** What is there already counts as seen. Rejects where the platform cannot be asked. */
+  async begin(): Promise<void> {
+    for await (const { id } of this.#list(undefined)) {
+      this.#first ??= id;
+      this.#newest ??= { time: timeOfId(id), seenAt: this.#context.now() };
+      if (timeOfId(id) < this.#newest.time - this.#maxLag) return;
+      this.#seen.add(id);
+    }
+  }
+
+  /** The next ones, oldest first, at least one. Failures that pass are waited out. */
+  async next(): Promise<Item[]> {
+    for (;;) {
+      const fresh = await this.#withRetries(() => this.#poll());
+      if (fresh.length > 0) return fresh;
+      await this.#context.sleep(POLL_MILLISECONDS);
+    }
+  }
+
+  async #poll(): Promise<Item[]> {
+    this.#polls += 1;
+    const since = this.#horizon(this.#polls % POLLS_PER_DEEP_POLL === 0 ? this.#maxLag : OVERLAP_MILLISECONDS);
+    const forgotten = this.#horizon(this.#maxLag) ?? 0;
+    for (const id of this.#seen) if (timeOfId(id) < forgotten) this.#seen.delete(id);
+    const fresh: Item[] = [];
+    let first: string | undefined;
+    // The filter counts whole seconds and leaves its own one out.
+    const after = since === undefined ? undefined : formatTimestamp(since - 1000);
+    for await (const item of this.#list(after)) {
+      if (this.#options.inCommitOrder ? item.id === this.#first : since !== undefined && timeOfId(item.id) < since)
+        break;
+      first ??= item.id;
+      if (!this.#seen.has(item.id)) fresh.push(item);
+    }
+    this.#first = first ?? this.#first;
+    // Only now: a poll that breaks off in the middle is made again from where it began.
+    for (const { id } of fresh) this.#seen.add(id);
+    const time = fresh[0] === undefined ? undefined : timeOfId(fresh[0].id);
+    if (time !== undefined && time > (this.#newest?.time ?? 0)) {
+      this.#newest = { time, seenAt: this.#context.now() };
+    }
+    return fresh.filter(this.#options.wanted ?? (() => true)).toReversed();
+  }
+
+  /** Nothing new can be older than this. The environment's clock never falls behind the time that passes here. */
+  #horizon(overlap: number): number | undefined {
+    if (this.#newest === undefined) return undefined;
+    // New items are found by their place in the list; this bounds the search where the last one seen is gone.
+    if (this.#options.inCommitOrder) return this.#newest.time - MAX_ID_DISORDER_MILLISECONDS;
+    const passed = Math.max(0, this.#context.now() - this.#newest.seenAt);
+    return Math.min(this.#newest.time, this.#newest.time + passed - overlap);
+  }
+
+  get #maxLag(): number {
+    return this.#options.maxLag ?? OVERLAP_MILLISECONDS;
+  }
+
+  #list(createdAfter: string | undefined): AsyncGenerator<Item, void, undefined> {
+    const { path, query, timed } = this.#options;
+    return listItems<Item>(this.#client, path, { query: timed ? { ...query, created_after: createdAfter } : query });
+  }
+
+  async #withRetries<Result>(work: () => Promise<Result>): Promise<Result> {
+    for (let failures = 0; ; failures++) {
+      try {
+        const result = await work();
+        if (failures > 0) this.#options.onBack();
+        return result;
+      } catch (error) {
+        if (!isTransient(error)) throw error;
+        if (failures === 0) this.#options.onLost((error as Error).message);
+        const wait = Math.min(POLL_MILLISECONDS * 2 ** failures, MAX_WAIT_MILLISECONDS);
+        await this.#context.sleep(wait * (0.5 + this.#context.random() / 2));
+      }
+    }
+  }
+}
+
+function isTransient(error: unknown): boolean {
+  if (error instanceof ApiError) return error.status >= 500 || error.status === 429;
+  return error instanceof NetworkError && error.passing;
 }

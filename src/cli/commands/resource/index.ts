@@ -4,26 +4,30 @@ import {
   type Field,
   inputFieldsOf,
   kindsWith,
+  type KindWith,
   type ObjectKind,
   resourceOf,
   RESOURCES,
   statusesOf,
 } from "../../../contract/resources.ts";
-import { wholeNumber } from "../../arguments/numbers.ts";
-import { objectId } from "../../arguments/object-id.ts";
-import { objectOfPairs, type Pair, pairsOption } from "../../arguments/pairs.ts";
+import { objectOfPairs, type Pair, pairsOption } from "../../arguments/repeated.ts";
+import { objectId, wholeNumber } from "../../arguments/values.ts";
 import type { CommandModule } from "../../command-table.ts";
 import type { Context } from "../../context.ts";
 import { addDryRun } from "../../dry-run.ts";
 import { UsageError } from "../../errors.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
-import { registerAction } from "./action.ts";
-import { registerDelete } from "./delete.ts";
-import { registerGet } from "./get.ts";
-import { addIdempotencyKey } from "./idempotency-key.ts";
-import { createdFilters, registerList } from "./list.ts";
-import { type ObjectItem, objectResource } from "./object-view.ts";
-import { exampleIdOf, type Resource, withArticle } from "./resource.ts";
+import type { Column } from "../../terminal/view.ts";
+import { AMOUNT, CREATED, CREATED_AT, ENVIRONMENT, ID, METADATA, statusColumn } from "./columns.ts";
+import { exampleIdOf, locationOf, nounsFor, type Resource, withArticle } from "./resource.ts";
+import {
+  addIdempotencyKey,
+  createdFilters,
+  registerAction,
+  registerDelete,
+  registerGet,
+  registerList,
+} from "./verbs.ts";
 
 /** Returns the command of a resource that the table describes by its fields, with the verbs that the resource has. */
 export function commandOf(kind: ObjectKind): CommandModule {
@@ -205,4 +209,43 @@ function exampleFlag(name: string, value: string | number): string {
 
 function dashed(name: string): string {
   return name.replaceAll("_", "-");
+}
+
+/** Members of every object that the table of resources describes by its fields. */
+export interface ObjectItem extends Record<string, unknown> {
+  id: string;
+  metadata: Record<string, string>;
+  livemode: boolean;
+  created: string;
+}
+
+/** Returns how the command shows a resource: its status first, then its fields in the table's order. */
+export function objectResource(kind: ObjectKind): Resource<ObjectItem> {
+  const fields = Object.entries<Field>(RESOURCES[kind].fields);
+  const shown = [
+    ...fields.filter(([, { type }]) => type === "status"),
+    ...fields.filter(([, { type }]) => type !== "status"),
+  ].map(([name, field]) => ({ ...field, column: columnOf(kind, name, field) }));
+  return {
+    ...locationOf(kind),
+    view: {
+      ...nounsFor(kind),
+      fields: ["id", "object", ...fields.map(([name]) => name), "metadata", "livemode", "created"],
+      columns: [
+        ID,
+        ...shown.flatMap(({ inList, required, type, column }) =>
+          inList ? [{ ...column, ...(required || type === "status" ? {} : { optional: true }) }] : [],
+        ),
+        CREATED,
+      ],
+      details: [ID, ...shown.map(({ column }) => column), METADATA, ENVIRONMENT, CREATED_AT],
+    },
+  };
+}
+
+function columnOf(kind: ObjectKind, name: string, { type, label }: Field): Column<ObjectItem> {
+  if (type === "amount") return AMOUNT as unknown as Column<ObjectItem>;
+  if (type === "status") return statusColumn(kind as KindWith<"statuses">) as unknown as Column<ObjectItem>;
+  const text = ({ [name]: value }: ObjectItem) => (value ?? "") as string;
+  return { label, text, ...(type === "text" || type === "email" ? { shrinks: true } : {}) };
 }

@@ -2,8 +2,7 @@ import type { DeploymentSettings } from "../../../platform/deployment.ts";
 import type { Log } from "../../../platform/ports.ts";
 import { isPostgresUrl } from "../../../platform/storage/database-url.ts";
 import type { Context } from "../../context.ts";
-import { defaultKeyFile } from "./named-database.ts";
-import type { PostgresOptions } from "./postgres-options.ts";
+import { defaultKeyFile, type PostgresOptions } from "./database-options.ts";
 
 const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 

@@ -1,11 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { LogLevel } from "../../../platform/observability/json-log.ts";
+import { notEmpty } from "../../arguments/mistakes.ts";
+import { collectList, repeatable } from "../../arguments/repeated.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { addExamples } from "../../help-layout.ts";
-import { notEmpty } from "../../arguments/mistakes.ts";
-import { collectList, repeatable } from "../../arguments/repeated.ts";
-import { addPostgresOptions, parseSeconds, type PostgresOptions } from "./postgres-options.ts";
+import { addPostgresOptions, parseSeconds, type PostgresOptions } from "./database-options.ts";
 
 export interface ServeOptions extends PostgresOptions {
   port: number;

@@ -1,12 +1,12 @@
-import { makeSignInLink } from "../../../platform/admin/direct-link.ts";
 import { NotServingError, requestSignInLink } from "../../../platform/admin/client.ts";
+import { makeSignInLink } from "../../../platform/admin/direct-link.ts";
 import { MasterKeyError } from "../../../platform/secrets/master-key.ts";
-import { StorageOpenError } from "../../../platform/storage/database.ts";
 import { isPostgresUrl } from "../../../platform/storage/database-url.ts";
+import { StorageOpenError } from "../../../platform/storage/database.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
+import { namedDatabase } from "./database-options.ts";
 import { deploymentSettings } from "./deployment-settings.ts";
-import { namedDatabase } from "./named-database.ts";
 import type { ServeOptions } from "./index.ts";
 
 /** `service serve link`: asks the process that serves an SQLite file, which nobody else can open, or a PostgreSQL itself. */

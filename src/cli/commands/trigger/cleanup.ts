@@ -1,12 +1,11 @@
+import { apiPath } from "../../../client/base-url.ts";
 import { ApiError } from "../../../client/errors.ts";
 import type { ApiRequest, Client } from "../../../client/http.ts";
-import { apiPath } from "../../../client/base-url.ts";
 import { isId } from "../../../contract/ids.ts";
 import { kindsWith, pathOf, RESOURCES } from "../../../contract/resources.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
-import { callLine } from "./call-line.ts";
-import type { Call } from "./perform.ts";
+import { type Call, callLine } from "./perform.ts";
 
 /** Returns the request that removes an object, if the API has one. */
 function removalOf(id: string): ApiRequest | undefined {

@@ -1,13 +1,14 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { EVENT_TYPES, type EventType } from "../../../contract/event-types.ts";
 import { LIMITS } from "../../../contract/limits.ts";
+import { pairsOption } from "../../arguments/repeated.ts";
+import { duration, parseEventType, wholeNumber } from "../../arguments/values.ts";
 import type { Context } from "../../context.ts";
-import { UsageError } from "../../errors.ts";
 import { addDryRun } from "../../dry-run.ts";
-import { parseEventType } from "../../arguments/event-types.ts";
+import { UsageError } from "../../errors.ts";
 import { addExamples } from "../../help-layout.ts";
-import { duration } from "../../arguments/times.ts";
-import { pairsOption } from "../../arguments/pairs.ts";
-import { wholeNumber } from "../../arguments/numbers.ts";
+import type { ResourceView } from "../../terminal/view.ts";
+import { RECIPES } from "./recipes.ts";
 import type { TriggerFlags } from "./run.ts";
 
 /** Retries go on for so long. */
@@ -73,12 +74,9 @@ async function dispatch(
   { list, ...flags }: TriggerFlags & { list?: true },
   context: Context,
 ): Promise<void> {
-  if (list) {
-    const { listTypes } = await import("./list-types.ts");
-    return await listTypes(context);
-  }
+  if (list) return await listTypes(context);
   if (type === undefined && flags.fixture === undefined) {
-    throw new UsageError("Which event?", { hint: "To list them: service trigger --list" });
+    throw new UsageError("No event type specified", { hint: "To list them: service trigger --list" });
   }
   if (type !== undefined && flags.fixture !== undefined) {
     throw new UsageError("--fixture cannot be combined with an event type", {
@@ -96,4 +94,32 @@ function parseRate(text: string): number {
   const rate = Number(count) / (unit === "m" ? 60 : 1);
   if (rate > 0) return rate;
   throw new InvalidArgumentError("Must be a rate such as 50/s or 600/m.");
+}
+
+interface TypeEntry {
+  type: EventType;
+  calls: string[];
+  overrides: string[];
+}
+
+const TYPES: ResourceView<TypeEntry> = {
+  noun: "event type",
+  plural: "event types",
+  fields: ["type", "calls", "overrides"],
+  columns: [
+    { label: "Type", text: ({ type }) => type, style: (text, styles) => styles.strong(text) },
+    { label: "Calls", text: ({ calls }) => calls.join(", "), shrinks: true, wraps: true },
+    { label: "Overrides", text: ({ overrides }) => overrides.join(", "), shrinks: true, wraps: true, optional: true },
+  ],
+  details: [],
+};
+
+/** `service trigger --list`. */
+export async function listTypes(context: Context): Promise<void> {
+  const entries = EVENT_TYPES.map((type) => ({
+    type,
+    calls: RECIPES[type].map((step) => `${step.method} ${step.path("ID")}`),
+    overrides: [...new Set(RECIPES[type].flatMap((step) => step.takes))],
+  }));
+  await context.output.list(entries, TYPES);
 }

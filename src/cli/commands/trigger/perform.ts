@@ -2,6 +2,9 @@ import type { Client, Method } from "../../../client/http.ts";
 import type { Page } from "../../../client/pages.ts";
 import type { EventType } from "../../../contract/event-types.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
+import type { Context } from "../../context.ts";
+import { printable } from "../../terminal/printable.ts";
+import { formatDuration } from "../../terminal/time.ts";
 import type { Step } from "./recipes.ts";
 
 /** One call that was made, for the person who watches. */
@@ -14,7 +17,7 @@ export interface Call {
 }
 
 /** What became of one trigger: `subject` is the object's id, or the event itself where the platform answered with it. */
-export interface Outcome {
+interface Outcome {
   subject: string;
   event: Event | undefined;
 }
@@ -55,4 +58,17 @@ export async function findEvent(
     query: { related: subject, type, limit: 1 },
   });
   return body.data[0];
+}
+
+/** One call that was created, for the person who watches; tab-separated in a pipe. */
+export function callLine({ method, path, status, id, milliseconds }: Call, { output }: Context): string {
+  if (!output.terminal) return [method, printable(path), status, printable(id)].join("\t");
+  const { styles } = output;
+  const created = id === "" || path.includes(id) ? [] : [styles.accent(printable(id))];
+  return [
+    styles.good(String(status)),
+    `${styles.strong(method)} ${printable(path)}`,
+    ...created,
+    styles.dim(formatDuration(milliseconds)),
+  ].join("  ");
 }

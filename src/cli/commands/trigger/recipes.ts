@@ -1,5 +1,5 @@
-import type { Method } from "../../../client/http.ts";
 import { apiPath } from "../../../client/base-url.ts";
+import type { Method } from "../../../client/http.ts";
 import type { EventType } from "../../../contract/event-types.ts";
 import {
   type Field,
@@ -10,6 +10,9 @@ import {
   resourceOf,
   RESOURCES,
 } from "../../../contract/resources.ts";
+import { assign } from "../../arguments/assignments.ts";
+import { objectOfPairs, type Pair } from "../../arguments/repeated.ts";
+import { UsageError } from "../../errors.ts";
 
 /** One API call of a recipe. `id` is that of the object that the call before it created. */
 export interface Step {
@@ -29,7 +32,7 @@ export const RECIPES = Object.fromEntries(
 ) as Readonly<Record<EventType, readonly Step[]>>;
 
 /** Returns a call that creates the event itself with this `data.object`, which works in the sandbox only. */
-export function eventStep(type: EventType, object: Record<string, unknown>): Step {
+function eventStep(type: EventType, object: Record<string, unknown>): Step {
   return { method: "POST", path: () => "/v1/events", body: () => ({ type, data: { object } }), takes: [] };
 }
 
@@ -81,4 +84,46 @@ function membersOf(kind: ObjectKind): string[] {
 function exampleOf({ type, examples = [] }: Field, unique: string): unknown {
   const [example] = examples;
   return type === "email" ? String(example).replace("@", `.${unique}@`) : example;
+}
+
+/** The calls that make the event happen: the recipe's, or one with the whole `data.object` given. */
+export function planSteps(
+  type: EventType,
+  overrides: readonly Pair[],
+  data: Record<string, unknown> | undefined,
+): Step[] {
+  objectOfPairs(overrides, "--override");
+  if (data !== undefined)
+    return [
+      eventStep(
+        type,
+        overrides.reduce((object, [path, value]) => assign(object, path, value), data),
+      ),
+    ];
+  const steps = RECIPES[type];
+  for (const [path] of overrides) {
+    if (steps.some((step) => takes(step, path))) continue;
+    const known = steps.flatMap((step) => step.takes);
+    throw new UsageError(`${type} does not support --override ${path}`, {
+      hint:
+        known.length > 0
+          ? `Supported: ${known.join(", ")}. For other fields, pass --data FILE.`
+          : "Pass the complete object: --data FILE.",
+    });
+  }
+  return steps.map((step) => withOverrides(step, overrides));
+}
+
+function withOverrides(step: Step, overrides: readonly Pair[]): Step {
+  const { body } = step;
+  const own = overrides.filter(([path]) => takes(step, path));
+  if (body === undefined || own.length === 0) return step;
+  return {
+    ...step,
+    body: (...of) => own.reduce((members, [path, value]) => assign(members, path, value), body(...of)),
+  };
+}
+
+function takes(step: Step, path: string): boolean {
+  return step.takes.includes(path.split(".")[0]!);
 }

@@ -1,17 +1,15 @@
 import type { Client } from "../../../client/http.ts";
 import type { EventType } from "../../../contract/event-types.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
+import type { Pair } from "../../arguments/repeated.ts";
 import type { Context } from "../../context.ts";
 import { showRequests } from "../../dry-run.ts";
 import { UsageError, UserError } from "../../errors.ts";
-import type { Pair } from "../../arguments/pairs.ts";
 import { formatDuration } from "../../terminal/time.ts";
-import { callLine } from "./call-line.ts";
 import { Cleanup } from "./cleanup.ts";
 import { reportDeliveries, type TriggeredEvent } from "./deliveries.ts";
-import { type Call, findEvent, perform } from "./perform.ts";
-import { planSteps } from "./plan.ts";
-import type { Step } from "./recipes.ts";
+import { type Call, callLine, findEvent, perform } from "./perform.ts";
+import { planSteps, type Step } from "./recipes.ts";
 
 export interface TriggerFlags {
   override: Pair[];

@@ -1,9 +1,13 @@
 import type { Command } from "commander";
+import { HEADERS } from "../../../contract/headers.ts";
+import type { WebhookEvent } from "../../../webhooks/index.ts";
+import { wholeNumber } from "../../arguments/values.ts";
 import type { Context } from "../../context.ts";
-import { addExamples } from "../../help-layout.ts";
+import { UsageError, UserError } from "../../errors.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
+import type { ResourceView } from "../../terminal/view.ts";
 import { registerCheck } from "./check/index.ts";
-import { registerSign } from "./sign.ts";
-import { registerVerify } from "./verify.ts";
+import { addSecretOptions, type SecretFlags, secretsOf } from "./secrets.ts";
 
 /** `service webhooks`. */
 export function register(program: Command, context: Context): void {
@@ -18,4 +22,94 @@ export function register(program: Command, context: Context): void {
   registerSign(webhooks, context);
   registerVerify(webhooks, context);
   registerCheck(webhooks, context);
+}
+
+interface SignFlags extends SecretFlags {
+  payload: string;
+  timestamp?: number;
+}
+
+export function registerSign(webhooks: Command, context: Context): void {
+  const sign = addSecretOptions(
+    webhooks.command("sign").description("Print the Service-Signature header for a payload"),
+  )
+    .requiredOption("--payload <file>", "File with the exact bytes to sign; - for stdin")
+    .option("--timestamp <seconds>", "Unix time of the signature (default: now)", wholeNumber(0))
+    .action((flags: SignFlags) => runSign(flags, context));
+  addExamples(sign, [
+    "service webhooks sign --secret whsec_… --payload event.json",
+    `curl -H "Service-Signature: $(service webhooks sign --payload event.json)" --data-binary @event.json localhost:3000`,
+  ]);
+}
+
+async function runSign(flags: SignFlags, context: Context): Promise<void> {
+  const secrets = await secretsOf(flags, context);
+  const payload = await context.readInput(flags.payload, "--payload");
+  const timestamp = flags.timestamp ?? Math.floor(context.now() / 1000);
+  const { sign, SignatureError } = await import("../../../webhooks/index.ts");
+  try {
+    const header = sign({ payload, secrets, timestamp });
+    if (context.output.json) await context.output.document({ header, timestamp });
+    else context.output.line(header);
+  } catch (error) {
+    if (error instanceof SignatureError) throw new UsageError(error.message, { code: error.code, cause: error });
+    throw error;
+  }
+}
+
+interface VerifyFlags extends SecretFlags {
+  header: string;
+  payload: string;
+  tolerance?: number;
+  now?: number;
+}
+
+/** A header is often copied with its name. */
+const HEADER_NAME = new RegExp(`^${HEADERS.signature}:`, "i");
+
+const VERIFIED: ResourceView<WebhookEvent> = {
+  noun: "event",
+  plural: "events",
+  fields: ["id", "object", "type", "created", "livemode", "data", "request"],
+  columns: [],
+  details: [
+    { label: "Event", text: ({ id }) => id },
+    { label: "Type", text: ({ type }) => type },
+    { label: "Created", text: ({ created }) => created },
+  ],
+};
+
+export function registerVerify(webhooks: Command, context: Context): void {
+  const verify = addSecretOptions(
+    webhooks.command("verify").description("Verify a delivery and name the rule that failed"),
+  )
+    .requiredOption("--header <value>", "Value of the Service-Signature header")
+    .requiredOption("--payload <file>", "File with the raw body of the delivery; - for stdin")
+    .option("--tolerance <seconds>", "Maximum age of the signature (default: 300)", wholeNumber(0))
+    .option("--now <seconds>", "Unix time to verify at (default: now)", wholeNumber(0))
+    .action((flags: VerifyFlags) => runVerify(flags, context));
+  addExamples(addFields(verify, VERIFIED), [
+    "service webhooks verify --secret whsec_… --header 't=1764590400,v1=5257a8…' --payload body.json",
+    'service webhooks verify --secret whsec_… --header "$HEADER" --payload - < body.json',
+  ]);
+}
+
+async function runVerify(flags: VerifyFlags, context: Context): Promise<void> {
+  const secrets = await secretsOf(flags, context);
+  const payload = await context.readInput(flags.payload, "--payload");
+  const { verify, SignatureError } = await import("../../../webhooks/index.ts");
+  const { tolerance, now } = flags;
+  const header = flags.header.replace(HEADER_NAME, "");
+  try {
+    const event = verify({ payload, header, secrets, tolerance, now: now ?? Math.floor(context.now() / 1000) });
+    context.output.success("The signature is valid");
+    await context.output.object(event, VERIFIED);
+  } catch (error) {
+    if (!(error instanceof SignatureError)) throw error;
+    throw new UserError(`Verification failed: ${error.message}`, {
+      code: error.code,
+      hint: `Rule: ${error.code}`,
+      cause: error,
+    });
+  }
 }

@@ -1,14 +1,14 @@
+import { apiPath } from "../../../../client/base-url.ts";
 import { ApiError, NetworkError } from "../../../../client/errors.ts";
 import type { Client } from "../../../../client/http.ts";
 import { listItems } from "../../../../client/pages.ts";
-import { apiPath } from "../../../../client/base-url.ts";
 import type { Environment } from "../../../../contract/environments.ts";
-import type { ApiKey } from "../../../../contract/schemas/api-key.ts";
 import type { Identity } from "../../../../contract/schemas/account.ts";
+import type { ApiKey } from "../../../../contract/schemas/api-key.ts";
 import type { Context } from "../../../context.ts";
 import { UserError } from "../../../errors.ts";
 import { type Connection, resolveConnection, resolveTarget } from "../../../settings/connection.ts";
-import { confirmDestruction } from "../../resource/confirm-destruction.ts";
+import { confirmDestruction } from "../../resource/verbs.ts";
 import { type Finding, masked, type Match } from "./finding.ts";
 import type { ScanFlags } from "./index.ts";
 

@@ -5,7 +5,7 @@ import type { Event } from "../../../../contract/schemas/event.ts";
 import { closed } from "../../../../contract/schemas/fields.ts";
 import { UserError } from "../../../errors.ts";
 import { findEvent, perform } from "../../trigger/perform.ts";
-import { planSteps } from "../../trigger/plan.ts";
+import { planSteps } from "../../trigger/recipes.ts";
 import { ownTool, type Tool } from "../tool.ts";
 
 const MAX_EVENTS = 100;

@@ -1,8 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { parseEventType } from "../../../arguments/event-types.ts";
+import { duration, parseEventType } from "../../../arguments/values.ts";
 import type { Context } from "../../../context.ts";
 import { addExamples } from "../../../help-layout.ts";
-import { duration } from "../../../arguments/times.ts";
 import { addSecretOptions, type SecretFlags } from "../secrets.ts";
 
 const MAX_WAIT_SECONDS = 3600;

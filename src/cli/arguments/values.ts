@@ -1,0 +1,109 @@
+import { InvalidArgumentError } from "commander";
+import {
+  EVENT_TYPES,
+  type EventType,
+  isEventType,
+  SUBSCRIPTION_WILDCARDS,
+  typesOfSubscription,
+} from "../../contract/event-types.ts";
+import { nearest } from "../../contract/nearest.ts";
+import { isScope, type Scope, scopeOfOAuthName, SCOPES } from "../../contract/scopes.ts";
+import { formatTimestamp, parseTimestamp } from "../../contract/timestamps.ts";
+import { UsageError } from "../errors.ts";
+import { formatSpan } from "../terminal/time.ts";
+
+/** A whole number of at min `min`. */
+export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (!/^[+-]?\d+$/.test(text) || !Number.isSafeInteger(number))
+      throw new InvalidArgumentError("Must be a whole number.");
+    if (number < min) throw new InvalidArgumentError(`Must be at min ${min}.`);
+    if (number > max) throw new InvalidArgumentError(`Must be at max ${max}.`);
+    return number;
+  };
+}
+
+/** The units in which spans of time are written, in seconds. */
+export const SECONDS_PER_UNIT: Readonly<Record<string, number>> = {
+  s: 1,
+  m: 60,
+  h: 3600,
+  d: 86_400,
+  w: 604_800,
+};
+
+/** A span of time such as `30s`, `10m`, `2h`, `3d`, in seconds. The bounds are seconds too. */
+export function duration(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const [, count, unit] = /^(\d{1,9})([smhdw])$/.exec(text) ?? [];
+    if (count === undefined || unit === undefined) {
+      throw new InvalidArgumentError("Must be a duration such as 30s, 10m, 2h, 3d or 1w.");
+    }
+    const seconds = Number(count) * SECONDS_PER_UNIT[unit]!;
+    if (seconds < min) throw new InvalidArgumentError(`Must be at min ${formatSpan(min)}.`);
+    if (seconds > max) throw new InvalidArgumentError(`Must be at max ${formatSpan(max)}.`);
+    return seconds;
+  };
+}
+
+/** A point in time: `2026-11-01T12:00:00Z`, `2026-11-01`, or an age such as `90s`, `10m`, `2h`, `7d`. Gives the API's form. */
+export function pointInTime(now: () => number): (text: string) => string {
+  return (text) => {
+    const [, count, unit] = /^(\d{1,9})([smhdw])$/.exec(text) ?? [];
+    if (count !== undefined && unit !== undefined)
+      return formatTimestamp(Math.max(0, now() - Number(count) * SECONDS_PER_UNIT[unit]! * 1000));
+    const whole = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text;
+    if (parseTimestamp(whole) === undefined) {
+      throw new InvalidArgumentError(
+        "Must be a time such as 2026-11-01T12:00:00Z or 2026-11-01, or an age such as 10m, 2h, 7d or 1w.",
+      );
+    }
+    return whole;
+  };
+}
+
+/** The id of an object; what kind it is, the platform judges. */
+export function objectId(text: string): string {
+  if (!/^[A-Za-z0-9_-]+$/.test(text)) throw new InvalidArgumentError("Must be an ID such as cus_4Vf8….");
+  return text;
+}
+
+/** An event type that a person typed. Throws UsageError with the nearest names where there is none. */
+export function parseEventType(text: string): EventType {
+  if (isEventType(text)) return text;
+  const near = nearest(text, EVENT_TYPES);
+  throw new UsageError(`Unknown event type "${text}"`, {
+    hint: near.length > 0 ? `Did you mean ${near.join(" or ")}?` : "To list them: service trigger --list",
+  });
+}
+
+/** A flag's list of event types and wildcards: `order.*,customer.created`. */
+export function parseSubscriptions(text: string): string[] {
+  const subscriptions = text.split(",").map((name) => name.trim());
+  const unknown = subscriptions.find((name) => typesOfSubscription(name).length === 0);
+  if (unknown === undefined) return subscriptions;
+  const near = nearest(unknown, [...EVENT_TYPES, ...SUBSCRIPTION_WILDCARDS]);
+  throw new InvalidArgumentError(
+    `"${unknown}" is not an event type. ${near.length === 0 ? "To list them: service trigger --list" : `Did you mean ${near.join(" or ")}?`}`,
+  );
+}
+
+/** Parses one value of a flag that collects scopes: `customers:read`, `read_customers`, or several with commas. */
+export function scopeNames(text: string, previous: readonly Scope[] = []): Scope[] {
+  const scopes = text
+    .split(/[\s,+]+/)
+    .filter((name) => name !== "")
+    .map(scopeNamed);
+  if (scopes.length === 0) throw new InvalidArgumentError("Must be one or more scopes, such as customers:read.");
+  return [...new Set([...previous, ...scopes])];
+}
+
+function scopeNamed(name: string): Scope {
+  const scope = isScope(name) ? name : scopeOfOAuthName(name);
+  if (scope !== undefined) return scope;
+  const [guess] = nearest(name, SCOPES);
+  throw new InvalidArgumentError(
+    `Unknown scope "${name}". ${guess === undefined ? `Scopes: ${SCOPES.join(", ")}.` : `Did you mean ${guess}?`}`,
+  );
+}

@@ -1,0 +1,175 @@
+import type { Command } from "commander";
+import type { Client } from "../../client/http.ts";
+import { LIMITS } from "../../contract/limits.ts";
+import type { TestClock, TestClockAdvance } from "../../contract/schemas/test-clock.ts";
+import { duration } from "../arguments/values.ts";
+import type { Context } from "../context.ts";
+import { UsageError } from "../errors.ts";
+import { addExamples, addFields } from "../help-layout.ts";
+import { formatSpan } from "../terminal/time.ts";
+import type { Column, ResourceView } from "../terminal/view.ts";
+import { addIdempotencyKey } from "./resource/verbs.ts";
+
+/** `service clock`. */
+export function register(program: Command, context: Context): void {
+  const clock = program
+    .command("clock")
+    .description("Manage the sandbox test clock. Advancing it makes retries and expirations happen now.")
+    .hook("preAction", () => {
+      if (context.globals.live) {
+        throw new UsageError("Only the sandbox has a test clock", { hint: "Remove --live." });
+      }
+    });
+  addExamples(clock, ["service clock show", "service clock advance 3d", "service clock reset"]);
+  const show = clock
+    .command("show")
+    .description("Show the sandbox's time and the progress of an advance")
+    .action(async () => {
+      const client = await context.client();
+      const { body } = await client.request<TestClock>({ method: "GET", path: CLOCK_PATH });
+      await showClock(body, context, body.target === null ? CLOCK : CLOCK_ADVANCE);
+    });
+  addExamples(addFields(show, CLOCK), ["service clock show"]);
+  registerAdvance(clock, context);
+  const cancel = clock
+    .command("cancel")
+    .description("Stop an advance at the current time")
+    .action(async () => {
+      const client = await context.client();
+      const { body } = await client.request<TestClock>({ method: "POST", path: `${CLOCK_PATH}/cancel` });
+      context.output.success(`The test clock is stopped at ${body.now}`);
+      await showClock(body, context, body.target === null ? CLOCK : CLOCK_ADVANCE);
+    });
+  addExamples(addFields(cancel, CLOCK), ["service clock cancel"]);
+  const reset = clock
+    .command("reset")
+    .description("Return to real time; pending deliveries keep their remaining wait")
+    .action(async () => {
+      const client = await context.client();
+      const { body } = await client.request<TestClock>({ method: "POST", path: `${CLOCK_PATH}/reset` });
+      context.output.success(`Reset the test clock to real time: ${body.now}`);
+      await showClock(body, context);
+    });
+  addExamples(addFields(reset, CLOCK), ["service clock reset"]);
+}
+
+const FAILURES = "  service deliveries list --status pending\n  service deliveries list --status failed";
+const MAX_SECONDS = LIMITS.replaySeconds * 12;
+const POLL_MILLISECONDS = 500;
+/** A canceled command waits for so long for the platform to stop the clock. */
+const CANCEL_MILLISECONDS = 5000;
+
+export function registerAdvance(clock: Command, context: Context): void {
+  const advance = clock
+    .command("advance")
+    .description("Advance the test clock; deliveries that fall due are attempted at their own times")
+    .argument("<duration>", "Duration such as 30s, 10m, 6h or 3d", duration(1, MAX_SECONDS));
+  addIdempotencyKey(advance).action(async (seconds: number, { idempotencyKey }: { idempotencyKey?: string }) => {
+    const { output } = context;
+    const client = await context.client();
+    const span = formatSpan(seconds);
+    const moving = moveClock(context, client, { seconds, idempotencyKey }).catch(async (error: unknown) => {
+      if (context.signal.aborted) await cancelAdvance(context);
+      throw error;
+    });
+    const body = await output.spinner.during(`Advancing the test clock by ${span}`, moving);
+    if (body.status === "canceled") output.warn(`The test clock stopped before its target; ${attemptsInWords(body)}`);
+    else output.success(`Advanced the test clock by ${span}; ${attemptsInWords(body)}`);
+    await showClock(body, context, CLOCK_ADVANCE);
+    if (body.failed > 0) output.note(`\nList the deliveries that are pending or have failed:\n${FAILURES}`);
+  });
+  addExamples(addFields(advance, CLOCK_ADVANCE), ["service clock advance 30s", "service clock advance 3d"]);
+}
+
+/** Resolves once the clock has arrived, or was stopped. */
+async function moveClock(
+  context: Context,
+  client: Client,
+  { seconds, idempotencyKey }: { seconds: number; idempotencyKey: string | undefined },
+): Promise<TestClock> {
+  let { body } = await client.request<TestClock>({
+    method: "POST",
+    path: `${CLOCK_PATH}/advance`,
+    body: { seconds } satisfies TestClockAdvance,
+    idempotencyKey,
+  });
+  while (body.status === "advancing") {
+    context.output.spinner.say(progressInWords(body));
+    await context.sleep(POLL_MILLISECONDS);
+    ({ body } = await client.request<TestClock>({ method: "GET", path: CLOCK_PATH }));
+  }
+  return body;
+}
+
+/** Stops the clock where it is, for a command that was interrupted. */
+async function cancelAdvance(context: Context): Promise<void> {
+  const { output } = context;
+  try {
+    const client = await context.withSignal(AbortSignal.timeout(CANCEL_MILLISECONDS)).client();
+    const { body } = await client.request<TestClock>({ method: "POST", path: `${CLOCK_PATH}/cancel` });
+    output.note(`Stopped the test clock at ${body.now}; ${attemptsInWords(body)}`);
+  } catch {
+    output.warn("Could not stop the test clock; it is still advancing. To stop it: service clock cancel");
+  }
+}
+
+function progressInWords({ now, target, attempts, remaining }: TestClock): string {
+  return `${now} of ${target}: ${count(attempts, "attempt")}, ${count(remaining, "delivery", "deliveries")} remaining`;
+}
+
+function count(number: number, one: string, several = `${one}s`): string {
+  return `${number} ${number === 1 ? one : several}`;
+}
+
+function attemptsInWords({ attempts, succeeded, failed }: TestClock): string {
+  if (attempts === 0) return "no deliveries were due";
+  return `${count(attempts, "attempt")}: ${succeeded} succeeded, ${failed} failed`;
+}
+
+export const CLOCK_PATH = "/v1/test_clock";
+
+const NOW: Column<TestClock> = { label: "Now", text: ({ now }) => now };
+const AHEAD: Column<TestClock> = {
+  label: "Offset seconds",
+  text: ({ offset_seconds: offset }, { terminal }) => {
+    if (!terminal) return String(offset);
+    return offset === 0 ? "0 (real time)" : `${offset} (${formatSpan(offset)} ahead of real time)`;
+  },
+};
+
+export const CLOCK: ResourceView<TestClock> = {
+  noun: "test clock",
+  plural: "test clocks",
+  fields: ["object", "now", "offset_seconds", "status", "target", "attempts", "succeeded", "failed", "remaining"],
+  columns: [],
+  details: [NOW, AHEAD],
+};
+
+/** With the attempts of an advance. */
+export const CLOCK_ADVANCE: ResourceView<TestClock> = {
+  ...CLOCK,
+  details: [
+    NOW,
+    AHEAD,
+    { label: "Status", text: ({ status }) => status },
+    { label: "Target", text: ({ target }) => target ?? "" },
+    { label: "Attempts", text: ({ attempts }) => String(attempts) },
+    {
+      label: "Succeeded",
+      text: ({ succeeded }) => String(succeeded),
+      style: (text, styles) => (text === "0" ? text : styles.good(text)),
+    },
+    {
+      label: "Failed",
+      text: ({ failed }) => String(failed),
+      style: (text, styles) => (text === "0" ? text : styles.bad(text)),
+    },
+    { label: "Remaining", text: ({ remaining }) => String(remaining) },
+  ],
+};
+
+/** A clock has no ID: `--quiet` prints its time. */
+export async function showClock(clock: TestClock, { output }: Context, view = CLOCK): Promise<void> {
+  if (output.quiet && !output.json) return output.line(clock.now);
+  await output.object(clock, view);
+}

@@ -1,0 +1,239 @@
+import { Argument, type Command } from "commander";
+import { join } from "node:path";
+import { parseBaseUrl } from "../../client/base-url.ts";
+import { nearest } from "../../contract/nearest.ts";
+import type { Context } from "../context.ts";
+import { UsageError, UserError } from "../errors.ts";
+import { addExamples, addFields } from "../help-layout.ts";
+import { DEFAULT_BASE_URL, resolveTarget } from "../settings/connection.ts";
+import { DEFAULT_PROFILE, type Profile, profileNamed, type Settings, withProfile } from "../settings/profiles.ts";
+import { SETTINGS_FILE } from "../settings/read.ts";
+import type { ResourceView } from "../terminal/view.ts";
+import { updateNotices } from "../update/state.ts";
+
+/** What `--json` prints of a setting. */
+interface Entry {
+  key: string;
+  value: string | boolean;
+  source: string;
+  meaning: string;
+}
+
+const VIEW: ResourceView<Entry> = {
+  noun: "setting",
+  plural: "settings",
+  fields: ["key", "value", "source", "meaning"],
+  columns: [
+    { label: "Setting", text: ({ key }) => key, style: (text, styles) => styles.accent(text) },
+    { label: "Value", text: ({ value }) => String(value) },
+    { label: "Source", text: ({ source }) => source },
+    {
+      label: "Meaning",
+      text: ({ meaning }) => meaning,
+      style: (text, styles) => styles.dim(text),
+      optional: true,
+    },
+  ],
+  details: [],
+};
+
+/** `service config`. */
+export function register(program: Command, context: Context): void {
+  const config = program
+    .command("config")
+    .description(
+      "Manage settings. Precedence: flag, environment variable, stored setting, default. Credentials are managed by `service login` and `service logout`.",
+    );
+  addExamples(config, [
+    "service config list",
+    "service config set base_url https://api.example.com --profile shop",
+    "service config unset base_url",
+  ]);
+  const list = config
+    .command("list")
+    .description("List settings with their values and sources")
+    .action(() => runList(context));
+  addExamples(addFields(list, VIEW), [
+    "service config list",
+    "service config list --json --jq '.[] | select(.source != \"default\")'",
+  ]);
+  const get = config
+    .command("get")
+    .description("Print the value of a setting")
+    .addArgument(keyArgument())
+    .action((key: string) => runGet(key, context));
+  addExamples(get, ["service config get base_url"]);
+  const set = config
+    .command("set")
+    .description("Store a setting")
+    .addArgument(keyArgument())
+    .argument("<value>", "New value")
+    .action((key: string, value: string) => runStore(key, value, context));
+  addExamples(set, ["service config set base_url https://api.example.com", "service config set update_notices false"]);
+  const unset = config
+    .command("unset")
+    .description("Restore the default of a setting")
+    .addArgument(keyArgument())
+    .action((key: string) => runStore(key, undefined, context));
+  addExamples(unset, ["service config unset base_url"]);
+  const path = config
+    .command("path")
+    .description("Print the path of the settings file")
+    .action(() => runPath(context));
+  addExamples(path, ["service config path"]);
+}
+
+function keyArgument(): Argument {
+  return new Argument("<key>", `Setting: ${Object.keys(CONFIG_KEYS).join(", ")}`);
+}
+
+async function runList(context: Context): Promise<void> {
+  const entries = Object.keys(CONFIG_KEYS).map((key) => entryOf(key, context));
+  await context.output.list(entries, VIEW);
+}
+
+async function runGet(key: string, context: Context): Promise<void> {
+  const entry = entryOf(key, context);
+  if (context.output.json) return await context.output.document(entry);
+  context.output.line(String(entry.value));
+}
+
+/** Stores a value, or forgets it. */
+async function runStore(key: string, text: string | undefined, context: Context): Promise<void> {
+  const { output } = context;
+  const setting = keyNamed(key);
+  // Checked before the file is locked and written.
+  setting.store(text, context.settings, context);
+  await context.updateSettings((settings) => setting.store(text, settings, context));
+  const entry = entryOf(key, context);
+  output.success(
+    text === undefined ? `Reset ${key} to ${String(entry.value)}` : `Set ${key} to ${String(entry.value)}`,
+  );
+  if (text !== undefined && (entry.source.startsWith("SERVICE_") || entry.source.startsWith("--"))) {
+    output.warn(`${entry.source} is set and overrides the stored value.`);
+  }
+  if (output.json) return await output.document(entry);
+  if (!output.quiet && !output.terminal) output.line(`${key}\t${String(entry.value)}`);
+}
+
+async function runPath({ output, settingsDirectory }: Context): Promise<void> {
+  const path = join(settingsDirectory, SETTINGS_FILE);
+  if (output.json) return await output.document({ path });
+  output.line(path);
+}
+
+function entryOf(key: string, context: Context): Entry {
+  const setting = keyNamed(key);
+  return { key, ...setting.effective(context), meaning: setting.meaning };
+}
+
+function keyNamed(name: string): ConfigKey {
+  const key = Object.hasOwn(CONFIG_KEYS, name) ? CONFIG_KEYS[name] : undefined;
+  if (key !== undefined) return key;
+  const [guess] = nearest(name.replaceAll("-", "_"), Object.keys(CONFIG_KEYS));
+  throw new UsageError(`Unknown setting "${name}"`, {
+    hint: guess === undefined ? `Settings: ${Object.keys(CONFIG_KEYS).join(", ")}.` : `Did you mean ${guess}?`,
+  });
+}
+
+/** The value in effect, and what it comes from: `--base-url`, `SERVICE_BASE_URL`, `profile shop`, `default`. */
+interface Effective {
+  value: string | boolean;
+  source: string;
+}
+
+/** A setting that `service config` shows and changes. None of them is a secret. */
+export interface ConfigKey {
+  meaning: string;
+  /** For completion. */
+  values?: readonly string[];
+  effective(context: Context): Effective;
+  /** Puts a value into the settings, or the default where there is none. Throws UserError for one that cannot be. */
+  store(text: string | undefined, settings: Settings, context: Context): Settings;
+}
+
+/** Every setting, in the order in which they are listed. */
+export const CONFIG_KEYS: Readonly<Record<string, ConfigKey>> = {
+  profile: {
+    meaning: "Profile used by default",
+    effective: (context) => fromPlace(context, "profile"),
+    store(text = DEFAULT_PROFILE, settings) {
+      if (text !== DEFAULT_PROFILE && profileNamed(settings, text) === undefined) {
+        const names = Object.keys(settings.profiles);
+        throw new UserError(`Profile "${text}" does not exist`, {
+          hint:
+            names.length === 0
+              ? "No profiles are stored yet. To create one: service login"
+              : `Profiles: ${names.join(", ")}.`,
+          code: "no_profile",
+        });
+      }
+      return { ...settings, current_profile: text };
+    },
+  },
+  base_url: {
+    meaning: "URL of the profile's API",
+    effective: (context) => fromPlace(context, "baseUrl"),
+    store: (text = DEFAULT_BASE_URL, settings, context) =>
+      changeProfile(settings, context, (profile) => {
+        const base_url = address(text, context);
+        // Usually one server is both.
+        return profile.auth_url === profile.base_url ? { base_url, auth_url: base_url } : { base_url };
+      }),
+  },
+  auth_url: {
+    meaning: "URL of the profile's OAuth server",
+    effective: (context) => fromPlace(context, "authUrl"),
+    store: (text, settings, context) =>
+      changeProfile(settings, context, ({ base_url }) => ({
+        auth_url: text === undefined ? base_url : address(text, context),
+      })),
+  },
+  update_notices: {
+    meaning: "Whether to show a notice about newer versions, at most daily",
+    values: ["true", "false"],
+    effective: ({ env, settings }) => updateNotices(env, settings),
+    store(text, settings) {
+      const { update_notices: _, ...rest } = settings;
+      return text === undefined ? rest : { ...rest, update_notices: parseBoolean(text) };
+    },
+  },
+};
+
+function fromPlace({ globals, env, settings }: Context, member: "profile" | "baseUrl" | "authUrl"): Effective {
+  const { value, name } = resolveTarget({ flags: globals, env, settings })[member];
+  return { value, source: name };
+}
+
+function address(text: string, { globals: { insecure } }: Context): string {
+  return parseBaseUrl(text, { insecure }).href.replace(/\/$/, "");
+}
+
+function parseBoolean(text: string): boolean {
+  if (text === "true" || text === "false") return text === "true";
+  throw new UsageError(`Must be true or false, not "${text}"`);
+}
+
+/** Stored credentials go to the addresses that they were stored with: those stay as long as the credentials do. */
+function changeProfile(
+  settings: Settings,
+  { globals, env }: Context,
+  change: (profile: Profile) => Partial<Pick<Profile, "base_url" | "auth_url">>,
+): Settings {
+  const name = resolveTarget({ flags: globals, env, settings }).profile.value;
+  const before: Profile = profileNamed(settings, name) ?? {
+    base_url: DEFAULT_BASE_URL,
+    auth_url: DEFAULT_BASE_URL,
+    credentials: {},
+  };
+  const after = { ...before, ...change(before) };
+  const isSame = after.base_url === before.base_url && after.auth_url === before.auth_url;
+  if (!isSame && Object.keys(before.credentials).length > 0) {
+    const flag = name === DEFAULT_PROFILE ? "" : ` --profile ${name}`;
+    throw new UserError(`Cannot change the URL: profile "${name}" is signed in to ${before.base_url}`, {
+      hint: `To keep both, use another profile: service login --profile NAME --base-url ${after.base_url}. Or sign out first: service logout${flag}`,
+      code: "profile_in_use",
+    });
+  }
+  return withProfile(settings, name, after);
+}

@@ -1,0 +1,150 @@
+import { type Command, Option } from "commander";
+import { apiPath } from "../../client/base-url.ts";
+import { EVENT_TYPES, matchesSubscriptions } from "../../contract/event-types.ts";
+import type { Event, EventReplay, Replay } from "../../contract/schemas/event.ts";
+import { objectId, parseSubscriptions } from "../arguments/values.ts";
+import type { Context } from "../context.ts";
+import { addExamples, addFields } from "../help-layout.ts";
+import { printable } from "../terminal/printable.ts";
+import { clockTime } from "../terminal/traffic.ts";
+import { type Column, type ResourceView, textOf } from "../terminal/view.ts";
+import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "./resource/columns.ts";
+import { followList } from "./resource/follow.ts";
+import { locationOf, nounsFor, type Resource } from "./resource/resource.ts";
+import { addIdempotencyKey, createdFilters, registerGet, registerList } from "./resource/verbs.ts";
+
+/** `service events`. */
+export function register(program: Command, context: Context): void {
+  const events = program.command("events").description("List, follow and replay events");
+  addExamples(events, [
+    "service events list --type 'order.*' --created-after 1h",
+    `service events replay ${EVENTS.exampleId}`,
+    "service events tail --events 'payment.*'",
+  ]);
+  registerList(events, context, EVENTS, {
+    filters: [
+      new Option("--type <subscription>", `Filter by event type: ${EVENT_TYPES[4]}, 'order.*', or '*'`),
+      new Option("--related <id>", "Filter by object").argParser(objectId),
+      ...createdFilters(context),
+    ],
+    examples: [
+      "service events list --type 'payment.*'",
+      "service events list --related ord_4Vf8aTqz0bKm2sNw9XyRcd",
+      "service events list --json --jq '.[] | {id, type}'",
+    ],
+  });
+  registerGet(events, context, EVENTS);
+  registerReplay(events, context);
+  registerTail(events, context);
+}
+
+interface ReplayFlags {
+  endpoint?: string;
+  idempotencyKey?: string;
+}
+
+const REPLAY: ResourceView<Replay> = {
+  noun: "replay",
+  plural: "replays",
+  fields: ["object", "event", "deliveries"],
+  columns: [],
+  details: [
+    { label: "Event", text: ({ event }) => event },
+    { label: "Deliveries", text: ({ deliveries }, { terminal }) => deliveries.join(terminal ? " " : ",") },
+  ],
+};
+
+export function registerReplay(events: Command, context: Context): void {
+  const replay = events
+    .command("replay")
+    .description("Replay an event of the last 30 days to endpoints and listeners")
+    .argument("<id>", "ID of the event", objectId)
+    .option("--endpoint <id>", "Replay to this webhook endpoint and to listeners only", objectId);
+  addIdempotencyKey(replay).action((id: string, flags: ReplayFlags) => runReplay(id, flags, context));
+  addExamples(addFields(replay, REPLAY), [
+    `service events replay ${EVENTS.exampleId}`,
+    `service events replay ${EVENTS.exampleId} --endpoint we_4Vf8aTqz0bKm2sNw9XyRcd`,
+  ]);
+}
+
+async function runReplay(id: string, { endpoint, idempotencyKey }: ReplayFlags, context: Context): Promise<void> {
+  const { output } = context;
+  const client = await context.client();
+  const { body } = await client.request<Replay>({
+    method: "POST",
+    path: EVENTS.path + apiPath`/${id}/replay`,
+    body: (endpoint === undefined ? {} : { endpoint }) satisfies EventReplay,
+    idempotencyKey,
+  });
+  // A replay has no id of its own; what it made has.
+  if (output.quiet && !output.json) {
+    for (const delivery of body.deliveries) output.line(printable(delivery));
+    return;
+  }
+  const { length: count } = body.deliveries;
+  output.success(`Replayed ${id} to ${count} ${count === 1 ? "endpoint" : "endpoints"}`);
+  await output.object(body, REPLAY);
+  if (count === 0)
+    return output.note("\nNo enabled endpoint subscribes to this event type; listeners still receive the event.");
+  output.note(`\nSee the deliveries:\n  service deliveries list --event ${id}`);
+}
+
+const GAP = "  ";
+const TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
+
+export function registerTail(events: Command, context: Context): void {
+  const tail = events
+    .command("tail")
+    .description("Follow events until Ctrl-C")
+    .addOption(
+      new Option("-e, --events <list>", "Event types, separated by commas: 'order.*,customer.created'").argParser(
+        parseSubscriptions,
+      ),
+    )
+    .action(({ events: subscriptions }: { events?: string[] }) => runTail(subscriptions ?? ["*"], context));
+  addExamples(addFields(tail, EVENTS.view), [
+    "service events tail",
+    "service events tail --events 'order.*,payment.failed'",
+    "service events tail --json --jq '{id, type}'",
+  ]);
+}
+
+async function runTail(subscriptions: readonly string[], context: Context): Promise<void> {
+  const { output } = context;
+  const print = output.stream(EVENTS.view, (event: Event) => eventLine(event, context));
+  await followList<Event>(context, {
+    path: EVENTS.path,
+    query: { type: subscriptions.length === 1 ? subscriptions[0] : undefined },
+    timed: true,
+    inCommitOrder: true,
+    ready: `Following ${subscriptions.join(", ")}. Press Ctrl-C to stop.`,
+    waiting: "Waiting for events",
+    wanted: (event) => matchesSubscriptions(subscriptions, event.type),
+    print,
+  });
+}
+
+/** Omits the object's ID if the line does not fit. */
+function eventLine(event: Event, { output: { styles, width } }: Context): string {
+  const time = clockTime(Date.parse(event.created));
+  const type = printable(event.type).padEnd(TYPE_WIDTH);
+  const id = printable(event.id);
+  const subject = printable(textOf(event.data.object["id"]));
+  const whole = [time, type, id, subject].join(GAP).length <= width;
+  return [styles.dim(time), styles.strong(type), id, ...(whole ? [styles.dim(subject)] : [])].join(GAP);
+}
+
+const TYPE: Column<Event> = { label: "Type", text: ({ type }) => type, style: (text, styles) => styles.strong(text) };
+const OBJECT: Column<Event> = { label: "Object", text: ({ data }) => textOf(data.object["id"]) };
+const REQUEST: Column<Event> = { label: "Request", text: ({ request }) => request.id ?? "" };
+
+export const EVENTS: Resource<Event> = {
+  ...locationOf("event"),
+  view: {
+    ...nounsFor("event"),
+    fields: ["id", "object", "type", "created", "livemode", "data", "request"],
+    columns: [ID, TYPE, { ...OBJECT, optional: true }, CREATED],
+    details: [ID, TYPE, OBJECT, REQUEST, ENVIRONMENT, CREATED_AT],
+    block: { label: "Data", value: ({ data }) => data },
+  },
+};

@@ -1,0 +1,148 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { QueryValue } from "../../client/base-url.ts";
+import type { RequestLog, RequestMethod } from "../../contract/schemas/request-log.ts";
+import { objectId, wholeNumber } from "../arguments/values.ts";
+import type { Context } from "../context.ts";
+import { addExamples, addFields } from "../help-layout.ts";
+import { printable } from "../terminal/printable.ts";
+import { clockTime, colorStatus } from "../terminal/traffic.ts";
+import type { Column } from "../terminal/view.ts";
+import { CREATED, ENVIRONMENT, ID } from "./resource/columns.ts";
+import { followList } from "./resource/follow.ts";
+import type { Resource } from "./resource/resource.ts";
+import { registerList } from "./resource/verbs.ts";
+
+const METHODS: readonly RequestMethod[] = ["GET", "HEAD", "POST", "PATCH", "DELETE"];
+
+/** `service logs`. */
+export function register(program: Command, context: Context): void {
+  const logs = program.command("logs").description("View or follow the API requests of the last 7 days");
+  addExamples(logs, [
+    "service logs list --status 404",
+    "service logs list --method POST --path /v1/customers",
+    "service logs tail",
+  ]);
+  registerList(logs, context, LOGS, {
+    filters: filters(),
+    examples: [
+      "service logs list --status 422",
+      "service logs list --key key_4Vf8aTqz0bKm2sNw9XyRcd",
+      "service logs list --json --jq '.[] | {id, path, error_code}'",
+    ],
+  });
+  registerTail(logs, context, filters());
+}
+
+function filters(): Option[] {
+  return [
+    new Option("--method <method>", "Filter by method").choices(METHODS).argParser(parseMethod),
+    new Option("--path <path>", "Filter by exact path, such as /v1/customers"),
+    new Option("--status <code>", "Filter by status code").argParser(wholeNumber(100, 599)),
+    new Option("--key <id>", "Filter by API key").argParser(objectId),
+  ];
+}
+
+/** Methods are written in capitals on the wire; a person need not. */
+function parseMethod(text: string): string {
+  const method = METHODS.find((name) => name === text.toUpperCase());
+  if (method === undefined) throw new InvalidArgumentError(`Allowed choices are ${METHODS.join(", ")}.`);
+  return method;
+}
+
+const GAP = "  ";
+const METHOD_WIDTH = "DELETE".length;
+/** A request is listed once it was answered, under the time at which it came; none takes longer than this. */
+const MAX_REQUEST_MILLISECONDS = 60_000;
+
+type Filters = Record<"method" | "path" | "status" | "key", QueryValue>;
+
+export function registerTail(logs: Command, context: Context, filters: readonly Option[]): void {
+  const tail = logs.command("tail").description("Follow API requests until Ctrl-C");
+  for (const filter of filters) tail.addOption(filter);
+  tail.action((flags: Filters) => runTail(flags, context));
+  addExamples(addFields(tail, LOGS.view), [
+    "service logs tail",
+    "service logs tail --status 500",
+    "service logs tail --json",
+  ]);
+}
+
+async function runTail({ method, path, status, key }: Filters, context: Context): Promise<void> {
+  const print = context.output.stream(LOGS.view, (log: RequestLog) => logLine(log, context));
+  await followList<RequestLog>(context, {
+    path: LOGS.path,
+    query: { method, path, status, key },
+    timed: false,
+    maxLag: MAX_REQUEST_MILLISECONDS,
+    ready: "Following API requests. Press Ctrl-C to stop.",
+    waiting: "Waiting for requests",
+    print,
+  });
+}
+
+/** What does not fit is left out, the least telling first. */
+function logLine(log: RequestLog, { output: { styles, width } }: Context): string {
+  const time = clockTime(Date.parse(log.created));
+  const method = printable(log.method).padEnd(METHOD_WIDTH);
+  const path = printable(log.path);
+  const parts = [styles.dim(time), colorStatus(log.status, styles), styles.strong(method), path];
+  let used = [time, String(log.status), method, path].join(GAP).length;
+  for (const text of [printable(log.error_code ?? ""), printable(log.id), `${log.duration_ms} ms`]) {
+    used += GAP.length + text.length;
+    if (text === "" || used > width) continue;
+    parts.push(styles.dim(text));
+  }
+  return parts.join(GAP);
+}
+
+const STATUS: Column<RequestLog> = {
+  label: "Status",
+  text: ({ status }) => String(status),
+  style: (_text, styles, { status }) => colorStatus(status, styles),
+};
+const METHOD: Column<RequestLog> = {
+  label: "Method",
+  text: ({ method }) => method,
+  style: (text, styles) => styles.strong(text),
+};
+const PATH: Column<RequestLog> = { label: "Path", text: ({ path }) => path, shrinks: true };
+const ERROR: Column<RequestLog> = { label: "Error", text: ({ error_code }) => error_code ?? "" };
+const DURATION: Column<RequestLog> = {
+  label: "Duration",
+  text: ({ duration_ms }, { terminal }) => (terminal ? `${duration_ms} ms` : String(duration_ms)),
+  align: "right",
+};
+
+export const LOGS: Resource<RequestLog> = {
+  path: "/v1/request_logs",
+  command: "logs",
+  exampleId: "req_4Vf8aTqz0bKm2sNw9XyRcd",
+  view: {
+    noun: "request",
+    plural: "requests",
+    fields: [
+      "id",
+      "object",
+      "method",
+      "path",
+      "status",
+      "duration_ms",
+      "key",
+      "user",
+      "idempotency_key",
+      "error_code",
+      "livemode",
+      "created",
+    ],
+    columns: [
+      STATUS,
+      METHOD,
+      PATH,
+      { ...ERROR, optional: true },
+      { ...DURATION, optional: true },
+      { ...ID, optional: true },
+      CREATED,
+    ],
+    details: [ID, STATUS, METHOD, PATH, ERROR, DURATION, ENVIRONMENT, CREATED],
+  },
+};

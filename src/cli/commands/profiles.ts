@@ -1,0 +1,143 @@
+import type { Command } from "commander";
+import { type Environment, ENVIRONMENTS } from "../../contract/environments.ts";
+import type { Context } from "../context.ts";
+import { UserError } from "../errors.ts";
+import { addExamples, addFields } from "../help-layout.ts";
+import { signOutProfile } from "../session/end.ts";
+import { DEFAULT_PROFILE, type Profile, profileNamed, type Settings } from "../settings/profiles.ts";
+import type { Column, ResourceView } from "../terminal/view.ts";
+
+/** `service profiles`. */
+export function register(program: Command, context: Context): void {
+  const profiles = program
+    .command("profiles")
+    .description(
+      "Manage profiles, each for one platform and account. To use one for a command, pass --profile or set SERVICE_PROFILE.",
+    );
+  addExamples(profiles, [
+    "service login --profile shop --base-url https://api.example.com",
+    "service profiles list",
+    "service profiles use shop",
+  ]);
+  const list = profiles
+    .command("list")
+    .description("List profiles; the current one is marked")
+    .action(() => runList(context));
+  addExamples(addFields(list, PROFILES), ["service profiles list", "service profiles list --json --jq '.[].name'"]);
+  const use = profiles
+    .command("use")
+    .description("Set the current profile")
+    .argument("<name>", "Name of the profile")
+    .action((name: string) => runUse(name, context));
+  addExamples(addFields(use, PROFILES), ["service profiles use shop"]);
+  const remove = profiles
+    .command("delete")
+    .description("Revoke the sessions of a profile and delete it")
+    .argument("<name>", "Name of the profile")
+    .action((name: string) => runDelete(name, context));
+  addExamples(remove, ["service profiles delete shop"]);
+}
+
+async function runList({ settings, output }: Context): Promise<void> {
+  const names = Object.keys(settings.profiles).sort();
+  if (output.quiet && !output.json) {
+    for (const name of names) output.line(name);
+    return;
+  }
+  await output.list(
+    names.map((name) => toEntry(settings, name)),
+    PROFILES,
+  );
+  if (names.length === 0) output.note("To create one: service login");
+}
+
+async function runUse(name: string, context: Context): Promise<void> {
+  requireProfile(context.settings, name);
+  const settings = await context.updateSettings((settings) => ({ ...settings, current_profile: name }));
+  context.output.success(`Current profile: ${name}`);
+  if (context.env["SERVICE_PROFILE"]) context.output.warn("SERVICE_PROFILE is set and overrides the current profile.");
+  await context.output.object(toEntry(settings, name), PROFILES);
+}
+
+async function runDelete(name: string, context: Context): Promise<void> {
+  const profile = requireProfile(context.settings, name);
+  await signOutProfile(context, name, profile);
+  await context.updateSettings((settings) => withoutProfile(settings, name));
+  context.output.success(`Deleted profile ${name}`);
+  if (context.output.json) await context.output.document({ name, deleted: true });
+}
+
+function withoutProfile(settings: Settings, name: string): Settings {
+  const { [name]: _, ...profiles } = settings.profiles;
+  return {
+    ...settings,
+    profiles,
+    current_profile: settings.current_profile === name ? DEFAULT_PROFILE : settings.current_profile,
+  };
+}
+
+function requireProfile(settings: Settings, name: string): Profile {
+  const profile = profileNamed(settings, name);
+  if (profile !== undefined) return profile;
+  const names = Object.keys(settings.profiles);
+  throw new UserError(`Profile "${name}" does not exist`, {
+    hint:
+      names.length === 0
+        ? "No profiles are stored yet. To create one: service login"
+        : `Profiles: ${names.join(", ")}.`,
+    code: "no_profile",
+  });
+}
+
+/** A profile as it is listed; no credential is in it. */
+export interface ProfileEntry {
+  name: string;
+  current: boolean;
+  base_url: string;
+  auth_url: string;
+  account: { id: string; name: string } | null;
+  credentials: { environment: Environment; type: "api_key" | "oauth" }[];
+}
+
+export function toEntry(settings: Settings, name: string): ProfileEntry {
+  const { base_url, auth_url, account, credentials } = profileNamed(settings, name)!;
+  return {
+    name,
+    current: settings.current_profile === name,
+    base_url,
+    auth_url,
+    account: account ?? null,
+    credentials: ENVIRONMENTS.flatMap((environment) => {
+      const type = credentials[environment]?.type;
+      return type === undefined ? [] : [{ environment, type }];
+    }),
+  };
+}
+
+const KINDS = { api_key: "key", oauth: "browser" } as const;
+
+const NAME: Column<ProfileEntry> = {
+  label: "Name",
+  text: ({ name }) => name,
+  style: (text, styles) => styles.accent(text),
+};
+const CURRENT: Column<ProfileEntry> = {
+  label: "Current",
+  text: ({ current }, { terminal }) => (current ? (terminal ? "✓" : "yes") : terminal ? "" : "no"),
+  style: (text, styles) => styles.good(text),
+};
+const BASE_URL: Column<ProfileEntry> = { label: "Base URL", text: ({ base_url }) => base_url, shrinks: true };
+const ACCOUNT: Column<ProfileEntry> = { label: "Account", text: ({ account }) => account?.name ?? "", shrinks: true };
+const SIGNED_IN: Column<ProfileEntry> = {
+  label: "Signed in",
+  text: ({ credentials }) =>
+    credentials.map(({ environment, type }) => `${environment} (${KINDS[type]})`).join(", ") || "no",
+};
+
+export const PROFILES: ResourceView<ProfileEntry> = {
+  noun: "profile",
+  plural: "profiles",
+  fields: ["name", "current", "base_url", "auth_url", "account", "credentials"],
+  columns: [NAME, CURRENT, ACCOUNT, SIGNED_IN, { ...BASE_URL, optional: true }],
+  details: [NAME, CURRENT, ACCOUNT, SIGNED_IN, BASE_URL, { label: "Auth URL", text: ({ auth_url }) => auth_url }],
+};

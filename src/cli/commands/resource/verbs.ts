@@ -1,0 +1,196 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { apiPath, type QueryValue } from "../../../client/base-url.ts";
+import { listItems } from "../../../client/pages.ts";
+import { LIMITS } from "../../../contract/limits.ts";
+import { objectId, pointInTime, wholeNumber } from "../../arguments/values.ts";
+import type { Context } from "../../context.ts";
+import { addDryRun } from "../../dry-run.ts";
+import { UsageError, UserError } from "../../errors.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
+import type { ResourceView } from "../../terminal/view.ts";
+import { type Resource, withArticle } from "./resource.ts";
+
+const DEFAULT_LIMIT = 20;
+
+interface ListDescription<Item> {
+  filters: readonly Option[];
+  examples: readonly string[];
+  /** Looks at what was listed, once all of it is printed. */
+  review?: (items: readonly Item[]) => void;
+}
+
+/** `list`, newest first, with the filters that the resource has: each option's name is the query's, with dashes. */
+export function registerList<Item extends object>(
+  group: Command,
+  context: Context,
+  resource: Resource<Item>,
+  { filters, examples, review }: ListDescription<Item>,
+): void {
+  const list = group.command("list").description(`List ${resource.view.plural}, newest first`);
+  for (const filter of filters) list.addOption(filter);
+  list
+    .addOption(
+      new Option("--limit <count>", "Maximum number of items").argParser(wholeNumber(1)).default(DEFAULT_LIMIT),
+    )
+    .addOption(new Option("--all", "List all items").conflicts("limit"))
+    .action(async (flags: { limit: number; all?: true } & Record<string, QueryValue>) => {
+      const query = Object.fromEntries(
+        filters.map((filter) => [filter.name().replaceAll("-", "_"), flags[filter.attributeName()]]),
+      );
+      const client = await context.client();
+      let isCut = false;
+      const items = listItems<Item>(client, resource.path, {
+        query,
+        max: flags.all ? Infinity : flags.limit,
+        onCut: () => (isCut = true),
+      });
+      const listed: Item[] = [];
+      await context.output.list(keeping(items, listed), resource.view);
+      // Whoever names a limit knows of it.
+      if (isCut && list.getOptionValueSource("limit") === "default") {
+        context.output.notice(`Showing the newest ${flags.limit}. For more, pass --limit <count> or --all.`);
+      }
+      review?.(listed);
+    });
+  addExamples(addFields(list, resource.view), examples);
+}
+
+async function* keeping<Item>(items: AsyncIterable<Item>, kept: Item[]): AsyncGenerator<Item, void, undefined> {
+  for await (const item of items) {
+    kept.push(item);
+    yield item;
+  }
+}
+
+/** `--created-after` and `--created-before`. */
+export function createdFilters(context: Context): Option[] {
+  const parse = pointInTime(() => context.now());
+  return [
+    new Option("--created-after <time>", "Earliest creation time: a timestamp, a date, or an age such as 2h").argParser(
+      parse,
+    ),
+    new Option("--created-before <time>", "Latest creation time, in the same forms").argParser(parse),
+  ];
+}
+
+/** `get <id>`. */
+export function registerGet<Item extends object>(group: Command, context: Context, resource: Resource<Item>): void {
+  const { command, exampleId, path, view } = resource;
+  const get = group
+    .command("get")
+    .description(`Show ${withArticle(view.noun)}`)
+    .argument("<id>", `ID of the ${view.noun}`, objectId)
+    .action(async (id: string) => {
+      const client = await context.client();
+      const { body } = await client.request<Item>({ method: "GET", path: path + apiPath`/${id}` });
+      await context.output.object(body, view);
+    });
+  addExamples(addFields(get, view), [
+    `service ${command} get ${exampleId}`,
+    `service ${command} get ${exampleId} --json`,
+  ]);
+}
+
+interface Action<Flags extends object> {
+  /** The command's name and the last segment of the path. */
+  verb: string;
+  /** Returns the note once it is done: `Order ord_1 completed`. */
+  done: (id: string) => string;
+  description: string;
+  options?: readonly Option[];
+  body?: (flags: Flags) => object;
+}
+
+/** Adds a verb that changes one object by POST, such as `complete`. */
+export function registerAction<Item extends object, Flags extends object>(
+  group: Command,
+  context: Context,
+  { command, exampleId, path, view }: Resource<Item>,
+  { verb, done, description, options = [], body = () => ({}) }: Action<Flags>,
+): void {
+  const action = group.command(verb).description(description).argument("<id>", `ID of the ${view.noun}`, objectId);
+  for (const option of options) action.addOption(option);
+  addIdempotencyKey(action).action(async (id: string, flags: Flags & { idempotencyKey?: string }) => {
+    const client = await context.client();
+    const { body: changed } = await client.request<Item>({
+      method: "POST",
+      path: path + apiPath`/${id}/${verb}`,
+      body: body(flags),
+      idempotencyKey: flags.idempotencyKey,
+    });
+    context.output.success(done(id));
+    await context.output.object(changed, view);
+  });
+  addExamples(addFields(action, view), [`service ${command} ${verb} ${exampleId}`]);
+}
+
+/** What DELETE answers for every resource. */
+interface Deleted {
+  id: string;
+  object: string;
+  deleted: true;
+}
+
+const DELETED: ResourceView<Deleted> = {
+  noun: "deletion",
+  plural: "deletions",
+  fields: ["id", "object", "deleted"],
+  columns: [],
+  details: [
+    { label: "ID", text: ({ id }) => id },
+    { label: "Deleted", text: ({ deleted }) => String(deleted) },
+  ],
+};
+
+/** `delete <id>`, which asks first in live mode. */
+export function registerDelete<Item extends object>(group: Command, context: Context, resource: Resource<Item>): void {
+  const { command, exampleId, path, view } = resource;
+  const remove = group
+    .command("delete")
+    .description(`Delete ${withArticle(view.noun)}`)
+    .argument("<id>", `ID of the ${view.noun}`, objectId)
+    .option("--yes", "Skip the confirmation in live mode")
+    .action(async (id: string, { yes }: { yes?: true }) => {
+      await confirmDestruction(context, { id, consequence: `The ${view.noun} ${id} will be deleted`, yes });
+      const client = await context.client();
+      const { body } = await client.request<Deleted>({ method: "DELETE", path: path + apiPath`/${id}` });
+      context.output.success(`Deleted ${view.noun} ${id}`);
+      await context.output.object(body, DELETED);
+    });
+  addExamples(addDryRun(addFields(remove, DELETED)), [`service ${command} delete ${exampleId}`]);
+}
+
+/** Live mode asks before it destroys: the id has to be typed. Without anybody to ask, `--yes` is required. */
+export async function confirmDestruction(
+  context: Context,
+  {
+    id,
+    consequence,
+    yes,
+    live = context.globals.live,
+  }: { id: string; consequence: string; yes: boolean | undefined; live?: boolean },
+): Promise<void> {
+  if (!live || yes === true || context.globals.dryRun) return;
+  if (!context.interactive) {
+    throw new UsageError(`${consequence} in live mode. Without a terminal, --yes is required`, {
+      code: "confirmation_required",
+    });
+  }
+  context.output.warn(`${consequence}. This is the live environment, and this cannot be undone.`);
+  const typed = await context.prompts.text({ message: `Type ${id} to continue:`, flag: "--yes" });
+  if (typed.trim() !== id) throw new UserError("The ID does not match; nothing was changed", { code: "not_confirmed" });
+}
+
+/** `--idempotency-key` and `--dry-run` of every command that creates or changes by POST. */
+export function addIdempotencyKey(command: Command): Command {
+  const description = "Idempotency key, so that a retried command takes effect once";
+  return addDryRun(command.option("--idempotency-key <key>", description, parseIdempotencyKey));
+}
+
+/** Parses the flag's value: 1 to 255 visible ASCII characters, as the header allows. */
+export function parseIdempotencyKey(text: string): string {
+  if (/^[\x21-\x7e]+$/.test(text) && text.length <= LIMITS.idempotencyKeyLength) return text;
+  throw new InvalidArgumentError(
+    `Must be 1 to ${LIMITS.idempotencyKeyLength} printable ASCII characters without spaces.`,
+  );
+}

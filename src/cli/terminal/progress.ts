@@ -1,0 +1,103 @@
+import type { Styles } from "./styles.ts";
+import type { TextStream } from "./text-stream.ts";
+
+const DELAY_MILLISECONDS = 100;
+
+/** Tells a waiting person that something goes on. */
+export interface Spinner {
+  /** Shows the text while the work lasts, from 0.1 s on. Works that overlap share one spinner. */
+  during<Result>(text: string, work: Promise<Result>): Promise<Result>;
+  /** Changes the text of the spinner, where one is shown or about to be. */
+  say(text: string): void;
+}
+
+interface SpinnerOptions {
+  /** Opens Node's stream for stderr. */
+  open: () => NodeJS.WriteStream;
+  enabled: boolean;
+  /** False where the moving part has to be plain too. */
+  colored: boolean;
+  styles: Styles;
+}
+
+/** A spinner on stderr; ora is loaded only once there is something to wait for. */
+export function createSpinner({ open, enabled, colored, styles }: SpinnerOptions): Spinner {
+  if (!enabled) return { during: (_text, work) => work, say: () => {} };
+  let pending = 0;
+  let text = "";
+  let shown: { text: string; stop(): unknown } | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function show(): Promise<void> {
+    const { default: ora } = await import("ora");
+    if (pending === 0 || shown !== undefined) return;
+    const color = colored ? "cyan" : false;
+    shown = ora({ text: styles.dim(text), color, stream: open(), discardStdin: false, isEnabled: true }).start();
+  }
+
+  function say(next: string): void {
+    text = next;
+    if (shown !== undefined) shown.text = styles.dim(next);
+  }
+
+  return {
+    say,
+    async during(next, work) {
+      if (pending++ === 0) {
+        say(next);
+        timer = setTimeout(() => void show(), DELAY_MILLISECONDS);
+        timer.unref();
+      }
+      try {
+        return await work;
+      } finally {
+        if (--pending === 0) {
+          clearTimeout(timer);
+          shown?.stop();
+          shown = undefined;
+        }
+      }
+    },
+  };
+}
+
+const BAR_WIDTH = 24;
+const CLEAR_LINE = "\r\u001b[2K";
+
+/** How far a countable piece of work has come. */
+export interface ProgressBar {
+  /** One more is done. */
+  advance(): void;
+  /** Takes the bar off the screen. */
+  end(): void;
+}
+
+/** A progress bar on stderr, on terminals only. */
+export function createProgressBar(
+  stream: TextStream,
+  { enabled, styles, total, label }: { enabled: boolean; styles: Styles; total: number; label: string },
+): ProgressBar {
+  if (!enabled) return { advance: () => {}, end: () => {} };
+  let done = 0;
+  let drawn = "";
+
+  function draw(): void {
+    const filled = Math.round((done / total) * BAR_WIDTH);
+    const bar = styles.accent("━".repeat(filled)) + styles.dim("─".repeat(BAR_WIDTH - filled));
+    const line = `${bar} ${done}/${total} ${styles.dim(label)}`;
+    if (line === drawn) return;
+    drawn = line;
+    stream.write(CLEAR_LINE + line);
+  }
+
+  draw();
+  return {
+    advance() {
+      done += 1;
+      draw();
+    },
+    end() {
+      stream.write(CLEAR_LINE);
+    },
+  };
+}

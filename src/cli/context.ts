@@ -1,19 +1,18 @@
 import type { Client, CredentialSource } from "../client/http.ts";
-import { UsageError } from "./errors.ts";
+import { UsageError, UserError } from "./errors.ts";
 import type { GlobalOptions } from "./global-options.ts";
 import { Input } from "./input.ts";
 import type { ProcessIo } from "./process-io.ts";
 import { credentialSource } from "./session/credential-source.ts";
-import { openClient, openConnection } from "./session/open-client.ts";
-import { type Connection, requireCredential } from "./settings/connection.ts";
-import type { Settings } from "./settings/profiles.ts";
+import { type Connection, requireCredential, resolveConnection } from "./settings/connection.ts";
+import { profileNamed, type Settings } from "./settings/profiles.ts";
 import { SettingsStore } from "./settings/store.ts";
 import { Output } from "./terminal/output.ts";
 import { createPrompts, type Prompts } from "./terminal/prompts.ts";
 import { colorLevel } from "./terminal/styles.ts";
 import type { TextStream } from "./terminal/text-stream.ts";
 
-/** Everything that a command takes from outside. Each command gets the one context of the process. */
+/** Input, output, settings and API client of a command. A process has one context. */
 export class Context {
   readonly stdout: TextStream;
   readonly stderr: TextStream;
@@ -71,17 +70,17 @@ export class Context {
     return new Context(io, globals, output);
   }
 
-  /** The same io under other flags. */
+  /** Returns this context with other flags. */
   withGlobals(globals: GlobalOptions): Context {
     return this.#with(globals, this.signal);
   }
 
-  /** The same, for work that ends sooner than the command. */
+  /** Returns this context with another signal, for work with a shorter deadline. */
   withSignal(signal: AbortSignal): Context {
     return this.#with(this.globals, signal);
   }
 
-  /** True where a person can be asked: terminals on both ends, and neither --no-input nor SERVICE_NO_INPUT. */
+  /** True if prompts are possible: terminals on both ends, and neither --no-input nor SERVICE_NO_INPUT. */
   get interactive(): boolean {
     return this.stdin.isTTY && this.stderr.isTTY && this.globals.input && !this.env["SERVICE_NO_INPUT"];
   }
@@ -133,15 +132,15 @@ export class Context {
     return this.#store.update(change);
   }
 
-  /** Where this command speaks to and as whom; a missing credential is no error yet. */
+  /** Returns the platform's URLs and the credential, which may be missing. */
   connection(): Promise<Connection> {
-    this.#connection ??= openConnection(this);
+    this.#connection ??= this.#openConnection();
     return this.#connection;
   }
 
-  /** The client for the connection. Throws NotSignedInError where there is no credential. */
+  /** Returns the client for the connection. Throws NotSignedInError without a credential. */
   client(): Promise<Client> {
-    this.#client ??= openClient(this);
+    this.#client ??= this.#openClient();
     return this.#client;
   }
 
@@ -181,6 +180,25 @@ export class Context {
   ): Promise<Client> {
     const { connect } = await import("./connect.ts");
     return connect(this, baseUrl, credential, signal);
+  }
+
+  /** Throws UserError if the requested profile does not exist. */
+  async #openConnection(): Promise<Connection> {
+    const { settings, globals, env } = this;
+    const keyFromStdin = globals.apiKeyStdin ? await this.readApiKey() : undefined;
+    const connection = resolveConnection({ flags: globals, env, settings, keyFromStdin });
+    const { profile } = connection;
+    if (profile.source === "default" || profileNamed(settings, profile.value) !== undefined) return connection;
+    const names = Object.keys(settings.profiles);
+    throw new UserError(`Profile "${profile.value}" (from ${profile.name}) does not exist`, {
+      hint: `${names.length === 0 ? "No profiles are stored yet." : `Profiles: ${names.join(", ")}.`} To create it: service login --profile ${profile.value}`,
+      code: "no_profile",
+    });
+  }
+
+  async #openClient(): Promise<Client> {
+    const connection = await this.connection();
+    return await this.clientFor(connection.baseUrl.value, this.credentialsOf(connection));
   }
 
   #with(globals: GlobalOptions, signal: AbortSignal): Context {

@@ -8,7 +8,7 @@ import { loginWithApiKey } from "./api-key.ts";
 
 export interface LoginFlags {
   device?: true;
-  /** Undefined where the io decide. */
+  /** Undefined to decide by the environment. */
   browser?: boolean;
   authUrl?: string;
   scope?: Scope[];

@@ -10,7 +10,7 @@ export async function run(args: readonly string[]): Promise<number> {
   return await runIn(currentProcessIo(controller), args);
 }
 
-/** Runs one command line in these io: this process, or those of a test. Returns the exit code; never throws. */
+/** Runs one command line with this I/O: that of the process, or of a test. Returns the exit code; never throws. */
 export async function runIn(io: ProcessIo, args: readonly string[]): Promise<number> {
   const { signal } = io;
   try {

@@ -45,7 +45,7 @@ describe("values", () => {
       ["api", "POST", "/v1/customers", "-f", "email=b@example.com"],
     ]) {
       const { exitCode, stderr } = await service([...command, "--idempotency-key", key]);
-      expect([exitCode, stderr]).toEqual([2, expect.stringContaining("It is 1 to 255")]);
+      expect([exitCode, stderr]).toEqual([2, expect.stringContaining("Must be 1 to 255")]);
     }
   });
 
@@ -77,7 +77,9 @@ describe("values", () => {
 
   it("of a profile may be called what every object has", async () => {
     const env = { SERVICE_CONFIG_DIR: makeConfigDir(), SERVICE_API_KEY: undefined };
-    expect((await service(["whoami", "--profile", "toString"], { env })).stderr).toContain('no profile "toString"');
+    expect((await service(["whoami", "--profile", "toString"], { env })).stderr).toContain(
+      'Profile "toString" (from --profile) does not exist',
+    );
     const login = ["login", "--api-key-stdin", "--profile", "constructor", "--base-url", on.platform.baseUrl];
     expect((await runCli(login, { env, input: on.platform.sandboxKey })).exitCode).toBe(0);
     expect((await service(["whoami", "--profile", "constructor"], { env })).exitCode).toBe(0);

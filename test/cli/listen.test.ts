@@ -17,7 +17,7 @@ const { service, trigger } = on;
 describe("flags", () => {
   it.each([
     [["--route", "order=3000"], /unknown event type "order"/],
-    [["--route", "order.*"], /is not events=target/],
+    [["--route", "order.*"], /is not in the form events=target/],
     [["--route", "order.*=ftp://x"], /--route: cannot forward to "ftp:/],
     [["--chaos", "noise=1"], /--chaos: unknown fault "noise"/],
     [["--chaos", "reorder=1", "--ordered"], /contradict/],

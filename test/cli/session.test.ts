@@ -179,7 +179,7 @@ describe("service whoami", () => {
     });
     expect(await service(["whoami", "--profile", "constructor"])).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining('Profile "constructor" does not exist'),
+      stderr: expect.stringContaining('Profile "constructor" (from --profile) does not exist'),
     });
   });
 });

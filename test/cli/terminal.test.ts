@@ -74,7 +74,7 @@ describe("one object", () => {
   it("is a line a detail, labels aligned", async () => {
     const lines = await linesOf(inTerminal(["customers", "get", ada]));
     expect(lines.slice(0, 5)).toEqual([
-      `Id           ${ada}`,
+      `ID           ${ada}`,
       "Email        ada.lovelace@example.com",
       `Name         ${NAME}`,
       "Phone        –",

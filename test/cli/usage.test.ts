@@ -22,9 +22,9 @@ describe("wrong usage ends with 2, and says what was meant", () => {
     ],
     [
       ["customers", "create", "--email"],
-      "Error: Option '--email <address>' argument missing\nSee `service customers create --help`.\n",
+      "Error: Option '--email <address>' needs a value\nSee `service customers create --help`.\n",
     ],
-    [["--profile"], "Error: Option '--profile <name>' argument missing\nSee `service --help`.\n"],
+    [["--profile"], "Error: Option '--profile <name>' needs a value\nSee `service --help`.\n"],
     [["customers", "get"], "Error: Missing required argument 'id'\nSee `service customers get --help`.\n"],
     [
       ["customers", "list", "extra"],
@@ -47,7 +47,7 @@ describe("wrong usage ends with 2, and says what was meant", () => {
     [["customers", "create", "--email", "a@example.com", "--metadata", "=pro"], '"=pro" is not in the form key=value'],
     [
       ["customers", "create", "--email", "a@example.com", "--metadata", "a=1", "--metadata", "a=2"],
-      '--metadata names "a" twice',
+      '--metadata: "a" is given twice',
     ],
     [["customers", "list", "--limit", "0"], "Must be at least 1."],
     [["customers", "list", "--limit", "ten"], "Must be a whole number."],
@@ -68,7 +68,7 @@ describe("wrong usage ends with 2, and says what was meant", () => {
     [["api", "GET", "https://example.com/v1/me"], "Pass a path such as /v1/customers"],
     [["api", "GET", "//example.com/v1/me"], "Pass a path such as /v1/customers"],
     [["api", "POST", "/v1/orders", "--input", "x", "-f", "a=b"], "cannot be used with option"],
-    [["api", "GET", "/v1/orders", "-f", "limit=1", "-f", "limit=2"], '--field names "limit" twice'],
+    [["api", "GET", "/v1/orders", "-f", "limit=1", "-f", "limit=2"], '--field: "limit" is given twice'],
     [["whoami", "--profile", ""], "is empty"],
     [["whoami", "--base-url", ""], "is empty"],
     [["listen", "--json", "--jq", ".id"], "This command does not support --jq"],

@@ -12,14 +12,14 @@ import { formatTimestamp, parseTimestamp } from "../../contract/timestamps.ts";
 import { UsageError } from "../errors.ts";
 import { formatSpan } from "../terminal/time.ts";
 
-/** A whole number of at min `min`. */
+/** A whole number of at least `min`. */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const number = Number(text);
     if (!/^[+-]?\d+$/.test(text) || !Number.isSafeInteger(number))
       throw new InvalidArgumentError("Must be a whole number.");
-    if (number < min) throw new InvalidArgumentError(`Must be at min ${min}.`);
-    if (number > max) throw new InvalidArgumentError(`Must be at max ${max}.`);
+    if (number < min) throw new InvalidArgumentError(`Must be at least ${min}.`);
+    if (number > max) throw new InvalidArgumentError(`Must be at most ${max}.`);
     return number;
   };
 }
@@ -41,8 +41,8 @@ export function duration(min: number, max: number): (text: string) => number {
       throw new InvalidArgumentError("Must be a duration such as 30s, 10m, 2h, 3d or 1w.");
     }
     const seconds = Number(count) * SECONDS_PER_UNIT[unit]!;
-    if (seconds < min) throw new InvalidArgumentError(`Must be at min ${formatSpan(min)}.`);
-    if (seconds > max) throw new InvalidArgumentError(`Must be at max ${formatSpan(max)}.`);
+    if (seconds < min) throw new InvalidArgumentError(`Must be at least ${formatSpan(min)}.`);
+    if (seconds > max) throw new InvalidArgumentError(`Must be at most ${formatSpan(max)}.`);
     return seconds;
   };
 }

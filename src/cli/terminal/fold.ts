@@ -2,7 +2,7 @@ import stringWidth from "string-width";
 import { printable } from "./printable.ts";
 
 /**
- * Text from elsewhere as lines of at maxLines `width` columns and at maxLines `maxLines` of them, its own line breaks kept. The last
+ * Text from elsewhere as lines of at most `width` columns and at most `maxLines` of them, its own line breaks kept. The last
  * line ends in an ellipsis where there was more.
  */
 export function foldText(text: string, width: number, maxLines: number): string[] {

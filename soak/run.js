@@ -77,7 +77,19 @@ for (const [name, ...flags] of [["listener 1"], ["listener 2", "--ordered"]]) {
   const lives = [];
   const listener = new Phoenix(
     name,
-    ["listen", "--json", "--forward-to", receiver.url, "--since", "last", "--events", SUBSCRIPTIONS.join(), ...flags],
+    [
+      "listen",
+      "--json",
+      "--forward-to",
+      receiver.url,
+      "--since",
+      "last",
+      "--wait",
+      "2m",
+      "--events",
+      SUBSCRIPTIONS.join(),
+      ...flags,
+    ],
     { HOME: folder, SERVICE_BASE_URL: baseUrl, SERVICE_API_KEY: key, SERVICE_CONFIG_DIR: join(folder, name) },
     (line, life) => {
       const id = /^\{"event":"received","id":"(evt_\w+)"/.exec(line)?.[1];

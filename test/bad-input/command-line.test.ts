@@ -39,7 +39,7 @@ describe("flags", () => {
     [["serve", "--ephemeral", "--database", "platform.db"], "cannot be combined with"],
     [
       ["trigger", "order.created", "--override", "amount=1", "--override", "amount=2"],
-      '--override names "amount" twice',
+      '--override: "amount" is given twice',
     ],
     [["listen", "--since", "evt_1"], "an event ID"],
     [["listen", "--forward-to", "localhost:3000,localhost:3001"], "--route"],

@@ -145,7 +145,7 @@ describe("lines", () => {
     await session.ended;
     const lines = session.text().split(/[\n\r]/);
     expect(lines.filter((line) => line.length > columns)).toEqual([]);
-    expect(session.text()).toMatch(/must be rejected/);
+    expect(session.text()).toMatch(/must\s+be\s+rejected/);
   });
 });
 

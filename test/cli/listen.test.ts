@@ -20,7 +20,7 @@ describe("flags", () => {
     [["--route", "order.*"], /is not in the form events=target/],
     [["--route", "order.*=ftp://x"], /--route: cannot forward to "ftp:/],
     [["--chaos", "noise=1"], /--chaos: unknown fault "noise"/],
-    [["--chaos", "reorder=1", "--ordered"], /contradict/],
+    [["--chaos", "reorder=1", "--ordered"], /cannot be combined with/],
     [["--since", "yesterday"], /now, last, an age/],
     [["--max-downtime", "0s"], /at least 1 s/],
     [["--retries", "-1"], /at least 0/],

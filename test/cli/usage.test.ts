@@ -22,9 +22,9 @@ describe("wrong usage ends with 2, and says what was meant", () => {
     ],
     [
       ["customers", "create", "--email"],
-      "Error: Option '--email <address>' needs a value\nSee `service customers create --help`.\n",
+      "Error: Option '--email <address>' argument missing\nSee `service customers create --help`.\n",
     ],
-    [["--profile"], "Error: Option '--profile <name>' needs a value\nSee `service --help`.\n"],
+    [["--profile"], "Error: Option '--profile <name>' argument missing\nSee `service --help`.\n"],
     [["customers", "get"], "Error: Missing required argument 'id'\nSee `service customers get --help`.\n"],
     [
       ["customers", "list", "extra"],
@@ -69,8 +69,8 @@ describe("wrong usage ends with 2, and says what was meant", () => {
     [["api", "GET", "//example.com/v1/me"], "Pass a path such as /v1/customers"],
     [["api", "POST", "/v1/orders", "--input", "x", "-f", "a=b"], "cannot be used with option"],
     [["api", "GET", "/v1/orders", "-f", "limit=1", "-f", "limit=2"], '--field: "limit" is given twice'],
-    [["whoami", "--profile", ""], "is empty"],
-    [["whoami", "--base-url", ""], "is empty"],
+    [["whoami", "--profile", ""], "Must not be empty"],
+    [["whoami", "--base-url", ""], "Must not be empty"],
     [["listen", "--json", "--jq", ".id"], "This command does not support --jq"],
     [["serve", "--json", "--fields", "event"], "This command does not support --fields"],
     [["customers", "list", "--jq", "."], "--jq requires --json"],

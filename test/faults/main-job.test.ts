@@ -56,7 +56,7 @@ async function createAll(baseUrl: string, key: string, onCreated: (count: number
   return acknowledged;
 }
 
-const receivedCustomers = () => new Set(receiver.events.map(({ data }) => String(data.object["id"])));
+const receivedCustomers = () => new Set(receiver.events.map(({ data }) => data.object["id"]));
 
 function expectAllReceived(acknowledged: Set<string>): void {
   expect(acknowledged.size).toBe(EVENTS);

@@ -122,7 +122,7 @@ it("three listeners at three processes get every event once, while two of these 
   });
   await Promise.all(killed);
   expect(killed).toHaveLength(KILLS_AT.length);
-  const customers = ({ receiver }: Terminal) => receiver.events.map(({ data }) => String(data.object["id"]));
+  const customers = ({ receiver }: Terminal) => receiver.events.map(({ data }) => data.object["id"]);
   for (const terminal of terminals) {
     await terminal.receiver.until(() => new Set(customers(terminal)).size >= EVENTS);
   }

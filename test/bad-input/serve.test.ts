@@ -48,7 +48,7 @@ describe("an address", () => {
     expect(await runCli(args)).toMatchObject({
       exitCode: 1,
       stdout: "",
-      stderr: expect.stringContaining(`Port ${port} on 127.0.0.1 is taken`),
+      stderr: expect.stringContaining(`Cannot listen on 127.0.0.1:${port}: the port is in use by`),
     });
     if (process.platform === "linux") {
       expect((await runCli(args)).stderr).toContain(`(process ${process.pid})\nStop that program`);

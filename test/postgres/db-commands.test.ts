@@ -128,7 +128,7 @@ describe("db status and migrate", () => {
   it("status makes nothing where there is no SQLite file, or another program's", async () => {
     const folder = mkdtempSync(join(tmpdir(), "service-status-"));
     const none = await runCli(["db", "status", "--database", join(folder, "none.db")]);
-    expect([none.exitCode, none.stderr]).toEqual([1, expect.stringContaining("none.db is not there")]);
+    expect([none.exitCode, none.stderr]).toEqual([1, expect.stringContaining("none.db does not exist")]);
     writeFileSync(join(folder, "empty.db"), "");
     const empty = await runCli(["db", "status", "--database", join(folder, "empty.db")]);
     expect([empty.exitCode, empty.stderr]).toEqual([1, expect.stringContaining("not a platform's database")]);
@@ -161,7 +161,7 @@ describe("db copy", () => {
   it("makes no database where there is none to copy", async () => {
     const none = join(mkdtempSync(join(tmpdir(), "service-copy-")), "none.db");
     const copied = await runCli(["db", "copy", none, await server.createDatabase()]);
-    expect([copied.exitCode, copied.stderr]).toEqual([1, expect.stringContaining("none.db is not there")]);
+    expect([copied.exitCode, copied.stderr]).toEqual([1, expect.stringContaining("none.db does not exist")]);
     expect(existsSync(none)).toBe(false);
   });
 

@@ -115,7 +115,7 @@ it("after a failover to a standby that lacks the last commits, every client hear
   await heardByAll(created);
   await expect.poll(() => list.getByRole("link").count()).toBe(kept.length + created.length);
   for (const id of created) expect(await list.getByText(id).count()).toBe(1);
-  await page.getByText("Events may be missing here").waitFor();
+  await page.getByText("Some events are missing here").waitFor();
   for (const client of clients) {
     const [gap, ...others] = client.gaps();
     expect(lost).toContain(gap?.from);

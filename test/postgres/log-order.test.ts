@@ -341,7 +341,7 @@ describe("service listen", () => {
     const next = await commit();
     await tails[0].until(() => sees(next));
     const gap = new RegExp(
-      `events after ${last} may be missing: the platform no longer has them; continuing with evt_`,
+      `events after ${last} may be missing: the platform no longer stores them; continuing with evt_`,
     );
     expect(tails[0].lines.filter((line) => /gap/.test(line))).toEqual([expect.stringMatching(gap)]);
     expect(tails[1].stderr()).toMatch(gap);

@@ -91,8 +91,8 @@ async function advisoryLocks(database: string): Promise<number> {
 }
 
 it.each([
-  [["--json"], /^\{"warning":"The database is not ready yet: .* another process brings it up to date\. Waiting\."\}\n/],
-  [[], /^Warning: The database is not ready yet: .* another process brings it up to date\. Waiting\.\n/],
+  [["--json"], /^\{"warning":"Waiting for the database: .* another process is migrating it\."\}\n/],
+  [[], /^Warning: Waiting for the database: .* another process is migrating it\.\n/],
 ])("a start that waits for another process's migration says so on stderr: %j", async (flags, words) => {
   const database = await server.createDatabase();
   const other = new Client({ connectionString: database });

@@ -96,7 +96,7 @@ async function masterKeyOf(settings: DeploymentSettings, database: Database): Pr
   // A key that is made here would be rejected soon, and mistaken for the right one later.
   if (!existsSync(file) && (await hasMasterKey(database))) {
     throw new MasterKeyError(
-      `The database has a master key already, and ${file} is not there: give that key to this process ` +
+      `The database has a master key already, but ${file} does not exist: pass that key to this process ` +
         "(SERVICE_MASTER_KEY, or --master-key-file).",
     );
   }

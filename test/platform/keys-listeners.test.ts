@@ -53,7 +53,7 @@ it("a revoked key ends the sessions that it opened, and no others", async () => 
   expect(await lastWord(one)).toMatchObject({ frame: "bye", code: "revoked_credential" });
   expect(await lastWord(two)).toMatchObject({ frame: "bye", code: "revoked_credential" });
   await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
-  await expect.poll(() => other.frames.at(-1)?.frame).toBe("event");
+  await expect.poll(() => other.frames.at(-1)?.frame).toBe("events");
 });
 
 it("so does a key whose end comes", async () => {

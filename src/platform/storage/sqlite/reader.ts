@@ -10,7 +10,7 @@ import { loadSqlite } from "./runtime.ts";
  * Throws StorageOpenError: "missing", "log_mismatch", or "not_a_database" where it is no platform's.
  */
 export async function openSqliteReader(file: string): Promise<DatabaseReader> {
-  if (!existsSync(file)) throw new StorageOpenError("missing", `${file} is not there.`);
+  if (!existsSync(file)) throw new StorageOpenError("missing", `${file} does not exist.`);
   const sqlite = await loadSqlite();
   try {
     assertLogBelongs(file);

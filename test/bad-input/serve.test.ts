@@ -183,7 +183,7 @@ describe("the master key", () => {
     writeFileSync(`${own}.key`, "");
     await expectRefusal(["--database", own], "32 bytes");
     rmSync(`${own}.key`);
-    await expectRefusal(["--database", own], `${own}.key is not there`);
+    await expectRefusal(["--database", own], `${own}.key does not exist`);
     // None was made in its place, which would be taken for the right one later.
     expect(existsSync(`${own}.key`)).toBe(false);
     writeFileSync(`${own}.key`, before);

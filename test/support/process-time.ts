@@ -16,10 +16,13 @@ function processorTimeOf(pid: number): number {
   return (Number(fields[USER_TIME]) + Number(fields[USER_TIME + 1])) * TICK_MS;
 }
 
-/** Fails where a process needs more than the budget for each of three calls. */
+/** A process compiles code only after running it several times; other work on the machine slows some runs down. */
+const RUNS = 10;
+
+/** Fails if a process needs more than the budget for each of several calls. */
 export async function expectProcessWithin(budget: number, pid: number, call: () => Promise<unknown>): Promise<void> {
   let least = Number.POSITIVE_INFINITY;
-  for (let run = 0; run < 3 && least > budget; run++) {
+  for (let run = 0; run < RUNS && least > budget; run++) {
     const before = processorTimeOf(pid);
     await call();
     least = Math.min(least, processorTimeOf(pid) - before);

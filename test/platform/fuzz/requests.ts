@@ -235,13 +235,14 @@ function badCursor(
   const own = cursors.filter((cursor) => cursor.operation === operation).map(({ cursor }) => cursor);
   const others = cursors.filter((cursor) => cursor.operation !== operation).map(({ cursor }) => cursor);
   const [first = "AAAA"] = own.length === 0 ? [] : [seeded.pick(own)];
+  const middle = Math.floor(first.length / 2);
   const wrong = [
     "",
     "AAAA",
     "not base64 at all!",
     first.slice(0, 10),
     (first.startsWith("A") ? "B" : "A") + first.slice(1),
-    `${first.slice(0, 30)}${first.slice(31)}`,
+    `${first.slice(0, middle)}${first.slice(middle + 1)}`,
     `${first}AAAA`,
     "A".repeat(4000),
     ...(others.length === 0 ? [] : [seeded.pick(others)]),

@@ -56,7 +56,7 @@ export function register(program: Command, context: Context): void {
 const FAILURES = "  service deliveries list --status pending\n  service deliveries list --status failed";
 const MAX_SECONDS = LIMITS.replaySeconds * 12;
 const POLL_MILLISECONDS = 500;
-/** A canceled command waits for so long for the platform to stop the clock. */
+/** Time limit for the platform to stop the clock after an interrupt. */
 const CANCEL_MILLISECONDS = 5000;
 
 export function registerAdvance(clock: Command, context: Context): void {

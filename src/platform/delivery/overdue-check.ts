@@ -16,7 +16,7 @@ const LONGEST_WAIT_MILLISECONDS = (LIMITS.maxRetryWaitSeconds + 3600) * 1000;
 /** A first attempt is due at once; one that is due within this time comes soon enough by itself. */
 const SOON_MILLISECONDS = 60_000;
 
-/** What the worker does not meet, because it never comes to be due: looked for now and then. */
+/** Fails deliveries that the worker never claims because they never become due; runs periodically. */
 export function createOverdueCheck(services: Services): Periodic {
   return new Periodic(services, EVERY_MILLISECONDS, async (signal) => {
     await hastenUnreachable(services, signal);

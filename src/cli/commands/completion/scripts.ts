@@ -14,7 +14,7 @@ export async function printScript(shell: Shell, stdout: TextStream): Promise<voi
 
 /**
  * The script for bash. Unlike that of the completion library it needs no other package, completes values that hold a
- * colon and flags that hold their value, and never evaluates what was typed.
+ * colon and flags that hold their value, and never evaluates the input.
  */
 export const BASH = `# bash completion for service
 _service_completion() {

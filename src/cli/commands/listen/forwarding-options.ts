@@ -71,7 +71,7 @@ export interface Receivers {
 
 /** What the ready message tells besides what the platform says. */
 export interface Setup extends Receivers {
-  /** What is signed with, where it is not the session's secret. */
+  /** Signing secret, if it is not the session's own. */
   secret?: string | undefined;
   /** The faults that are put in, as they can be given again. */
   chaos?: string | undefined;

@@ -105,7 +105,7 @@ function statusOf({ status, failure }: ForwardedReport, narrow: boolean): string
   return narrow ? "err" : (failure?.code ?? "failed");
 }
 
-/** Time, status colored by class, type, duration, id, and what is special about it. */
+/** Time, status colored by class, type, duration, ID and remarks. */
 function eventLine(
   arrow: string,
   status: string,

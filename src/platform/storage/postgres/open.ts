@@ -24,7 +24,7 @@ export interface PostgresOptions extends ConnectionSettings {
   /** This program's version, recorded with each migration, so that an older program can say which one it lacks. */
   readonly version?: string;
   readonly log?: Log;
-  /** A text that changes whenever there may be news for whoever waits for events: asked for now and then. */
+  /** A text that changes whenever there may be new events; polled periodically. */
   readonly stateOfEvents?: (queries: Queries) => Promise<string>;
   /** False leaves the schema as it is. */
   readonly migrate?: boolean;

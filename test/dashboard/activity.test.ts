@@ -35,7 +35,7 @@ describe("customers, orders and payments", () => {
     await dialog.getByLabel("Metadata").fill("plan=pro\nseats=4");
     await dialog.getByRole("button", { name: "Create customer" }).click();
     await dialog.locator(".field-error").getByText("must be an email address such as").waitFor();
-    expect(await dialog.getByLabel("Email").getAttribute("aria-invalid")).toBe("true");
+    await expect.poll(() => dialog.getByLabel("Email").getAttribute("aria-invalid")).toBe("true");
     await dialog.getByLabel("Email").fill("ada@example.com");
     await dialog.getByLabel("Name").fill("Ada Lovelace");
     await dialog.getByRole("button", { name: "Create customer" }).click();
@@ -143,7 +143,7 @@ describe("events", () => {
     await board.show(`sandbox/events/${event}`);
     await page.getByRole("heading", { name: "order.completed" }).waitFor();
     await expect.poll(() => sent().length).toBe(1);
-    expect(await page.locator("pre.raw").textContent()).toBe(sent()[0]!.body);
+    await expect.poll(() => page.locator("pre.raw").textContent()).toBe(sent()[0]!.body);
     await page.locator("details.json").getByText('"completed"').waitFor();
     const deliveries = page.getByRole("region", { name: "Deliveries of this event" });
     await expect.poll(() => deliveries.getByRole("row").count()).toBe(3);
@@ -173,9 +173,9 @@ describe("deliveries", () => {
     await page.getByRole("link", { name: "order.completed" }).first().click();
     const steps = page.locator(".timeline > li");
     await steps.getByText("the warehouse is closed").first().waitFor();
-    expect(await steps.first().textContent()).toMatch(/Attempt 1.*500/);
+    await expect.poll(() => steps.first().textContent()).toMatch(/Attempt 1.*500/);
     await page.getByText(/^Attempt 2$/).waitFor();
-    expect(await steps.filter({ hasText: "(if needed)" }).count()).toBe(4);
+    await expect.poll(() => steps.filter({ hasText: "(if needed)" }).count()).toBe(4);
     await steps.first().getByText("Request", { exact: true }).click();
     await steps.first().getByText(`POST ${receiver.url}/orders`).waitFor();
     await steps.first().getByRole("button", { name: "as cURL" }).click();
@@ -187,7 +187,7 @@ describe("deliveries", () => {
     await page.getByRole("button", { name: "Retry now" }).click();
     await page.locator(".facts").getByText("succeeded").waitFor();
     await steps.getByText("welcome back").waitFor();
-    expect(await page.getByRole("button", { name: "Retry now" }).count()).toBe(0);
+    await expect.poll(() => page.getByRole("button", { name: "Retry now" }).count()).toBe(0);
   });
 
   it("are counted on the overview, which leads with the endpoints that fail and their deliveries", async () => {
@@ -198,11 +198,13 @@ describe("deliveries", () => {
     await failing.getByText(/of \d+ attempts? failed/).waitFor();
     const charts = page.getByRole("img");
     await expect.poll(() => charts.count()).toBe(3);
-    expect(await charts.first().getAttribute("aria-label")).toMatch(/at most \d+ in a minute/);
+    await expect.poll(() => charts.first().getAttribute("aria-label")).toMatch(/at most \d+ in a minute/);
     await failing.getByRole("link", { name: "Pending" }).click();
     await page.getByRole("heading", { name: "Deliveries" }).waitFor();
-    expect(await page.getByLabel("Status").inputValue()).toBe("pending");
-    expect(await page.getByLabel("Endpoint").locator("option:checked").textContent()).toBe(`${receiver.url}/orders`);
+    await expect.poll(() => page.getByLabel("Status").inputValue()).toBe("pending");
+    await expect
+      .poll(() => page.getByLabel("Endpoint").locator("option:checked").textContent())
+      .toBe(`${receiver.url}/orders`);
   });
 
   it("of the sandbox are nowhere in live, which looks different", async () => {

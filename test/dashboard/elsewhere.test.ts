@@ -21,7 +21,7 @@ describe("an open page follows what is done elsewhere", () => {
     await page.getByRole("button", { name: "Complete order" }).waitFor();
     await api("POST", `/v1/orders/${order.id}/complete`);
     await page.locator(".facts").getByText("completed").waitFor();
-    expect(await page.getByRole("button", { name: "Complete order" }).count()).toBe(0);
+    await expect.poll(() => page.getByRole("button", { name: "Complete order" }).count()).toBe(0);
     await api("POST", "/v1/payments", { amount: 777, currency: "EUR", order: order.id });
     await page.getByRole("region", { name: "Payments of this order" }).getByText("EUR 7.77").waitFor();
   });
@@ -81,7 +81,7 @@ it("the menu empties a search that it leaves", async () => {
   await expect.poll(() => page.getByRole("row").count()).toBe(2);
   await board.menu("Orders");
   await expect.poll(() => page.getByRole("row").count()).toBeGreaterThan(2);
-  expect(await page.getByRole("searchbox").inputValue()).toBe("");
+  await expect.poll(() => page.getByRole("searchbox").inputValue()).toBe("");
 });
 
 it("a secret that the browser does not let the page copy says so beside it, where a dialog covers the rest", async () => {

@@ -29,7 +29,7 @@ it("a list keeps its rows and its place while objects are created, and shows the
   const pill = page.getByRole("button", { name: "2 new" });
   await pill.waitFor();
   expect((await row.boundingBox())!.y).toBe(before);
-  expect(await page.getByRole("row").count()).toBe(101);
+  await expect.poll(() => page.getByRole("row").count()).toBe(101);
   await pill.click();
   await page.getByRole("link", { name: "new-2@example.com" }).waitFor();
   expect(await page.evaluate("scrollY")).toBe(0);
@@ -52,7 +52,7 @@ it("Back leads to the rows, the search and the place that the list was left with
   await link.waitFor();
   await expect.poll(() => page.evaluate<number>("scrollY")).toBe(left);
   expect(page.url()).toBe(address);
-  expect(await page.getByRole("searchbox").inputValue()).toBe("person-");
+  await expect.poll(() => page.getByRole("searchbox").inputValue()).toBe("person-");
   await expect.poll(() => page.evaluate("document.activeElement.textContent")).toBe("person-40@example.com");
 });
 
@@ -63,7 +63,7 @@ it("events come back from Back where they were left, and do not move under the p
   await list.hover();
   await api("POST", "/v1/customers", { email: "hovered@example.com" });
   await page.getByRole("button", { name: "1 new" }).waitFor();
-  expect(await list.getByText("hovered@example.com").count()).toBe(0);
+  await expect.poll(() => list.getByText("hovered@example.com").count()).toBe(0);
   await page.locator(".virtual-body").evaluate((body) => body.scrollTo(0, 1900));
   const link = list.getByText("person-70@example.com");
   await link.click();
@@ -94,7 +94,7 @@ it("a form that was typed into and a secret that is shown once stay open at Esca
   await once.getByText("It is shown only once").waitFor();
   await once.getByRole("button", { name: "Done" }).click();
   await once.waitFor({ state: "hidden" });
-  expect(await page.getByRole("link", { name: "Importer" }).count()).toBe(1);
+  await expect.poll(() => page.getByRole("link", { name: "Importer" }).count()).toBe(1);
 });
 
 it("keys focus the search, move through rows, open them, and go to pages and IDs", async () => {

@@ -136,8 +136,8 @@ it("on a telephone the menu opens where one has scrolled to, and Escape closes i
   await link.focus();
   await page.keyboard.press("Escape");
   await link.waitFor({ state: "hidden" });
-  expect(await button.getAttribute("aria-expanded")).toBe("false");
-  expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("Menu");
+  await expect.poll(() => button.getAttribute("aria-expanded")).toBe("false");
+  await expect.poll(() => page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("Menu");
 });
 
 it("a dialog gives the focus back, and a refused form takes it to what is wrong", async () => {
@@ -157,9 +157,11 @@ it("times are relative, with the local and the UTC time in a tooltip", async () 
   const [customer] = (await api("GET", "/v1/customers?limit=1")).body.data;
   await settle(`customers/${customer.id}`);
   const time = page.locator(".facts time").first();
-  expect(await time.getAttribute("datetime")).toBe(customer.created);
-  expect(await time.getAttribute("title")).toContain(`(${customer.created.replace("T", " ").replace("Z", "")} UTC)`);
-  expect(await time.textContent()).toMatch(/^\d+ (s|min) ago$/);
+  await expect.poll(() => time.getAttribute("datetime")).toBe(customer.created);
+  await expect
+    .poll(() => time.getAttribute("title"))
+    .toContain(`(${customer.created.replace("T", " ").replace("Z", "")} UTC)`);
+  await expect.poll(() => time.textContent()).toMatch(/^\d+ (s|min) ago$/);
 });
 
 it("markup in names, metadata and replies is text everywhere", async () => {

@@ -64,18 +64,20 @@ it("the commands on the page are those of this server, and work", async () => {
   const { page, platform } = board;
   await page.goto(`${platform.baseUrl}/dashboard/live`);
   await page.getByRole("heading", { name: "Failing endpoints" }).waitFor();
-  expect(await page.getByText("Quick start").count()).toBe(0);
+  await expect.poll(() => page.getByText("Quick start").count()).toBe(0);
 
   const fresh = await openBoard();
   try {
     const commands = fresh.page.locator(".copy-line code");
     await fresh.page.getByText("Quick start").waitFor();
-    expect(await commands.allTextContents()).toEqual([
-      `service login --base-url ${fresh.platform.baseUrl}`,
-      "service listen --forward-to localhost:3000",
-      "WEBHOOK_SECRET=$(service listen --print-secret) node receiver.mjs",
-      "service trigger order.completed",
-    ]);
+    await expect
+      .poll(() => commands.allTextContents())
+      .toEqual([
+        `service login --base-url ${fresh.platform.baseUrl}`,
+        "service listen --forward-to localhost:3000",
+        "WEBHOOK_SECRET=$(service listen --print-secret) node receiver.mjs",
+        "service trigger order.completed",
+      ]);
     const env = {
       SERVICE_BASE_URL: fresh.platform.baseUrl,
       SERVICE_API_KEY: fresh.platform.sandboxKey,

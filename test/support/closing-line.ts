@@ -1,17 +1,28 @@
+import { relative } from "node:path";
 import type { Reporter, TestModule } from "vitest/node";
 
-/** Ends a run with one line that a program can read: `N passed, N failed`, and `, N skipped` where tests were. */
+/**
+ * Ends a run with the names of what failed and one line that a program can read: `N passed, N failed`, and
+ * `, N skipped` where tests were. A log that is cut at its end shows both.
+ */
 export class ClosingLine implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
     const counts = { passed: 0, failed: errors.length, skipped: 0 };
+    const names: string[] = [];
     for (const module of modules) {
-      if (module.errors().length > 0) counts.failed += 1;
+      const file = relative(process.cwd(), module.moduleId);
+      if (module.errors().length > 0) {
+        counts.failed += 1;
+        names.push(file);
+      }
       for (const test of module.children.allTests()) {
         const { state } = test.result();
         if (state !== "pending") counts[state] += 1;
+        if (state === "failed") names.push(`${file} > ${test.fullName}`);
       }
     }
+    const failed = names.map((name) => `✗ ${name}\n`).join("");
     const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : "";
-    process.stdout.write(`\n${counts.passed} passed, ${counts.failed} failed${skipped}\n`);
+    process.stdout.write(`\n${failed}${counts.passed} passed, ${counts.failed} failed${skipped}\n`);
   }
 }

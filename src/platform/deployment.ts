@@ -23,27 +23,29 @@ import { createVault, type Vault } from "./secrets/vault.ts";
 export interface DeploymentSettings extends DatabaseSettings {
   /** 32 bytes in hex or base64. */
   masterKey?: string | undefined;
-  /** Where the master key lies if none is given; beside an SQLite file unless said otherwise. */
+  /** Path of the master key file if no key is given (default: beside the SQLite file). */
   masterKeyFile?: string | undefined;
 }
 
-/** What all processes of a deployment share, opened for this one. */
+/** What all processes of a deployment share, as opened by this one. */
 export interface Deployment {
   database: Database;
   vault: Vault;
-  /** The time that all of them go by. */
+  /** The clock that all processes share. */
   clock: Clock;
   newId: IdGenerator;
-  /** As they were when the database was opened. */
+  /** The newest IDs when the database was opened. */
   newestIds: NewestIds;
-  /** When the clock was last trusted, in Unix milliseconds; undefined where this process is the first to say. */
+  /** When the clock was last trusted, in Unix milliseconds; undefined if it never was. */
   lastTrusted: number | undefined;
-  /** Set where the database was empty. */
+  /** Set if the database was empty. */
   firstAccount: FirstAccount | undefined;
   close(): Promise<void>;
 }
 
-/** Opens database and secrets; an empty database is given its first account. Rejects with StorageOpenError, MasterKeyError. */
+/**
+ * Opens database and secrets. An empty database gets its first account. Rejects with StorageOpenError, MasterKeyError.
+ */
 export async function openDeployment(
   settings: DeploymentSettings,
   { machine, random, versions }: { machine: Clock; random: Random; versions: Versions },
@@ -66,7 +68,7 @@ export async function openDeployment(
     const tools = { vault, random, newId, version: versions.latest };
     const firstAccount = await database.write(async (tx) => {
       const now = clock.now();
-      // Retention keeps it up to date; the clock may be set, and the process end, before that first runs.
+      // Retention updates it later. Before that first run, the clock may be set or the process end.
       if (lastTrusted === undefined) await insertSetting(tx, TRUSTED_TIME_SETTING, Buffer.from(String(now)));
       return createFirstAccount(tx, tools, now);
     });
@@ -93,7 +95,7 @@ async function masterKeyOf(settings: DeploymentSettings, database: Database): Pr
   if (settings.masterKey !== undefined) return parseMasterKey(settings.masterKey);
   const file = settings.masterKeyFile ?? (isPostgresUrl(settings.database) ? undefined : `${settings.database}.key`);
   if (file === undefined) throw new MasterKeyError("Give the master key: SERVICE_MASTER_KEY, or its file.");
-  // A key that is made here would be rejected soon, and mistaken for the right one later.
+  // A key created here would soon be rejected, and later be mistaken for the right one.
   if (!existsSync(file) && (await hasMasterKey(database))) {
     throw new MasterKeyError(
       `The database has a master key already, but ${file} does not exist: pass that key to this process ` +

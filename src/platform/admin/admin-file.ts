@@ -7,12 +7,12 @@ export interface AdminAccess {
   token: string;
 }
 
-/** The file lies beside the database; whoever may read it may administrate. */
+/** The file is beside the database: anyone who may read it may administer the platform. */
 function fileOf(database: string): string {
   return `${database}.admin`;
 }
 
-/** Writes the file anew, readable by its owner alone. */
+/** Writes the file, readable by its owner only. */
 export function writeAdminFile(database: string, access: AdminAccess): void {
   removeAdminFile(database);
   writeFileSync(fileOf(database), `${JSON.stringify(access)}\n`, { flag: "wx", mode: 0o600 });
@@ -22,7 +22,7 @@ export function removeAdminFile(database: string): void {
   rmSync(fileOf(database), { force: true });
 }
 
-/** Undefined where no process serves the database, or has not said how to reach it. */
+/** Returns undefined if no process serves the database, or the process has not written how to reach it. */
 export function readAdminFile(database: string): AdminAccess | undefined {
   try {
     return JSON.parse(readFileSync(fileOf(database), "utf8")) as AdminAccess;

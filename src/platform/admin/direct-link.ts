@@ -9,7 +9,9 @@ import { systemClock, systemRandom } from "../system.ts";
 import { NotServingError } from "./client.ts";
 import { type SignInLink, signInUrl } from "./routes.ts";
 
-/** Makes a one-time sign-in link in a database that other processes serve. Throws NotServingError where none ever did. */
+/**
+ * Creates a one-time sign-in link in a database that other processes serve. Throws NotServingError if none ever did.
+ */
 export async function makeSignInLink(settings: DeploymentSettings): Promise<SignInLink> {
   const versions = new Versions(API_VERSIONS);
   const deployment = await openDeployment(settings, { machine: systemClock, random: systemRandom, versions });

@@ -9,15 +9,15 @@ import { firstOwner } from "../storage/users.ts";
 
 export const SIGN_IN_LINKS_PATH = "/admin/sign_in_links";
 
-/** What a new link is answered with. */
+/** The response with a new link. */
 export interface SignInLink {
   sign_in_url: string;
-  /** Who is signed in by it. */
+  /** The user whom the link signs in. */
   email: string;
   expires_at: string;
 }
 
-/** Commands of the machine's own administrator, proven by the token that lies beside the database. */
+/** Routes for the administrator of this machine, who proves it with the token in the file beside the database. */
 export function adminRoutes(app: FastifyInstance, services: Services, token: string): void {
   const { database, vault, clock } = services;
   const wanted = vault.digest(token);

@@ -1,14 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A built file, as it is sent. */
+/** A built file as it is sent. */
 export interface Asset {
   mediaType: string;
   bytes: Buffer;
   gzipped: Buffer;
 }
 
-/** The dashboard as it was built: files with hashed names, and the page that loads them. */
+/** The built dashboard: files with hashed names, and the page that loads them. */
 export interface Assets {
   files: ReadonlyMap<string, Asset>;
   page: string;
@@ -24,11 +24,11 @@ interface Manifest {
   script: string;
   style: string;
   icon: string;
-  /** Scripts that the first page imports: asked for at once, not one after the other. */
+  /** Scripts that the first page imports. Preloaded, so that they do not load one after the other. */
   preload: string[];
 }
 
-/** Reads the built files; undefined where the dashboard was not built. */
+/** Reads the built files. Returns undefined if the dashboard was not built. */
 export function loadAssets(folder: string): Assets | undefined {
   const manifestFile = join(folder, "manifest.json");
   if (!existsSync(manifestFile)) return undefined;

@@ -6,7 +6,7 @@ import type { BrowserSessions } from "../sign-in/browser-sessions.ts";
 import type { Asset, Assets } from "./assets.ts";
 
 const YEAR_SECONDS = 31_536_000;
-/** No inline script or style, nothing from elsewhere, in no frame, and no text that becomes markup. */
+/** Allows no inline script or style, no other origins, no framing, and no conversion of text into markup. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -20,7 +20,7 @@ const POLICY = [
   "trusted-types 'none'",
 ].join("; ");
 
-/** The dashboard: one page for every path below /dashboard, which works by the public API alone. */
+/** Serves the dashboard: one page for every path below /dashboard, which uses only the public API. */
 export function dashboardRoutes(
   scope: FastifyInstance,
   browserSessions: BrowserSessions,
@@ -35,7 +35,7 @@ export function dashboardRoutes(
   const show = async (request: Parameters<BrowserSessions["of"]>[0], reply: FastifyReply) => {
     const browser = await browserSessions.of(request, reply);
     if (browser.user === undefined) return sendPage(reply, 200, signInPage(browser, { next: request.url }));
-    // A platform without its dashboard's files has the page that needs none.
+    // A platform without built dashboard files serves the page that needs none.
     if (assets === undefined) return seeOther(reply, ACCOUNT);
     return reply
       .header("Content-Type", "text/html; charset=utf-8")

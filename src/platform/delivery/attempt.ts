@@ -13,13 +13,13 @@ const MAX_CHARACTERS = 300;
 const UNDICI_CODES: Record<string, string> = {
   UND_ERR_SOCKET: "connection_closed",
   UND_ERR_HEADERS_OVERFLOW: "invalid_reply",
-  // undici's word for a status below 100.
+  // undici's message for a status below 100.
   ERR_ASSERTION: "invalid_reply",
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "invalid_reply",
   UND_ERR_CONNECT_TIMEOUT: "timeout",
 };
 
-/** How the API names the kinds of failures. */
+/** Names of the failure kinds in the API. */
 const KINDS: Readonly<Record<FailureKind, string>> = {
   refused: "connection_refused",
   timeout: "timeout",
@@ -38,7 +38,7 @@ const WORDS: Record<string, string> = {
   invalid_reply: "the response is not valid HTTP",
 };
 
-/** Why an attempt got no complete reply: a stable code, a colon, and words. */
+/** Returns why an attempt got no complete response: a stable code, a colon, and a description. */
 function describeAttemptError(error: Error): string {
   if (error instanceof BlockedTargetError) return `blocked_target: ${error.message}`;
   if (error instanceof DnsError) return `dns: ${error.message}`;
@@ -48,36 +48,36 @@ function describeAttemptError(error: Error): string {
 
 function codeOf(error: Error): string {
   const { code = "", name, message } = error as NodeJS.ErrnoException;
-  // "bad upgrade": a 101 that nobody asked for.
+  // "bad upgrade": a 101 that was not requested.
   if (name === "HTTPParserError" || (code === "UND_ERR_SOCKET" && message.startsWith("bad "))) return "invalid_reply";
   const kind = failureKindOf(code);
   return UNDICI_CODES[code] ?? (kind === undefined ? "network" : KINDS[kind]);
 }
 
-/** The failure of an attempt that was not over in time. */
+/** Returns the failure of an attempt that exceeded its time limit. */
 function describeTimeout(seconds: number): string {
   return `timeout: no complete reply within ${seconds} s`;
 }
 
-/** What came of one POST. Without a complete reply in time, `error` says why and there is no status. */
+/** The result of one POST. Without a complete response in time, `error` says why and there is no status. */
 export interface Reply {
   statusCode: number | null;
   error: string | null;
   durationMs: number;
-  /** The beginning of the reply's body, as text; null where it had none. */
+  /** The beginning of the response body as text; null if it had none. */
   excerpt: string | null;
-  /** What a 429 or 503 asked for, in milliseconds. */
+  /** The wait that a 429 or 503 requested, in milliseconds. */
   retryAfter: number | undefined;
-  /** True if no connection could be opened because this process has no file descriptor left: nothing was sent. */
+  /** True if no connection could be opened because this process has no file descriptor left. Nothing was sent then. */
   isUnsent: boolean;
 }
 
 const LENGTH_MISMATCH = "UND_ERR_RES_CONTENT_LENGTH_MISMATCH";
 
 /**
- * One POST of a delivery: 10 s from here to the reply's last byte, names and TLS included; redirects are not followed;
- * of the body 16 KiB are read, then the connection is dropped. A handler object of the HTTP client's own:
- * a promise and a stream for each attempt would cost a third of the rate.
+ * One POST of a delivery. It may take 10 s until the last byte of the response, DNS and TLS included. Redirects are not
+ * followed. It reads 16 KiB of the body, then drops the connection. It implements undici's handler interface, because a
+ * promise and a stream for each attempt would cost a third of the rate.
  */
 export class Attempt implements Dispatcher.DispatchHandler {
   readonly #clock: Clock;
@@ -101,7 +101,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // The limit passed while the connection was being made.
+    // The time limit passed while the connection was being established.
     if (this.#over) controller.abort(new Error("the attempt is over"));
   }
 
@@ -116,7 +116,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     if (this.#over) return;
     const room = LIMITS.deliveryExcerptBytes - this.#bytes;
     this.#bytes += chunk.length;
-    // Copied, or a few bytes would keep the connection's whole buffer.
+    // Copied, because a few bytes would otherwise retain the connection's whole buffer.
     this.#chunks.push(Buffer.from(chunk.subarray(0, room)));
     if (chunk.length <= room) return;
     this.#end(null);
@@ -133,7 +133,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#end(describeAttemptError(error));
   }
 
-  /** These end with their headers, whatever Content-Length they have (RFC 9112 6.3). */
+  /** These responses end with their headers, whatever their Content-Length (RFC 9112 6.3). */
   #hasNoBody(): boolean {
     return this.#statusCode === 204 || this.#statusCode === 304;
   }
@@ -164,32 +164,32 @@ export class Attempt implements Dispatcher.DispatchHandler {
     if (this.#bytes === 0) return null;
     const body = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
     if (this.#bytes <= LIMITS.deliveryExcerptBytes) return body.toString("utf8");
-    // Streaming mode leaves out a character that the limit has cut in two.
+    // Streaming mode omits a character that the limit has cut in two.
     return new TextDecoder().decode(body, { stream: true });
   }
 }
 
 /**
- * A timer may fire a little late; the limit holds all the same. After a suspension the duration says nothing about the
- * endpoint: its response may have waited to be read for as long.
+ * A timer may fire slightly late, so the limit is checked here too. After a suspension the duration says nothing about
+ * the endpoint: its response may have waited just as long to be read.
  */
 function isLate(durationMs: number): boolean {
   const limit = LIMITS.deliverySeconds * 1000;
   return durationMs > limit && durationMs <= limit + SUSPENDED_MS;
 }
 
-/** The statuses whose `Retry-After` is obeyed. */
+/** The statuses whose `Retry-After` is honored. */
 const STATUSES: ReadonlySet<number> = new Set([429, 503]);
 
 /**
- * How long a receiver asks to be left alone, in milliseconds: whole seconds or an HTTP date (RFC 9110, 10.2.3). `now` is
- * real time, which the date is compared with. Undefined where it asks for nothing, or in no form that counts.
+ * Returns how long a receiver asks to wait, in milliseconds, from whole seconds or an HTTP date (RFC 9110, 10.2.3).
+ * `now` is real time, which the date is compared with. Returns undefined for an absent or malformed value.
  */
 export function readRetryAfter(status: number, header: string | undefined, now: number): number | undefined {
   if (header === undefined || !STATUSES.has(status)) return undefined;
   const text = header.trim();
   if (/^\d{1,12}$/.test(text)) return Number(text) * 1000;
-  // All three date forms of HTTP begin with the name of a day; Date.parse alone would take far more for a date.
+  // All three date forms of HTTP begin with the name of a day. Date.parse alone would accept far more.
   if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(text)) return undefined;
   const date = Date.parse(text.endsWith("GMT") ? text : `${text} GMT`);
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);

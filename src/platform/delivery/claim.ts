@@ -8,7 +8,7 @@ import type { BodyClaim } from "./event-bodies.ts";
 import { isWithinRetries, retriesEndedBefore } from "./schedule.ts";
 import type { SecretOpener } from "./secret-opener.ts";
 
-/** An attempt takes 10 s at most; the rest is for recording it. */
+/** An attempt takes at most 10 s; the rest is for recording it. */
 export const LEASE_MILLISECONDS = 15_000;
 
 const ENDED = "expired: the 3 days of its retries have passed";
@@ -17,14 +17,14 @@ const DAMAGED = "event_damaged: the stored event does not match its checksum";
 const DISABLED = "endpoint_disabled: the endpoint was disabled for all that was left of the 3 days of its retries";
 const EVENT_EXPIRED = "event_expired: the event is older than 30 days and was deleted";
 
-/** What claiming an endpoint's deliveries yields. */
+/** The result of claiming an endpoint's deliveries. */
 export interface Claim {
   jobs: Job[];
-  /** Deliveries that end without an attempt. */
+  /** Deliveries that finish without an attempt. */
   abandoned: Finished[];
   /** True if more may be due. */
   full: boolean;
-  /** True if more is due whose bodies may not be held in memory yet. */
+  /** True if more are due whose bodies do not fit into memory yet. */
   starved: boolean;
   /** When the last of them was due, in real time. */
   lastDue: number;
@@ -36,25 +36,27 @@ export interface Claimant {
   bodies: BodyClaim;
 }
 
-/** When something is claimed. */
+/** The times at which deliveries are claimed. */
 interface ClaimTime {
   /** Real time. */
   now: number;
   /** On the monotonic clock. */
   elapsed: number;
-  /** False while the clock may be wrong: then nothing fails because of its age. */
+  /** False while the clock may be wrong: then no delivery fails because of its age. */
   mayExpire: boolean;
 }
 
 export interface ClaimLimits {
   count: number;
-  /** How many attempts begin at once; the others wait for a slot. */
+  /** Maximum number of attempts that begin at once; the others wait for a slot. */
   begin: number;
-  /** Bytes of the bodies that the endpoint's other claimed deliveries hold. */
+  /** Size of the bodies that the endpoint's other claimed deliveries hold, in bytes. */
   heldBytes: number;
 }
 
-/** Claims an endpoint's due deliveries in real time. Nothing if the endpoint is disabled or its clock is held. */
+/**
+ * Claims an endpoint's due deliveries in real time. Claims nothing if the endpoint is disabled or its clock is held.
+ */
 export async function claimDue(
   tx: Transaction,
   claimant: Claimant,
@@ -63,7 +65,7 @@ export async function claimDue(
   limits: ClaimLimits,
 ): Promise<Claim> {
   const { environment, id } = endpoint;
-  // Sent together: the target is read once nobody else can hold the clock.
+  // Sent together. The target is read once no other process can hold the clock.
   const [, target] = await Promise.all([shareClock(tx, environment), findTarget(tx, environment, id)]);
   if (target === undefined) return abandonDeleted(tx, claimant, endpoint, time.now, limits.count);
   if (target.status === "disabled" || isClockHeld(target.clock_held_until, time.now)) return NOTHING;
@@ -74,8 +76,8 @@ export async function claimDue(
 const NOTHING: Claim = { jobs: [], abandoned: [], full: false, starved: false, lastDue: 0 };
 
 /**
- * Claims an endpoint's deliveries that are due by a time of its environment, each to be attempted when it is due and not
- * before `now`, which is the environment's time here.
+ * Claims an endpoint's deliveries that are due by a time of its environment. Each is attempted when it is due, but not
+ * before `now`, the environment's time.
  */
 export async function claimAt(
   tx: Transaction,
@@ -132,7 +134,7 @@ export async function claimAt(
   return claim;
 }
 
-/** The platform may have been away for longer than the retries last. */
+/** The platform may have been down for longer than the retries last. */
 function hasEnded(delivery: QueuedDelivery, now: number): boolean {
   return delivery.first_attempt !== null && !isWithinRetries(delivery.first_attempt, now);
 }
@@ -152,7 +154,9 @@ async function abandonDeleted(
   return { ...NOTHING, abandoned, full: rows.length === limit, lastDue: realNow };
 }
 
-/** Ends deliveries that waited for disabled endpoints until their retries were over; at most `limit` of them. */
+/**
+ * Finishes deliveries that waited for disabled endpoints until their retry period was over, at most `limit` of them.
+ */
 export async function claimEnded(
   tx: Transaction,
   lease: Lease,

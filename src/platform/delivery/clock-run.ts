@@ -13,28 +13,31 @@ import { shortestWait } from "./schedule.ts";
 import type { DeliveryTools } from "./worker.ts";
 
 const LOOK_AGAIN_MILLISECONDS = 10;
-/** Outcomes of attempts that end within this time share a transaction. */
+/** Outcomes of attempts that finish within this time share a transaction. */
 const GATHER_MILLISECONDS = 5;
-/** The hold is renewed, and a cancellation noticed, at least this often. */
+/** The hold is renewed, and cancellation checked, at least this often. */
 const RENEW_MILLISECONDS = 1000;
 const STORAGE_PAUSE_MILLISECONDS = 250;
 const UNSENT_PAUSE_MILLISECONDS = 1000;
-/** A stop tries to record the last outcomes for so long. */
+/** How long a stop keeps trying to record the last outcomes. */
 const GIVE_UP_MILLISECONDS = 2000;
 const MAX_END = 250;
 const MAX_TAKE_OVER = 500;
-/** What is due and cannot be claimed for so long is left to the worker: somebody else holds it. */
+/**
+ * Deliveries that are due but cannot be claimed for this long are left to the worker, because another process holds
+ * them.
+ */
 const EMPTY_MILLISECONDS = 1000;
 
-/** What a transaction of the run did. */
+/** The result of one transaction of the run. */
 interface Step {
-  /** `lost`: the clock is moved by somebody else now, or not any more. */
+  /** `lost`: another process moves the clock now, or nobody does. */
   state: "going" | "over" | "stopped" | "lost";
   disabled: string[];
   abandoned: Finished[];
   jobs: Job[];
   offset: number;
-  /** True if something was due, even if nothing of it could be claimed. */
+  /** True if something was due, even if none of it could be claimed. */
   wasDue: boolean;
 }
 
@@ -45,9 +48,9 @@ interface Share {
 }
 
 /**
- * Carries out one advance of a test clock, while this process holds the clock: attempts all that falls due on the way,
- * each at its own time. Attempts run at the same time as long as no retry of one can be due before another begins, so the
- * order is that of real time, and a schedule step takes as long as its slowest attempt.
+ * Carries out one advance of a test clock while this process holds the clock: attempts everything that becomes due on
+ * the way, each at its own time. Attempts run concurrently as long as no retry of one can be due before another begins.
+ * So the order is that of real time, and a step of the schedule takes as long as its slowest attempt.
  */
 export class ClockRun {
   readonly #services: Services;
@@ -55,10 +58,10 @@ export class ClockRun {
   readonly #environment: number;
   readonly #number: number;
   readonly #holder: string;
-  /** Resolves once the run is over, for whatever reason. Never rejects. */
+  /** Resolves once the run is over, for any reason. Never rejects. */
   readonly ended: Promise<void>;
   #advance!: ClockAdvance;
-  /** The environment's time when the run began: what was due before is attempted then. */
+  /** The environment's time when the run began. What was due before is attempted at this time. */
   #begin = 0;
   #offset = 0;
   #tally!: Tally;
@@ -68,7 +71,7 @@ export class ClockRun {
   readonly #inFlight = new Map<Job, number>();
   #finished: Finished[] = [];
   #unsent: Job[] = [];
-  /** Tokens of claims of which it is not known whether they were committed. */
+  /** Tokens of claims whose commit is uncertain. */
   #doubtful: string[] = [];
   #emptySince: number | undefined;
   #signal: () => void = () => {};
@@ -84,14 +87,14 @@ export class ClockRun {
     this.#number = number;
     this.#holder = holder;
     this.ended = this.#run().catch((error: unknown) => {
-      // Another process takes it over once the hold has run out, or this one does.
+      // Another process, or this one, takes over once the hold has expired.
       if (!(error instanceof StorageUnavailableError)) {
         services.log.error({ err: error }, "the test clock could not be advanced");
       }
     });
   }
 
-  /** Lets attempts in flight end, and goes no further. */
+  /** Lets attempts in flight finish, then stops. */
   stop(): void {
     this.#stopping = true;
     this.#signal();
@@ -116,11 +119,11 @@ export class ClockRun {
     }
   }
 
-  /** Waits for the attempts of others to end; returns false where there is nothing to do any more. */
+  /** Waits for the attempts of other processes to finish. Returns false if there is nothing left to do. */
   async #start(): Promise<boolean> {
     const { database, clock } = this.#services;
     const environment = this.#environment;
-    // Attempts that began before the clock was held belong to the time before. Those of dead processes never end.
+    // Attempts that began before the clock was held belong to the time before. Those of dead processes never finish.
     while (await hasLeased(database, environment)) {
       if (this.#stopping) break;
       if (await hasLapsedLease(database, await leaseTime(database, clock.now), this.#tools.owner)) {
@@ -136,7 +139,7 @@ export class ClockRun {
       async (tx) => {
         const now = await leaseTime(tx, clock.now);
         if (!(await keepClock(tx, environment, this.#holder, now))) return false;
-        // Canceled before the hold began.
+        // The advance was canceled before the hold began.
         const isRunning = (await findAdvance(tx, environment, this.#number))?.status === "running";
         if (!isRunning) await releaseClock(tx, environment);
         this.#offset = (await findEnvironment(tx, environment)).clock_offset;
@@ -160,7 +163,10 @@ export class ClockRun {
     reportFinished(report, interrupted, []);
   }
 
-  /** Records what has ended and begins what is due; undefined where the database could not take it: then call again. */
+  /**
+   * Records finished attempts and begins due ones. Returns undefined if the database could not record them: then call
+   * again.
+   */
   async #step(): Promise<Step | undefined> {
     const { database, report } = this.#services;
     const finished = this.#finished.splice(0);
@@ -176,7 +182,7 @@ export class ClockRun {
       if (!(error instanceof StorageUnavailableError)) throw error;
       this.#finished.unshift(...finished);
       this.#unsent.unshift(...unsent);
-      // The connection was lost during the commit: deliveries may be leased that nobody attempts.
+      // The connection was lost during the commit, so deliveries may be leased that nobody attempts.
       if (error.uncertain) this.#doubtful.push(...tokens);
       return undefined;
     }
@@ -186,7 +192,7 @@ export class ClockRun {
     reportFinished(report, finished, step.disabled);
     reportFinished(report, step.abandoned, []);
     for (const job of step.jobs) this.#attempt(job);
-    // Perhaps file descriptors are free again later.
+    // File descriptors may be free again later.
     if (unsent.length > 0 && step.state === "going") await this.#pause(UNSENT_PAUSE_MILLISECONDS);
     return step;
   }
@@ -215,7 +221,7 @@ export class ClockRun {
     }
     if (ended.finished.length > 0) await recordTally(tx, environment, number, ended.tally);
     if (this.#stopping) {
-      // Another process takes over at once, or this one when it has started again.
+      // Another process takes over at once, or this one after its restart.
       if (this.#inFlight.size === 0) await releaseClock(tx, environment);
       return { ...step, state: "stopped" };
     }
@@ -258,8 +264,8 @@ export class ClockRun {
   }
 
   /**
-   * Chooses what begins now, in the order of time: up to the earliest time at which a retry may be due of what is in
-   * flight or begins too.
+   * Chooses what begins now, in order of time, up to the earliest time at which a retry of an attempt in flight, or of
+   * one that begins now, may be due.
    */
   async #plan(tx: Transaction): Promise<Map<string, Share>> {
     const { perEndpoint, perProcess } = this.#tools.limits;
@@ -277,7 +283,7 @@ export class ClockRun {
         const at = Math.max(this.#begin, next);
         return { endpointId: endpoints[index]!.id, next, at, retryAt: at + shortestWait(count + 1) };
       });
-      // Nothing is known of what waits behind them, but that it is due later.
+      // Nothing is known of the deliveries after these, except that they are due later.
       if (rows.length > perEndpoint) horizon = Math.min(horizon, rows.at(-1)!.at + shortestWait(1));
       return rows;
     });
@@ -317,7 +323,7 @@ export class ClockRun {
     return this.#emptySince !== undefined && this.#services.clock.elapsed() - this.#emptySince >= EMPTY_MILLISECONDS;
   }
 
-  /** Returns whether the next step comes at once; pauses where what is due could not be claimed. */
+  /** Returns whether the next step follows at once. Pauses if due deliveries could not be claimed. */
   async #hasMore({ jobs, abandoned, wasDue }: Step): Promise<boolean> {
     if (jobs.length > 0 || abandoned.length > 0 || this.#inFlight.size > 0) {
       this.#emptySince = undefined;

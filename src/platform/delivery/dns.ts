@@ -11,15 +11,15 @@ export interface Address {
 }
 
 export interface DnsSettings {
-  /** Name servers, such as `127.0.0.1:5353`; those of the system unless given. */
+  /** Name servers, such as `127.0.0.1:5353` (default: the system's). */
   servers?: readonly string[];
   hostsFile?: string;
   resolvConf?: string;
-  /** How long one look-up may take, in milliseconds. */
+  /** Timeout of one lookup, in milliseconds. */
   limitMs?: number;
   /**
-   * Asked for names that neither the hosts file nor DNS knows, such as those of mDNS: `dns.lookup`. It takes one of the
-   * process's four threads for as long as it lasts, so it is asked for one name at a time.
+   * Resolves names that neither the hosts file nor DNS knows, such as those of mDNS: `dns.lookup`. It occupies one of
+   * the process's four threads while it runs, so it is called for one name at a time.
    */
   system?: LookupFunction | undefined;
 }
@@ -30,13 +30,13 @@ const LIMIT_MS = 5000;
 /** A query is repeated after this long, then after twice as long. */
 const QUERY_MS = 1500;
 const QUERIES = 3;
-/** What name servers say of a name that has no address. */
+/** Error codes of name servers for a name without an address. */
 const NO_ADDRESS: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA"]);
 
-/** Why no address was found: there is none, the name servers did not say, or they did not answer in time. */
+/** Why no address was found: there is none, the name servers failed, or they did not respond in time. */
 type DnsFailure = "ENOTFOUND" | "EAI_AGAIN" | "ETIMEOUT";
 
-/** The message says why, in words. */
+/** The message contains the reason. */
 export class DnsError extends Error {
   override name = "DnsError";
   readonly code: DnsFailure;
@@ -48,9 +48,9 @@ export class DnsError extends Error {
 }
 
 /**
- * Returns a look-up like `dns.lookup`, for names of the hosts file and of DNS, with the search domains of resolv.conf.
- * `dns.lookup` takes a thread for as long as a name server is silent, of the four that file access and password hashing
- * need too: a few names that nobody answers for would stop the whole process.
+ * Returns a lookup like `dns.lookup`, for names of the hosts file and of DNS, with the search domains of resolv.conf.
+ * While a name server is silent, `dns.lookup` occupies one of the four threads that file access and password hashing
+ * need too: a few names without a response would block the whole process.
  */
 export function createLookup({
   servers,
@@ -89,12 +89,12 @@ export function createLookup({
   };
 }
 
-/** Resolves with the addresses of the first name that has some, IPv4 first. Rejects with DnsError. */
+/** Resolves with the addresses of the first name that has any, IPv4 first. Rejects with DnsError. */
 async function query(
   names: readonly string[],
   { servers, limitMs }: { servers: readonly string[] | undefined; limitMs: number },
 ): Promise<Address[]> {
-  // A resolver of its own for each look-up: it reads the system's name servers anew and can be canceled alone.
+  // Each lookup has its own resolver, which reads the system's name servers again and can be canceled alone.
   const resolver = new Resolver({ timeout: QUERY_MS, tries: QUERIES });
   if (servers !== undefined) resolver.setServers(servers);
   let isOver = false;
@@ -134,11 +134,11 @@ function askSystem(system: LookupFunction, hostname: string): Promise<Address[]>
 
 interface Search {
   domains: readonly string[];
-  /** A name with at least so many dots is tried as it is first. */
+  /** A name with at least this many dots is first tried as it is. */
   ndots: number;
 }
 
-/** The names to ask for, in their order, as the system's own resolver does (resolv.conf(5)). */
+/** Returns the names to query, in order, as the system's resolver does (resolv.conf(5)). */
 function candidatesOf(hostname: string, { domains, ndots }: Search): string[] {
   if (hostname.endsWith(".")) return [hostname];
   const searched = domains.map((domain) => `${hostname}.${domain}`);
@@ -177,7 +177,7 @@ function parseHosts(text: string): ReadonlyMap<string, Address[]> {
   return hosts;
 }
 
-/** Reads a small file again whenever it has changed. A file that does not exist is empty. */
+/** Reads a small file again each time it changes. A missing file counts as empty. */
 function cachedFile<Content>(path: string, parse: (text: string) => Content): () => Content {
   let version = "";
   let content = parse("");
@@ -192,7 +192,7 @@ function cachedFile<Content>(path: string, parse: (text: string) => Content): ()
   };
 }
 
-/** Throws EMFILE or ENFILE where no file can be opened: then no query could be sent, which says nothing about a name. */
+/** Throws EMFILE or ENFILE if no file can be opened: then no query could be sent, which says nothing about a name. */
 function assertDescriptors(): void {
   closeSync(openSync(devNull, "r"));
 }

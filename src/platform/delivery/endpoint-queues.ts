@@ -1,42 +1,42 @@
 import type { Job } from "./sender.ts";
 
-/** What may be in flight at once. */
+/** Limits on what is in flight at once. */
 export interface DeliveryLimits {
-  /** Attempts. */
+  /** Total number of attempts. */
   perEndpoint: number;
-  /** Attempts. */
+  /** Number of attempts per endpoint. */
   perProcess: number;
-  /** Bytes of the bodies of all events with claimed deliveries; an event that is larger than that goes alone. */
+  /** Size of the bodies of all events with claimed deliveries, in bytes. An event larger than that is sent alone. */
   bodyBytes: number;
 }
 
-/** What this process knows of one endpoint's queue. */
+/** The state of one endpoint's queue in this process. */
 export interface EndpointQueue {
   readonly endpointId: string;
   readonly environment: number;
   /** True while deliveries are believed to be due. */
   ready: boolean;
-  /** Since when the first of them has been due, as far as is known, in real time. */
+  /** When the first of them became due, as far as known, in real time. */
   due: number;
   /** True if its next delivery waits until the body of another can be dropped from memory. */
   starved: boolean;
   /** Attempts in flight. */
   open: number;
-  /** Bytes of the bodies of its claimed deliveries. */
+  /** Size of the bodies of its claimed deliveries, in bytes. */
   bytes: number;
-  /** Attempts that have ended since the last claim: how fast the endpoint is. */
+  /** Attempts that have finished since the last claim, a measure of the endpoint's speed. */
   ended: number;
-  /** Claimed and not begun, the next one first. */
+  /** Claimed but not begun, in order. */
   readonly ahead: Job[];
 }
 
 /**
- * Endpoints together get this many more than they have slots for, at most: a few large claims cost far less than many
- * small ones. Where there are many endpoints, their slots alone make large claims.
+ * Endpoints together get at most this many more than they have slots for: a few large claims cost far less than many
+ * small ones. With many endpoints, their slots alone make claims large.
  */
 const MAX_AHEAD = 64;
 
-/** The endpoints that deliveries wait for, and who may begin how many attempts. */
+/** The endpoints with waiting deliveries, and how many attempts each may begin. */
 export class EndpointQueues {
   readonly #limits: DeliveryLimits;
   readonly #queues = new Map<string, EndpointQueue>();
@@ -45,7 +45,7 @@ export class EndpointQueues {
     this.#limits = limits;
   }
 
-  /** Takes the endpoints whose deliveries are due for all that are. */
+  /** Replaces the set of endpoints with due deliveries. */
   update(due: readonly { endpointId: string; environment: number; due: number }[]): void {
     for (const queue of this.#queues.values()) queue.ready = false;
     for (const { endpointId, environment, due: since } of due) {
@@ -65,19 +65,19 @@ export class EndpointQueues {
     return this.#queues.values();
   }
 
-  /** The queue of an endpoint for which something was claimed. */
+  /** Returns the queue of an endpoint for which deliveries were claimed. */
   of(endpointId: string): EndpointQueue {
     const queue = this.#queues.get(endpointId);
     if (queue === undefined) throw new Error(`Nothing was claimed for ${endpointId}.`);
     return queue;
   }
 
-  /** To be called when the body of an event was dropped: there may be room for another. */
+  /** Call this after dropping the body of an event: there may be room for another. */
   bodyDropped(): void {
     for (const queue of this.#queues.values()) queue.starved = false;
   }
 
-  /** Endpoints that are not being served come first; of these, and of the rest, whoever waits longest. */
+  /** Endpoints that are not being served come first, then the rest, each by longest wait. */
   ready(): EndpointQueue[] {
     const ready = [...this.#queues.values()].filter((queue) => queue.ready);
     return ready.sort((a, b) => Number(a.open > 0) - Number(b.open > 0) || a.due - b.due);
@@ -89,19 +89,19 @@ export class EndpointQueues {
   }
 
   /**
-   * How many more attempts an endpoint may begin, of the free ones. What it has in flight is bound by twice what it
-   * leaves to others: however many endpoints hang, those that do not still find some free.
+   * Returns how many of the free attempts an endpoint may begin. What it has in flight is at most twice what it leaves
+   * to others, so that endpoints that respond find free slots however many endpoints hang.
    */
   slotsFor(queue: EndpointQueue, free: number): number {
     const share = Math.ceil((free - 2 * queue.open) / 3);
     return Math.max(0, Math.min(this.#limits.perEndpoint - queue.open, share, free));
   }
 
-  /** How many deliveries to claim for an endpoint: for its slots, and for those that will soon be free. */
+  /** Returns how many deliveries to claim for an endpoint: for its slots, and for those that will soon be free. */
   wantedBy(queue: EndpointQueue, free: number): number {
     if (queue.starved) return 0;
     const wanted = this.slotsFor(queue, free) + Math.min(queue.ended, Math.floor(MAX_AHEAD / this.#queues.size));
-    // What is there lasts for a while.
+    // The claimed deliveries last for a while.
     return queue.ahead.length * 2 >= wanted ? 0 : wanted - queue.ahead.length;
   }
 }

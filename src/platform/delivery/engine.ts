@@ -8,12 +8,14 @@ import type { TargetGuard } from "./target-guard.ts";
 import { TestClockAdvancer } from "./test-clock.ts";
 import { createOverdueCheck } from "./overdue-check.ts";
 
-/** All that attempts deliveries in this process. */
+/** Everything that attempts deliveries in this process. */
 export interface DeliveryEngine {
   start(): Promise<void>;
-  /** Begins nothing more; resolves when the attempts in flight have ended, within their time limit, and are recorded. */
+  /**
+   * Begins no more attempts. Resolves when those in flight have finished, within their time limit, and are recorded.
+   */
   stop(): Promise<void>;
-  /** Moves sandboxes' time and attempts what falls due on the way. */
+  /** Moves the clocks of sandboxes and attempts what becomes due on the way. */
   clockAdvancer: TestClockAdvancer;
 }
 

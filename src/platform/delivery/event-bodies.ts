@@ -3,8 +3,8 @@ import type { QueuedDelivery } from "../storage/delivery-queue.ts";
 import { readEventBodies } from "../storage/events.ts";
 
 /**
- * The bodies of the events that this process is delivering: one buffer for all deliveries of an event, and a limit on
- * the bytes of all of them, so that large events with slow endpoints cannot fill the memory.
+ * Holds the bodies of the events that this process is delivering: one buffer for all deliveries of an event, and a
+ * limit on the total size, so that large events with slow endpoints cannot fill the memory.
  */
 export class EventBodies {
   readonly #maxBytes: number;
@@ -27,7 +27,7 @@ export class EventBodies {
     return this.#held.get(eventId)?.body;
   }
 
-  /** Keeps the body until `release` was called as often; returns the buffer to use from now on. */
+  /** Retains the body until `release` was called as often. Returns the buffer to use. */
   retain(eventId: string, body: Buffer): Buffer {
     const known = this.#held.get(eventId);
     if (known !== undefined) {
@@ -49,16 +49,16 @@ export class EventBodies {
   }
 }
 
-/** The bodies that one transaction claims. They count against the limit for good once its deliveries retain them. */
+/** The bodies that one transaction claims. They count against the limit permanently once its deliveries retain them. */
 export class BodyClaim {
   readonly #bodies: EventBodies;
   readonly #isFirstFree: boolean;
   readonly #admitted = new Set<string>();
-  /** By event: what is being read, of this event and others. */
+  /** By event: the pending read, which may serve several endpoints. */
   readonly #reads = new Map<string, ReturnType<typeof readEventBodies>>();
   #bytes = 0;
 
-  /** With `isFirstFree` the first body is admitted whatever else is held, so that its claimant always gets ahead. */
+  /** With `isFirstFree` the first body is always admitted, so that its claimant makes progress. */
   constructor(bodies: EventBodies, isFirstFree: boolean) {
     this.#bodies = bodies;
     this.#isFirstFree = isFirstFree || bodies.isEmpty;
@@ -66,7 +66,7 @@ export class BodyClaim {
 
   /**
    * Returns whether the delivery's body may be held as well. As with slots, an endpoint gets what leaves twice as much
-   * to others: large bodies for endpoints that hang leave room for those of endpoints that do not.
+   * to others, so that large bodies for endpoints that hang leave room for those of endpoints that do not.
    */
   admit({ event_id: eventId, body_bytes: bytes }: QueuedDelivery, bytesOfEndpoint: number): boolean {
     if (this.#admitted.has(eventId) || this.#bodies.get(eventId) !== undefined) return true;
@@ -87,7 +87,7 @@ export class BodyClaim {
   ): Promise<ReadonlyMap<string, Buffer | undefined>> {
     const ids = new Set(eventIds);
     const bodies = new Map<string, Buffer | undefined>();
-    // Taken before anything is awaited: it may be released meanwhile.
+    // Retained before any await: it could be released meanwhile.
     for (const id of ids) {
       const held = this.#bodies.get(id);
       if (held !== undefined) bodies.set(id, held);

@@ -7,15 +7,18 @@ import type { DeliverySender, Finished, Job } from "./sender.ts";
 import type { EventBodies } from "./event-bodies.ts";
 import type { EndpointQueue, EndpointQueues } from "./endpoint-queues.ts";
 
-/** What waits for a slot begins this soon or is released: later its endpoint's URL and secrets may be outdated. */
+/**
+ * A delivery that waits for a slot begins this soon or is released: later its endpoint's URL and secrets may be
+ * outdated.
+ */
 const AHEAD_MILLISECONDS = 1000;
-/** What was just claimed begins this soon or is released: an attempt that begins later may outlast its lease. */
+/** A claimed delivery begins this soon or is released: an attempt that begins later may outlast its lease. */
 const FRESH_MILLISECONDS = LEASE_MILLISECONDS - LIMITS.deliverySeconds * 1000;
 
-/** After this long without a file descriptor for a connection, others may have become free. */
+/** After this long without a file descriptor for a connection, some may be free again. */
 const PAUSE_MILLISECONDS = 1000;
 
-/** The attempts of this process, from their claim until they are recorded. */
+/** The attempts of this process, from claim until record. */
 export class InFlight {
   readonly #sender: DeliverySender;
   readonly #queues: EndpointQueues;
@@ -26,19 +29,19 @@ export class InFlight {
   readonly #ended: () => void;
   readonly #paused: () => void;
   #finished: Finished[] = [];
-  /** In flight, with the time at which each began, on its environment's clock. */
+  /** Attempts in flight, with the time at which each began on its environment's clock. */
   readonly #onWire = new Map<Job, number>();
-  /** Begun and not yet recorded. */
+  /** Number of attempts that were begun and are not recorded. */
   #unsettled = 0;
   #stopped = false;
-  /** Could not be sent: to be released. */
+  /** Deliveries that could not be sent, to be released. */
   #unsent: Job[] = [];
-  /** Ends the pause that a lack of file descriptors brought. */
+  /** Ends the pause after a lack of file descriptors. */
   #cancelPause: (() => void) | undefined;
 
   /**
-   * `ended` is called after each attempt, and `paused` when none can begin for a while because this process has no file
-   * descriptor left; `max` may be unsettled at once.
+   * `ended` is called after each attempt. `paused` is called when none can begin for a while because this process has
+   * no file descriptor left. At most `max` may be unsettled at once.
    */
   constructor(
     { clock, clockTrust }: Pick<Services, "clock" | "clockTrust">,
@@ -56,13 +59,13 @@ export class InFlight {
     this.#paused = paused;
   }
 
-  /** How many more may begin, once what has ended is recorded. */
+  /** Returns how many more may begin once finished ones are recorded. */
   get free(): number {
     if (this.#cancelPause !== undefined) return 0;
     return this.#max - this.#unsettled + this.#finished.length;
   }
 
-  /** True when no attempt is in flight and none waits to be recorded. */
+  /** Returns true if no attempt is in flight and none waits to be recorded. */
   get idle(): boolean {
     return this.#onWire.size === 0 && this.#finished.length === 0;
   }
@@ -75,12 +78,12 @@ export class InFlight {
     return this.#finished.length > 0;
   }
 
-  /** True when waiting for more attempts to end before recording would leave the wire empty. */
+  /** Returns true if waiting for more attempts to finish before recording would leave connections idle. */
   get hungry(): boolean {
     return this.#onWire.size === 0 || this.#finished.length * 2 >= this.#max;
   }
 
-  /** Begins what was claimed, as far as there are slots, and the rest as they become free. */
+  /** Begins claimed deliveries as far as there are slots, and the rest as slots become free. */
   add(jobs: readonly Job[]): void {
     const queues = new Set<EndpointQueue>();
     for (const job of jobs) {
@@ -93,7 +96,7 @@ export class InFlight {
     for (const queue of queues) this.#begin(queue, FRESH_MILLISECONDS);
   }
 
-  /** What has ended, to be recorded: then call `settle`, or `putBack` where that failed. */
+  /** Returns the finished attempts to record. Call `settle` afterwards, or `putBack` if recording failed. */
   take(): Finished[] {
     return this.#finished.splice(0);
   }
@@ -107,13 +110,15 @@ export class InFlight {
     for (const queue of this.#queues.all()) if (queue.ahead.length > 0) this.#begin(queue, AHEAD_MILLISECONDS);
   }
 
-  /** Begins nothing more. */
+  /** Begins no more attempts. */
   stop(): void {
     this.#stopped = true;
     this.#cancelPause?.();
   }
 
-  /** Takes back what has waited for a slot for too long, or all of it once stopped, and what could not be sent. */
+  /**
+   * Takes back deliveries that waited too long for a slot (all of them once stopped), and those that could not be sent.
+   */
   takeStale(): Job[] {
     const stale = this.#unsent.splice(0);
     for (const queue of this.#queues.all()) {
@@ -126,7 +131,7 @@ export class InFlight {
     return stale;
   }
 
-  /** Attempts in flight whose beginning the database does not know yet. */
+  /** Attempts in flight whose start is not in the database yet. */
   unmarked(): { job: Job; at: number }[] {
     const found: { job: Job; at: number }[] = [];
     for (const [job, at] of this.#onWire) if (!job.isMarkedBegun) found.push({ job, at });

@@ -11,12 +11,15 @@ import { recordFinished, reportFinished } from "./record.ts";
 const EVERY_MILLISECONDS = 60_000;
 const MAX_ROWS = 250;
 const READ_COMMITTED: WriteOptions = { isolation: "read committed" };
-/** No retry waits for longer, with some room: what is due later was scheduled by a clock that was set back since. */
+/**
+ * No retry waits longer than this, with some margin. Anything due later was scheduled by a clock that was set back
+ * since.
+ */
 const LONGEST_WAIT_MILLISECONDS = (LIMITS.maxRetryWaitSeconds + 3600) * 1000;
-/** A first attempt is due at once; one that is due within this time comes soon enough by itself. */
+/** A first attempt is due at once. One that is due within this time needs no correction. */
 const SOON_MILLISECONDS = 60_000;
 
-/** Fails deliveries that the worker never claims because they never become due; runs periodically. */
+/** Fails deliveries that the worker never claims because they never become due. Runs periodically. */
 export function createOverdueCheck(services: Services): Periodic {
   return new Periodic(services, EVERY_MILLISECONDS, async (signal) => {
     await hastenUnreachable(services, signal);
@@ -25,7 +28,7 @@ export function createOverdueCheck(services: Services): Periodic {
   });
 }
 
-/** Ends deliveries that waited for a disabled endpoint until their days of retries were over. */
+/** Finishes deliveries that waited for a disabled endpoint until their retry period was over. */
 async function endWaiting(services: Services, signal: AbortSignal): Promise<void> {
   const { database, clock, clockTrust, report, random } = services;
   const token = Buffer.from(random.bytes(12)).toString("base64url");
@@ -55,7 +58,7 @@ async function hastenUnreachable(services: Services, signal: AbortSignal): Promi
   }
 }
 
-/** Makes first attempts due that were made while a clock was ahead, by however little. */
+/** Makes first attempts due that were created while a clock was ahead, however slightly. */
 async function hastenFirst(services: Services, signal: AbortSignal): Promise<void> {
   const { database, clock } = services;
   const now = await leaseTime(database, clock.now);

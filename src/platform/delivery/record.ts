@@ -8,7 +8,7 @@ import { nextAttemptAt } from "./schedule.ts";
 
 const INTERRUPTED = "interrupted: the platform stopped before the attempt ended";
 
-/** Records finished attempts; returns the endpoints that were disabled because they are gone. */
+/** Records finished attempts. Returns the endpoints that were disabled because they are gone. */
 export async function recordFinished(tx: Transaction, finished: readonly Finished[]): Promise<string[]> {
   await recordOutcomes(
     tx,
@@ -22,7 +22,7 @@ export async function recordFinished(tx: Transaction, finished: readonly Finishe
   return disabled;
 }
 
-/** Releases what a dead process had claimed, and records the attempts that it had begun. */
+/** Releases the claims of a dead process, and records the attempts that it had begun. */
 export async function takeOver(
   tx: Transaction,
   leases: readonly AbandonedLease[],
@@ -41,15 +41,15 @@ export async function takeOver(
 }
 
 /**
- * An attempt whose process died. The receiver is not to blame, so the next one is due at once; but if the one before was
- * interrupted too, the delivery itself may be what ends the process, and waits as after any failed attempt.
+ * An attempt whose process died. The receiver is not at fault, so the next attempt is due at once. But if the previous
+ * attempt was interrupted too, the delivery itself may crash the process, so it waits as after any failed attempt.
  */
 function interrupt(
   lease: AbandonedLease,
   begunAt: number,
   { now, random, mayExpire }: { now: number; random: Random; mayExpire: boolean },
 ): Finished {
-  // A retry that was requested during the attempt made the delivery due after the attempt began.
+  // A retry requested during the attempt made the delivery due after the attempt began.
   const isOnlyOne = lease.last_error !== INTERRUPTED || lease.next_attempt > begunAt;
   const failed = {
     attempts: lease.attempt_count + 1,
@@ -76,7 +76,7 @@ function interrupt(
   };
 }
 
-/** Tells of finished attempts once they are durable. */
+/** Reports finished attempts once they are durable. */
 export function reportFinished(
   report: (activity: Activity) => void,
   finished: readonly Finished[],

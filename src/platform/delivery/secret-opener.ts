@@ -3,17 +3,19 @@ import type { Vault } from "../secrets/vault.ts";
 
 const MAX_OPENED = 1000;
 
-/** Opens the secrets that sign for an endpoint. */
+/** Decrypts the secrets that sign for an endpoint. */
 export class SecretOpener {
   readonly #vault: Vault;
-  /** By the sealed bytes, which no two secrets share: what was opened once is right for ever. */
+  /** By sealed bytes, which are unique to each secret, so entries never become outdated. */
   readonly #opened = new Map<string, string>();
 
   constructor(vault: Vault) {
     this.#vault = vault;
   }
 
-  /** The endpoint's secret, and during a rotation's overlap the one before it. `now` is the environment's time. */
+  /**
+   * Returns the endpoint's secret and, during a rotation's overlap, the previous one. `now` is the environment's time.
+   */
   secretsOf(target: DeliveryTarget, now: number): string[] {
     const secrets = [this.#open(target.secret, target.id)];
     if (target.previous_secret !== null && target.previous_until !== null && target.previous_until > now) {

@@ -9,7 +9,7 @@ import { Attempt, type Reply } from "./attempt.ts";
 import { nextAttemptAt } from "./schedule.ts";
 import type { TargetGuard } from "./target-guard.ts";
 
-/** Where an endpoint's deliveries go, as it was when they were claimed. */
+/** The target of an endpoint's deliveries when they were claimed. */
 export interface Destination {
   endpointId: string;
   url: URL;
@@ -27,38 +27,40 @@ export interface Job {
   destination: Destination;
   /** On the monotonic clock. */
   claimedAt: number;
-  /** The environment's time when it was claimed. On PostgreSQL it is counted from there on: see leaseTime. */
+  /** The environment's time when it was claimed. On PostgreSQL, time is counted from there: see leaseTime. */
   claimedTime: number;
-  /** True once the database says that the attempt has begun. */
+  /** True once the start of the attempt is in the database. */
   isMarkedBegun: boolean;
   /** False while the clock may be wrong: then the delivery does not fail because of its age. */
   mayExpire: boolean;
 }
 
-/** What a job was claimed under. */
+/** The claim that a job belongs to. */
 export function toLease({ delivery, token }: Job): { id: string; token: string } {
   return { id: delivery.id, token };
 }
 
-/** A delivery whose attempt is over, to be recorded. */
+/** A delivery whose attempt has finished, to be recorded. */
 export interface Finished {
   delivery: QueuedDelivery;
   endpointId: string;
   outcome: AttemptOutcome;
-  /** Set where the receiver said that it is gone (410): the URL that said so. */
+  /** Set if the receiver responded 410 Gone: the URL that did. */
   goneUrl: string | undefined;
 }
 
-/** An idle connection is dropped this soon: sooner than most receivers drop theirs, which would fail the next attempt. */
+/**
+ * An idle connection is closed this soon: sooner than most receivers close theirs, which would fail the next attempt.
+ */
 const KEEP_ALIVE_MILLISECONDS = 1000;
 const GONE = 410;
 /**
- * A larger body is written in pieces of this size, as the receiver takes them: TLS copies whatever it is given, once for
- * each connection, and keeps the copy if the receiver does not read.
+ * A larger body is written in pieces of this size as the receiver reads them. TLS copies all it is given, once per
+ * connection, and keeps the copy while the receiver does not read.
  */
 const PIECE_BYTES = 64 * 1024;
 
-/** Carries deliveries to their receivers: signs, posts, and judges what came back. */
+/** Sends deliveries to their receivers: signs, posts, and judges the response. */
 export class DeliverySender {
   readonly #agent: Agent;
   readonly #clock: Clock;
@@ -71,15 +73,16 @@ export class DeliverySender {
       connect: guard.connector,
       keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
       keepAliveMaxTimeout: KEEP_ALIVE_MILLISECONDS,
-      // Each attempt has its own time limit, over all of it.
+      // Each attempt has its own overall time limit.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
   }
 
   /**
-   * Makes one attempt that begins at a time of the environment; `ended` is called once, at the latest when the time
-   * limit passes: with nothing if this process has no file descriptor left for a connection. That is no attempt.
+   * Makes one attempt that begins at a time of the environment. `ended` is called once, at the latest when the time
+   * limit passes. It is called without a result if this process has no file descriptor left for a connection, which
+   * does not count as an attempt.
    */
   attempt(job: Job, at: number, ended: (finished: Finished | undefined) => void): void {
     const { delivery, destination, body: payload } = job;
@@ -102,7 +105,7 @@ export class DeliverySender {
     );
   }
 
-  /** Cuts what is still open. */
+  /** Closes all open connections. */
   async close(): Promise<void> {
     await this.#agent.destroy();
   }
@@ -114,7 +117,7 @@ function* piecesOf(payload: Buffer): Iterable<Buffer> {
   }
 }
 
-/** What a reply means for its delivery. */
+/** Returns what a response means for its delivery. */
 function judge({ delivery, token, destination, mayExpire }: Job, at: number, reply: Reply, fraction: number): Finished {
   const { statusCode, error, durationMs, excerpt, retryAfter } = reply;
   const succeeded = statusCode !== null && statusCode >= 200 && statusCode < 300;
@@ -145,7 +148,7 @@ function judge({ delivery, token, destination, mayExpire }: Job, at: number, rep
   };
 }
 
-/** Ends a delivery without an attempt, and says why. */
+/** Finishes a delivery without an attempt, with the reason. */
 export function abandon(
   delivery: QueuedDelivery,
   endpointId: string,

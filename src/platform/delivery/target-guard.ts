@@ -3,11 +3,14 @@ import { buildConnector } from "undici";
 import { CONNECT_ATTEMPT_MS } from "../../network/connect-options.ts";
 import type { Address } from "./dns.ts";
 
-/** What deliveries may reach, in one place. */
+/** The rules about what deliveries may reach. */
 export interface TargetGuard {
-  /** Why a URL's host can never be delivered to, or undefined; a name is judged by its addresses, at every connection. */
+  /**
+   * Returns why a URL's host can never be delivered to, or undefined. A name is judged by its addresses at each
+   * connection.
+   */
   readonly blockReason: (url: URL) => string | undefined;
-  /** Opens the connections of deliveries: to addresses that were judged, and to no others. */
+  /** Opens connections for deliveries, only to addresses that were checked. */
   readonly connector: buildConnector.connector;
 }
 
@@ -17,7 +20,10 @@ export class BlockedTargetError extends Error {
   readonly code = "EBLOCKED";
 }
 
-/** IPv4 that is not on the public internet (IANA's special-purpose registry), and Azure's one address that looks as if it were. */
+/**
+ * IPv4 ranges that are not on the public internet (IANA's special-purpose registry), and one address of Azure that
+ * looks public.
+ */
 const BLOCKED_IPV4: readonly [network: string, bits: number, what: string][] = [
   ["0.0.0.0", 8, "this host"],
   ["10.0.0.0", 8, "private"],
@@ -37,7 +43,9 @@ const BLOCKED_IPV4: readonly [network: string, bits: number, what: string][] = [
   ["240.0.0.0", 4, "reserved or broadcast"],
 ];
 
-/** IPv6 is public in 2000::/3 alone, so mapped, translated (64:ff9b::), unique local and link-local need no names here. */
+/**
+ * Public IPv6 is only 2000::/3, so mapped, translated (64:ff9b::), unique local and link-local ranges need no entries.
+ */
 const PUBLIC_IPV6: readonly [network: string, bits: number] = ["2000::", 3];
 const BLOCKED_IPV6: readonly [network: string, bits: number, what: string][] = [
   ["2001::", 23, "reserved for protocols, Teredo among them"],
@@ -56,7 +64,7 @@ function subnet(network: string, bits: number, family: "ipv4" | "ipv6"): BlockLi
   return list;
 }
 
-/** Why an address is out of bounds, or undefined where it is public. The text must be an IP address. */
+/** Returns why an address is not allowed, or undefined if it is public. The text must be an IP address. */
 export function blockReasonOfAddress(address: string): string | undefined {
   const [plain = ""] = address.split("%", 1);
   if (isIP(plain) === 4) return blocked4.find(({ list }) => list.check(plain, "ipv4"))?.what;
@@ -64,7 +72,7 @@ export function blockReasonOfAddress(address: string): string | undefined {
   return blocked6.find(({ list }) => list.check(plain, "ipv6"))?.what;
 }
 
-/** With `allowPrivate` every address may be reached, for work on one machine. */
+/** With `allowPrivate` every address is allowed, for local development. */
 export function createTargetGuard({
   allowPrivate,
   lookup,
@@ -80,7 +88,7 @@ export function createTargetGuard({
   return {
     blockReason: ({ hostname }) => blockReasonOfHost(hostname),
     connector: (options, callback) => {
-      // A literal address is connected to without a look-up. Plain http may be left over from a platform that allowed it.
+      // A literal address needs no lookup. Plain http may be left over from a platform that allowed it.
       const what = blockReasonOfHost(options.hostname) ?? (options.protocol === "https:" ? undefined : "not https");
       if (what === undefined) return connect(options, callback);
       return callback(blocked(options.hostname, what), null);
@@ -95,7 +103,7 @@ function blockReasonOfHost(hostname: string): string | undefined {
 }
 
 function connectorWith(lookup: LookupFunction): buildConnector.connector {
-  // Each attempt has its own limit, which ends before this one.
+  // Each attempt has its own time limit, which is shorter than this one.
   return buildConnector({
     lookup,
     timeout: 10_000,
@@ -104,7 +112,7 @@ function connectorWith(lookup: LookupFunction): buildConnector.connector {
   });
 }
 
-/** Fails where any of a name's addresses is out of bounds: which one a connection would take is not ours to guess. */
+/** Fails if any of a name's addresses is not allowed, because it is unknown which one a connection would take. */
 function judgedLookup(lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, addresses) => {
@@ -121,7 +129,7 @@ function judgedLookup(lookup: LookupFunction): LookupFunction {
 
 type Answer = Parameters<LookupFunction>[2];
 
-/** One look-up at a time for a name: many deliveries of an endpoint connect at once. */
+/** One lookup at a time per name: many deliveries of an endpoint connect at once. */
 function sharedLookup(lookup: LookupFunction): LookupFunction {
   const waiting = new Map<string, { callback: Answer; all: boolean }[]>();
   return (hostname, options, callback) => {

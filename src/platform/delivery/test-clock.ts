@@ -9,15 +9,15 @@ import { holdClock, isClockHeld } from "../storage/environments.ts";
 import { ClockRun } from "./clock-run.ts";
 import type { DeliveryTools } from "./worker.ts";
 
-/** A request waits for so long for its advance; then the reply says how far it got. */
+/** How long a request waits for its advance before the response reports the progress. */
 const SHORT_MILLISECONDS = 5000;
 const LOOK_MILLISECONDS = 500;
-/** How often a request looks whether another process has finished the advance. */
+/** How often a request checks whether another process has finished the advance. */
 const WATCH_MILLISECONDS = 100;
 
 /**
- * Moves the clocks of sandboxes. An advance is a row in the database, so it survives the process that began it: whichever
- * process finds it without a holder goes on.
+ * Moves the clocks of sandboxes. An advance is a row in the database, so it survives the process that began it: any
+ * process that finds it without a holder continues it.
  */
 export class TestClockAdvancer {
   readonly #services: Services;
@@ -38,20 +38,23 @@ export class TestClockAdvancer {
     this.#periodic.start();
   }
 
-  /** Lets attempts in flight end. Advances that are not over go on in another process, or after the next start. */
+  /** Lets attempts in flight finish. Unfinished advances continue in another process, or after the next start. */
   async stop(): Promise<void> {
     this.#stopping = true;
     for (const run of this.#runs.values()) run.stop();
     await Promise.all([this.#periodic.stop(), ...[...this.#runs.values()].map((run) => run.ended)]);
   }
 
-  /** Starts an advance in the caller's transaction; call `follow` after the commit. Throws ApiError. */
+  /** Starts an advance in the caller's transaction. Call `follow` after the commit. Throws ApiError. */
   begin(tx: Transaction, environment: number, seconds: number): Promise<{ number: number; endsAt: number }> {
     const { now } = this.#services.clock;
     return beginAdvance(tx, environment, { seconds, holder: this.#newHolder(), now });
   }
 
-  /** Returns how far the advance got, once it is over or after some seconds; undefined where it was forgotten. */
+  /**
+   * Returns the progress of an advance once it is over, or after some seconds. Returns undefined if it no longer
+   * exists.
+   */
   async follow(environment: number, number: number): Promise<TestClock> {
     const { database, clock } = this.#services;
     const until = clock.elapsed() + SHORT_MILLISECONDS;
@@ -69,7 +72,7 @@ export class TestClockAdvancer {
     }
   }
 
-  /** Carries out what this process holds, and what nobody holds. */
+  /** Continues the advances that this process holds, and those that nobody holds. */
   async #look(): Promise<void> {
     const { database, clock } = this.#services;
     const advances = await runningAdvances(database);

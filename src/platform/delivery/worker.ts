@@ -19,11 +19,13 @@ import { recordFinished, reportFinished, takeOver } from "./record.ts";
 import type { SecretOpener } from "./secret-opener.ts";
 import { InFlight } from "./in-flight.ts";
 
-/** The queue is looked at this often, even without a notification: those between processes may get lost. */
+/**
+ * The queue is checked this often even without a notification, because notifications between processes may get lost.
+ */
 const POLL_MILLISECONDS = 250;
-/** Turns follow each other no sooner, so that work gathers to share a commit, unless nothing else would go on. */
+/** Minimum time between turns, so that work accumulates to share a commit, unless the worker would be idle. */
 const TURN_MILLISECONDS = 5;
-/** A stop tries to record outcomes for so long after its last attempt has ended. */
+/** How long a stop keeps trying to record outcomes after its last attempt has finished. */
 const GIVE_UP_MILLISECONDS = 2_000;
 const MAX_TAKE_OVER = 500;
 
@@ -32,23 +34,23 @@ const WARN_AGAIN_MILLISECONDS = 3_600_000;
 interface Claimed {
   jobs: Job[];
   abandoned: Finished[];
-  /** What the queues are to become once that is committed. */
+  /** The state of the queues once that is committed. */
   queues: (Pick<EndpointQueue, "ready" | "starved" | "due" | "ended"> & { queue: EndpointQueue })[];
 }
 
-/** What the worker and the test clock share: who sends, and what this process may hold. */
+/** What the worker and the test clock share: the sender and the limits of this process. */
 export interface DeliveryTools {
   sender: DeliverySender;
   opener: SecretOpener;
   bodies: EventBodies;
   limits: DeliveryLimits;
-  /** Begins every lease token of the worker: it alone knows whether their attempts still run. */
+  /** The prefix of the worker's lease tokens. Only this worker knows whether their attempts still run. */
   owner: string;
 }
 
 /**
- * Attempts what is due. In turns: one transaction records the attempts that ended and claims as many deliveries as there
- * are free slots, endpoint by endpoint, so that the queue of one never stands before another's.
+ * Attempts due deliveries. It works in turns: one transaction records finished attempts and claims as many deliveries
+ * as there are free slots, endpoint by endpoint, so that the queue of one endpoint never delays another's.
  */
 export class DeliveryWorker {
   readonly #services: Services;
@@ -59,11 +61,11 @@ export class DeliveryWorker {
   /** The queue may have changed. */
   #stale = true;
   #lapsed = false;
-  /** Leased and never begun: to be given back. */
+  /** Leased and never begun: to be released. */
   #unbegun: Job[] = [];
-  /** Tokens of claims of which it is not known whether they were committed. */
+  /** Tokens of claims whose commit is uncertain. */
   #doubtful: string[] = [];
-  /** When the next delivery is due that was not yet so, in real time. */
+  /** When the next delivery becomes due, in real time. */
   #nextDue = Infinity;
   #turning = false;
   #lastTurn = -Infinity;
@@ -71,7 +73,7 @@ export class DeliveryWorker {
   #timerIsShort = false;
   #unsubscribe: () => void = () => {};
   #stopped: (() => void) | undefined;
-  /** Until when a stop tries to record the last outcomes, on the monotonic clock. */
+  /** Deadline for a stop to record the last outcomes, on the monotonic clock. */
   #giveUpAt: number | undefined;
   #warnedAt = -Infinity;
 
@@ -88,7 +90,7 @@ export class DeliveryWorker {
 
   async start(): Promise<void> {
     const { database, clock, clockTrust, random, report } = this.#services;
-    // Only one process opens an SQLite file: whoever held a lease is dead.
+    // Only one process opens an SQLite file, so any other holder of a lease is dead.
     if (database.dialect === "sqlite") {
       const interrupted = await database.write(async (tx) => {
         await releaseClocks(tx);
@@ -104,7 +106,7 @@ export class DeliveryWorker {
     this.#plan();
   }
 
-  /** Claims nothing more; resolves when the attempts in flight have ended and are recorded. */
+  /** Claims nothing more. Resolves when the attempts in flight have finished and are recorded. */
   async stop(): Promise<void> {
     this.#unsubscribe();
     this.#inFlight.stop();
@@ -118,12 +120,12 @@ export class DeliveryWorker {
     await this.#services.database
       .write((tx) => releaseLeases(tx, leased))
       .catch((error: unknown) => {
-        // Others take them over once their leases have run out.
+        // Other processes take them over once their leases have expired.
         if (!(error instanceof StorageUnavailableError)) throw error;
       });
   }
 
-  /** Sees to it that the next turn comes: now, soon, or when the queue is to be looked at again. */
+  /** Schedules the next turn: now, soon, or at the next check of the queue. */
   #plan(): void {
     if (this.#turning) return;
     if (this.#stopped !== undefined && this.#inFlight.idle) return this.#stopped();
@@ -142,7 +144,7 @@ export class DeliveryWorker {
     return Math.min(POLL_MILLISECONDS, Math.max(1, this.#nextDue - this.#services.clock.now()));
   }
 
-  /** A short timer goes before a long one; otherwise the one that runs stays. */
+  /** A short timer replaces a long one; otherwise the running one stays. */
   #setTimer(milliseconds: number, short: boolean): void {
     if (this.#cancelTimer !== undefined && (this.#timerIsShort || !short)) return;
     this.#cancelTimer?.();
@@ -165,7 +167,7 @@ export class DeliveryWorker {
         this.#plan();
       },
       (error: unknown) => {
-        // A database that takes no writes has said so itself.
+        // A database that rejects writes has already logged it.
         if (!(error instanceof StorageUnavailableError)) {
           this.#services.log.error({ err: error }, "deliveries could not be claimed or recorded");
         }
@@ -177,7 +179,10 @@ export class DeliveryWorker {
     );
   }
 
-  /** True if a stop waits no longer for outcomes that cannot be recorded: they are attempted again after the next start. */
+  /**
+   * Returns true if a stop no longer waits for outcomes that cannot be recorded. They are attempted again after the
+   * next start.
+   */
   #mayGiveUp(): boolean {
     if (this.#inFlight.idle) return true;
     if (this.#inFlight.isSending) return false;
@@ -239,7 +244,7 @@ export class DeliveryWorker {
     );
   }
 
-  /** Learns which endpoints have deliveries that are due. */
+  /** Finds the endpoints that have due deliveries. */
   async #look(): Promise<void> {
     const { database, clock } = this.#services;
     this.#stale = false;
@@ -275,7 +280,7 @@ export class DeliveryWorker {
         return count === 0 ? [] : [{ queue, limits: { count, begin, heldBytes: queue.bytes } }];
       });
       if (group.length === 0) break;
-      // Asked for together; what some do not need is there for the rest.
+      // Requested together; what one endpoint does not need is left for the others.
       const claims = await Promise.all(
         group.map(({ queue, limits }) =>
           claimDue(tx, claimant, { environment: queue.environment, id: queue.endpointId }, time, limits),

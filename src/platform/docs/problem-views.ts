@@ -37,7 +37,7 @@ export function problemIndexPage(): Page {
   };
 }
 
-/** What one error code means, why it comes, and what to do. */
+/** Renders the page of one error code: what it means, its cause, and what to do. */
 export function problemPage(code: ErrorCode, baseUrl: string): Page {
   const { meaning, cause, remedy } = ERROR_GUIDES[code];
   const { status, title } = ERRORS[code];
@@ -62,7 +62,7 @@ export function problemPage(code: ErrorCode, baseUrl: string): Page {
   };
 }
 
-/** For an address that is no code's. */
+/** Renders the page for a path that is not an error code. */
 export function unknownProblemPage(): Page {
   return {
     title: "No such error",
@@ -79,7 +79,7 @@ function statusLine(status: number): string {
   return `${status} ${STATUS_CODES[status]}`;
 }
 
-/** Text whose parts in backticks are code. */
+/** Renders text whose parts in backticks are code. */
 function withCode(text: string): Html[] {
   return text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
 }

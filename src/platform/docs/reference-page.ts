@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { DOCUMENT_PATH } from "../http/openapi/serve.ts";
 
-/** The page's own look, around that of the package. */
+/** Styles of the page around the package's own. */
 const STYLE = `
 html { background: #ffffff; }
 html.dark-mode { background: #1c2022; }
@@ -11,7 +11,7 @@ body { margin: 0; }
 noscript { display: block; max-width: 640px; margin: 48px auto; padding: 0 16px; font: 16px/1.5 system-ui, sans-serif; }
 `;
 
-/** Follows the system's colours, and shows the document; requests that are tried go to where the page came from. */
+/** Follows the system's color scheme and shows the document. Requests are sent to the page's own origin. */
 const SCRIPT = `
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const paint = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
@@ -35,7 +35,7 @@ addEventListener("DOMContentLoaded", async () => {
 });
 `;
 
-/** No script, style or font from elsewhere; of inline ones only the two above. */
+/** Allows no script, style or font from other origins, and only the two inline ones above. */
 export const REFERENCE_POLICY = [
   "default-src 'none'",
   `script-src 'self' ${hashOf(SCRIPT)}`,

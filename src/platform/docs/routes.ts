@@ -14,7 +14,7 @@ import { problemIndexPage, problemPage, unknownProblemPage } from "./problem-vie
 const DOCS_PATH = "/docs";
 const YEAR_SECONDS = 31_536_000;
 
-/** The package's files, as the build keeps them: compressed. */
+/** The package's files as built: compressed. */
 const FILES = {
   script: { name: "swagger-ui-bundle.js", mediaType: "text/javascript; charset=utf-8" },
   style: { name: "swagger-ui.css", mediaType: "text/css; charset=utf-8" },
@@ -26,7 +26,7 @@ interface Asset {
   gzipped: Buffer;
 }
 
-/** The API reference for people; `folder` holds the built files, which are read when they are first asked for. */
+/** The API reference for readers. `folder` holds the built files, which are read at the first request. */
 export function referenceRoutes(app: FastifyInstance, folder: string): void {
   let loaded: { script: Asset; style: Asset } | undefined;
   const load = () => (loaded ??= { script: read(folder, FILES.script), style: read(folder, FILES.style) });
@@ -57,7 +57,7 @@ export function referenceRoutes(app: FastifyInstance, folder: string): void {
   });
 }
 
-/** A file under a name that changes with its content, so that browsers may keep it for good. */
+/** A file whose name changes with its content, so that browsers may cache it permanently. */
 function read(folder: string, { name, mediaType }: { name: string; mediaType: string }): Asset {
   const gzipped = readFileSync(join(folder, `${name}.gz`));
   const hash = createHash("sha256").update(gzipped).digest("hex").slice(0, 12);
@@ -65,7 +65,7 @@ function read(folder: string, { name, mediaType }: { name: string; mediaType: st
   return { url: `${DOCS_PATH}/${name.slice(0, dot)}-${hash}${name.slice(dot)}`, mediaType, gzipped };
 }
 
-/** What people read: a page for every error code, and the API reference where its built files are given. */
+/** Serves the documentation: a page for every error code, and the API reference if its built files are given. */
 export function registerDocs(app: FastifyInstance, services: Services, reference: string | undefined): void {
   if (reference !== undefined) referenceRoutes(app, reference);
   app.get(PROBLEMS_PATH, async (_request, reply) => sendPage(reply, 200, problemIndexPage()));

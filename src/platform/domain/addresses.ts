@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 
-/** An IP address as a number. An IPv4 address that is written in IPv6 (`::ffff:192.0.2.1`) counts as IPv4. */
+/** An IP address as a number. An IPv4 address written as IPv6 (`::ffff:192.0.2.1`) counts as IPv4. */
 export interface Address {
   family: 4 | 6;
   value: bigint;
@@ -15,7 +15,7 @@ const WIDTH = { 4: 32, 6: 128 } as const;
 const MAPPED_PREFIX = 0xffffn;
 const MAPPED_BITS = 96;
 
-/** Reads an address; a zone (`%eth0`) is left out. Undefined where the text is none. */
+/** Parses an address without its zone (`%eth0`). Returns undefined if the text is not an address. */
 export function parseAddress(text: string): Address | undefined {
   const bare = text.split("%", 1)[0]!;
   switch (isIP(bare)) {
@@ -30,31 +30,34 @@ export function parseAddress(text: string): Address | undefined {
   }
 }
 
-/** Reads a range in CIDR form. Undefined where the text is none. */
+/** Parses a range in CIDR form. Returns undefined if the text is not a range. */
 export function parseRange(text: string): AddressRange | undefined {
   const [, written, length] = /^([0-9A-Fa-f.:]+)\/(0|[1-9]\d{0,2})$/.exec(text) ?? [];
   const address = written === undefined ? undefined : parseAddress(written);
   if (written === undefined || address === undefined) return undefined;
-  // A mapped range such as ::ffff:10.0.0.0/104 counts its bits from IPv6's beginning.
+  // A mapped range such as ::ffff:10.0.0.0/104 counts its bits from the start of the IPv6 address.
   const isMapped = address.family === 4 && written.includes(":");
   const bits = Number(length) - (isMapped ? MAPPED_BITS : 0);
   if (bits < 0 || bits > WIDTH[address.family]) return undefined;
   return { ...address, bits };
 }
 
-/** True where the address lies in the range. */
+/** Returns true if the address is in the range. */
 export function holds(range: AddressRange, address: Address): boolean {
   if (range.family !== address.family) return false;
   const rest = BigInt(WIDTH[range.family] - range.bits);
   return range.value >> rest === address.value >> rest;
 }
 
-/** True where every address of the inner range lies in the outer one. */
+/** Returns true if every address of the inner range is in the outer one. */
 export function covers(outer: AddressRange, inner: AddressRange): boolean {
   return inner.bits >= outer.bits && holds(outer, inner);
 }
 
-/** What counts as one address: IPv4 whole, of IPv6 the network, since each customer has one of those. */
+/**
+ * Returns what counts as one address: the whole of an IPv4 address, the network of an IPv6 address, since each customer
+ * has one.
+ */
 export function addressName(address: string | undefined): string {
   const parsed = parseAddress(address ?? "");
   if (parsed === undefined) return "unknown";
@@ -74,7 +77,7 @@ function valueOfIPv6(text: string): bigint {
   return groups.reduce((value, group) => value * 65_536n + group, 0n);
 }
 
-/** The 16-bit groups of one side of `::`; a dotted tail is two of them. */
+/** Returns the 16-bit groups on one side of `::`; a dotted tail makes two of them. */
 function groupsOf(text: string): bigint[] {
   if (text === "") return [];
   return text.split(":").flatMap((group) => {

@@ -2,17 +2,17 @@ import { ERRORS, type ErrorCode, type FieldError } from "../../contract/errors.t
 import type { Scope } from "../../contract/scopes.ts";
 import { ID_PREFIXES, type IdKind, isId, kindOfId } from "../../contract/ids.ts";
 
-/** How a credential is to be sent (RFC 6750 3). */
+/** How to send a credential (RFC 6750 3). */
 export const CHALLENGE = 'Bearer realm="service"';
 
-/** An error response that the caller is told about: a code of the contract, a sentence, and what the code adds. */
+/** An error response: a code of the contract, a sentence, and additional members. */
 export class ApiError extends Error {
   override name = "ApiError";
   readonly code: ErrorCode;
   readonly status: number;
-  /** Further members of the problem document. */
+  /** Additional members of the problem document. */
   readonly members: Record<string, unknown>;
-  /** Reply headers that go with the error response, such as `Retry-After`. */
+  /** Response headers of the error, such as `Retry-After`. */
   readonly headers: Record<string, string>;
 
   constructor(
@@ -35,7 +35,7 @@ export function shorten(text: string): string {
   return text.length > MAX_ECHO_LENGTH ? `${text.slice(0, MAX_ECHO_LENGTH)}…` : text;
 }
 
-/** A request with invalid fields, each named. */
+/** Returns the error for a request with invalid fields, each named. */
 export function invalidFields(errors: FieldError[]): ApiError {
   const first = errors[0]!;
   const place = first.pointer === "" ? "The body" : `${first.pointer.replace(/^\//, "").replaceAll("/", ".")}:`;
@@ -43,7 +43,7 @@ export function invalidFields(errors: FieldError[]): ApiError {
   return new ApiError("invalid_request", `${place} ${first.detail}${more}`, { members: { errors } });
 }
 
-/** The 403 for a credential that lacks scopes, one at least. */
+/** Returns the 403 for a credential that lacks at least one scope. */
 export function insufficientScope(detail: string, lacking: readonly Scope[]): ApiError {
   return new ApiError("insufficient_scope", detail, {
     members: { required_scope: lacking[0] },
@@ -51,18 +51,21 @@ export function insufficientScope(detail: string, lacking: readonly Scope[]): Ap
   });
 }
 
-/** Throws ApiError `not_found` for an ID, with a hint if the ID itself is the mistake. */
+/** Throws ApiError `not_found` for an ID, with a hint if the ID itself is malformed. */
 export function missing(kind: IdKind, id: string): never {
   throw new ApiError("not_found", `No ${words(kind)} has the id ${JSON.stringify(id.slice(0, 64))}${hint(kind, id)}`);
 }
 
-/** Returns the row that `find` reads by an ID. Throws ApiError `not_found` if the text is no ID of the kind, or there is no row. */
+/**
+ * Returns the row that `find` reads by an ID. Throws ApiError `not_found` if the text is not an ID of the kind, or
+ * there is no row.
+ */
 export async function existing<Row>(kind: IdKind, id: string, find: () => Promise<Row | undefined>): Promise<Row> {
   assertId(kind, id);
   return (await find()) ?? missing(kind, id);
 }
 
-/** Throws ApiError `not_found` for text that is no ID of the kind, before it reaches the database. */
+/** Throws ApiError `not_found` for text that is not an ID of the kind, before it reaches the database. */
 export function assertId(kind: IdKind, id: string): void {
   if (!isId(kind, id)) missing(kind, id);
 }

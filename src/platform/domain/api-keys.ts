@@ -12,13 +12,13 @@ import { ApiError, invalidFields, existing } from "./api-error.ts";
 import { assertWithin, type Maker } from "./key-bounds.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 
-/** What making a secret takes. */
+/** What creating a secret requires. */
 export interface SecretTools {
   vault: Vault;
   random: Random;
 }
 
-/** Makes a full key and stores its digest alone; returns the key, which is never to be had again. */
+/** Creates a full key and stores only its digest. Returns the key, which cannot be retrieved again. */
 export async function createFullKey(
   tx: Transaction,
   tools: SecretTools,
@@ -39,8 +39,8 @@ export async function createFullKey(
 }
 
 /**
- * What is left out is what the maker has: all of its scopes, its address ranges, its end. A
- * key whose scopes are named is a restricted one. Throws ApiError 403 where it would exceed its maker.
+ * Creates a key. What is omitted defaults to what the creator has: all of its scopes, its address ranges, its expiry. A
+ * key with named scopes is a restricted key. Throws ApiError 403 if it would exceed its creator's permissions.
  */
 export async function createApiKey(
   tx: Transaction,
@@ -70,7 +70,10 @@ export async function createApiKey(
   );
 }
 
-/** Revokes a key and answers another that may do the same. Throws ApiError `key_not_usable`, or 403 as creation does. */
+/**
+ * Revokes a key and returns another with the same permissions. Throws ApiError `key_not_usable`, or 403 as creation
+ * does.
+ */
 export async function rollApiKey(
   tx: Transaction,
   tools: SecretTools,
@@ -97,7 +100,7 @@ export async function rollApiKey(
   return toNewApiKey(await store(tx, tools, tenant.name, { ...fresh, id: context.newId("api_key") }), tenant);
 }
 
-/** Revokes a key for good; one that is revoked already stays as it is. */
+/** Revokes a key permanently. A revoked key stays as it is. */
 export async function endApiKey(tx: Transaction, { tenant, now }: RequestContext, id: string): Promise<ApiKey> {
   await existing("api_key", id, () => findApiKey(tx, tenant.environment, id));
   await revokeApiKey(tx, id, now, "revoked");
@@ -120,7 +123,7 @@ function endOf(input: ApiKeyCreate, maker: Maker, now: number): number | null {
   throw invalidFields([{ pointer: "/expires_at", code: "out_of_range", detail: "must lie in the future" }]);
 }
 
-/** The user, or the key where no user stands behind the credential. */
+/** Returns the user, or the key if the credential belongs to no user. */
 function creatorOf({ user, credential }: Maker): string {
   return user?.id ?? credential.id;
 }

@@ -32,7 +32,7 @@ export async function pageOfDeliveries(
 }
 
 /**
- * Makes a failed or pending delivery due now. A failed one is tried for 3 days again. Throws ApiError
+ * Makes a failed or pending delivery due now. A failed one gets another 3 days of retries. Throws ApiError
  * `delivery_not_retryable`, `endpoint_disabled`, `endpoint_deleted` or `event_expired`.
  */
 export async function retryDelivery(tx: Transaction, context: RequestContext, id: string): Promise<Delivery> {
@@ -56,7 +56,7 @@ function notRetryable(id: string, reason: string): ApiError {
 }
 
 function toDelivery(row: ShownDelivery, tenant: Tenant): Delivery {
-  // While its endpoint is disabled, a delivery waits: there is no next attempt to tell of.
+  // While its endpoint is disabled, a delivery waits and has no next attempt.
   const scheduled = row.endpoint_status === "enabled" ? row.next_attempt : null;
   return {
     id: row.id,

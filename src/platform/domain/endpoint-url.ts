@@ -3,23 +3,23 @@ import { LIMITS } from "../../contract/limits.ts";
 import type { FieldError } from "../../contract/errors.ts";
 import { shorten } from "./api-error.ts";
 
-/** What decides whether a URL can be an endpoint's. */
+/** The rules for the URL of an endpoint. */
 export interface EndpointUrlRules {
-  /** Whether the endpoint may be plain http: in a sandbox of a platform for local work. */
+  /** True if the endpoint may use plain http: in a sandbox of a platform for local development. */
   allowHttp: boolean;
-  /** Why deliveries can never reach the URL's host, or undefined. */
+  /** Returns why deliveries can never reach the URL's host, or undefined. */
   blockReason: (url: URL) => string | undefined;
   /** The platform's own origin. */
   baseUrl: string;
 }
 
-/** Checks an endpoint's URL; returns what is wrong with it, or undefined. */
+/** Checks an endpoint's URL. Returns what is wrong with it, or undefined. */
 export function checkEndpointUrl(text: string, rules: EndpointUrlRules): FieldError | undefined {
   const wrong = (code: string, detail: string): FieldError => ({ pointer: "/url", code, detail });
   if (text.length > LIMITS.endpointUrlLength) {
     return wrong("too_long", `must have at most ${LIMITS.endpointUrlLength} characters`);
   }
-  // The parser drops some characters silently; what is kept must be what was given.
+  // The parser drops some characters silently, but the stored URL must be exactly what the caller sent.
   if (/[\s\u0000-\u001f\u007f\\]/.test(text)) {
     return wrong("invalid_format", "must not hold spaces, control characters or backslashes");
   }
@@ -53,7 +53,7 @@ export function checkEndpointUrl(text: string, rules: EndpointUrlRules): FieldEr
   return undefined;
 }
 
-/** True for the platform's own address in any spelling that needs no look-up. */
+/** Returns true for the platform's own address, in any spelling that needs no lookup. */
 function isOwn(url: URL, own: URL): boolean {
   if (portOf(url) !== portOf(own)) return false;
   return url.hostname === own.hostname || (isThisMachine(own.hostname) && isThisMachine(url.hostname));
@@ -67,7 +67,7 @@ function portOf(url: URL): string {
 function isThisMachine(hostname: string): boolean {
   const host = hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
   if (isIP(host) === 4) return host.startsWith("127.") || host === "0.0.0.0";
-  // Of loopback and "any address", alone or as an IPv4 address inside.
+  // Returns true for loopback and "any" addresses, also for IPv4 addresses inside IPv6 ones.
   if (isIP(host) === 6) return /^::(1|ffff:0:0|(ffff:)?7f[0-9a-f]{2}:[0-9a-f]{1,4})?$/.test(host);
   return host === "localhost" || host.endsWith(".localhost");
 }

@@ -12,7 +12,7 @@ import { enabledEndpoints, type SubscribedEndpoint } from "../storage/webhook-en
 import { existing } from "./api-error.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 
-/** What happened, with the resource as it is now; `previous` holds the old values of the fields that changed. */
+/** A change and the resource after it. `previous` holds the old values of the fields that changed. */
 export interface DomainEvent {
   type: EventType;
   object: Record<string, unknown>;
@@ -21,7 +21,7 @@ export interface DomainEvent {
 
 /**
  * Writes the event and a delivery for every endpoint that subscribes to it, in the caller's transaction: a change, its
- * event and the event's deliveries become durable together. Returns the event's row.
+ * event and the deliveries become durable together. Returns the event's row.
  */
 export async function emit(tx: Transaction, context: RequestContext, domainEvent: DomainEvent): Promise<EventRow> {
   // Sent together, so that neither waits for the other's result.
@@ -33,7 +33,7 @@ export async function emit(tx: Transaction, context: RequestContext, domainEvent
   return event;
 }
 
-/** Writes the event and its delivery to one endpoint, even if that does not subscribe to it. */
+/** Writes the event and its delivery to one endpoint, even if the endpoint does not subscribe to it. */
 export async function emitTo(
   tx: Transaction,
   context: RequestContext,
@@ -65,12 +65,12 @@ async function writeEvent(tx: Transaction, context: RequestContext, domainEvent:
   return row;
 }
 
-/** What the event can be found by; an event made by hand may be about anything, which no index need hold. */
+/** Returns the ID by which the event can be found. A custom event may be about anything; other IDs are not indexed. */
 function relatedId({ id }: Record<string, unknown>): string | null {
   return typeof id === "string" && isRelatable(id) ? id : null;
 }
 
-/** Creates a delivery for each enabled endpoint that subscribes to the event; returns their IDs. */
+/** Creates a delivery for each enabled endpoint that subscribes to the event. Returns their IDs. */
 export async function deliverToAll(tx: Transaction, context: RequestContext, event: EventRow): Promise<string[]> {
   return deliverToSubscribers(tx, context, event, await enabledEndpoints(tx, context.tenant.environment));
 }
@@ -86,7 +86,7 @@ function deliverToSubscribers(
   return Promise.all(subscribed.map(({ id }) => deliverTo(tx, context, event, id)));
 }
 
-/** Creates a delivery of the event to one endpoint, due now; returns its ID. */
+/** Creates a delivery of the event to one endpoint, due now. Returns its ID. */
 export async function deliverTo(
   tx: Transaction,
   { tenant, now, newId }: RequestContext,
@@ -114,7 +114,9 @@ export async function getEvent(queries: Queries, tenant: Tenant, id: string): Pr
   return await existing("event", id, () => findEvent(queries, tenant.environment, id));
 }
 
-/** How long a page waits for transactions in flight, in steps: the caller's own event may be listed after theirs only. */
+/**
+ * How long a page waits for transactions in flight, in steps. The caller's own event may only be listed after theirs.
+ */
 const WAITS_MS = [2, 4, 8, 16, 32, 64];
 
 export async function pageOfEvents(
@@ -137,7 +139,7 @@ export async function pageOfEvents(
   return last.rows;
 }
 
-/** Creates an event on request (sandbox): `data` is the envelope's data, or the resource itself. */
+/** Creates an event on request (sandbox). `data` is the envelope's data, or the resource itself. */
 export function emitByHand(tx: Transaction, context: RequestContext, type: EventType, data: Record<string, unknown>) {
   const { object, previous } = data;
   if (!isRecord(object)) return emit(tx, context, { type, object: data });

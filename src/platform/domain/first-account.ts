@@ -8,10 +8,10 @@ import { insertUser } from "../storage/users.ts";
 import { createFullKey, type SecretTools } from "./api-keys.ts";
 import { createLinkToken } from "./sign-in-links.ts";
 
-/** Until the owner gives another at the first sign-in. */
+/** A placeholder until the owner sets another at the first sign-in. */
 const FIRST_EMAIL = "owner@localhost";
 
-/** What an empty database was given, shown once. */
+/** The first credentials of an empty database, shown once. */
 export interface FirstAccount {
   id: string;
   keys: Record<Environment, string>;
@@ -20,8 +20,8 @@ export interface FirstAccount {
 }
 
 /**
- * Gives an empty database its account with an owner, a full key for each environment and the command's own app
- *; undefined where there is an account already.
+ * Creates the first account of an empty database: an owner, a full key for each environment, and the CLI's own app.
+ * Returns undefined if there is an account already.
  */
 export async function createFirstAccount(
   tx: Transaction,

@@ -4,22 +4,24 @@ import { formatTimestamp } from "../../contract/timestamps.ts";
 import { type AddressRange, covers, parseRange } from "./addresses.ts";
 import { ApiError, insufficientScope } from "./api-error.ts";
 
-/** What a key may do, from where, and until when. */
+/** A key's permissions, address ranges and expiry. */
 interface Bounds {
   scopes: readonly Scope[];
   /** CIDR ranges; empty allows every address. */
   ipAllowlist: readonly string[];
-  /** Unix milliseconds; null: without end. */
+  /** Unix milliseconds; null for no expiry. */
   expiresAt: number | null;
 }
 
-/** The credential that makes a key. A user's access token has neither ranges nor end: the user stands behind the key. */
+/**
+ * The credential that creates a key. An access token has neither ranges nor expiry, since the key belongs to its user.
+ */
 export interface Maker extends Bounds {
   credential: { id: string };
   user: { id: string } | null;
 }
 
-/** A key never grants more than its maker has. Throws ApiError `insufficient_scope` or `exceeds_maker`. */
+/** A key never grants more than its creator has. Throws ApiError `insufficient_scope` or `exceeds_maker`. */
 export function assertWithin(maker: Bounds, key: Bounds): void {
   const lacking = key.scopes.filter((scope) => !maker.scopes.includes(scope));
   if (lacking.length > 0) {
@@ -48,7 +50,7 @@ function endErrors(maker: Bounds, key: Bounds): FieldError[] {
   return [{ pointer: "/expires_at", code: "exceeds_maker", detail }];
 }
 
-/** Ranges that were checked when they were stored. */
+/** The ranges were validated when they were stored. */
 export function rangesOf(allowlist: readonly string[]): AddressRange[] {
   return allowlist.map((text) => parseRange(text)!);
 }

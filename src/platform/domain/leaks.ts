@@ -7,23 +7,24 @@ import { revokeGrant } from "../storage/oauth-grants.ts";
 import { findRefreshTokensByDigests } from "../storage/refresh-tokens.ts";
 import type { Vault } from "../secrets/vault.ts";
 
-/** A credential that was seen in public, and where. */
+/** A credential that was found in public, and where. */
 export interface Leak {
   token: string;
   /** May be empty. */
   url: string;
 }
 
-/** Ends what one credential gives. */
+/** Revokes what one credential grants. */
 type Ending = (tx: Transaction, now: number, reason: string) => Promise<unknown>;
 
 const REASON_LENGTH = 500;
-/** Endings in one transaction: others wait for it. */
+/** Maximum number of revocations in one transaction, since others wait for it. */
 const UNIT = 250;
 
 /**
- * Ends every reported credential that is ours: a key is revoked, a token ends its whole grant, a client secret no longer
- * proves its app. Answers, in the order of the reports, which of them are real. All of it is durable by then.
+ * Revokes every reported credential that this platform issued: a key is revoked, a token revokes its whole grant, a
+ * client secret no longer authenticates its app. Returns which of the reports are real, in their order, once everything
+ * is durable.
  */
 export async function endLeaked(
   { database, vault, now }: { database: Database; vault: Vault; now: () => number },

@@ -54,7 +54,7 @@ export async function changeOAuthApp(
   return toOAuthApp(after, tenant);
 }
 
-/** The old secret ends at once. Throws ApiError `app_is_public`. */
+/** The old secret stops working at once. Throws ApiError `app_is_public`. */
 export async function rotateClientSecret(
   tx: Transaction,
   tools: SecretTools,
@@ -68,7 +68,7 @@ export async function rotateClientSecret(
   return { ...toOAuthApp(row, tenant), client_secret: secret };
 }
 
-/** Deletes an app; what its users allowed it ends with it. */
+/** Deletes an app and revokes all its grants. */
 export async function removeOAuthApp(tx: Transaction, { tenant }: RequestContext, id: string) {
   await existing("oauth_app", id, () => findOAuthApp(tx, tenant.environment, id));
   await deleteOAuthApp(tx, tenant.environment, id);

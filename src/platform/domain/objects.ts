@@ -30,7 +30,7 @@ type Input = Readonly<Record<string, unknown>>;
 
 /**
  * Creates an object in its initial status and emits `<kind>.created`. Throws ApiError `invalid_request` if it refers to
- * an object that does not exist, and `email_taken` if another has its address.
+ * an object that does not exist, and `email_taken` if another object has its address.
  */
 export async function createObject(
   tx: Transaction,
@@ -130,7 +130,7 @@ export async function getObject(queries: Queries, tenant: Tenant, kind: ObjectKi
   return toObject(kind, await existingObject(queries, tenant, kind, id), tenant);
 }
 
-/** Returns a page of a list, and one object more if another page follows. `query` holds the filters of the list. */
+/** Returns a page of a list, and one more object if another page follows. `query` holds the filters of the list. */
 export async function pageOfObjects(
   queries: Queries,
   tenant: Tenant,
@@ -174,7 +174,7 @@ function changedFields(kind: ObjectKind, before: ObjectRow, after: ObjectRow): R
     const column = columnOf(name, field);
     if (before[column] !== after[column]) previous[name] = before[column];
   }
-  // Maps, since a key may be called like what every object inherits.
+  // Maps, since a key may have the name of an inherited property.
   const [old, current] = [before, after].map(({ metadata }) => new Map(Object.entries(parseMetadata(metadata)))) as [
     Map<string, string>,
     Map<string, string>,
@@ -186,7 +186,10 @@ function changedFields(kind: ObjectKind, before: ObjectRow, after: ObjectRow): R
   return previous;
 }
 
-/** Throws ApiError `invalid_request` if the row refers to an object that does not exist; `before` was checked already. */
+/**
+ * Throws ApiError `invalid_request` if the row refers to an object that does not exist. Unchanged references of
+ * `before` are not checked again.
+ */
 async function assertReferences(tx: Transaction, kind: ObjectKind, row: ObjectRow, before?: ObjectRow): Promise<void> {
   for (const [name, field] of inputFieldsOf(kind)) {
     const column = columnOf(name, field);

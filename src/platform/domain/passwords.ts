@@ -8,14 +8,17 @@ export interface PasswordCost {
   p: number;
 }
 
-/** 32 MiB and some 200 ms a hash: of the settings that OWASP holds equal, one that needs little memory at once. */
+/**
+ * 32 MiB and about 200 ms per hash: among the settings that OWASP considers equal, one that needs little memory at
+ * once.
+ */
 const COST: PasswordCost = { logN: 15, r: 8, p: 3 };
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-/** More at once would take memory without being faster: the others wait their turn. */
+/** More concurrent hashes would take memory without being faster, so the others are queued. */
 const AT_ONCE = 2;
 
-/** Characters that a password must have at least and may have at most. */
+/** Minimum and maximum length of a password, in characters. */
 const PASSWORD_LENGTH = { least: 10, most: 200 } as const;
 
 interface Hash {
@@ -24,7 +27,7 @@ interface Hash {
   derived: Uint8Array;
 }
 
-/** What is wrong with a new password, or undefined. */
+/** Returns what is wrong with a new password, or undefined. */
 export function problemOfPassword(password: string, email: string): string | undefined {
   const { length } = password;
   if (length < PASSWORD_LENGTH.least) return `A password has at least ${PASSWORD_LENGTH.least} characters.`;
@@ -45,13 +48,13 @@ export class Passwords {
     this.#cost = cost;
   }
 
-  /** True where the hash was made with other parameters than are used now. */
+  /** Returns true if the hash was created with other parameters than the current ones. */
   isOutdated(stored: string): boolean {
     const { logN, r, p } = this.#cost;
     return !stored.startsWith(["scrypt", logN, r, p, ""].join("$"));
   }
 
-  /** The text to store: it holds salt and parameters, so that they can be raised later. */
+  /** Returns the text to store. It holds salt and parameters, so that they can be raised later. */
   async hash(password: string): Promise<string> {
     const salt = Uint8Array.from(this.#random.bytes(SALT_BYTES));
     const derived = await this.#derive(password, salt, this.#cost);
@@ -59,7 +62,7 @@ export class Passwords {
     return ["scrypt", logN, r, p, Buffer.from(salt).toString("base64"), derived.toString("base64")].join("$");
   }
 
-  /** True where the password is the hashed one. Without a hash it takes as long, and is false. */
+  /** Returns true if the password matches the hash. Without a hash it takes as long, and returns false. */
   async verify(password: string, stored: string | null): Promise<boolean> {
     const hash = parse(stored);
     const derived = await this.#derive(password, hash?.salt ?? new Uint8Array(SALT_BYTES), hash?.cost ?? this.#cost);
@@ -79,7 +82,7 @@ export class Passwords {
         });
       });
     } finally {
-      // Whoever waits takes over the place.
+      // Passes the slot on to the next in the queue.
       const next = this.#waiting.shift();
       if (next === undefined) this.#running -= 1;
       else next();

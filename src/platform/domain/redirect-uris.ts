@@ -2,17 +2,23 @@ import { LIMITS } from "../../contract/limits.ts";
 import { shorten } from "./api-error.ts";
 
 const LOOPBACK_HOSTS = new Set(["127.0.0.1", "[::1]", "localhost"]);
-/** Names, IPv4 and IPv6 addresses. URLs allow more characters in a host, `;` and `,` too, which end a directive of the CSP. */
+/**
+ * Names, IPv4 and IPv6 addresses. URLs allow more characters in a host, such as `;` and `,`, which end a directive of
+ * the CSP.
+ */
 const HOST = /^(?:[a-z0-9.-]+|\[[0-9a-f:]+\])$/;
-/** A redirect to an address of this machine: its port is free to change (RFC 8252 7.3). `localhost` is a name, not an address. */
+/**
+ * A redirect to an address of this machine, whose port may vary (RFC 8252 7.3). `localhost` is a name, not an address.
+ */
 const LOOPBACK_ADDRESS = /^http:\/\/(127\.0\.0\.1|\[::1\])(?::\d{1,5})?(\/.*)$/;
 
 /**
- * What is wrong with a redirect URI, or undefined: https, or http to this machine; no user, password, fragment or
- * wildcard; written as a browser would write it, since it is compared character by character.
+ * Returns what is wrong with a redirect URI, or undefined. It must be https, or http to this machine, have no user,
+ * password, fragment or wildcard, and be written as a browser would write it, since it is compared character by
+ * character.
  */
 export function problemOfRedirectUri(text: string): string | undefined {
-  // First: parsing a long host of other scripts takes time that grows with the square of its length.
+  // First, because parsing a long host in other scripts takes quadratic time.
   if (text.length > LIMITS.endpointUrlLength) return `must have at most ${LIMITS.endpointUrlLength} characters`;
   if (!URL.canParse(text)) return "is not a URL";
   const url = new URL(text);
@@ -26,12 +32,12 @@ export function problemOfRedirectUri(text: string): string | undefined {
   return undefined;
 }
 
-/** True where a request may be answered at this address: the registered one exactly, but for the port on loopback addresses. */
+/** Returns true if this address is the registered one. The port may differ on loopback addresses. */
 export function matchesRedirectUri(registered: string, asked: string): boolean {
   if (registered === asked) return true;
   const known = LOOPBACK_ADDRESS.exec(registered);
   const given = LOOPBACK_ADDRESS.exec(asked);
-  // Port 80 may be written or left out.
+  // Port 80 may be written or omitted.
   if (known === null || given === null || problemOfRedirectUri(asked.replace(":80/", "/")) !== undefined) return false;
   return known[1] === given[1] && known[2] === given[2];
 }

@@ -11,8 +11,8 @@ import type { RequestContext } from "./request-context.ts";
 import { endpointDisabled } from "./webhook-endpoints.ts";
 
 /**
- * Sends an event of the last 30 days again, the same bytes: to one endpoint, or to every enabled one that subscribes to
- * it, and to listeners and event streams. Throws ApiError `event_expired` where it is older.
+ * Sends the same bytes of an event of the last 30 days again: to one endpoint, or to every enabled one that subscribes
+ * to it, and to listeners and event streams. Throws ApiError `event_expired` if it is older.
  */
 export async function replayEvent(
   tx: Transaction,
@@ -22,7 +22,7 @@ export async function replayEvent(
 ): Promise<Replay> {
   const { tenant, now, newId } = context;
   assertId("event", id);
-  // The id tells its time, so that an event that was cleared away is known to have expired.
+  // The ID contains its time, so a removed event is known to have expired.
   if (timeOfId(id) < now - LIMITS.replaySeconds * 1000) throw eventExpired(id);
   const event = (await findEventToDeliver(tx, tenant.environment, id)) ?? missing("event", id);
   const deliveries =

@@ -3,28 +3,28 @@ import type { IdKind } from "../../contract/ids.ts";
 import type { Versions } from "./versions.ts";
 import type { Scope } from "../../contract/scopes.ts";
 
-/** The environment that a call works in: nothing outside it is ever visible to the call. */
+/** The environment of a call. Nothing outside it is ever visible to the call. */
 export interface Tenant {
-  /** The number that every row of the environment carries. */
+  /** The environment's number, which its rows carry. */
   environment: number;
   name: Environment;
   livemode: boolean;
   account: { id: string; name: string; version: string };
 }
 
-/** One change: where and when it happens, and the request that causes it. */
+/** One change: its environment and time, and the request that causes it. */
 export interface RequestContext {
   tenant: Tenant;
   requestId: string;
-  /** An event takes the shape of the version that the account is pinned to. */
+  /** An event has the shape of the version that the account is pinned to. */
   versions: Versions;
   /** Unix milliseconds. */
   now: number;
-  /** A new id, made at `now`. */
+  /** Returns a new ID with the time `now`. */
   newId: (kind: IdKind) => string;
 }
 
-/** Whom a request stands for: proven by its credential. */
+/** The authenticated caller of a request. */
 export interface Caller {
   tenant: Tenant;
   credential: {
@@ -33,14 +33,20 @@ export interface Caller {
     prefix: string;
     last4: string;
   };
-  /** Whose credential it is, the same after a token was refreshed: a key, a grant with its scopes, or a user. */
+  /**
+   * The owner of the credential, which stays the same when a token is refreshed: a key, a grant with its scopes, or a
+   * user.
+   */
   principal: string;
   user: { id: string; email: string } | null;
-  /** Set for a person who is signed in. */
+  /** Set for a signed-in user. */
   role?: "owner" | "member";
   scopes: readonly Scope[];
-  /** CIDR ranges that the key is bound to; empty for none, and for access tokens. */
+  /** CIDR ranges that the key is limited to; empty for none, and for access tokens. */
   ipAllowlist: readonly string[];
-  /** When the key ends, on its environment's clock; null for never, and for access tokens, whose user can renew them. */
+  /**
+   * When the key expires, on its environment's clock; null for never, and for access tokens, which their user can
+   * renew.
+   */
   expiresAt: number | null;
 }

@@ -2,11 +2,11 @@ import type { Transaction } from "../storage/database.ts";
 import { insertSignInLink } from "../storage/sign-in-links.ts";
 import type { SecretTools } from "./api-keys.ts";
 
-/** How long a link to the dashboard works, and how long an invitation waits, in seconds. */
+/** How long a dashboard link and an invitation are valid, in seconds. */
 export const SIGN_IN_LINK_SECONDS = 15 * 60;
 const INVITATION_SECONDS = 3 * 86_400;
 
-/** Makes a link's token and stores its digest alone. */
+/** Creates a link's token and stores only its digest. */
 export async function createLinkToken(
   tx: Transaction,
   { vault, random }: SecretTools,

@@ -13,14 +13,14 @@ import { countDue, leaseTime, setBackDeliveries } from "../storage/delivery-queu
 import { findEnvironment, holdClock, lockClock, moveClock, releaseClock } from "../storage/environments.ts";
 import { ApiError, invalidFields } from "./api-error.ts";
 
-/** Timestamps end with the year 9999; what is scheduled or expires ahead of the clock must still have one. */
+/** Timestamps end with the year 9999. What is scheduled or expires after the clock's time must still have one. */
 const LATEST_TIME = Date.UTC(9000, 0, 1);
-/** As long as an Idempotency-Key is kept: a repeated request finds its advance. */
+/** As long as an Idempotency-Key is retained, so that a repeated request finds its advance. */
 const KEPT_MILLISECONDS = 86_400_000;
 
 const STATUSES = { running: "advancing", succeeded: "idle", canceled: "canceled" } as const;
 
-/** Returns the environment's clock with an advance: the last one, unless the caller names it. */
+/** Returns the environment's clock with an advance: the latest one, unless the caller names one. */
 export async function showClock(
   queries: Queries,
   environment: number,
@@ -44,7 +44,7 @@ export async function showClock(
   };
 }
 
-/** Returns the result of an advance that has ended: the clock as it was then. */
+/** Returns the result of an advance that has finished: the clock as it was then. */
 export async function showAdvance(queries: Queries, advance: ClockAdvance, now: number): Promise<TestClock> {
   const clock = await showClock(queries, advance.environment, now, advance);
   if (advance.ended_at === null || advance.ended_offset === null) return clock;
@@ -57,8 +57,8 @@ export async function showAdvance(queries: Queries, advance: ClockAdvance, now: 
 
 /**
  * Starts to move a sandbox's clock and holds it, so that from the commit on only the holder attempts its deliveries.
- * Returns the number of the advance and when it ends, in the environment's time. Throws ApiError `test_clock_advancing`
- * where the clock is being moved, `invalid_request` where it would get too far.
+ * Returns the number of the advance and its target in the environment's time. Throws ApiError `test_clock_advancing` if
+ * the clock is already being moved, `invalid_request` if the target is too far away.
  */
 export async function beginAdvance(
   tx: Transaction,
@@ -78,13 +78,13 @@ export async function beginAdvance(
   return { number: await insertAdvance(tx, advance), endsAt: advance.ends_at };
 }
 
-/** Stops the clock where it is, if it is being moved. Attempts in flight end and are recorded. */
+/** Stops the clock at its current time if it is being moved. Attempts in flight finish and are recorded. */
 export async function cancelAdvance(
   tx: Transaction,
   environment: number,
   processNow: () => number,
 ): Promise<TestClock> {
-  // From here on nobody moves it.
+  // Nobody moves it from here on.
   await releaseClock(tx, environment);
   const now = await leaseTime(tx, processNow);
   const { clock_offset: offset } = await findEnvironment(tx, environment);
@@ -93,7 +93,7 @@ export async function cancelAdvance(
   return showClock(tx, environment, now);
 }
 
-/** Returns the clock to real time. What was due stays due; what waits for a retry waits as long as before. */
+/** Returns the clock to real time. What was due stays due, and a scheduled retry waits as long as before. */
 export async function resetClock(tx: Transaction, environment: number, processNow: () => number): Promise<TestClock> {
   await lockClock(tx, environment);
   await releaseClock(tx, environment);

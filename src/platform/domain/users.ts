@@ -14,7 +14,7 @@ export async function listUsers(queries: Queries, { account }: Tenant, you: stri
   return (await usersOfAccount(queries, account.id)).map((row) => toUser(row, you));
 }
 
-/** Adds a member without a password, and the link by which one is chosen. Throws ApiError `email_taken`. */
+/** Adds a member without a password, and the link to choose one. Throws ApiError `email_taken`. */
 export async function inviteUser(
   tx: Transaction,
   tools: SecretTools & { clock: Clock; newId: IdGenerator; baseUrl: string },
@@ -41,7 +41,9 @@ export async function inviteUser(
 
 const MAX_KEYS_LISTED = 100;
 
-/** Removes a member, and lists the keys that they leave behind. Owners stay, like users of other accounts: 404. */
+/**
+ * Removes a member, and lists the keys that they leave. Owners cannot be removed; users of other accounts are a 404.
+ */
 export async function removeUser(tx: Transaction, accountId: string, id: string, now: number): Promise<DeletedUser> {
   assertId("user", id);
   if (!(await deleteMember(tx, accountId, id))) missing("user", id);

@@ -3,8 +3,8 @@ import type { ApiVersion } from "../../contract/versions.ts";
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Speaks every supported version. The platform itself knows the shapes of the newest one alone: what comes
- * in an older one is brought up to it, version by version, and what goes out is brought back.
+ * Converts between all supported versions. The platform itself only knows the newest shapes: requests of an older
+ * version are upgraded version by version, and responses are downgraded.
  */
 export class Versions {
   /** Oldest first. */
@@ -18,7 +18,7 @@ export class Versions {
     this.latest = this.dates.at(-1)!;
   }
 
-  /** A request's body of a version as the newest one's. What is no object is left for the check to refuse. */
+  /** Returns a request's body as the newest version's. Anything but an object is left for validation to reject. */
   upgrade(date: string, operation: string, body: unknown): unknown {
     if (date === this.latest) return body;
     let upgraded = body;
@@ -29,7 +29,10 @@ export class Versions {
     return upgraded;
   }
 
-  /** A reply's body in a version's shape; the same value where nothing differs. Events keep the shape they were made in. */
+  /**
+   * Returns a response's body in a version's shape, or the same value if nothing differs. Events keep the shape they
+   * were created in.
+   */
   reply(date: string, body: object): object {
     if (date === this.latest) return body;
     const { object, data } = body as { object?: unknown; data?: unknown };
@@ -39,7 +42,7 @@ export class Versions {
     return items.every((item, index) => item === data[index]) ? body : { ...body, data: items };
   }
 
-  /** An event's envelope in a version's shape, with the object that it is about. */
+  /** Returns an event's envelope in a version's shape, with the object that it is about. */
   event(date: string, envelope: Json & { data: { object: Json; previous?: Json } }): Json {
     if (date === this.latest) return envelope;
     const { object, previous } = envelope.data;
@@ -53,7 +56,7 @@ export class Versions {
     return this.#from(date).reduceRight((shaped, { objects }) => objects?.[String(kind)]?.(shaped) ?? shaped, object);
   }
 
-  /** A version and all that lie between it and the newest. */
+  /** Returns a version and all between it and the newest. */
   #from(date: string): readonly ApiVersion[] {
     const index = this.dates.indexOf(date);
     if (index === -1) throw new Error(`An account is pinned to the version ${date}, which this program does not know.`);

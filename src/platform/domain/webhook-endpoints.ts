@@ -27,7 +27,7 @@ import { checkEndpointUrl, type EndpointUrlRules } from "./endpoint-url.ts";
 import { emitTo } from "./events.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 
-/** What endpoints are made with. */
+/** What creating endpoints requires. */
 export interface EndpointTools {
   vault: Vault;
   random: Random;
@@ -69,7 +69,10 @@ export async function createEndpoint(
   return { ...toEndpoint(row, context.tenant), secret };
 }
 
-/** Changes what is given. A disabled endpoint's pending deliveries wait until it is enabled, or until their 3 days end. */
+/**
+ * Changes the given fields. A disabled endpoint's pending deliveries wait until it is enabled, or until their 3 days
+ * are over.
+ */
 export async function changeEndpoint(
   tx: Transaction,
   context: RequestContext,
@@ -90,7 +93,7 @@ export async function changeEndpoint(
   return toEndpoint(row, context.tenant);
 }
 
-/** Its pending deliveries then end as failed, which says why. */
+/** Its pending deliveries then fail with that reason. */
 export async function removeEndpoint(tx: Transaction, context: RequestContext, id: string) {
   await existing("webhook_endpoint", id, () => findEndpoint(tx, context.tenant.environment, id));
   await deleteEndpoint(tx, context.tenant.environment, id);
@@ -98,7 +101,9 @@ export async function removeEndpoint(tx: Transaction, context: RequestContext, i
   return { id, object: "webhook_endpoint" as const, deleted: true as const };
 }
 
-/** Gives the endpoint a new secret, shown in the reply alone; until the overlap ends the old one signs too. */
+/**
+ * Gives the endpoint a new secret, which only this response shows. Until the overlap is over, the old one signs too.
+ */
 export async function rotateSecret(
   tx: Transaction,
   context: RequestContext,
@@ -116,7 +121,7 @@ export async function rotateSecret(
   return { ...toEndpoint(row, context.tenant), secret };
 }
 
-/** Sends an event to this endpoint alone, whatever it subscribes to. */
+/** Sends an event to this endpoint only, whatever it subscribes to. */
 export async function pingEndpoint(tx: Transaction, context: RequestContext, id: string): Promise<EventRow> {
   const row = await existing("webhook_endpoint", id, () => findEndpoint(tx, context.tenant.environment, id));
   if (row.status === "disabled") throw endpointDisabled(id);

@@ -35,7 +35,7 @@ export function createApp(
   const notFound = ({ method, url }: FastifyRequest) => nothingHere(routes, method, url);
   app.addHook("onRequest", (request, reply, done) => {
     addCommonHeaders(services, reply, request.id);
-    // Before the body is read: otherwise anyone could send a body to a path that does not exist.
+    // Before the body is read; otherwise anyone could send a body to a path that does not exist.
     const problem = rejectRequest(request.raw, services.publicUrl?.hostname);
     done(problem ?? (request.is404 ? notFound(request) : undefined));
   });
@@ -66,7 +66,7 @@ export function createApp(
   return app;
 }
 
-/** Creates Fastify with the limits of the contract; requests that cannot be parsed get a problem document, too. */
+/** Creates Fastify with the limits of the contract. Requests that cannot be parsed get a problem document, too. */
 function createServer(services: Services): FastifyInstance {
   const newRequestId = () => services.newId("request", services.clock.now());
   const app = Fastify({
@@ -75,7 +75,7 @@ function createServer(services: Services): FastifyInstance {
     requestIdHeader: false,
     bodyLimit: LIMITS.bodyBytes,
     requestTimeout: REQUEST_SECONDS * 1000,
-    // Requests on open connections get their response even while the platform stops.
+    // Requests on open connections get a response even while the platform stops.
     return503OnClosing: false,
     forceCloseConnections: "idle",
     http: {
@@ -83,10 +83,10 @@ function createServer(services: Services): FastifyInstance {
       maxHeaderSize: LIMITS.headerBytes,
       requireHostHeader: false,
       connectionsCheckingInterval: 1000,
-      // Node takes the longer of the two limits for the whole request; this one is 60 s unless it is given.
+      // Node takes the longer of the two limits for the whole request, which is 60 s by default.
       headersTimeout: REQUEST_SECONDS * 1000,
     },
-    // Queries are read by each operation, which knows what it takes.
+    // Each operation reads its own query.
     routerOptions: { maxParamLength: LIMITS.urlLength, querystringParser: () => ({}) },
     frameworkErrors: (error, request, reply) => {
       addCommonHeaders(services, reply, request.id);
@@ -101,15 +101,17 @@ function createServer(services: Services): FastifyInstance {
   // Node would close the connection without a response.
   app.server.on("connect", (_request, socket) => rejectOnSocket({ code: CONNECT_REQUEST }, socket as Socket));
 
-  // Node would respond 417 without a body; a server may ignore an expectation that it does not know (RFC 9110 10.1.1).
+  // Node would respond 417 without a body. A server may ignore an unknown expectation (RFC 9110 10.1.1).
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   return app;
 }
 
-/** Headers that Node takes the first of, or joins, if they are repeated. */
+/** Headers of which Node takes the first, or joins all, if they are repeated. */
 const GIVEN_ONCE = ["Host", "Content-Type", HEADERS.idempotencyKey, HEADERS.version];
 
-/** Rejects what Fastify accepts and the contract does not: requests without a Host, bodies that are not plain JSON. */
+/**
+ * Rejects what Fastify accepts and the contract does not: requests without a Host, and bodies that are not plain JSON.
+ */
 function rejectRequest(request: IncomingMessage, publicHost: string | undefined) {
   if (!request.headers.host) return new ApiError("invalid_header", "Send a Host header.");
   const misdirected = problemOfHost(request, publicHost);
@@ -134,13 +136,13 @@ function rejectRequest(request: IncomingMessage, publicHost: string | undefined)
 const OFFERED = Symbol("offered");
 
 /**
- * A request of which only the wish for a WebSocket counts as an upgrade. Node hands every upgrade to the one listener
- * there is; an offer of HTTP/2 (`curl --http2`, Java's client) is passed over instead, as RFC 9110 7.8 allows.
+ * Treats only requests for a WebSocket as an upgrade. Node passes every upgrade to its one listener; an offer of HTTP/2
+ * (`curl --http2`, Java's client) is ignored instead, as RFC 9110 7.8 allows.
  */
 class IncomingRequest extends IncomingMessage {
   declare [OFFERED]: boolean | null;
 
-  // Node's parser sets it once the headers are there, and reads it back to decide.
+  // Node's parser sets it after the headers, and reads it back to decide.
   set upgrade(offered: boolean | null) {
     this[OFFERED] = offered;
   }
@@ -158,7 +160,7 @@ interface Route {
   path: string;
 }
 
-/** 405 where the path exists with other methods, else 404 naming the nearest path. */
+/** Responds 405 if the path exists with other methods, else 404 with the nearest path. */
 export function nothingHere(routes: readonly Route[], method: string, url: string): ApiError {
   const path = url.split("?", 1)[0]!;
   const matching = routes.filter((route) => pathPattern(route.path).test(path));

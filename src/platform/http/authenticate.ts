@@ -16,10 +16,10 @@ import type { RateLimit } from "../limits/rate-limit.ts";
 import { assertKeyUsable, assertTokenUsable, callerOfKey, callerOfToken, refused } from "./credentials.ts";
 
 /**
- * Authenticates the caller by API key, by access token, or by the session of one of the platform's own pages.
- * Throws ApiError: 401, 403 where the key may not be used from the caller's address or the session by another site's
- * page, 400 for more than one Authorization header, or 429 after many rejected ones. `identified` is called with the owner before it is known
- * whether the credential may be used: for the request log only.
+ * Authenticates the caller by API key, access token, or the session of one of the platform's own pages. Throws
+ * ApiError: 401, 403 if the key may not be used from the caller's address or the session by another site's page, 400
+ * for more than one Authorization header, or 429 after many rejected ones. `identified` is called with the owner before
+ * it is known whether the credential may be used: for the request log only.
  */
 export type Authenticate = (request: IncomingMessage, identified: (caller: Caller) => void) => Promise<Caller>;
 
@@ -30,9 +30,9 @@ export interface AuthenticateTools {
   now: () => number;
   usage: KeyUsage;
   clientAddress: ClientAddress;
-  /** The public URL of the platform, if the operator has set it. */
+  /** The public URL of the platform, if configured. */
   publicUrl: URL | undefined;
-  /** Counts rejected credentials; absent where nothing is limited. */
+  /** Counts rejected credentials; absent without rate limits. */
   rateLimit?: RateLimit | undefined;
 }
 

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { type AddressRange, holds, parseAddress } from "../domain/addresses.ts";
 
-/** Whose request it is: the peer, or what a trusted proxy says of whoever it speaks for. */
+/** Returns the client's address: the peer, or the address that a trusted proxy reports. */
 export type ClientAddress = (request: IncomingMessage) => string | undefined;
 
 /**
- * X-Forwarded-For counts only where the peer is a trusted proxy, and then from its end: each trusted proxy adds the
- * address that it saw, and what stands before is whatever the sender liked.
+ * X-Forwarded-For counts only if the peer is a trusted proxy, and is read from its end: each trusted proxy appends the
+ * address that it saw, and anything before may be forged.
  */
 export function createClientAddress(proxies: readonly AddressRange[]): ClientAddress {
   const isTrusted = (text: string) => {

@@ -11,12 +11,12 @@ const INVALID_TOKEN = { "WWW-Authenticate": `${CHALLENGE}, error="invalid_token"
 
 type CredentialErrorCode = "invalid_credential" | "revoked_credential" | "expired_credential";
 
-/** A 401 for a credential that was sent. */
+/** Returns a 401 for a credential that was sent. */
 export function refused(code: CredentialErrorCode, detail: string): ApiError {
   return new ApiError(code, detail, { headers: INVALID_TOKEN });
 }
 
-/** Throws ApiError where the key was revoked or has expired. Times are the environment's, `now` is real time. */
+/** Throws ApiError if the key was revoked or has expired. Times are the environment's, `now` is real time. */
 export function assertKeyUsable(key: KeyOwner, now: number): void {
   if (key.revoked_at !== null) {
     const why = key.revoked_reason === "revoked" ? "" : ` (${key.revoked_reason})`;
@@ -27,7 +27,7 @@ export function assertKeyUsable(key: KeyOwner, now: number): void {
   }
 }
 
-/** Throws ApiError where the access token or what it descends from was revoked, or where it has expired. */
+/** Throws ApiError if the access token or its grant was revoked, or if it has expired. */
 export function assertTokenUsable(token: TokenOwner, now: number): void {
   const revokedAt = token.revoked_at ?? token.grant_revoked_at;
   if (revokedAt !== null) {
@@ -68,7 +68,7 @@ export function callerOfToken(token: TokenOwner): Caller {
   };
 }
 
-/** Returns why a credential that was proven before may not be used any more; undefined while it may. */
+/** Returns why a previously authenticated credential may no longer be used, or undefined while it may. */
 export async function credentialError(
   queries: Queries,
   { kind, id }: Caller["credential"],
@@ -85,7 +85,7 @@ export async function credentialError(
   }
 }
 
-/** The 401 for a session that has ended. */
+/** Returns the 401 for a session that has ended. */
 export function sessionEnded(): ApiError {
   return refused("revoked_credential", "The session has ended: sign in again.");
 }
@@ -94,7 +94,7 @@ function gone(): never {
   throw refused("revoked_credential", "The credential does not exist any more.");
 }
 
-/** Whoever is signed in may do all that the account's keys may. */
+/** A signed-in user has all permissions of the account's keys. */
 export function callerOfSession(session: SessionCaller): Caller {
   return {
     tenant: tenantOf(session),

@@ -19,8 +19,8 @@ declare module "fastify" {
 }
 
 /**
- * Registers a route for each operation. The contract sets the order of errors: 401, 403, 429, version, then the request's
- * own mistakes.
+ * Registers a route for each operation. The contract sets the order of errors: 401, 403, 429, version, then invalid
+ * requests.
  */
 export function registerOperations(
   app: FastifyInstance,
@@ -31,7 +31,7 @@ export function registerOperations(
   const inFlight = new InFlight();
   app.decorateRequest("caller", null);
   const { versions } = services;
-  /** Error responses, too, name the caller's version as soon as it is known. */
+  /** Error responses name the caller's version, too, as soon as it is known. */
   const nameVersion = (reply: FastifyReply, { tenant: { account } }: Caller) =>
     void reply.header(HEADERS.version, versionOfReply(versions, reply.request.headers, account.version));
   for (const operation of operations) {

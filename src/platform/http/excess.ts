@@ -2,11 +2,11 @@ import type { TSchema } from "typebox";
 import type { FieldError } from "../../contract/errors.ts";
 import { nearest } from "../../contract/nearest.ts";
 
-/** A response names at most so many errors of one kind. */
+/** Maximum number of errors of one kind in a response. */
 export const MAX_ERRORS = 8;
 const MAX_NAME_LENGTH = 100;
 
-/** The keywords of JSON Schema that bound a value's size. */
+/** The keywords of JSON Schema that limit the size of a value. */
 interface Shape {
   type?: string;
   anyOf?: Shape[];
@@ -20,9 +20,9 @@ interface Shape {
 }
 
 /**
- * Returns what exceeds a schema: unknown fields, too many items or keys, and texts that are too long. Checked before the
- * schema library looks at formats and duplicates, which would take long for such values; its list of errors also ends
- * after a few, which unknown fields could fill.
+ * Returns what exceeds a schema: unknown fields, too many items or keys, and texts that are too long. Checked before
+ * the schema library checks formats and duplicates, which would take long for such values. Its list of errors also
+ * stops after a few, which unknown fields could fill.
  */
 export function excessOf(schema: TSchema, value: unknown): FieldError[] {
   return [...excessIn(schema, value, "")];
@@ -50,7 +50,7 @@ function* excessIn(given: Shape, value: unknown, pointer: string): Generator<Fie
     excessIn(inner, (value as Record<string, unknown>)[name], placeOf(pointer, name));
   for (const [name, inner] of Object.entries(properties)) if (Object.hasOwn(value, name)) yield* within(name, inner);
   for (const inner of Object.values(patternProperties)) {
-    // Values of any kind may be many, and have no bounds to check.
+    // There may be many values of any kind, which have no limits to check.
     if (Object.keys(inner).length > 0) for (const name of names) yield* within(name, inner);
   }
 }
@@ -84,7 +84,7 @@ function placeOf(pointer: string, name: string): string {
   return `${pointer}/${escapePointer(shown)}`;
 }
 
-/** Counts as the schema library does: by code points, of which a text has at least half as many as code units. */
+/** Counts as the schema library does: by code points. A text has at least half as many code points as code units. */
 function isLonger(text: string, maxLength: number): boolean {
   if (text.length <= maxLength) return false;
   return text.length > 2 * maxLength || Array.from(text).length > maxLength;
@@ -98,7 +98,7 @@ function tooMany(pointer: string, limit: string): FieldError {
   return { pointer, code: "too_many", detail: `must have at most ${limit}` };
 }
 
-/** A name as a part of a JSON pointer (RFC 6901). */
+/** Returns a name as a part of a JSON pointer (RFC 6901). */
 export function escapePointer(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }

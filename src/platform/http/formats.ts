@@ -9,7 +9,7 @@ import { problemOfRedirectUri } from "../domain/redirect-uris.ts";
 
 const CODES: ReadonlySet<string> = new Set(Intl.supportedValuesOf("currency"));
 
-/** True for an ISO 4217 code in uppercase. */
+/** Returns true for an ISO 4217 code in uppercase. */
 function isCurrency(text: string): boolean {
   return CODES.has(text);
 }
@@ -21,11 +21,11 @@ interface FormatRule {
   accepts: (value: string) => boolean;
   /** What an error says is expected. */
   expected: string;
-  /** What plain JSON Schema can say of it, for the OpenAPI document. */
+  /** The closest keywords of plain JSON Schema, for the OpenAPI document. */
   keywords: Record<string, unknown>;
 }
 
-/** What each format of the contract's schemas means. */
+/** The formats of the contract's schemas. */
 const FORMATS: Record<string, FormatRule> = {
   email: {
     accepts: isEmail,
@@ -79,27 +79,27 @@ for (const kind of Object.keys(ID_PREFIXES) as IdKind[]) {
   };
 }
 
-/** No format has longer values. */
+/** No valid value of a format is longer. */
 const MAX_LENGTH = LIMITS.endpointUrlLength;
 
-/** Registers the formats with the validators; called once, before any schema is compiled. */
+/** Registers the formats with the validators. Called once, before any schema is compiled. */
 export function registerFormats(): void {
   for (const [name, { accepts }] of Object.entries(FORMATS)) {
     Format.Set(name, (value) => value.length <= MAX_LENGTH && accepts(value));
   }
 }
 
-/** What a value of the format looks like, for error messages. */
+/** Returns what a value of the format looks like, for error messages. */
 export function expectedOfFormat(name: string): string {
   return FORMATS[name]?.expected ?? `a value of the format ${name}`;
 }
 
-/** The format in the keywords of JSON Schema; undefined where it is one of theirs. */
+/** Returns the format as keywords of JSON Schema; undefined if it is a standard format. */
 export function keywordsOfFormat(name: string): Record<string, unknown> | undefined {
   return FORMATS[name]?.keywords;
 }
 
-/** True for an address that mail could be sent to. */
+/** Returns true for an address that mail can be sent to. */
 export function isEmail(value: string): boolean {
   const at = value.lastIndexOf("@");
   const labels = value.slice(at + 1).split(".");

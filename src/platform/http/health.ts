@@ -4,12 +4,12 @@ import type { Services } from "../services.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** True where requests are not worth a line each: probes and scrapes. */
+    /** Returns true for probes and scrapes, which are not worth a log line each. */
     quiet?: boolean;
   }
 }
 
-/** What an operator's tools ask, without a credential: is the process alive, can it work, how is it doing. */
+/** Serves health checks and metrics, without a credential. */
 export function registerHealth(
   app: FastifyInstance,
   { database }: Services,

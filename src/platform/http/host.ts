@@ -5,8 +5,8 @@ import { isLocalhost, isLoopback } from "../../network/connect-options.ts";
 import { ApiError } from "../domain/api-error.ts";
 
 /**
- * Protects from DNS rebinding: returns an error where a request over the loopback interface names a host that is not an
- * address, localhost, this machine or the public URL's host. A page of another site sends its own name there.
+ * Protects from DNS rebinding: returns an error if a request over the loopback interface names a host that is not an
+ * address, localhost, this machine or the public URL's host. A page of another site sends its own host name.
  */
 export function problemOfHost({ headers, socket }: IncomingMessage, publicHost: string | undefined) {
   if (!isLoopback(socket.localAddress ?? "")) return undefined;

@@ -9,11 +9,11 @@ import type { Vault } from "../secrets/vault.ts";
 export interface KeptReply {
   status: number;
   json: string;
-  /** True if this is the stored response of an earlier request. */
+  /** True for the stored response of an earlier request. */
   replayed: boolean;
 }
 
-/** Reads the header, bare or quoted. Throws ApiError where it is not 1 to 255 visible characters. */
+/** Reads the header, bare or quoted. Throws ApiError unless it has 1 to 255 visible characters. */
 export function readIdempotencyKey(header: string | undefined): string | undefined {
   if (header === undefined) return undefined;
   const key = parseIdempotencyKey(header);
@@ -24,13 +24,13 @@ export function readIdempotencyKey(header: string | undefined): string | undefin
   );
 }
 
-/** The header's value without quotes; undefined where it is not valid. */
+/** Returns the header's value without quotes; undefined if it is not valid. */
 export function parseIdempotencyKey(header: string): string | undefined {
   const key = /^"(.*)"$/.exec(header)?.[1] ?? header;
   return /^[\x21-\x7e]+$/.test(key) && key.length <= LIMITS.idempotencyKeyLength ? key : undefined;
 }
 
-/** What makes two requests the same: the version, the body, and the principal where the response shows a secret. */
+/** What makes two requests the same: the version, the body, and the principal if the response shows a secret. */
 export function fingerprintOf(version: string, body: unknown, principal = ""): Buffer {
   return createHash("sha256")
     .update(`${version}\n${principal}\n`)
@@ -44,15 +44,15 @@ interface KeyedRequest {
   fingerprint: Buffer;
   /** The environment's time, in Unix milliseconds. */
   now: number;
-  /** False while a key must not be taken for an old one: the clock may be wrong. Asked after `now` was read. */
+  /** False while a key must not be considered expired, because the clock may be wrong. Call it after reading `now`. */
   mayExpire: () => boolean;
   isolation: NonNullable<WriteOptions["isolation"]>;
 }
 
 /**
  * Runs the effect of a keyed request at most once in 24 hours, in the transaction of its change, so that after a crash
- * both exist or neither. The 24 hours count from `createdAt` if the effect returns one. An error response is not stored. Throws
- * ApiError `idempotency_key_reused` for another body under the same key.
+ * both exist or neither. The 24 hours count from `createdAt` if the effect returns one. An error response is not
+ * stored. Throws ApiError `idempotency_key_reused` for another body under the same key.
  */
 export async function onceForKey(
   tx: Transaction,
@@ -63,9 +63,9 @@ export async function onceForKey(
   const { place, fingerprint, now, isolation } = request;
   const kept = await findReply(tx, vault, request);
   if (kept !== undefined) return kept;
-  // It may run in another process.
+  // It may be in flight in another process.
   if (!(await tx.claim(nameOf(place)))) throw stillInFlight();
-  // It may have ended just now; under the other isolations such a unit conflicts and is run again.
+  // It may have finished just now. Under the other isolation levels such a unit of work conflicts and is run again.
   const justKept = isolation === "read committed" ? await findReply(tx, vault, request) : undefined;
   if (justKept !== undefined) return justKept;
   const { status, json, createdAt = now } = await effect();
@@ -103,7 +103,7 @@ async function keepReply(
   await keepIdempotencyKey(tx, { ...place, fingerprint, status, reply, created: now });
 }
 
-/** What no two places share. */
+/** Unique per environment, operation and key. */
 function nameOf({ environment, method, path, key }: IdempotencyPlace): string {
   return JSON.stringify([environment, method, path, key]);
 }
@@ -114,7 +114,7 @@ function stillInFlight(): ApiError {
   });
 }
 
-/** The keyed requests that run in this process now: a second one with the same key is rejected instead of queued. */
+/** The keyed requests in flight in this process. A second one with the same key is rejected instead of queued. */
 export class InFlight {
   readonly #running = new Set<string>();
 

@@ -4,9 +4,9 @@ import { ApiError } from "../domain/api-error.ts";
 import type { FastifyInstance } from "fastify";
 
 /**
- * Parses a JSON body. Rejects what JSON.parse accepts or repairs: duplicate keys, numbers that would be rounded, invalid
- * UTF-8, half surrogate pairs, control characters, prototype keys, deep nesting and long numbers. The time it takes is
- * linear in the body's length. Throws ApiError `invalid_json`, which names the place.
+ * Parses a JSON body. Rejects what JSON.parse accepts or repairs: duplicate keys, numbers that would be rounded,
+ * invalid UTF-8, half surrogate pairs, control characters, prototype keys, deep nesting and long numbers. Takes time
+ * linear in the body's length. Throws ApiError `invalid_json` with the position.
  */
 export function parseStrictJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw new ApiError("invalid_json", "The body is not valid UTF-8.");
@@ -27,7 +27,7 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
 const FORBIDDEN_KEYS = new Set(["__proto__", "prototype"]);
 const MAX_NUMBER_LENGTH = 64;
-/** A number with so many digits is never rounded to an integer. */
+/** A number with at most this many digits is never rounded to an integer. */
 const MAX_EXACT_DIGITS = 15;
 
 const QUOTE = 0x22;
@@ -35,8 +35,8 @@ const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
 /**
- * Checks each token once, by character codes, which is several times faster than regular expressions. The grammar is
- * left to JSON.parse: text that is not JSON may pass.
+ * Checks each token once, by character codes, which is several times faster than regular expressions. JSON.parse checks
+ * the grammar, so text that is not JSON may pass.
  */
 function assertStrict(text: string): void {
   const control = text.search(CONTROL);
@@ -66,7 +66,7 @@ function assertStrict(text: string): void {
   }
 }
 
-/** Returns the index after the closing quote, or after the text where there is none. */
+/** Returns the index after the closing quote, or the end of the text if there is none. */
 function endOfString(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length) {
@@ -90,7 +90,7 @@ function endOfEscape(text: string, at: number): number {
   return at + 12;
 }
 
-/** NaN where the escape is malformed. */
+/** Returns NaN if the escape is malformed. */
 function escapedCode(text: string, at: number): number {
   return Number(`0x${text.slice(at + 2, at + 6)}`);
 }
@@ -145,13 +145,13 @@ function assertNumber(text: string, start: number, end: number): void {
   if (Math.abs(value) > Number.MAX_SAFE_INTEGER) {
     fail(`The number ${token} is too large to be kept exactly`, start);
   }
-  // An integer with a fraction that is not zero: rounding removed it.
+  // Returns true for an integer whose nonzero fraction was lost by rounding.
   if (token.length > MAX_EXACT_DIGITS && Number.isInteger(value) && !/e/i.test(token) && /\.\d*[1-9]/.test(token)) {
     fail(`The number ${token} has more digits than are kept exactly`, start);
   }
 }
 
-/** JSON.parse counts from 0, and names the place of some errors only. */
+/** JSON.parse counts from 0, and names the position of some errors only. */
 function syntaxProblem(message: string): string {
   const [, what, position] = /^(.*) at position (\d+)/.exec(message) ?? [];
   return what === undefined ? `${message}.` : `${what} (at character ${Number(position) + 1}).`;
@@ -161,7 +161,7 @@ function fail(what: string, at: number): never {
   throw new ApiError("invalid_json", `${what} (at character ${at + 1}).`);
 }
 
-/** Lets the server take JSON and nothing else; an empty body is none. */
+/** Makes the server accept JSON only. An empty body counts as no body. */
 export function takeJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {

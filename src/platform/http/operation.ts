@@ -32,11 +32,13 @@ interface Description<Body extends TSchema, Query extends TSchema> {
   path: string;
   /** The scope that the credential needs; null accepts any valid credential. */
   scope: Scope | null;
-  /** Set if only a signed-in user of at least this role may call it, with neither key nor token. */
+  /** Minimum role of the user, if only a signed-in user may call it, with neither key nor token. */
   session?: "member" | "owner";
   /** True if the operation exists in the sandbox only. */
   sandboxOnly?: boolean;
-  /** True if the operation only inserts rows, independent of concurrent inserts: then it shares its commit with others. */
+  /**
+   * True if the operation only inserts rows, independent of concurrent inserts: then it shares its commit with others.
+   */
   additive?: boolean;
   /** `read committed` if the operation changes rows that the platform updates frequently: see WriteOptions. */
   isolation?: "read committed";
@@ -50,11 +52,11 @@ interface Description<Body extends TSchema, Query extends TSchema> {
   accepted?: string;
 }
 
-/** Work that is longer than a transaction: begun in one, under the request's key, and followed after its commit. */
+/** Work that takes longer than a transaction: begun in one, under the request's key, and followed after its commit. */
 interface LongWork<Body, Query> {
   /**
-   * Starts the work, which goes on by itself. `reference` names it; `createdAt` is when its Idempotency-Key begins to
-   * age, in the environment's time.
+   * Starts the work, which continues in the background. `reference` names it; `createdAt` is when its Idempotency-Key
+   * begins to age, in the environment's time.
    */
   begin: (call: Call<Body, Query>, tx: Transaction) => Promise<{ reference: number; createdAt: number }>;
   /** Returns the state of the work. Called again for each repeated request. */
@@ -68,7 +70,7 @@ export interface Operation extends Description<TSchema, TSchema> {
   long?: LongWork<unknown, unknown>;
 }
 
-/** An operation that only reads. */
+/** Defines an operation that only reads. */
 export function readOperation<Body extends TSchema, Query extends TSchema>(
   operation: Description<Body, Query> & {
     read: (call: Call<Static<Body>, Static<Query>>, queries: Queries) => Promise<ReplyBody>;
@@ -77,7 +79,7 @@ export function readOperation<Body extends TSchema, Query extends TSchema>(
   return operation as unknown as Operation;
 }
 
-/** An operation that changes something: its handler runs in one transaction. */
+/** Defines an operation that makes a change. Its handler runs in one transaction. */
 export function writeOperation<Body extends TSchema, Query extends TSchema>(
   operation: Description<Body, Query> & {
     write: (call: Call<Static<Body>, Static<Query>>, tx: Transaction, context: RequestContext) => Promise<ReplyBody>;
@@ -86,7 +88,7 @@ export function writeOperation<Body extends TSchema, Query extends TSchema>(
   return operation as unknown as Operation;
 }
 
-/** An operation whose work goes on after its transaction. */
+/** Defines an operation whose work continues after its transaction. */
 export function longOperation<Body extends TSchema, Query extends TSchema>({
   begin,
   follow,

@@ -7,7 +7,7 @@ import type { Vault } from "../secrets/vault.ts";
 import { type Call, RawJson } from "./operation.ts";
 import { timingSafeEqual } from "node:crypto";
 
-/** What a cursor is bound to: it works for the same list, environment and filters only. */
+/** What a cursor is valid for: the same list, environment and filters only. */
 interface CursorScope {
   list: string;
   environment: number;
@@ -16,17 +16,20 @@ interface CursorScope {
 
 const TAG_BYTES = 16;
 
-/** The position of the last row seen, signed. */
+/** The signed position of the last row. */
 export function encodeCursor(vault: Vault, scope: CursorScope, position: string): string {
   return Buffer.concat([vault.tag(signedText(scope, position)), Buffer.from(position)]).toString("base64url");
 }
 
-/** Returns the position that a cursor holds. Throws ApiError `invalid_cursor` where it was edited or made for another list. */
+/**
+ * Returns the position that a cursor holds. Throws ApiError `invalid_cursor` if it was edited or created for another
+ * list.
+ */
 export function decodeCursor(vault: Vault, scope: CursorScope, cursor: string): string {
   const bytes = Buffer.from(cursor, "base64url");
   const position = bytes.subarray(TAG_BYTES).toString("utf8");
   const tag = bytes.subarray(0, TAG_BYTES);
-  // Characters that the decoder passes over are edits, too.
+  // Characters that the decoder ignores are edits, too.
   const whole = tag.length === TAG_BYTES && bytes.toString("base64url") === cursor;
   if (!whole || !timingSafeEqual(tag, vault.tag(signedText(scope, position)))) {
     throw new ApiError(
@@ -50,17 +53,17 @@ interface ListQuery {
   created_before?: string;
 }
 
-/** Reads a page of rows, one more than asked for where another page follows. */
+/** Reads a page of rows, and one more than requested if another page follows. */
 type ReadRows<Item> = (page: PageRequest) => Promise<Item[]>;
 
-/** An item as it is shown: its JSON, and its position in the list, which is its ID in most lists. */
+/** A rendered item: its JSON, and its position in the list, which is its ID in most lists. */
 interface Rendered {
   position: string;
   json: string;
 }
 
 /**
- * Returns a page of a list, newest first, by keyset on the position. Times are searched by the ID, since IDs hold their
+ * Returns a page of a list, newest first, by keyset on the position. Times are filtered by ID, since IDs contain their
  * time.
  */
 export async function sendList<Item, Query extends ListQuery>(
@@ -89,7 +92,7 @@ export async function sendList<Item, Query extends ListQuery>(
   return new RawJson(`{"object":"list","data":[${data}],"has_more":${hasMore},"next_cursor":${next}}`);
 }
 
-/** How most resources are rendered. */
+/** Renders most resources. */
 export function asJson(item: { id: string }): Rendered {
   return { position: item.id, json: JSON.stringify(item) };
 }

@@ -9,10 +9,10 @@ import { StorageUnavailableError } from "../storage/database.ts";
 import { DamagedEventError } from "../storage/event-body.ts";
 import { ERROR_GUIDES } from "../../contract/error-guides.ts";
 
-/** Where the pages are that the `type` of problem documents leads to. */
+/** Path of the pages that `type` of problem documents links to. */
 export const PROBLEMS_PATH = "/problems";
 
-/** The problem document of an error reply. */
+/** Returns the problem document of an error response. */
 export function toProblem(error: ApiError, requestId: string, baseUrl: string): Problem {
   return {
     type: `${baseUrl}${PROBLEMS_PATH}/${error.code}`,
@@ -40,7 +40,9 @@ const UNCERTAIN =
   "The database was lost while it committed the change, which may have been made or not. A request with an " +
   "Idempotency-Key can be repeated safely.";
 
-/** Any thrown value as an error response; undefined where it is a fault of ours, which the caller learns nothing about. */
+/**
+ * Converts a thrown value to an error response; undefined for an internal fault, which is not disclosed to the caller.
+ */
 export function toApiError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
   if (error instanceof StorageUnavailableError) {
@@ -61,13 +63,16 @@ interface BrokenRequest {
   rawPacket?: unknown;
 }
 
-/** The first byte of a TLS client's hello. */
+/** The first byte of a TLS ClientHello. */
 const TLS_HANDSHAKE = 0x16;
 
-/** So long a rejected client may take to read why; then its socket is closed, whether or not it closes its own side. */
+/**
+ * How long a rejected client may take to read the reason. Then its socket is closed, whether or not it closes its own
+ * side.
+ */
 const LINGER_MILLISECONDS = 2000;
 
-/** What Node's HTTP parser rejects, before there is a request: answered as a problem on the bare socket. */
+/** Responds on the bare socket with a problem document to what Node's HTTP parser rejects before there is a request. */
 export function rejectBrokenRequest(
   error: BrokenRequest,
   socket: Socket,
@@ -86,10 +91,10 @@ export function rejectBrokenRequest(
   );
 }
 
-/** The code of a request to be a proxy, which Node's parser hands out beside the others. */
+/** The code for a proxy request, used beside the codes of Node's parser. */
 export const CONNECT_REQUEST = "CONNECT";
 
-/** What each error response of Node's parser means for whoever wrote the request. */
+/** The problem for each error of Node's parser. */
 const PARSER_COMPLAINTS: Record<string, string> = {
   [CONNECT_REQUEST]: "This is no proxy: send requests for its own paths.",
   HPE_INVALID_CONTENT_LENGTH: "Content-Length must be the number of the body's bytes, in decimal digits.",
@@ -124,7 +129,7 @@ function brokenRequest({ code, rawPacket }: BrokenRequest): ApiError {
 
 const REQUEST_ID = "req_06Fv3Tt0q1Yd8mWc5KxLrB";
 
-/** A problem document as an error response with the code would be answered. */
+/** Returns the problem document of an error response with this code. */
 export function exampleProblem(code: ErrorCode, baseUrl: string): Problem {
   const { detail, ...members } = ERROR_GUIDES[code].example;
   return toProblem(new ApiError(code, detail, { members }), REQUEST_ID, baseUrl);

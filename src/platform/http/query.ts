@@ -3,16 +3,13 @@ import type { FieldError } from "../../contract/errors.ts";
 import { ApiError, invalidFields, shorten } from "../domain/api-error.ts";
 import { type Check, compileCheck } from "./validate.ts";
 
-/** Reads and checks a URL's query. Throws ApiError. */
+/** Parses and validates a URL's query. Throws ApiError. */
 export type QueryReader = (url: string) => Record<string, unknown>;
 
 const NO_QUERY: Record<string, unknown> = {};
 const TAKES_NONE = "is no parameter of this request, which takes none";
 
-/**
- * Compiles a query schema. A parameter given twice, an unknown one and a malformed escape are rejected; whole numbers
- * are read as such.
- */
+/** Compiles a query schema. Rejects repeated parameters, unknown ones and malformed escapes. Parses whole numbers. */
 export function compileQuery(schema: TSchema | undefined): QueryReader {
   const check: Check | undefined = schema === undefined ? undefined : compileCheck(schema);
   const properties = ((schema as { properties?: Record<string, { type?: string }> }) ?? {}).properties ?? {};

@@ -10,15 +10,15 @@ import { withoutCredentials } from "../../contract/credentials.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Whose credential the request carries, even if it is rejected, and its operation's path: for the request log alone. */
+    /** Records the owner of the request's credential, even if it is rejected, and its operation's path. */
     identified: { caller: Caller; path: string } | null;
-    /** Set where the reply is a problem. */
+    /** Set if the response is a problem. */
     errorCode: ErrorCode | null;
   }
 }
 
 /**
- * Notes every request whose account and environment are known, but for pages of this very log: whoever follows it would
+ * Records every request with a known account and environment, except reads of this log: anyone who follows it would
  * soon find little else there.
  */
 export function recordRequests(app: FastifyInstance, requests: RequestRecorder): void {
@@ -45,7 +45,7 @@ function isLook(path: string, status: number): boolean {
   return path === REQUEST_LOGS_PATH && status === 200;
 }
 
-/** The operation's path with its id. What stands in the id's place and is none may be anything, a key for example. */
+/** Returns the operation's path with its ID. Anything else in place of the ID is omitted, since it may be a key. */
 function pathOf(request: FastifyRequest, path: string): string {
   if (!path.includes("{id}")) return path;
   const { id = "" } = request.params as { id?: string };
@@ -57,7 +57,7 @@ function idempotencyKeyOf(request: FastifyRequest): string | undefined {
   return typeof header === "string" ? parseIdempotencyKey(header) : undefined;
 }
 
-/** A request's path as logs may show it: without its query, and without what looks like a credential, however encoded. */
+/** Returns a request's path for logs: without its query and anything that looks like a credential, however encoded. */
 export function loggedPath(url: string): string {
   const path = url.split("?", 1)[0]!;
   const plain = decoded(path);

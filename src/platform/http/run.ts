@@ -10,7 +10,7 @@ import { ApiError } from "../domain/api-error.ts";
 import { fingerprintOf, type InFlight, type KeptReply, onceForKey, readIdempotencyKey } from "./idempotency.ts";
 import { type Call, type Operation, RawJson, type ReplyBody } from "./operation.ts";
 
-/** A request that changes something, checked and ready to be carried out. */
+/** A validated request for a change. */
 interface Run {
   services: Services;
   inFlight: InFlight;
@@ -64,7 +64,7 @@ function begunAndUnknown(cause: Error): ApiError {
   return new ApiError("unavailable", detail, { headers: { "Retry-After": "1" }, cause });
 }
 
-/** Runs a unit in a transaction, at most once for the request's Idempotency-Key, if it has one. */
+/** Runs a unit of work in a transaction, at most once for the request's Idempotency-Key, if it has one. */
 function writeOnce(
   { services, inFlight, operation, call, request, version }: Run,
   unit: (tx: Transaction, at: EnvironmentNow) => Promise<{ status: number; json: string; createdAt?: number }>,
@@ -123,6 +123,6 @@ export function toJson(versions: Versions, version: string, body: ReplyBody): st
   if (version === versions.latest) return body.text;
   const parsed = JSON.parse(body.text) as object;
   const shaped = versions.reply(version, parsed);
-  // What does not differ keeps its bytes.
+  // An unchanged body keeps its bytes.
   return shaped === parsed ? body.text : JSON.stringify(shaped);
 }

@@ -9,8 +9,8 @@ import type { Caller } from "../domain/request-context.ts";
 import { callerOfSession, sessionEnded } from "./credentials.ts";
 
 /**
- * The tag keeps platforms on one host apart, since cookies know no ports. Over https the prefix has browsers reject a
- * cookie of this name that another host of the domain, or a plain http page, has set.
+ * The tag keeps platforms on one host apart, since cookies are not bound to a port. Over https the prefix makes
+ * browsers reject a cookie of this name that another host of the domain, or a plain http page, has set.
  */
 export function sessionCookieName(vault: Vault, publicUrl: URL | undefined): string {
   const prefix = publicUrl?.protocol === "https:" ? "__Host-" : "";
@@ -22,16 +22,16 @@ interface SessionTools {
   vault: Vault;
   /** Real time. */
   now: () => number;
-  /** Where clients reach the platform, if the operator named it. */
+  /** The public URL of the platform, if configured. */
   publicUrl: URL | undefined;
 }
 
 /**
- * Proves the session of a page of our own; returns undefined where the request does not present one.
+ * Authenticates the session of one of the platform's own pages. Returns undefined if the request has none.
  *
- * A cookie goes along with requests that other sites cause, so it counts as a credential only beside `Service-Environment`,
- * which a page of another site cannot send (it would have to ask first, and nothing here answers such a question), and
- * only where the browser says that the request came from this origin.
+ * Other sites can cause requests that carry the cookie, so it counts as a credential only with `Service-Environment`,
+ * which a page of another site cannot send (that needs a preflight, which the platform never grants), and only if the
+ * browser says that the request came from this origin.
  */
 export function createProveSession({ database, vault, now, publicUrl }: SessionTools) {
   const cookie = sessionCookieName(vault, publicUrl);
@@ -47,14 +47,14 @@ export function createProveSession({ database, vault, now, publicUrl }: SessionT
     const session = await findSessionCaller(database, vault.digest(token), environment, now());
     if (session === undefined) throw sessionEnded();
     const caller = callerOfSession(session);
-    // What open pages read by themselves would fill the log of requests.
+    // Periodic reads of open pages would fill the request log.
     if (request.method !== "GET") identified(caller);
     assertSameOrigin(request, publicUrl);
     return caller;
   };
 }
 
-/** Browsers say where a request came from; what cannot be told is let pass for reading only. */
+/** Browsers send the origin of a request. Without it, only reads are allowed. */
 function assertSameOrigin({ method, headers }: IncomingMessage, publicUrl: URL | undefined): void {
   const site = headers["sec-fetch-site"];
   const { origin, host } = headers;
@@ -65,7 +65,7 @@ function assertSameOrigin({ method, headers }: IncomingMessage, publicUrl: URL |
   throw new ApiError("cross_site_request", "A session may be used by the dashboard's own pages only.");
 }
 
-/** A proxy may replace the Host header; the page's origin is the public one then. */
+/** A proxy may replace the Host header; the page's origin is then the public URL's. */
 function isOrigin(origin: string, host: string | undefined, publicUrl: URL | undefined): boolean {
   return origin === publicUrl?.origin || (URL.canParse(origin) && new URL(origin).host === host);
 }

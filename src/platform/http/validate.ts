@@ -8,7 +8,7 @@ import { problemOfRedirectUri } from "../domain/redirect-uris.ts";
 import { escapePointer, excessOf, MAX_ERRORS } from "./excess.ts";
 import { expectedOfFormat } from "./formats.ts";
 
-/** Checks a value; returns what is wrong with it, field by field: an empty list where nothing is. */
+/** Checks a value. Returns the errors of each field, or an empty list if there are none. */
 export type Check = (value: unknown) => FieldError[];
 
 /** Compiles a schema into a check whose errors name the field and what it should be. */
@@ -22,7 +22,7 @@ export function compileCheck(schema: TSchema): Check {
     const errors = validator.Errors(value);
     const seen = new Set<string>();
     const found = [...excess, ...errors.flatMap((error) => describe(error, errors, value))];
-    // What the library rejects is rejected, also where its errors say nothing of use.
+    // What the library rejects is rejected, even if its errors are of no use.
     if (found.length === 0) return [{ pointer: "", code: "invalid", detail: "is not valid" }];
     return found.filter(({ pointer, code }) => !seen.has(`${pointer} ${code}`) && seen.add(`${pointer} ${code}`));
   };
@@ -47,7 +47,7 @@ function describe(
         detail: "is required",
       }));
     case "type": {
-      // The branches of a nullable field each complain; the one that is not `null` says what is wanted.
+      // Each branch of a nullable field has errors. Those of the branch other than `null` say what is expected.
       if (error.params.type === "null") return [];
       return single(
         "wrong_type",

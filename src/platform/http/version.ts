@@ -3,7 +3,9 @@ import { HEADERS } from "../../contract/headers.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Versions } from "../domain/versions.ts";
 
-/** The version of a request: its header's, or the account's pinned one. Throws ApiError `unsupported_version`. */
+/**
+ * Returns the version of a request: its header's, or the account's pinned one. Throws ApiError `unsupported_version`.
+ */
 export function versionOf(versions: Versions, header: string | undefined, pinned: string): string {
   if (header === undefined) return pinned;
   if (versions.dates.includes(header)) return header;
@@ -14,7 +16,7 @@ export function versionOf(versions: Versions, header: string | undefined, pinned
   );
 }
 
-/** The version that a reply is written in, error responses included: the request's where it is supported, or the pinned one. */
+/** Returns the version of a response, error responses included: the request's if it is supported, or the pinned one. */
 export function versionOfReply(versions: Versions, headers: IncomingHttpHeaders, pinned: string): string {
   const asked = headers[HEADERS.version.toLowerCase()];
   return typeof asked === "string" && versions.dates.includes(asked) ? asked : pinned;

@@ -31,7 +31,7 @@ export const LeakReport = Type.Array(
   { $id: "LeakReport", description: "Credentials that were found in public" },
 );
 
-/** What became of each token; its hash stands for it, so that no reply repeats a secret. */
+/** The result for each token, identified by its hash so that no response repeats a secret. */
 export const LeakFeedback = Type.Array(
   Type.Object({
     token_hash: Type.String({
@@ -48,7 +48,7 @@ export const LeakFeedback = Type.Array(
   },
 );
 
-/** Takes signed reports of credentials that were found in public; what they name is dead when it answers. */
+/** Accepts signed reports of credentials that were found in public. They are revoked before the response. */
 export function leakReportRoute(scope: FastifyInstance, services: Services, keys: SigningKeys | undefined): void {
   const leakTools = { database: services.database, vault: services.vault, now: services.clock.now };
   scope.removeAllContentTypeParsers();
@@ -56,12 +56,12 @@ export function leakReportRoute(scope: FastifyInstance, services: Services, keys
     done(null, body),
   );
 
-  // Before the body, which may be large: nobody's is read who names no key.
+  // Before the body, which may be large: without a key, no body is read.
   const onRequest = async ({ raw }: FastifyRequest) => void (await signerOf(keys, raw));
   scope.post(LEAK_REPORT_PATH, { onRequest }, async (request): Promise<Static<typeof LeakFeedback>> => {
     const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
     const { key, signature } = await signerOf(keys, request.raw);
-    // ECDSA over P-256 with SHA-256, over the bytes as they came.
+    // ECDSA over P-256 with SHA-256, over the raw bytes.
     if (!verify("sha256", raw, key, signature)) throw unsigned("The signature does not fit the body.");
     const leaks = readReport(raw);
     const real = await endLeaked(leakTools, leaks);
@@ -76,8 +76,8 @@ export function leakReportRoute(scope: FastifyInstance, services: Services, keys
 }
 
 /**
- * Reads a report that its publisher has signed. An entry that cannot be used is skipped, and unprintable characters of a
- * URL are replaced: neither may keep the other credentials valid. Throws ApiError where there are no entries at all.
+ * Parses a report that its publisher has signed. Skips unusable entries and replaces unprintable characters of URLs, so
+ * that neither keeps the other credentials valid. Throws ApiError if there are no entries at all.
  */
 function readReport(raw: Buffer): (Leak & { type: string })[] {
   let entries: unknown;
@@ -95,7 +95,7 @@ function readReport(raw: Buffer): (Leak & { type: string })[] {
   });
 }
 
-/** The published key that a report names, and its signature. Throws ApiError. */
+/** Returns the published key that a report names, and its signature. Throws ApiError. */
 async function signerOf(
   keys: SigningKeys | undefined,
   { headersDistinct }: IncomingMessage,

@@ -4,7 +4,7 @@ import { LocalLimiter } from "../limits/local-limiter.ts";
 
 const FETCH_MS = 10_000;
 const MAX_BYTES = 1024 * 1024;
-/** Anybody can name an unknown key, and each costs a look at the source. */
+/** Anyone can name an unknown key, and each costs a request to the source. */
 const LOOKS = { burst: 10, refillSeconds: 30 };
 
 /** The source of keys cannot be read, or holds something else. */
@@ -12,7 +12,9 @@ export class SigningKeysError extends Error {
   override name = "SigningKeysError";
 }
 
-/** The public keys of the partner that reports leaks, as it publishes them: `{public_keys: [{key_identifier, key}]}`. */
+/**
+ * The public keys of the partner that reports leaks, as it publishes them: `{public_keys: [{key_identifier, key}]}`.
+ */
 export class SigningKeys {
   readonly #source: string;
   readonly #limiter: LocalLimiter;
@@ -28,7 +30,7 @@ export class SigningKeys {
     this.#limiter = new LocalLimiter(elapsed, LOOKS);
   }
 
-  /** The key, looked up at its source once where it is not known yet; undefined where it is not there either. */
+  /** Returns the key, looked up once at its source if it is not cached; undefined if it is not there either. */
   async find(identifier: string): Promise<KeyObject | undefined> {
     const known = this.#keys.get(identifier);
     if (known !== undefined) return known;

@@ -1,23 +1,23 @@
-/** So many attempts at once, and one more each time that many seconds have passed. */
+/** A burst size, and the seconds until one more attempt is allowed. */
 export interface Limits {
   burst: number;
   refillSeconds: number;
 }
 
-/** What came of taking an attempt. */
+/** The result of taking an attempt. */
 export interface Taken {
-  /** 0 where it was taken, else the seconds until there is one. */
+  /** 0 if it was taken, else the seconds until one is available. */
   wait: number;
-  /** How many are left. */
+  /** Number of attempts left. */
   left: number;
 }
 
-/** A token bucket a name, shared by all processes on the database. */
+/** One token bucket per name, shared by all processes on the database. */
 export interface Limiter {
   take(name: string): Promise<Taken>;
-  /** Returns an attempt that turned out to be none. */
+  /** Returns a token that was not needed. */
   release(name: string): Promise<void>;
 }
 
-/** Buckets of different purposes have nothing to do with each other. */
+/** Buckets of different purposes are independent. */
 export type CreateLimiter = (purpose: string, limits: Limits) => Limiter;

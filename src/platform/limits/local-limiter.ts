@@ -1,29 +1,31 @@
 import type { CreateLimiter, Limits } from "./limiter.ts";
 
-/** Names kept before those that are full again are forgotten, and the oldest where none is. */
+/** Maximum number of names. Beyond it full buckets are forgotten, or the oldest if none is full. */
 const NAMES_KEPT = 10_000;
 
 interface Bucket {
   attempts: number;
-  /** When `attempts` was true. */
+  /** When `attempts` was current. */
   at: number;
 }
 
-/** A token bucket a name, in this process alone. */
+/** One token bucket per name, in this process only. */
 export class LocalLimiter {
   readonly #elapsed: () => number;
   readonly #burst: number;
   readonly #refillMs: number;
   readonly #buckets = new Map<string, Bucket>();
 
-  /** `elapsed` is a monotonic clock: on the wall clock a bucket would not refill for a day once that is set back by one. */
+  /**
+   * `elapsed` is a monotonic clock: on the wall clock, a bucket would not refill for a day after a step back by one.
+   */
   constructor(elapsed: () => number, limits: Limits) {
     this.#elapsed = elapsed;
     this.#burst = limits.burst;
     this.#refillMs = limits.refillSeconds * 1000;
   }
 
-  /** Takes an attempt and answers 0, or returns the seconds until there is one. */
+  /** Takes a token and returns 0, or returns the seconds until one is available. */
   take(name: string): number {
     const attempts = this.#attemptsOf(name);
     if (attempts < 1) return Math.ceil(((1 - attempts) * this.#refillMs) / 1000);
@@ -31,12 +33,12 @@ export class LocalLimiter {
     return 0;
   }
 
-  /** Returns an attempt that turned out to be none. */
+  /** Returns a token that was not needed. */
   release(name: string): void {
     this.#keep(name, Math.min(this.#burst, this.#attemptsOf(name) + 1));
   }
 
-  /** How many are left, fractions included. */
+  /** Returns how many tokens are left, fractions included. */
   left(name: string): number {
     return this.#attemptsOf(name);
   }
@@ -60,7 +62,7 @@ export class LocalLimiter {
   }
 }
 
-/** Limiters of a process that is alone on its database. */
+/** Creates limiters for the only process on its database. */
 export function localLimiters(elapsed: () => number): CreateLimiter {
   return (_purpose, limits) => {
     const limiter = new LocalLimiter(elapsed, limits);

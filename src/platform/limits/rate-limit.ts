@@ -5,20 +5,20 @@ import { ApiError } from "../domain/api-error.ts";
 import { addressName } from "../domain/addresses.ts";
 import type { CreateLimiter, Limiter } from "./limiter.ts";
 
-/** How often one credential may call. */
+/** The rate limit of one credential. */
 export interface RateLimits {
-  /** Requests a second, in the long run. */
+  /** Sustained requests per second. */
   perSecond: number;
-  /** Requests at once. */
+  /** Maximum burst of requests. */
   burst: number;
 }
 
-/** Refused credentials from one address: enough for every mistake, too few for guessing. */
+/** Rejected credentials from one address: enough for every mistake, too few for guessing. */
 const REFUSALS = { burst: 100, refillSeconds: 1 };
 
 /** A token bucket for each credential, and one for the rejected credentials of each address. */
 export class RateLimit {
-  /** The policy in force, as the IETF's draft 10 writes it. */
+  /** The current policy, in the format of the IETF's draft 10. */
   readonly policy: string;
   readonly #limits: RateLimits;
   readonly #requests: Limiter;
@@ -32,8 +32,8 @@ export class RateLimit {
   }
 
   /**
-   * Counts a request whose credential is proven and suffices; what is left goes into the reply, even if it is rejected. Throws
-   * ApiError `rate_limited`.
+   * Counts a request with a valid and sufficient credential. The response says what is left, even if the request is
+   * rejected. Throws ApiError `rate_limited`.
    */
   async take(credentialId: string, setHeader: (name: string, value: string) => unknown): Promise<void> {
     const { wait, left } = await this.#requests.take(credentialId);
@@ -43,7 +43,8 @@ export class RateLimit {
   }
 
   /**
-   * Counts a rejected credential. What is missing or malformed stays a 401 however often it comes; only well-formed ones could be guesses. Throws ApiError `rate_limited`.
+   * Counts a rejected credential. A missing or malformed one is always a 401; only well-formed ones could be guesses.
+   * Throws ApiError `rate_limited`.
    */
   async countRejection(request: IncomingMessage, address: string | undefined): Promise<void> {
     const credential = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1] ?? "";

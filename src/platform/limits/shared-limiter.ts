@@ -3,9 +3,9 @@ import type { Database } from "../storage/database.ts";
 import { type Bucket, deleteIdleBuckets, returnTokens, takeTokens } from "../storage/rate-buckets.ts";
 import type { CreateLimiter, Limiter, Limits, Taken } from "./limiter.ts";
 
-/** Of a large bucket a process takes a twentieth at once: what it has taken it can give out without asking. */
+/** A process takes a twentieth of a large bucket at once, and grants those tokens without asking the database. */
 const LOT_SHARE = 20;
-/** What is taken and not given out goes back to the others this soon. */
+/** Tokens that were taken and not granted are released this soon. */
 const RETURN_MILLISECONDS = 500;
 const TIDY_MILLISECONDS = 3_600_000;
 
@@ -13,15 +13,15 @@ const TIDY_MILLISECONDS = 3_600_000;
 interface Lot {
   bucket: Bucket;
   held: number;
-  /** What was left for everyone at the last look. */
+  /** How many tokens were left for all processes at the last query. */
   left: number;
-  /** When there may be a token again; nobody asks before. */
+  /** When there may be a token again; no query before. */
   emptyUntil: number;
   asking: Promise<void> | undefined;
   usedAt: number;
 }
 
-/** Limits that hold for all processes on a PostgreSQL database together. */
+/** Limits shared by all processes on a PostgreSQL database. */
 export function sharedLimiters(database: Database, log: Log): { create: CreateLimiter; close(): Promise<void> } {
   const limiters: SharedLimiter[] = [];
   const returnIdle = async (before: number) => {
@@ -87,7 +87,7 @@ class SharedLimiter implements Limiter {
     await this.#database.write((tx) => returnTokens(tx, this.#bucketOf(name), 1), { isolation: "read committed" });
   }
 
-  /** Releases what lies unused since a moment. */
+  /** Releases what has been unused since a time. */
   async returnIdle(before: number): Promise<void> {
     for (const [name, lot] of this.#lots) {
       if (lot.usedAt > before || lot.asking !== undefined) continue;

@@ -17,11 +17,13 @@ export interface Outcome {
   at: number;
 }
 
-/** Outcomes that arrive within this time share a commit: nobody waits for them, and a commit costs as much as 50 rows. */
+/**
+ * Outcomes that arrive within this time share a commit: nobody waits for them, and a commit costs as much as 50 rows.
+ */
 const GATHER_MILLISECONDS = 25;
-/** So many are recorded without waiting. */
+/** This many are recorded without waiting. */
 const MAX_GATHER = 512;
-/** A database that is away for a minute costs no outcomes. */
+/** Outcomes survive if the database is down for a minute. */
 const TRY_AGAIN_MILLISECONDS = 500;
 const MAX_TRIES = 120;
 
@@ -43,20 +45,20 @@ export class AckRecorder {
   }
 
   add(outcome: Outcome): void {
-    // Neither status nor error: the event was only shown, so there is no delivery to tell of.
+    // Without status and error, the event was only shown, so there is no delivery to report.
     if (outcome.ack.status_code === undefined && outcome.ack.error === undefined) return;
     this.#waiting.push(outcome);
     if (this.#waiting.length >= MAX_GATHER) this.#hurry();
     this.#recording ??= this.#record();
   }
 
-  /** Resolves when everything that was added is durable (or was rejected by the database, which the log then says). */
+  /** Resolves when everything added is durable (or was rejected by the database, which the log then says). */
   async settled(): Promise<void> {
     this.#hurry();
     await this.#recording;
   }
 
-  /** Tries once more at once, and then no longer: what the database does not take is lost, which the log says. */
+  /** Tries once more at once. Outcomes that the database does not accept are then lost, which the log says. */
   giveUp(): void {
     this.#hasGivenUp = true;
     this.#hurry();
@@ -75,7 +77,7 @@ export class AckRecorder {
         await database.write(
           async (tx) => {
             const { id, environment } = this.#listener;
-            // Other sessions of the same device may be recording outcomes of the same events.
+            // Other sessions of the same device may record outcomes of the same events.
             await holdListener(tx, id);
             const { clock_offset: offset } = await findEnvironment(tx, environment);
             const { newId } = await time.read(tx, { environment, livemode: false });
@@ -92,7 +94,7 @@ export class AckRecorder {
       } catch (error) {
         if (error instanceof StorageUnavailableError && tries < MAX_TRIES && !this.#hasGivenUp) {
           tries += 1;
-          // Where the connection was lost during the commit, the outcomes are there or not.
+          // If the connection was lost during the commit, the outcomes may have been recorded.
           mayBeRecorded ||= error.uncertain;
           this.#waiting.unshift(...batch);
           await this.#pause(TRY_AGAIN_MILLISECONDS, (end) => (this.#tryNow = end));
@@ -176,7 +178,7 @@ function storableOrNull(text: string | undefined, length: number): string | null
   return text === undefined ? null : storableText(text.slice(0, length));
 }
 
-/** Does something with all outcomes together, but with those of one event one after the other. */
+/** Processes all outcomes concurrently, but those of one event in order. */
 async function inTurn(outcomes: readonly Outcome[], record: (outcome: Outcome) => Promise<void>): Promise<void> {
   const last = new Map<string, Promise<void>>();
   for (const outcome of outcomes) {

@@ -20,8 +20,8 @@ import type { LoggedEvent } from "../storage/event-log.ts";
 import { type LogClient, LogReader, MAX_BUFFERED_BYTES } from "./log-reader.ts";
 
 /**
- * `GET /v1/events/stream`: events as they are committed, as server-sent events, in either environment. `id` is what
- * `after` and `Last-Event-ID` take, `data` the event's JSON; a replay comes again under its own ID.
+ * `GET /v1/events/stream`: events as they are committed, as server-sent events, in either environment. `id` is a value
+ * for `after` and `Last-Event-ID`, `data` the event's JSON. A replay is sent again under its own ID.
  */
 export function registerEventStream(app: FastifyInstance, services: Services, authenticate: Authenticate): void {
   const streams = new Map<EventStream, Caller>();
@@ -31,7 +31,7 @@ export function registerEventStream(app: FastifyInstance, services: Services, au
   let isClosing = false;
   app.get(EVENT_STREAM_PATH, async (request, reply) => {
     const { database, clock, time, versions } = services;
-    // A stream is no request with a reply: it is not logged.
+    // A stream is not logged as a request, because its response does not end.
     const caller = await authenticate(request.raw, ({ tenant }) => {
       void reply.header(HEADERS.version, versionOfReply(versions, request.headers, tenant.account.version));
     });
@@ -42,10 +42,10 @@ export function registerEventStream(app: FastifyInstance, services: Services, au
     const { after, type = "*" } = readQuery(request.url) as { after?: string; type?: string };
     const { now } = await time.read(database, caller.tenant);
     const start = await findStart(database, environment, lastEventId(request.headers) ?? after, now);
-    // Asked last: a stream that begins after the others were ended would hold up the stop.
+    // Checked last: a stream that begins after the others were ended would delay the stop.
     if (isClosing) throw stopping();
     reply.hijack();
-    // Whoever has gone meanwhile is not told so again.
+    // The client may have disconnected meanwhile.
     if (reply.raw.destroyed) return;
     const headers = { ...reply.getHeaders(), "Content-Type": "text/event-stream; charset=utf-8" };
     reply.raw.writeHead(200, headers as Record<string, string>);
@@ -71,7 +71,9 @@ export function registerEventStream(app: FastifyInstance, services: Services, au
   });
 }
 
-/** What a client that reconnects has last received; it says more than where its first connection began. */
+/**
+ * The last event that a reconnecting client has received. It takes precedence over where its first connection began.
+ */
 function lastEventId(headers: IncomingHttpHeaders): string | undefined {
   const id = headers[LAST_EVENT_ID.toLowerCase()];
   if (id === undefined || id === "") return undefined;
@@ -79,7 +81,7 @@ function lastEventId(headers: IncomingHttpHeaders): string | undefined {
   throw new ApiError("invalid_header", `${LAST_EVENT_ID} must be an event ID (evt_…) that this stream has sent.`);
 }
 
-/** How often a quiet stream says that it lives. */
+/** How often a quiet stream sends a sign of life. */
 const BEAT_MILLISECONDS = 1000;
 /** How long a client should wait before it reconnects. */
 const RETRY_MILLISECONDS = 1000;
@@ -88,14 +90,14 @@ interface StreamOptions {
   tenant: Tenant;
   types: readonly EventType[];
   start: Start;
-  /** Absent where only events are sent. */
+  /** Absent if only events are sent. */
   stamps: (() => Promise<PageStamps>) | undefined;
 }
 
 /**
- * One client of server-sent events. Events and replays are messages of the default type; `ready` and `gap` have names, so
- * that whoever listens to messages gets nothing but events. The ID of `ready` and of every event is what to go on from.
- * The dashboard's streams have `changed` besides, with the stamps of what no event tells of.
+ * One client of server-sent events. Events and replays are messages of the default type. `ready` and `gap` have names,
+ * so that a listener for messages gets only events. The ID of `ready` and of every event is the position to resume
+ * from. The dashboard's streams also have `changed`, with the stamps of what no event reports.
  */
 class EventStream implements LogClient, Watched {
   readonly #services: Services;
@@ -136,7 +138,7 @@ class EventStream implements LogClient, Watched {
     this.#response.end();
   }
 
-  /** The response to its next request says why. */
+  /** The response to its next request contains the reason. */
   reject(): void {
     this.end();
   }

@@ -11,15 +11,15 @@ import { INTERNAL_ERROR, toApiError, toProblem } from "../http/problem.ts";
 import { versionOfReply } from "../http/version.ts";
 import type { Services } from "../services.ts";
 
-/** A request to listen, until a session comes of it. */
+/** A request to listen, before it becomes a session. */
 export interface Handshake {
   request: IncomingMessage;
   id: string;
-  /** On the clock of durations. */
+  /** On the monotonic clock. */
   began: number;
-  /** Whose credential it carries, even if it is rejected. */
+  /** The owner of the credential, even if it is rejected. */
   identified: Caller | undefined;
-  /** What an error response says of the rate limit. */
+  /** Rate limit headers of an error response. */
   headers: Record<string, string>;
 }
 
@@ -42,7 +42,7 @@ export function recordHandshake(
   });
 }
 
-/** Proves that the caller may listen. Throws ApiError. */
+/** Authenticates a listener. Throws ApiError. */
 export async function admit(
   { publicUrl }: Services,
   handshake: Handshake,
@@ -65,7 +65,7 @@ export async function admit(
   return caller;
 }
 
-/** Returns instead of a session, and closes the socket. */
+/** Sends an error response instead of a session, and closes the socket. */
 export function reject(services: Services, stream: Duplex, handshake: Handshake, error: unknown): void {
   const known = toApiError(error);
   if (known === undefined) services.log.error({ err: error }, "a listener could not be accepted");
@@ -90,7 +90,7 @@ export function reject(services: Services, stream: Duplex, handshake: Handshake,
   );
 }
 
-/** Whoever is rejected as unknown learns nothing of an account. */
+/** Do not reveal account details in a 401. */
 function versionOfError({ versions }: Services, { request, identified }: Handshake, status: number): string {
   if (identified === undefined || status === 401) return versions.latest;
   return versionOfReply(versions, request.headers, identified.tenant.account.version);

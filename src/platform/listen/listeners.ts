@@ -17,12 +17,12 @@ import type { ServerResponse } from "node:http";
 import { ApiError } from "../domain/api-error.ts";
 import { credentialError } from "../http/credentials.ts";
 
-/** A listener is noted as seen once in so long, not at every connection. */
+/** A listener is recorded as seen at most this often, not at every connection. */
 const COARSENESS_MILLISECONDS = 86_400_000;
 
 /**
- * The listener of an account, user and device name, with its signing secret: made at the first connection and the same
- * ever after, so that a receiver is set up once. An API key stands for its account.
+ * Returns the listener of an account, user and device name, with its signing secret. It is created at the first
+ * connection and stays the same, so that a receiver is configured once. An API key stands for its account.
  */
 export async function openListener(
   services: Services,
@@ -37,7 +37,7 @@ export async function openListener(
   const known = await findListener(database, environment, owner, device);
   if (known !== undefined && now - (known.seen_at ?? 0) < COARSENESS_MILLISECONDS) return opened(known);
   const row = { ...(known ?? newListener(services, { environment, owner, device }, now)), seen_at: now };
-  // Read again: another process may have made it at the same time.
+  // Read again, because another process may have created it at the same time.
   const kept = await database.write(async (tx) => {
     await keepListener(tx, row);
     return findListener(tx, environment, owner, device);
@@ -54,9 +54,9 @@ function newListener(
   return { ...place, id, secret: vault.seal(formatSigningSecret(random.bytes(32)), id), created };
 }
 
-/** So often a process says that its sessions are still there. */
+/** How often a process reports that its sessions are alive. */
 const TELL_MILLISECONDS = 15_000;
-/** A process that has said nothing for so long has died, and its sessions with it. */
+/** A process that has not reported for this long has died, and its sessions with it. */
 const SILENT_MILLISECONDS = 3 * TELL_MILLISECONDS;
 const DAY_MILLISECONDS = 86_400_000;
 
@@ -66,7 +66,7 @@ interface Listener {
 }
 
 /**
- * Who listens: keeps in the database that the listeners of this process are still used, and where several processes
+ * Tracks who listens: records in the database that the listeners of this process are in use and, if several processes
  * share it, how many sessions each of them has.
  */
 export class ListenerRegistry {
@@ -76,7 +76,7 @@ export class ListenerRegistry {
   readonly #isAlone: boolean;
   readonly #telling: Periodic;
   readonly #seeing: Periodic;
-  /** Environments whose count has changed since it was last said. */
+  /** Environments whose count has changed since the last report. */
   readonly #untold = new Set<number>();
   #saying: Promise<void> | undefined;
 
@@ -91,8 +91,8 @@ export class ListenerRegistry {
   }
 
   /**
-   * Counts a session in until its connection is closed; returns how many others listen to its environment, at whichever
-   * process. Of two that come at once, one at least is told of the other.
+   * Counts a session until its connection is closed. Returns how many others listen to its environment, in any process.
+   * Of two that connect at once, at least one learns of the other.
    */
   async enter({ id, environment }: Listener, connection: Duplex): Promise<number> {
     if (connection.destroyed) return 0;
@@ -110,7 +110,7 @@ export class ListenerRegistry {
     return others + (await countSessionsElsewhere(database, environment, this.#process, since));
   }
 
-  /** Resolves once what has changed is said. */
+  /** Resolves once all changes are reported. */
   async close(): Promise<void> {
     await Promise.all([this.#telling.stop(), this.#seeing.stop()]);
     await this.#saying;
@@ -120,7 +120,9 @@ export class ListenerRegistry {
     return [...this.#listeners].filter((listener) => listener.environment === environment).length;
   }
 
-  /** Says how many listen to an environment; changes that come meanwhile are said after it, together. Never rejects. */
+  /**
+   * Reports how many listen to an environment. Changes made meanwhile are reported afterwards, together. Never rejects.
+   */
   #tell(environment: number): Promise<void> {
     this.#untold.add(environment);
     this.#saying ??= this.#say().finally(() => (this.#saying = undefined));
@@ -144,7 +146,7 @@ export class ListenerRegistry {
           { isolation: "read committed" },
         );
       } catch (error) {
-        // A database that is away hears the number the next time; what was said before ends by itself.
+        // An unreachable database gets the number next time. The previous report expires.
         if (!(error instanceof StorageUnavailableError)) log.error({ err: error }, "listeners could not be counted");
       }
     }
@@ -167,7 +169,7 @@ export class ListenerRegistry {
   }
 }
 
-/** Whoever lost a connection without a word has its place back by the next heartbeats. */
+/** A client that lost its connection without a close frame has its slot back after the next heartbeats. */
 const RETRY_AFTER_SECONDS = 5;
 
 /** How many connections of a kind this process holds open for each environment. */
@@ -182,7 +184,7 @@ export class OpenConnections {
     this.#max = max;
   }
 
-  /** Takes a place until the connection is closed. Throws ApiError `connection_limit`. */
+  /** Takes a slot until the connection is closed. Throws ApiError `connection_limit`. */
   take(environment: number, connection: Duplex | ServerResponse): void {
     const count = this.#counts.get(environment) ?? 0;
     if (count >= this.#max) {
@@ -206,15 +208,15 @@ export class OpenConnections {
 
 const LOOK_MS = 1000;
 
-/** What was opened by a credential and stays open. */
+/** A connection that was opened by a credential. */
 export interface Watched {
-  /** Ends it, since its credential may not be used any more. */
+  /** Ends it because its credential may no longer be used. */
   reject(error: ApiError): void;
 }
 
 /**
- * Ends what was opened by a credential that was revoked or has expired, a second later at most. The database is asked,
- * since another process may have revoked it; once a credential, however much it holds open.
+ * Ends connections that were opened by a credential that was revoked or has expired, at most a second later. It queries
+ * the database, since another process may have revoked it, once per credential.
  */
 export class CredentialWatch {
   readonly #services: Services;
@@ -227,7 +229,7 @@ export class CredentialWatch {
     this.#open = open;
   }
 
-  /** Looks from now on, while anything is open; to be called when something is opened. */
+  /** Checks from now on, while anything is open. Call this whenever something is opened. */
   start(): void {
     if (this.#stopped) return;
     this.#cancel ??= this.#services.clock.after(LOOK_MS, () => {

@@ -8,32 +8,32 @@ import { DamagedEventError } from "../storage/event-body.ts";
 import { alignLog, type LoggedEvent, type LogPosition, type LogNumbers, readLog } from "../storage/event-log.ts";
 import { cursorOf, findStart, type Start } from "./position.ts";
 
-/** When the log is read again where some of it could not be read yet. */
+/** When the log is read again if some of it could not be read yet. */
 const HELD_BACK_MS = 20;
 const UNAVAILABLE_MS = 250;
 /** The maximum number of events read at once, and the bytes that they should stay below. */
 const MAX_EVENTS = 128;
 const READ_BYTES = 1024 * 1024;
 
-/** What may wait for a client that is slow; it gets more when it has taken that. */
+/** What may be buffered for a slow client; it gets more once it has received that. */
 export const MAX_BUFFERED_BYTES = 1024 * 1024;
 
 /** A client that reads the log. */
 export interface LogClient {
-  /** How many events it takes now. Where it says none, it asks the reader to go on once it takes some. */
+  /** How many events it accepts now. If none, it calls the reader once it accepts some. */
   room(): number;
-  /** Sends events in order; returns how many of them it took. The rest is read again. */
+  /** Sends events in order. Returns how many it accepted; the rest is read again. */
   send(events: readonly LoggedEvent[]): number;
-  /** Says that events may be missing after one ID and before another; the two are equal where one event is damaged. */
+  /** Reports that events may be missing after one ID and before another; the two are equal if one event is damaged. */
   gap(from: string, to: string): void;
-  /** Told once of a failure that waiting does not mend; nothing is read after it. */
+  /** Called once for a failure that does not pass. Nothing is read after it. */
   failed(error: unknown): void;
 }
 
 /**
- * Sends one client the log after its position: what is there already and what is committed later are the same read, so
- * there is no cutover to get wrong. Reads once at a time; outlasts the database's absence, since nothing is lost by
- * waiting, and its replacement by a standby that lacks the last commits.
+ * Sends one client the log after its position. Stored and new events come from the same read, so no cutover can lose
+ * any. Reads once at a time. Outlasts an unreachable database, since waiting loses nothing, and its replacement by a
+ * standby that lacks the last commits.
  */
 export class LogReader {
   readonly #services: Services;
@@ -44,7 +44,7 @@ export class LogReader {
   #gapAfter: string | undefined;
   /** What the client knows to be removed. */
   #removed: LogNumbers;
-  /** An event's size is taken for a large one's before one was seen. */
+  /** Events are assumed to be large before the first one was read. */
   #eventBytes = READ_BYTES / 8;
   #asked = false;
   #running = false;
@@ -67,7 +67,7 @@ export class LogReader {
     this.ask();
   }
 
-  /** Reads on; what is asked for during a read is done after it. */
+  /** Reads on. A request during a read is handled after it. */
   ask(): void {
     this.#asked = true;
     if (this.#running || this.#stopped) return;
@@ -92,7 +92,7 @@ export class LogReader {
       const found = await this.#read();
       if (found === "more") {
         this.#asked = true;
-        // An SQLite file answers at once: reads that only follow each other would leave no turn to anybody else.
+        // Reads of an SQLite file resolve at once, so consecutive reads would block everything else.
         await new Promise((resolve) => {
           setImmediate(resolve);
         });
@@ -109,7 +109,7 @@ export class LogReader {
     });
   }
 
-  /** Says whether there may be more, now or soon. */
+  /** Reads once. Returns whether there may be more, now or soon. */
   async #read(): Promise<"end" | "more" | "held back"> {
     const room = this.#client.room();
     if (room <= 0) return "end";
@@ -135,7 +135,7 @@ export class LogReader {
     return heldBack ? "held back" : "end";
   }
 
-  /** Returns false where the client did not take all. */
+  /** Returns false if the client did not accept all. */
   #send(events: readonly LoggedEvent[]): boolean {
     const damaged = events.findIndex(({ isDamaged }) => isDamaged);
     const intact = damaged === -1 ? events : events.slice(0, damaged);
@@ -150,7 +150,7 @@ export class LogReader {
     return this.#send(events.slice(damaged + 1));
   }
 
-  /** The database lost events that were sent: goes on from what it still has. */
+  /** The database lost events that were sent. Continues from what it still has. */
   async #findAgain(): Promise<void> {
     const { database, time, log } = this.#services;
     const from = cursorOf(this.#position);

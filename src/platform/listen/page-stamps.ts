@@ -6,7 +6,7 @@ import { newestRequestLog } from "../storage/request-logs.ts";
 
 const MINUTE = 60_000;
 
-/** A text for each topic that the dashboard shows and no event tells of; it changes when the topic does. */
+/** A stamp for each topic that the dashboard shows and no event reports. It changes when the topic does. */
 export type PageStamps = Record<"deliveries" | "clock" | "requests", string>;
 
 /** Reads the stamps of an environment from the database, since other processes change it too. */

@@ -12,23 +12,23 @@ import {
   positionBefore,
 } from "../storage/event-log.ts";
 
-/** Where a session starts in its environment's log. */
+/** If a session starts in its environment's log. */
 export interface Start {
-  /** What comes after this position is sent. */
+  /** Events after this position are sent. */
   position: LogPosition;
-  /** The ID after which events are missing that the client asked for. */
+  /** The ID after which events that the client requested are missing. */
   gapAfter: string | undefined;
-  /** What retention had removed when this was found: `gapAfter` accounts for it. */
+  /** How far retention had removed the log when this was found: `gapAfter` accounts for it. */
   removed: LogNumbers;
 }
 
-/** An ID that names the position again, given as `after`. */
+/** An ID that names the position again, for use as `after`. */
 export function cursorOf({ id }: LogPosition): string {
   return id ?? lowestIdAt("event", 0);
 }
 
 /**
- * Reads `after`: an ID from the log, `now`, or `-<seconds>`. A time may also be given as the lowest ID of that time.
+ * Parses `after`: an ID from the log, `now`, or `-<seconds>`. A time may also be given as the lowest ID of that time.
  * Throws ApiError.
  */
 export async function findStart(
@@ -58,16 +58,17 @@ export async function findStart(
     return { position: await positionBefore(queries, environment, id), gapAfter, removed };
   }
   const position = await findInLog(queries, environment, id);
-  // What was removed after it is told when the log is read.
+  // What was removed after it is reported when the log is read.
   if (position !== undefined) return { position, gapAfter: undefined, removed: { seq: 0, replay: 0 } };
   if (removedTo === null || id > removedTo) await assertNoStandby(queries);
-  // Events that were committed after this one may have begun earlier; an environment's clock may have been set back.
+  // Events that were committed after this one may have begun earlier, and an environment's clock may have been set
+  // back.
   const bound = lowestIdAt("event", Math.min(time, now) - ID_DISORDER_MS[queries.dialect]);
   const gapAfter = id === removedTo ? undefined : id;
   return { position: await positionBefore(queries, environment, bound), gapAfter, removed };
 }
 
-/** A standby may lack an event only for the moment. */
+/** A standby may lack an event temporarily. */
 async function assertNoStandby(queries: Queries): Promise<void> {
   if (queries.dialect === "sqlite") return;
   const row = await queries.get<{ standby: number }>("SELECT CAST(pg_is_in_recovery() AS INTEGER) AS standby");

@@ -27,7 +27,7 @@ import { ListenSession } from "./session.ts";
 const MAX_FRAME_BYTES = 256 * 1024;
 
 export interface ListenServer {
-  /** Rejects new sessions and ends those that are open, within a few seconds; resolves when nothing of them is left. */
+  /** Rejects new sessions and ends open ones, within a few seconds. Resolves when nothing of them is left. */
   close(): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ const QUERY = Type.Object(
   { additionalProperties: false },
 );
 
-/** What a client has asked for and may have. */
+/** What a client has requested and is authorized for. */
 interface Granted {
   caller: Caller;
   subscriptions: string[];
@@ -108,7 +108,7 @@ export function createListenServer(server: Server, services: Services, authentic
 
   const accept = async (handshake: Handshake, stream: Duplex, head: Buffer) => {
     const granted = await grant(handshake, stream);
-    // Asked last: a session that begins after the goodbyes would keep the process from ending.
+    // Checked last: a session that begins after the goodbyes would keep the process from exiting.
     if (sessions.isClosing) throw stopping();
     sockets.handleUpgrade(handshake.request, stream, head, (socket) => open(handshake, granted, socket, stream));
   };
@@ -156,10 +156,10 @@ function deviceOf(request: IncomingMessage): string {
 /** How long a stop waits for clients to close their side and for outcomes to be recorded. */
 const CLOSE_MILLISECONDS = 5_000;
 const GOODBYE = { code: "shutting_down", message: "The platform is stopping; reconnect to go on." };
-/** WebSocket's code for a service that restarts. */
+/** WebSocket's close code for a restarting service. */
 const SERVICE_RESTART = 1012;
 
-/** What a client is told that comes while the platform stops. */
+/** The response to a client that connects while the platform stops. */
 export function stopping(): ApiError {
   return new ApiError("unavailable", "The platform is stopping: reconnect to go on.", {
     headers: { "Retry-After": "1" },
@@ -168,12 +168,12 @@ export function stopping(): ApiError {
 
 /** The sessions of this process, each from its first frame until its last outcome is recorded. */
 class OpenSessions {
-  /** Those that are not closed, with whose credential opened them. */
+  /** Open sessions, with the owner of the credential. */
   readonly callers = new Map<ListenSession, Caller>();
   readonly #recorders = new Set<AckRecorder>();
   #closing = false;
 
-  /** True once the platform stops: then no session may begin. */
+  /** Returns true once the platform stops: then no session may begin. */
   get isClosing(): boolean {
     return this.#closing;
   }
@@ -189,9 +189,9 @@ class OpenSessions {
   }
 
   /**
-   * Says goodbye to every session; resolves when their sockets are closed and their outcomes recorded. Past the time
-   * limit sockets are cut and outcomes tried once more: what the database does not take then is missing among the
-   * deliveries, and nothing else is, since the receiver has had these events and the client knows so.
+   * Says goodbye to every session. Resolves when their sockets are closed and their outcomes recorded. After the
+   * timeout, sockets are closed and outcomes tried once more. Outcomes that the database rejects then are missing from
+   * the deliveries; nothing else is lost, because the receiver has had these events and the client knows it.
    */
   async close(): Promise<void> {
     this.#closing = true;
@@ -205,7 +205,7 @@ class OpenSessions {
   }
 }
 
-/** Resolves with the promise, or when the time has passed; keeps the process alive meanwhile. */
+/** Resolves with the promise, or after the timeout. Keeps the process alive meanwhile. */
 async function within(milliseconds: number, promise: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {

@@ -12,10 +12,10 @@ import type { Watched } from "./listeners.ts";
 import { type LogClient, LogReader, MAX_BUFFERED_BYTES } from "./log-reader.ts";
 import type { Start } from "./position.ts";
 
-/** Room for so many events is worth a read, however large the window is. */
+/** Room for this many events is worth a read, however large the window is. */
 const ROOM_WORTH_A_READ = 128;
 
-/** Characters of a frame with several events: a client has to hold all of it to read its first event. */
+/** Maximum characters of a frame with several events: a client has to buffer all of it to read its first event. */
 const MAX_FRAME_LENGTH = 256 * 1024;
 
 export interface SessionSettings {
@@ -26,7 +26,7 @@ export interface SessionSettings {
   start: Start;
 }
 
-/** One listening client: gets as many events of the log as its window has room for, and acknowledges each. */
+/** One listening client. It gets as many events of the log as its window has room for, and acknowledges each. */
 export class ListenSession implements LogClient, Watched {
   readonly #services: Services;
   readonly #socket: WebSocket;
@@ -35,12 +35,12 @@ export class ListenSession implements LogClient, Watched {
   readonly #recorder: AckRecorder;
   readonly #unacknowledged = new Map<number, { id: string; type: string }>();
   readonly #reader: LogReader;
-  /** True where there may be more to read once the client has taken what it was sent. */
+  /** True if there may be more to read once the client has received what was sent. */
   #isHeldUp = false;
   #sent = 0;
   #heardAt: number;
   #cancelBeat: () => void = () => {};
-  /** Resolves once the socket is closed, by whichever side. */
+  /** Resolves once either side has closed the socket. */
   readonly closed: Promise<void>;
 
   constructor(services: Services, socket: WebSocket, stream: Duplex, settings: SessionSettings, recorder: AckRecorder) {
@@ -73,7 +73,7 @@ export class ListenSession implements LogClient, Watched {
     this.#reader.start();
   }
 
-  /** Says why, and closes; acknowledgements count until the client has closed its side, too. */
+  /** Sends the reason, and closes. Acknowledgements count until the client has closed its side, too. */
   close(code: number, reason: { code: string; message: string }): void {
     this.#stop();
     this.#socket.send(JSON.stringify({ frame: "bye", ...reason } satisfies PlatformFrame));
@@ -131,18 +131,18 @@ export class ListenSession implements LogClient, Watched {
     this.#recorder.add({ eventId: event.id, eventType: event.type, ack, at: this.#services.clock.now() });
   }
 
-  /** None while the client is slow: `drain` goes on. */
+  /** None while the client is slow: `drain` continues. */
   room(): number {
     const room = this.#settings.window - this.#unacknowledged.size;
-    // A quarter of a window of room, or a read would follow every acknowledgement.
+    // A quarter of a window, because otherwise a read would follow every acknowledgement.
     if (room < ROOM_WORTH_A_READ && room < this.#settings.window / 4 && this.#unacknowledged.size > 0) return 0;
     this.#isHeldUp = this.#isSlow;
     return this.#isHeldUp ? 0 : room;
   }
 
-  /** Sends as many as the client takes in time. */
+  /** Sends as many as the client accepts in time. */
   send(events: readonly LoggedEvent[]): number {
-    // A client that has said goodbye gets nothing more; what was read for it is sent when it comes again.
+    // A client that has said goodbye gets nothing more; it receives the rest when it reconnects.
     if (this.#socket.readyState !== this.#socket.OPEN) return 0;
     const before = this.#sent;
     this.#stream.cork();

@@ -9,16 +9,16 @@ import { isPostgresUrl } from "../storage/database-url.ts";
 import type { ConnectionSettings } from "../storage/postgres/settings.ts";
 import { loadSqlite } from "../storage/sqlite/runtime.ts";
 
-/** The backup could not be created, and why. */
+/** The backup could not be created. The message says why. */
 export class BackupError extends Error {
   override name = "BackupError";
 }
 
 /**
- * Writes a consistent copy of a database, whether it is served meanwhile or not: of an SQLite file another SQLite file,
- * of PostgreSQL an archive for pg_restore. The file can be read by its owner alone. It gets its name once it is complete
- * and durable, so that a file of that name is a whole backup. Throws BackupError, and StorageOpenError where the database
- * cannot be read.
+ * Writes a consistent copy of a database, even while it is served: another SQLite file for an SQLite file, an archive
+ * for pg_restore for PostgreSQL. Only the owner can read the file. It gets its name once it is complete and durable, so
+ * a file of that name is always a whole backup. Throws BackupError, and StorageOpenError if the database cannot be
+ * read.
  */
 export async function backUp(
   { database, authorities }: { database: string; authorities?: string | undefined },
@@ -53,7 +53,7 @@ function createFile(partial: string, file: string): number {
   }
 }
 
-/** Never replaces a file that appeared meanwhile, where the file system has links. */
+/** Never replaces a file that appeared meanwhile, if the file system supports links. */
 function giveName(partial: string, file: string): void {
   try {
     linkSync(partial, file);
@@ -70,7 +70,7 @@ async function copyFile(database: string, file: string): Promise<void> {
   const source = new Connection(sqlite, database, { readOnly: true });
   try {
     source.exec("PRAGMA busy_timeout = 5000");
-    // It takes an existing file as long as that is empty.
+    // VACUUM INTO accepts an existing file that is empty.
     source.exec(`VACUUM INTO '${file.replaceAll("'", "''")}'`);
     const copy = new Connection(sqlite, file);
     stampCopy(copy);
@@ -82,7 +82,7 @@ async function copyFile(database: string, file: string): Promise<void> {
   }
 }
 
-/** Saves the platform's schema alone where it has one of its own: others in the database belong to other programs. */
+/** Saves only the platform's schema if it has one of its own: others in the database belong to other programs. */
 async function dump(settings: ConnectionSettings, archive: number, env: NodeJS.ProcessEnv): Promise<void> {
   const [{ schemaNameOf }, { readUrlForPrograms }] = await Promise.all([
     import("../storage/postgres/settings.ts"),

@@ -3,16 +3,16 @@ import { type Queries, StorageUnavailableError } from "../storage/database.ts";
 import { isIntact, type StoredBody } from "../storage/event-body.ts";
 import { hasUnfinishedCopy } from "./copy.ts";
 
-/** How many problems of a kind are named. */
+/** Maximum number of problems of a kind that are named. */
 const MAX_PROBLEMS = 100;
 /** Bodies may be large: few enough for the memory of a small machine. */
 const EVENTS = 50;
 
-/** What was found in a database. */
+/** The result of checking a database. */
 export interface CheckReport {
-  /** One sentence each; none where the database is intact. */
+  /** One sentence each; empty if the database is intact. */
   problems: string[];
-  /** How many rows the main tables have; null where they cannot be read. */
+  /** How many rows the main tables have; null if they cannot be read. */
   rows: Record<string, number | null>;
 }
 
@@ -43,8 +43,9 @@ const ORPHANS = [
 ];
 
 /**
- * Looks for damage: in an SQLite file's structure, in event bodies, and among rows that refer to each other. With `quick`
- * the structure alone, without comparing indexes with tables. Reads only, so that the database may be served meanwhile.
+ * Checks a database for damage: the structure of an SQLite file, event bodies, and references between rows. With
+ * `quick`, only the structure, without comparing indexes with tables. Reads only, so the database may be served
+ * meanwhile.
  */
 export async function checkDatabase(database: Queries, quick = false): Promise<CheckReport> {
   const problems: string[] = [];
@@ -72,7 +73,7 @@ export async function checkDatabase(database: Queries, quick = false): Promise<C
   return { problems: [...new Set(problems)], rows };
 }
 
-/** Adds a failure to read to the problems, so that one damaged table does not hide the others. */
+/** Adds a failed read to the problems, so that one damaged table does not hide the others. */
 async function reading(look: () => Promise<string[]>): Promise<string[]> {
   try {
     return await look();

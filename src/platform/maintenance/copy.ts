@@ -13,18 +13,18 @@ type Row = Record<string, SqlValue>;
 export interface CopiedTable {
   name: string;
   rows: number;
-  /** The same in both, or the copy has failed. */
+  /** Equal in both, or the copy has failed. */
   checksum: string;
 }
 
-/** The target holds data that no unfinished copy put there, or not the same data in the end. */
+/** The target holds data that is not from an unfinished copy, or differs in the end. */
 export class CopyError extends Error {
   override name = "CopyError";
 }
 
 /**
- * Copies all of an SQLite file into an empty PostgreSQL database, table by table in the order of keys, then reads both
- * sides once more and compares counts and checksums. Killed at any point, the next run goes on behind the last whole
+ * Copies an SQLite file into an empty PostgreSQL database, table by table in the order of keys, then reads both sides
+ * once more and compares counts and checksums. If it is killed, the next run continues after the last whole
  * transaction. Neither side may be served meanwhile. Throws CopyError.
  */
 export async function copyDatabase(
@@ -51,7 +51,7 @@ export async function copyDatabase(
   return copied;
 }
 
-/** Makes the record of how far the copy has come, or finds the one of an earlier run. */
+/** Creates the record of the copy's progress, or finds that of an earlier run. */
 async function begin(target: Database, tables: readonly TableShape[]): Promise<void> {
   await target.write(async (tx) => {
     if (await hasUnfinishedCopy(tx)) return;
@@ -101,7 +101,7 @@ async function copyTable(
   }
 }
 
-/** The rows behind a key, in the key's order. */
+/** Reads the rows after a key, in key order. */
 function pageOf(queries: Queries, { name, columns, key }: TableShape, last: readonly SqlValue[] | undefined) {
   const order = key.join(", ");
   const places = key.map((_, index) => `$${index + 1}`).join(", ");
@@ -134,7 +134,7 @@ async function checksumOf(queries: Queries, table: TableShape): Promise<RowCheck
   }
 }
 
-/** A table to be copied, as the SQLite file has it. */
+/** A table to copy, as the SQLite file has it. */
 interface TableShape {
   name: string;
   columns: readonly string[];
@@ -142,10 +142,10 @@ interface TableShape {
   key: readonly string[];
 }
 
-/** What each database writes itself: counts follow the rows that are copied. */
+/** What each database maintains itself: counts follow the rows that are copied. */
 const OWN = new Set(["schema_migrations", "sqlite_sequence", "event_counts", "attempt_counts", "pending_counts"]);
 
-/** The tables of an SQLite file, in the order in which they were made: none refers to a later one. */
+/** Returns the tables of an SQLite file in the order of their creation, so none refers to a later one. */
 async function tablesOf(source: Queries): Promise<TableShape[]> {
   const tables = await source.all<{ name: string }>(
     "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid",
@@ -164,8 +164,8 @@ async function tablesOf(source: Queries): Promise<TableShape[]> {
 }
 
 /**
- * A checksum of rows in whatever order: the sum of their SHA-256s modulo 2^256, so that two databases agree however each
- * of them sorts.
+ * Returns a checksum of rows in any order: the sum of their SHA-256s modulo 2^256, so that it does not depend on how a
+ * database sorts.
  */
 class RowChecksum {
   #sum = 0n;
@@ -188,7 +188,7 @@ class RowChecksum {
   }
 }
 
-/** A value as JSON can hold it; bytes can be told from text. */
+/** Converts a value to JSON, with bytes distinct from text. */
 function plain(value: SqlValue): string | number | null | { bytes: string } {
   return value instanceof Uint8Array ? { bytes: Buffer.from(value).toString("base64") } : value;
 }

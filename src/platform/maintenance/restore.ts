@@ -13,21 +13,21 @@ import { openSqliteReader } from "../storage/sqlite/reader.ts";
 import { loadSqlite, type SqliteRuntime } from "../storage/sqlite/runtime.ts";
 import { checkDatabase, type CheckReport } from "./check.ts";
 
-/** The backup cannot take the place of the database, and why. */
+/** The backup cannot replace the database. The message says why. */
 export class RestoreError extends Error {
   override name = "RestoreError";
 }
 
 export interface Restored {
   rows: CheckReport["rows"];
-  /** Where the database is now that was there before. */
+  /** The new path of the replaced database. */
   previous: string | undefined;
 }
 
 /**
- * Puts a backup in the place of an SQLite database that no process uses. The backup is copied and checked first; the
- * database that it replaces stays beside it under another name, with its log. Killed at any point, either database is
- * there, and the platform starts on no mixture of the two. Throws RestoreError and StorageOpenError.
+ * Replaces an SQLite database that no process uses with a backup. The backup is copied and checked first. The replaced
+ * database stays beside it under another name, with its log. If this is killed, one of the two databases is there, and
+ * the platform never starts on a mixture. Throws RestoreError and StorageOpenError.
  */
 export async function restore(backup: string, database: string, stamp: string): Promise<Restored> {
   const sqlite = await loadSqlite();
@@ -35,7 +35,7 @@ export async function restore(backup: string, database: string, stamp: string): 
   const file = locateFile(database);
   assertLocalFileSystem(file);
   const lock = takeLock(sqlite, file);
-  // Nobody else restores: the lock is held.
+  // The lock is held, so no other process restores.
   const copy = `${file}.restoring`;
   try {
     removeWithLogs(copy);
@@ -44,7 +44,7 @@ export async function restore(backup: string, database: string, stamp: string): 
     const rows = await prepare(sqlite, copy, backup);
     const previous = existsSync(file) ? `${file}.replaced-${stamp}` : undefined;
     if (previous !== undefined) addName(file, previous);
-    // The shared memory of a killed process would ask for the log that is taken away.
+    // The shared memory of a killed process would require the log that is moved away.
     for (const suffix of ["-shm", "-journal"]) rmSync(file + suffix, { force: true });
     renameSync(copy, file);
     if (existsSync(`${file}-wal`)) {
@@ -63,7 +63,7 @@ export async function restore(backup: string, database: string, stamp: string): 
   }
 }
 
-/** The file stays under its own name until another replaces it, where the file system has links. */
+/** The file keeps its name until another replaces it, if the file system supports links. */
 function addName(file: string, name: string): void {
   try {
     linkSync(file, name);
@@ -80,7 +80,7 @@ function takeLock(sqlite: SqliteRuntime, file: string): FileLock {
   }
 }
 
-/** Throws RestoreError where a copy of the file alone would not be a whole database. */
+/** Throws RestoreError if a copy of the file alone would not be a whole database. */
 function assertWhole(backup: string, database: string): void {
   if (!existsSync(backup)) throw new RestoreError(`${backup} does not exist.`);
   if (!statSync(backup).isFile()) throw new RestoreError(`${backup} is not a file.`);
@@ -95,11 +95,11 @@ function assertWhole(backup: string, database: string): void {
   );
 }
 
-/** Checks the copy, and makes it a database of its own, on the disk. Throws RestoreError, and StorageOpenError. */
+/** Checks the copy, and makes it an independent, durable database. Throws RestoreError, and StorageOpenError. */
 async function prepare(sqlite: SqliteRuntime, copy: string, backup: string): Promise<CheckReport["rows"]> {
   const writer = new Connection(sqlite, copy);
   try {
-    // What is written goes into the file itself, not into a log.
+    // Writes go into the file itself, not into a log.
     writer.exec("PRAGMA journal_mode = DELETE");
     stampCopy(writer);
   } finally {

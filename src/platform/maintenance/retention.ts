@@ -18,17 +18,17 @@ import { findSetting, putSetting, TRUSTED_TIME_SETTING } from "../storage/settin
 import { deleteExpiredLinks } from "../storage/sign-in-links.ts";
 
 const EVERY_MILLISECONDS = 60_000;
-/** Between transactions, so that whoever writes meanwhile waits for one of them at most. */
+/** Pause between transactions, so that other writers wait for at most one of them. */
 const PAUSE_MILLISECONDS = 5;
 const MAX_ROWS = 500;
-/** So exact is the trusted time that is kept. */
+/** Precision of the stored trusted time. */
 const TRUSTED_TIME_MILLISECONDS = 3_600_000;
-/** The statistics look back 6 hours; the rest is for clocks that are set back. */
+/** The statistics cover 6 hours; the rest is for clocks that are set back. */
 const COUNTS_KEPT_MINUTES = 1440;
 /** Each may hold a refresh token for every hour of 30 days. */
 const MAX_GRANTS = 20;
 
-/** Removes some rows; returns whether there may be more. */
+/** Removes some rows. Returns whether there may be more. */
 interface Step {
   run(tx: Transaction): Promise<boolean>;
   isolation?: WriteOptions["isolation"];
@@ -39,10 +39,10 @@ export function createRetention(services: Services): Periodic {
   return new Periodic(services, EVERY_MILLISECONDS, (signal) => removeOldRows(services, signal));
 }
 
-/** Goes once through all that can have grown too old. */
+/** Goes once through everything with a retention period. */
 async function removeOldRows({ database, clock, clockTrust }: Services, signal: AbortSignal): Promise<void> {
   const remove = async (claim: string, step: Step) => {
-    // One process at a time clears; the others need not.
+    // One process at a time removes rows; the others need not.
     const unit = async (tx: Transaction) => (await tx.claim(claim)) && step.run(tx);
     while (!signal.aborted && (await database.write(unit, { isolation: step.isolation ?? "serialized" }))) {
       await new Promise<void>((resolve) => {
@@ -66,7 +66,7 @@ async function removeOldRows({ database, clock, clockTrust }: Services, signal: 
   await keepTrustedTime(database, now);
 }
 
-/** Keeps a time at which the clock was trusted: the next start compares its clock with that. */
+/** Stores a time at which the clock was trusted. The next start compares its clock with it. */
 async function keepTrustedTime(database: Database, now: number): Promise<void> {
   const kept = await findSetting(database, TRUSTED_TIME_SETTING);
   if (kept !== undefined && Math.abs(now - Number(Buffer.from(kept).toString())) < TRUSTED_TIME_MILLISECONDS) return;
@@ -78,7 +78,7 @@ function inChunks(remove: (tx: Transaction) => Promise<number>): Step {
   return { run: async (tx) => (await remove(tx)) === MAX_ROWS };
 }
 
-/** Requests and listeners keep real time, which no test clock moves; all else lives by its environment's. */
+/** Requests and listeners use real time, which no test clock moves; everything else its environment's. */
 function stepsOf(environment: number, realTime: number, offset: number): Step[] {
   const now = realTime + offset;
   const kept = now - LIMITS.replaySeconds * 1000;
@@ -126,13 +126,13 @@ async function removeEvents(tx: Transaction, environment: number, bound: string)
   return events.length === MAX_ROWS;
 }
 
-/** A grant whose last refresh token has expired gives nothing any more, and goes with its tokens. */
+/** A grant whose last refresh token has expired gives no access, and is removed with its tokens. */
 async function removeGrants(tx: Transaction, now: number): Promise<boolean> {
   const bound = lowestIdAt("oauth_grant", now - REFRESH_SECONDS * 1000);
   return (await deleteEndedGrants(tx, bound, now, MAX_GRANTS)) === MAX_GRANTS;
 }
 
-/** As many deliveries as make one transaction's rows with their attempts, but one at least. */
+/** As many deliveries as fill one transaction with their attempts, at least one. */
 function firstRows(found: readonly { id: string; attempt_count: number }[]): string[] {
   const ids: string[] = [];
   let rows = 0;

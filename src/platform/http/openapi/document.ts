@@ -14,7 +14,7 @@ import { LIMITS } from "../../../contract/limits.ts";
 import { LISTEN_PATH, LISTEN_SUBPROTOCOL } from "../../../contract/listen.ts";
 import { PROBLEMS_PATH } from "../problem.ts";
 
-/** What holds for every operation, in Markdown. */
+/** What applies to every operation, in Markdown. */
 const INTRODUCTION = `Send an API key or an OAuth access token as \`Authorization: Bearer …\`. A credential belongs to one account and one
 environment, live or sandbox, and sees nothing beyond it.
 
@@ -31,7 +31,7 @@ environment, live or sandbox, and sees nothing beyond it.
 **Events** are delivered to webhook endpoints, signed, at least once. In the sandbox they can be listened to as well, over a
 WebSocket at \`${LISTEN_PATH}\` (subprotocol \`${LISTEN_SUBPROTOCOL}\`).`;
 
-/** The OpenAPI 3.1 document of the operations: made from the table and the contract's schemas, nothing else. */
+/** Returns the OpenAPI 3.1 document, generated from the table of operations and the contract's schemas only. */
 export function buildDocument(operations: readonly Operation[], baseUrl: string): Json {
   const schemas = new Schemas();
   const paths = { ...pathsOf({ operations, schemas, baseUrl }), ...furtherPathsOf(schemas, baseUrl) };

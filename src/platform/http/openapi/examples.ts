@@ -15,7 +15,7 @@ interface Keywords {
   minimum?: number;
 }
 
-/** A reply that fits the schema, with all that is always there. */
+/** Returns a response that fits the schema, with all required fields. */
 export function exampleReply(schema: TSchema): unknown {
   const { type, properties = {}, required = [], items, anyOf, minimum = 0 } = schema as Keywords;
   const stated = statedExample(schema);
@@ -35,7 +35,7 @@ export function exampleReply(schema: TSchema): unknown {
   }
 }
 
-/** A request body: what is required, and the optional fields for which an example is stated. */
+/** Returns a request body with the required fields, and the optional ones that have an example. */
 export function exampleRequest(schema: TSchema): unknown {
   const { properties = {}, required = [] } = schema as Keywords;
   const shown = Object.entries(properties).flatMap(([name, property]) => {
@@ -45,7 +45,7 @@ export function exampleRequest(schema: TSchema): unknown {
   return Object.fromEntries(shown);
 }
 
-/** What the schema itself gives as an example, or leaves no choice about. */
+/** Returns the example in the schema, or its only possible value. */
 function statedExample(schema: TSchema): unknown {
   const { const: constant, enum: names, examples, format, anyOf, default: usual } = schema as Keywords;
   if (anyOf !== undefined) return statedExample(anyOf[0]!);

@@ -9,7 +9,7 @@ import { problemsOf, errorsOf } from "./responses.ts";
 import type { Json, Schemas } from "./schemas.ts";
 import { tagOf } from "./tags.ts";
 
-/** What is served beside the table of operations, since it does not answer a credential with a JSON object. */
+/** Paths outside the table of operations, because they do not return a JSON object to a credential. */
 export function furtherPathsOf(schemas: Schemas, baseUrl: string): Record<string, Json> {
   return {
     [EVENT_STREAM_PATH]: { get: eventStream(schemas, baseUrl) },

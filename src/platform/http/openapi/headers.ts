@@ -7,7 +7,7 @@ import type { Json } from "./schemas.ts";
 const WHOLE_SECONDS = { type: "integer", minimum: 0 };
 const DATE = { type: "string", pattern: "^\\d{4}-\\d{2}-\\d{2}$" };
 
-/** Every header that a reply may carry, by its name in the document. */
+/** Every response header, by its name in the document. */
 const REPLY_HEADERS = {
   RequestId: {
     name: HEADERS.requestId,
@@ -46,10 +46,10 @@ const REPLY_HEADERS = {
 
 type ReplyHeader = keyof typeof REPLY_HEADERS;
 
-/** Carried by every reply. */
+/** Headers of every response. */
 const ALWAYS: readonly ReplyHeader[] = ["RequestId", "ServiceVersion", "RateLimitPolicy", "RateLimit"];
 
-/** The headers of a reply, as references. */
+/** Returns references to the headers of a response. */
 export function headersOf(...further: ReplyHeader[]): Json {
   return Object.fromEntries(
     [...ALWAYS, ...further].map((name) => [REPLY_HEADERS[name].name, { $ref: `#/components/headers/${name}` }]),
@@ -62,7 +62,7 @@ export function headerComponents(): Json {
   );
 }
 
-/** What a request may carry besides its own parameters. */
+/** Headers that a request may carry besides its own parameters. */
 export const REQUEST_HEADERS: Json = {
   ServiceVersion: {
     name: HEADERS.version,

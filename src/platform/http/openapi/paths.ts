@@ -9,14 +9,14 @@ import { tagOf } from "./tags.ts";
 
 export const JSON_MEDIA_TYPE = "application/json";
 
-/** What is made from an operation needs besides it. */
+/** What generating an operation requires besides the operation. */
 interface PathTools {
   operations: readonly Operation[];
   schemas: Schemas;
   baseUrl: string;
 }
 
-/** `paths` of the document: every operation of the table, in its order. */
+/** Returns `paths` of the document: every operation of the table, in order. */
 export function pathsOf(tools: PathTools): Json {
   const paths: Record<string, Json> = {};
   for (const operation of tools.operations) {
@@ -72,7 +72,7 @@ interface ListSchema {
   properties?: { data?: { items?: { properties?: { id?: TSchema } } } };
 }
 
-/** The id in a path is that of an item of the list before it. */
+/** The ID in a path is that of an item of the preceding list. */
 function idParameter(path: string, { operations, schemas }: PathTools): Json {
   const collection = path.slice(0, path.indexOf("/{id}"));
   const list = operations.find((operation) => operation.method === "GET" && operation.path === collection);

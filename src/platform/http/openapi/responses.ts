@@ -33,15 +33,15 @@ const SHARED: Record<string, readonly ErrorCode[]> = {
 
 const SESSION_REFUSALS: readonly ErrorCode[] = ["session_required", "cross_site_request"];
 
-/** What decides about an operation's errors. */
+/** The properties that determine an operation's errors. */
 type FailingOperation = Pick<Operation, "method" | "path" | "scope" | "session" | "sandboxOnly" | "errors">;
 
-/** Every error response that an operation may answer with, by status. */
+/** Returns every error response of an operation, by status. */
 export function errorsOf(operation: FailingOperation, schemas: Schemas, baseUrl: string): Json {
   return problemsOf(codesOf(operation), schemas, baseUrl);
 }
 
-/** Error responses with these codes, by status. */
+/** Returns error responses with these codes, by status. */
 export function problemsOf(codes: readonly ErrorCode[], schemas: Schemas, baseUrl: string): Json {
   const byStatus = new Map<number, Set<ErrorCode>>();
   for (const code of codes) {

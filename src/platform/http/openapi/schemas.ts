@@ -4,11 +4,11 @@ import { keywordsOfFormat } from "../formats.ts";
 /** A part of the document. */
 export type Json = Record<string, unknown>;
 
-/** Turns the contract's schemas into the document's: named ones become components, ours formats plain keywords. */
+/** Converts the contract's schemas to the document's: named ones become components, custom formats plain keywords. */
 export class Schemas {
   readonly #named = new Map<string, Json>();
 
-  /** The schema as it stands in the document: a reference where it has a name. */
+  /** Returns the schema as the document contains it: a reference if it has a name. */
   place(schema: TSchema): Json {
     const { $id: name } = schema as { $id?: string };
     if (name === undefined) return this.#inline(schema as Json);
@@ -16,7 +16,7 @@ export class Schemas {
     return { $ref: `#/components/schemas/${name}` };
   }
 
-  /** What was placed, by name. */
+  /** The components so far, by name. */
   get components(): Json {
     return Object.fromEntries([...this.#named].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
@@ -46,13 +46,13 @@ export class Schemas {
   }
 }
 
-/** Says of an object without declared fields that it may have any: generators of code take it for an empty one otherwise. */
+/** States that an object without declared fields may have any. Code generators otherwise take it for an empty one. */
 function openObject(schema: Json): Json {
   const isOpen = schema["type"] === "object" && !("properties" in schema) && !("patternProperties" in schema);
   return isOpen ? { ...schema, additionalProperties: {} } : schema;
 }
 
-/** One pattern for all keys is written the usual way, which tools understand better. */
+/** A single pattern for all keys is written the usual way, which more tools understand. */
 function joinPattern({ patternProperties, ...schema }: Json): Json {
   if (patternProperties === undefined) return schema;
   const [[pattern, value] = ["", {}]] = Object.entries(patternProperties as Json);
@@ -60,7 +60,7 @@ function joinPattern({ patternProperties, ...schema }: Json): Json {
   return { ...schema, ...(takesAll ? {} : { propertyNames: { pattern } }), additionalProperties: value };
 }
 
-/** `anyOf: [X, null]` of a plain X is X with two types. */
+/** Simplifies `anyOf: [X, null]` of a plain X to X with two types. */
 function joinNull({ anyOf, ...schema }: Json): Json {
   if (anyOf === undefined) return schema;
   const [first, second, ...others] = anyOf as Json[];

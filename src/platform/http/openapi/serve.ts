@@ -10,7 +10,7 @@ interface Served {
   tag: string;
 }
 
-/** Serves the OpenAPI document to anyone; it is made when it is first asked for. */
+/** Serves the OpenAPI document without authentication. It is generated at the first request. */
 export function serveDocument(app: FastifyInstance, services: Services, operations: readonly Operation[]): void {
   let served: Promise<Served> | undefined;
   const build = async (): Promise<Served> => {

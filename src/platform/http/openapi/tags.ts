@@ -6,7 +6,7 @@ interface Tag {
   description: string;
 }
 
-/** How the document groups operations, by the segment of their path after `/v1/`. */
+/** Groups of operations in the document, by the segment of their path after `/v1/`. */
 const TAGS: ReadonlyMap<string, Tag> = new Map(
   Object.values(RESOURCES).map(({ plural, labels, about }) => [plural, { name: labels, description: about }]),
 );

@@ -14,7 +14,7 @@ export function webhooksOf(operations: readonly Operation[], schemas: Schemas): 
   return Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: delivery(type, operations, schemas) }]));
 }
 
-/** What a delivery carries besides its body. */
+/** Headers of a delivery. */
 export const DELIVERY_HEADERS: Json = {
   ServiceSignature: {
     name: HEADERS.signature,
@@ -80,7 +80,7 @@ function delivery(type: EventType, operations: readonly Operation[], schemas: Sc
   };
 }
 
-/** The schema of the resource whose `object` bears that name, where an operation returns it. */
+/** Returns the schema of the resource with that `object`, if an operation returns it. */
 function schemaOf(resource: string, operations: readonly Operation[]): TSchema | undefined {
   return operations
     .map(({ reply: { schema } }) => schema)
@@ -94,7 +94,7 @@ function exampleOf(type: EventType, subject: TSchema | undefined): unknown {
   const event = exampleReply(Event) as { data: Json };
   if (subject === undefined) return { ...event, type };
   const { status } = (subject as { properties?: { status?: { enum?: string[] } } }).properties ?? {};
-  // The resource as it was when the event was made: completed in order.completed.
+  // Returns the resource as it was when the event was created: completed in order.completed.
   const reached = status?.enum?.find((name) => type.endsWith(`.${name}`));
   const object = { ...(exampleReply(subject) as object), ...(reached === undefined ? {} : { status: reached }) };
   return { ...event, type, data: { object } };

@@ -3,7 +3,7 @@ import { VersionList } from "../../../contract/schemas/version.ts";
 import type { Versions } from "../../domain/versions.ts";
 import { type Operation, readOperation } from "../operation.ts";
 
-/** Whom the credential stands for, and which versions the platform speaks. */
+/** Returns the owner of the credential, and the versions that the platform supports. */
 export function identityOperations(versions: Versions): Operation[] {
   return [
     readOperation({

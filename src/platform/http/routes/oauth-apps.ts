@@ -18,7 +18,7 @@ import {
 import { sendList, asJson } from "../pagination.ts";
 import { type Operation, readOperation, writeOperation } from "../operation.ts";
 
-/** The command's own app belongs to no environment, so none of these ever finds it. */
+/** The CLI's own app belongs to no environment, so none of these operations finds it. */
 export function oauthAppOperations(tools: SecretTools): Operation[] {
   return [
     writeOperation({

@@ -17,7 +17,7 @@ export function requestLogOperations({ vault, requests }: Pick<Services, "vault"
       query: RequestLogListQuery,
       reply: { status: 200, schema: RequestLogList },
       read: async (call, queries) => {
-        // Whoever has seen a reply finds its request here.
+        // Anyone who has received a response finds its request here.
         await requests.flush();
         return sendList(
           vault,

@@ -4,11 +4,11 @@ import type { Services } from "../../services.ts";
 import type { Transaction } from "../../storage/database.ts";
 import { longOperation, type Operation, readOperation, writeOperation } from "../operation.ts";
 
-/** Moves sandboxes' time, and attempts on the way what falls due. */
+/** Moves the clocks of sandboxes, and attempts what becomes due on the way. */
 export interface ClockAdvancer {
   /** Starts an advance; `endsAt` is the environment's time. */
   begin(tx: Transaction, environment: number, seconds: number): Promise<{ number: number; endsAt: number }>;
-  /** Returns how far an advance got, within some seconds. */
+  /** Returns the progress of an advance, within some seconds. */
   follow(environment: number, number: number): Promise<TestClock>;
 }
 

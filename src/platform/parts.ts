@@ -55,7 +55,7 @@ import { BrowserSessions } from "./sign-in/browser-sessions.ts";
 const DRAIN_SECONDS = 10;
 const DELIVERY_LIMITS: DeliveryLimits = { perEndpoint: 20, perProcess: 256, bodyBytes: 64 * 1024 * 1024 };
 
-/** All that runs in this process, made and not yet begun. */
+/** The parts of this process, created but not started. */
 export interface Parts {
   deployment: Deployment;
   services: Services;
@@ -64,9 +64,9 @@ export interface Parts {
   retention: Periodic;
   countFolder: Periodic;
   transactions: TransactionWatch;
-  /** Absent where the process serves no API. */
+  /** Absent if the process serves no API. */
   listening: ListenServer | undefined;
-  /** What is written behind the requests, and once more before the database closes. */
+  /** Written in the background of requests, and once more before the database closes. */
   writers: readonly { close(): Promise<void> }[];
   adminToken: string;
   health: { isStopping: boolean };
@@ -156,7 +156,7 @@ function createServices(
   };
 }
 
-/** What is served besides the operations of the API. */
+/** Routes besides the operations of the API. */
 function registerRoutes(
   app: FastifyInstance,
   services: Services,
@@ -179,7 +179,7 @@ function registerRoutes(
   adminRoutes(app, services, adminToken);
 }
 
-/** Takes nothing new, finishes what is in flight within its time limits, and closes the database. */
+/** Accepts no more work, finishes what is in flight within its time limits, and closes the database. */
 export async function stopParts({
   deployment,
   app,
@@ -196,7 +196,7 @@ export async function stopParts({
   await deployment.close();
 }
 
-/** Lets requests in flight end, for as long as a stop may take; then cuts what is left. */
+/** Lets requests in flight finish, for as long as a stop may take. Then closes their connections. */
 async function closeServer(app: FastifyInstance): Promise<void> {
   const sweep = setInterval(() => app.server.closeIdleConnections(), 50);
   const cut = setTimeout(() => app.server.closeAllConnections(), DRAIN_SECONDS * 1000);
@@ -208,7 +208,7 @@ async function closeServer(app: FastifyInstance): Promise<void> {
 /** For the database, logs, name servers and Node itself. */
 const RESERVED = 40;
 
-/** How many of the file descriptors that the process may open (`ulimit -n`) are for what. */
+/** How the file descriptors that the process may open (`ulimit -n`) are divided. */
 interface DescriptorBudget {
   /** Attempts in flight. */
   deliveries: number;
@@ -216,7 +216,9 @@ interface DescriptorBudget {
   connections: number;
 }
 
-/** Divides the limit so that clients with many connections leave some for deliveries; undefined where it is unknown. */
+/**
+ * Divides the limit so that clients with many connections leave some for deliveries; undefined if the limit is unknown.
+ */
 function descriptorBudget(maxDeliveries: number): DescriptorBudget | undefined {
   const limit = openFileLimit();
   if (limit === undefined) return undefined;
@@ -225,7 +227,7 @@ function descriptorBudget(maxDeliveries: number): DescriptorBudget | undefined {
   return { deliveries, connections: spare - deliveries };
 }
 
-/** Linux tells; elsewhere Node offers it only in a report that takes long to make. */
+/** Linux has the limit in /proc; elsewhere Node only has it in a report, which takes long to create. */
 function openFileLimit(): number | undefined {
   try {
     const [, limit] = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
@@ -237,7 +239,7 @@ function openFileLimit(): number | undefined {
 
 type WebSettings = Pick<PlatformSettings, "dashboard" | "passwordCost">;
 
-/** Adds what browsers and OAuth clients see: pages that speak HTML, and endpoints that speak OAuth's JSON. */
+/** Adds the routes for browsers and OAuth clients: HTML pages, and endpoints with OAuth's JSON. */
 function registerWeb(app: FastifyInstance, services: Services, { dashboard, passwordCost }: WebSettings): void {
   app.register(async (scope) => {
     await scope.register(fastifyCookie);

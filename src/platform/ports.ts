@@ -1,12 +1,12 @@
-/** What the platform takes from outside, so that a test can run three days of retries in a second. */
+/** What the platform takes from its environment, so that a test can run three days of retries in a second. */
 export interface Clock {
   /** Unix time in milliseconds. */
   now: () => number;
-  /** Milliseconds from any fixed moment, for durations: goes on evenly when the machine's time is set. */
+  /** Milliseconds from a fixed point, for durations. Monotonic: unaffected when the wall clock is set. */
   elapsed: () => number;
   /** Milliseconds since the machine started, including those when it slept. Coarser than `elapsed`. */
   uptime: () => number;
-  /** Calls back once after a delay in milliseconds; the returned function cancels it. Never keeps the process alive. */
+  /** Calls back once after a delay in milliseconds. The returned function cancels it. Never keeps the process alive. */
   after: (milliseconds: number, callback: () => void) => () => void;
 }
 
@@ -19,7 +19,7 @@ export interface Random {
 
 type LogLine = (fields: Record<string, unknown>, message: string) => void;
 
-/** Structured log of what an operator should know; never given a secret. */
+/** Structured log for operators. Never pass it a secret. */
 export interface Log {
   debug: LogLine;
   info: LogLine;

@@ -11,39 +11,39 @@ import type { RateLimit } from "./limits/rate-limit.ts";
 import type { Vault } from "./secrets/vault.ts";
 import type { Activity } from "./observability/activity.ts";
 
-/** What deliveries may reach. */
+/** The rules about what deliveries may reach. */
 export interface DeliveryTargets {
-  /** True for work on one machine: private addresses may be reached, and sandbox endpoints may be http. */
+  /** True for local development: private addresses may be reached, and sandbox endpoints may use http. */
   allowPrivate: boolean;
-  /** Why a URL's host can never be delivered to, or undefined. */
+  /** Returns why a URL's host can never be delivered to, or undefined. */
   blockReason: (url: URL) => string | undefined;
 }
 
-/** What every part of the platform works with: made once, at start. */
+/** The services of every part of the platform, created once at start. */
 export interface Services {
   database: Database;
   vault: Vault;
   clock: Clock;
-  /** Asked before anything irreversible is done because of its age. */
+  /** Checked before anything irreversible is done because of its age. */
   clockTrust: ClockTrust;
   random: Random;
   log: Log;
-  /** Ids of what belongs to no environment, at real time. */
+  /** Creates IDs of what belongs to no environment, in real time. */
   newId: IdGenerator;
-  /** What time it is in an environment, and the ids of what happens there. */
+  /** The time of each environment, and IDs created in it. */
   time: EnvironmentTime;
   versions: Versions;
   targets: DeliveryTargets;
-  /** The API's origin as clients see it, without a slash at its end: known once the server listens. */
+  /** The API's origin as clients see it, without a trailing slash. Known once the server listens. */
   baseUrl: string;
-  /** Where clients reach the platform, if the operator named it. */
+  /** The public URL of the platform, if configured. */
   publicUrl: URL | undefined;
   report: (activity: Activity) => void;
-  /** Writes down what each account asked for. */
+  /** Records the API requests of each account. */
   requests: RequestRecorder;
-  /** Makes a limit of attempts that holds in all processes together. */
+  /** Creates a rate limit that all processes share. */
   createLimiter: CreateLimiter;
   clientAddress: ClientAddress;
-  /** Absent where requests are not limited. */
+  /** Absent if requests are not limited. */
   rateLimit?: RateLimit | undefined;
 }

@@ -8,36 +8,36 @@ import type { PasswordCost } from "./domain/passwords.ts";
 import type { RateLimits } from "./limits/rate-limit.ts";
 import type { Clock, Random } from "./ports.ts";
 
-/** What a process does: serve the API (and listeners), deliver webhooks and clear old history away, or all of it. */
+/** Role of the process: serve the API (and listeners), deliver webhooks and remove expired data, or everything. */
 type Role = "all" | "api" | "worker";
 
 export interface PlatformSettings extends DeploymentSettings {
   host: string;
-  /** 0 takes a free port. */
+  /** 0 chooses a free port. */
   port: number;
   role?: Role;
-  /** Where clients reach the API, if that is not where this process listens: https://api.example.com */
+  /** Public URL of the API, if clients do not reach it where this process listens: https://api.example.com */
   publicUrl?: string | undefined;
-  /** Proxies whose word on who calls is taken. */
+  /** Proxies whose X-Forwarded-For is trusted. */
   trustedProxies?: readonly AddressRange[];
   report: (activity: Activity) => void;
   clock?: Clock;
   random?: Random;
-  /** Lets deliveries reach private addresses, and sandbox endpoints be http: for work on one machine. */
+  /** Allows deliveries to private addresses, and sandbox endpoints with http: for local development. */
   allowPrivateTargets?: boolean;
   deliveryLimits?: Partial<DeliveryLimits>;
-  /** How often a credential may call; without it as often as it likes. */
+  /** Rate limit of a credential (default: unlimited). */
   rateLimits?: RateLimits | undefined;
-  /** Resolves the names of endpoints' hosts. */
+  /** Resolves the host names of endpoints. */
   lookup?: LookupFunction;
-  /** Versions of the API, oldest first; the contract's own unless a test brings others. */
+  /** Versions of the API, oldest first (default: the contract's own). */
   versions?: readonly [ApiVersion, ...ApiVersion[]];
-  /** URL or file of the public keys that leak reports are signed with; without it none is taken. */
+  /** URL or file of the public keys that sign leak reports. Without it no reports are accepted. */
   leakKeys?: string | undefined;
-  /** How much work it is to hash a password; tests that sign in often take less than the default. */
+  /** Cost of hashing a password. Tests that sign in often use less than the default. */
   passwordCost?: PasswordCost | undefined;
-  /** Folder of the dashboard's built files; without it /dashboard leads to the page that needs none. */
+  /** Folder of the dashboard's built files. Without it /dashboard shows the page that needs none. */
   dashboard?: string | undefined;
-  /** Folder of the API reference's built files; without it there is no page at /docs. */
+  /** Folder of the API reference's built files. Without it there is no page at /docs. */
   reference?: string | undefined;
 }

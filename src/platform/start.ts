@@ -13,20 +13,23 @@ import { systemClock, systemRandom } from "./system.ts";
 export type { PlatformSettings } from "./settings.ts";
 
 export interface Platform {
-  /** The API as clients reach it. */
+  /** The public URL of the API. */
   baseUrl: string;
-  /** Where this process listens. */
+  /** The address that this process listens on. */
   listenUrl: string;
-  /** Set where the database was empty: its first account and keys, never shown again. */
+  /** Set if the database was empty: its first account and keys, never shown again. */
   firstAccount: (Omit<FirstAccount, "linkToken"> & { signInUrl: string }) | undefined;
   /**
-   * Says that it is not ready any more and, after so many seconds in which a balancer can notice, takes nothing new,
-   * finishes what is in flight and closes the database.
+   * Reports that it is no longer ready and, after some seconds in which a load balancer can notice, accepts nothing
+   * new, finishes what is in flight and closes the database.
    */
   close(delaySeconds?: number): Promise<void>;
 }
 
-/** Starts the platform: configuration, database, domain, HTTP. Rejects with StorageOpenError, MasterKeyError, SigningKeysError or the listen error. */
+/**
+ * Starts the platform: configuration, database, domain, HTTP. Rejects with StorageOpenError, MasterKeyError,
+ * SigningKeysError or the listen error.
+ */
 export async function startPlatform(settings: PlatformSettings): Promise<Platform> {
   const random = settings.random ?? systemRandom;
   const versions = new Versions(settings.versions ?? API_VERSIONS);
@@ -36,7 +39,7 @@ export async function startPlatform(settings: PlatformSettings): Promise<Platfor
     try {
       return await run(parts, settings);
     } catch (error) {
-      // A process that could not start must not go on listening.
+      // A process that could not start must not keep listening.
       await stopParts(parts);
       throw error;
     }
@@ -46,7 +49,7 @@ export async function startPlatform(settings: PlatformSettings): Promise<Platfor
   }
 }
 
-/** Opens the port, then begins whatever this process does by itself. */
+/** Opens the port, then starts background work. */
 async function run(parts: Parts, settings: PlatformSettings): Promise<Platform> {
   const { app, services, engine, retention, countFolder, transactions, adminToken } = parts;
   const { database, firstAccount } = parts.deployment;
@@ -86,7 +89,7 @@ async function run(parts: Parts, settings: PlatformSettings): Promise<Platform> 
   };
 }
 
-/** A server on every address is reached by the machine's own one. */
+/** A server on all addresses is reached by a loopback address. */
 function localUrl(baseUrl: string): string {
   return baseUrl.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
 }

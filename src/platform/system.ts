@@ -13,7 +13,7 @@ export const systemClock: Clock = {
 
 const POOL_BYTES = 8192;
 
-/** The machine's own randomness, drawn in pools: one call to the system serves hundreds of ids. */
+/** The machine's own randomness, drawn in pools: one system call serves hundreds of IDs. */
 export const systemRandom: Random = (() => {
   let pool = Buffer.alloc(0);
   return {

@@ -9,12 +9,12 @@ import { environmentFor, lookUpClient } from "./clients.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { parseScopeNames } from "./scope-names.ts";
 
-/** What an app asks of the user, checked. */
+/** A validated authorization request of an app. */
 export interface AuthorizationRequest {
   client: ClientRow;
-  /** Where the answer goes. */
+  /** The redirect URI for the response. */
   redirectUri: string;
-  /** The parameter as it was sent: its exchange must repeat it. */
+  /** The parameter as it was sent: the token request must repeat it. */
   sentRedirectUri: string | undefined;
   state: string;
   challenge: string;
@@ -22,7 +22,7 @@ export interface AuthorizationRequest {
   environment: Environment;
 }
 
-/** An invalid request whose app may be told by redirect. */
+/** An invalid request, reported to the app by redirect. */
 export class AuthorizationError extends Error {
   override name = "AuthorizationError";
   readonly redirectUri: string;
@@ -38,8 +38,8 @@ export class AuthorizationError extends Error {
 }
 
 /**
- * Reads the query of `/oauth/authorize`. Throws PageError as long as it is not certain
- * where an answer may go, AuthorizationError from then on.
+ * Parses the query of `/oauth/authorize`. Throws PageError until the redirect URI is known to be valid,
+ * AuthorizationError from then on.
  */
 export async function readAuthorizationRequest(services: Services, url: string): Promise<AuthorizationRequest> {
   const parameters = read(url);
@@ -65,7 +65,10 @@ export async function readAuthorizationRequest(services: Services, url: string):
   }
 }
 
-/** The redirect that carries an answer, with `iss` so that a client of several servers knows whose it is (RFC 9207). */
+/**
+ * Returns the redirect that carries a response, with `iss` so that a client of several servers knows the issuer (RFC
+ * 9207).
+ */
 export function redirectWith(redirectUri: string, issuer: string, answer: Record<string, string | undefined>): string {
   const pairs = Object.entries({ ...answer, iss: issuer }).flatMap(([name, value]) =>
     value === undefined ? [] : `${name}=${encodeURIComponent(value)}`,

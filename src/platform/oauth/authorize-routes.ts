@@ -18,7 +18,7 @@ import { consentPage } from "./consent-view.ts";
 
 const CODE_SECONDS = 60;
 
-/** The page on which a user lets an app act for them. */
+/** Serves the consent page. */
 export function authorizeRoutes(scope: FastifyInstance, services: Services, browserSessions: BrowserSessions): void {
   scope.get(OAUTH_PATHS.authorize, (request, reply) =>
     handle(request, reply, async (asked, browser) => sendPage(reply, 200, consent(browser, asked, request.url))),
@@ -32,7 +32,7 @@ export function authorizeRoutes(scope: FastifyInstance, services: Services, brow
     }),
   );
 
-  /** Both methods read the same query: what is answered is what was shown. */
+  /** Both methods parse the same query, so the user's choice applies to what was shown. */
   const handle = async (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -48,7 +48,8 @@ export function authorizeRoutes(scope: FastifyInstance, services: Services, brow
     } catch (error) {
       if (!(error instanceof AuthorizationError)) throw error;
       const { redirectUri, state, code, message } = error;
-      // Anyone who registers an app could otherwise use this address to send people to a site of theirs (RFC 9700 4.11.2).
+      // Anyone who registers an app could otherwise use this address to send people to their own site (RFC 9700
+      // 4.11.2).
       if (!isSignedIn(browser)) {
         const problem = `The app's request is invalid: ${message.replace(/\.$/, "")}. Sign in to return to the app.`;
         return sendPage(reply, 400, signInPage(browser, { next, problem }));

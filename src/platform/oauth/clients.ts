@@ -7,14 +7,14 @@ import type { Services } from "../services.ts";
 import { type ClientRow, findClient } from "../storage/oauth-apps.ts";
 import { invalidClient, OAuthError } from "./oauth-error.ts";
 
-/** The client with that id, or undefined; text that can be no id never reaches the database. */
+/** Returns the client with that ID, or undefined. Text that cannot be an ID never reaches the database. */
 export function lookUpClient({ database }: Services, id: string | undefined): Promise<ClientRow | undefined> {
   return /^app_\w{1,40}$/.test(id ?? "") ? findClient(database, id!) : Promise.resolve(undefined);
 }
 
 /**
- * Proves which client sent a form: by its secret, in the Authorization header or in the form but not in both, or by its
- * name alone where it is public. Throws OAuthError `invalid_client` or `invalid_request`.
+ * Authenticates the client of a form by its secret, in the Authorization header or in the form but not in both, or by
+ * its ID only if it is public. Throws OAuthError `invalid_client` or `invalid_request`.
  */
 export async function authenticateClient(services: Services, request: FastifyRequest, form: Parameters) {
   const header = basicCredentials(request);
@@ -36,8 +36,8 @@ export async function authenticateClient(services: Services, request: FastifyReq
 }
 
 /**
- * The environment that a grant is to be for, which the user sees and which never changes. The command's own app may ask
- * for either and gets the sandbox by default; a registered app belongs to one and has no choice.
+ * Returns the environment of a grant, which the user sees and which never changes. The CLI's own app may request either
+ * and gets the sandbox by default; a registered app belongs to one.
  */
 export function environmentFor(client: ClientRow, parameters: Parameters): Environment {
   const asked = parameters.get(ENVIRONMENT_PARAMETER);
@@ -73,7 +73,7 @@ function basicCredentials(request: FastifyRequest): { id: string; secret: string
   }
 }
 
-/** RFC 6749 2.3.1: both parts are written as in a form. */
+/** RFC 6749 2.3.1: both parts are form-encoded. */
 function formDecoded(text: string): string {
   return decodeURIComponent(text.replaceAll("+", " "));
 }

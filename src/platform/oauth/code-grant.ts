@@ -11,9 +11,9 @@ import { beginGrant, issueTokens, type TokenReply } from "./tokens.ts";
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
 
 /**
- * Exchanges an authorization code. One exchange succeeds; a later one that is right in every other way
- * reveals a stolen code, and ends what the first one gave. One that is wrong changes nothing, or anybody who saw a code
- * could end another's session.
+ * Exchanges an authorization code. Only one exchange succeeds. A second valid one reveals a stolen code, and revokes
+ * the tokens of the first. An invalid one changes nothing; otherwise anyone who saw a code could revoke another user's
+ * session.
  */
 export async function exchangeCode(services: Services, client: ClientRow, form: Parameters): Promise<TokenReply> {
   const { database, vault, clock, newId } = services;

@@ -11,22 +11,22 @@ export interface ConsentView {
   client: ClientRow;
   scopes: readonly Scope[];
   environment: Environment;
-  /** Where the form goes; without it to the page's own address. */
+  /** The form's action; absent for the page's own address. */
   action?: string;
-  /** The code that is answered, where the app waits on another device. */
+  /** The user code, if the app waits on another device. */
   userCode?: string;
-  /** The way back to this page after signing in as somebody else. */
+  /** The path back to this page after signing in as another user. */
   here: string;
-  /** What happens after the answer. */
+  /** What happens after the choice. */
   outcome: Html;
-  /** The origin that the answer goes to. */
+  /** The origin of the redirect. */
   formTargets?: readonly string[];
 }
 
 /** Labels of resources and warnings about changing them, by the resource's name in a scope. */
 const SCOPED = new Map<string, Resource>(kindsWith("scoped").map((kind) => [RESOURCES[kind].plural, resourceOf(kind)]));
 
-/** Shows which app asks for which scopes of which environment, with the buttons to allow or deny them. */
+/** Renders which app requests which scopes of which environment, with the buttons to allow or deny them. */
 export function consentPage(browser: SignedIn, view: ConsentView): Page {
   const { client, scopes, environment } = view;
   const { user } = browser;

@@ -19,12 +19,12 @@ import { newUserCode, showUserCode } from "./user-code.ts";
 
 const LIFE_SECONDS = 600;
 const INTERVAL_SECONDS = 5;
-/** RFC 8628 3.5: each early poll makes the interval longer by this. */
+/** RFC 8628 3.5: each early poll lengthens the interval by this. */
 const PENALTY_MS = 5000;
-/** A poll may come so much early: the one before may have been held up on its way. */
+/** A poll may be early by this much: the previous one may have been delayed on its way. */
 const SLACK_MS = 500;
 
-/** The reply of the device authorization endpoint (RFC 8628 3.2). */
+/** The response of the device authorization endpoint (RFC 8628 3.2). */
 export interface DeviceAuthorization {
   device_code: string;
   user_code: string;
@@ -34,7 +34,7 @@ export interface DeviceAuthorization {
   interval: number;
 }
 
-/** What is stored of a user code. */
+/** The stored form of a user code. */
 export function userCodeDigest({ vault }: Services, code: string): Buffer {
   return vault.digest(`user_code:${code}`);
 }
@@ -76,7 +76,10 @@ export async function authorizeDevice(
   };
 }
 
-/** Returns a device's poll: tokens for one poll alone once the user has allowed it, until then why not. */
+/**
+ * Handles a device's poll: returns tokens to a single poll once the user has allowed it, and throws the reason until
+ * then.
+ */
 export async function pollDevice(services: Services, client: ClientRow, form: Parameters): Promise<TokenReply> {
   const { database, vault, clock } = services;
   const code = form.get("device_code");

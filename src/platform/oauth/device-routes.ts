@@ -13,10 +13,10 @@ import { consentPage } from "./consent-view.ts";
 import { userCodeDigest } from "./device-grant.ts";
 import { readUserCode, showUserCode } from "./user-code.ts";
 
-/** Never more than five wrong codes in a minute, for a user and for an address: 34 bits last for ten minutes so. */
+/** At most five wrong codes a minute, per user and per address: with that, 34 bits are safe for ten minutes. */
 const WRONG_CODES = { burst: 5, refillSeconds: 60 };
 
-/** Where device codes are typed. The code is shown again with the question, to be compared. */
+/** Renders the form for device codes. The code is shown again with the question, to be compared. */
 export function deviceRoutes(scope: FastifyInstance, services: Services, browserSessions: BrowserSessions): void {
   const { database, clock } = services;
   const limiter = services.createLimiter("device codes", WRONG_CODES);
@@ -85,7 +85,7 @@ export function deviceRoutes(scope: FastifyInstance, services: Services, browser
   });
 }
 
-/** Where a person types what the device shows. */
+/** Serves the page for entering the code that the device shows. */
 function codePage(browser: SignedIn, form: { code: string; problem?: string }): Page {
   return {
     title: "Connect a device",

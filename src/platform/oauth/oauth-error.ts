@@ -1,4 +1,4 @@
-/** An error response in OAuth's own words (RFC 6749 5.2, RFC 8628 3.5, RFC 7009 2.2.1). */
+/** An error response of OAuth (RFC 6749 5.2, RFC 8628 3.5, RFC 7009 2.2.1). */
 export class OAuthError extends Error {
   override name = "OAuthError";
   /** The registered error code. */
@@ -14,12 +14,12 @@ export class OAuthError extends Error {
   }
 }
 
-/** The client did not prove itself: 401, and how it could have. */
+/** The client failed to authenticate: 401 with the supported method. */
 export function invalidClient(description: string): OAuthError {
   return new OAuthError("invalid_client", description, 401, { "WWW-Authenticate": 'Basic realm="service"' });
 }
 
-/** A description may hold only these characters (RFC 6749 5.2). */
+/** A description may only contain these characters (RFC 6749 5.2). */
 function asDescription(text: string): string {
   return text.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, "?").slice(0, 300);
 }

@@ -15,16 +15,16 @@ import { OAuthError } from "./oauth-error.ts";
 import { parseScopeNames } from "./scope-names.ts";
 import { issueTokens, type TokenReply } from "./tokens.ts";
 
-/** How long a client that was killed before it could keep the new token may come back with the old one. */
+/** Grace period in which a client that was killed before it could store the new token may use the old one again. */
 const GRACE_MS = 30_000;
 
 /**
- * Rotates a refresh token. A token that was used before and comes again was copied, and ends its grant;
- * except within the grace, by the direct parent of a token that nobody has used yet: that one is replaced, its access
- * token revoked, and it stays as a tombstone whose use would end the grant.
+ * Rotates a refresh token. A used token that is presented again was copied, which revokes its grant. The exception,
+ * within the grace period, is the direct parent of a token that nobody has used yet: that token is replaced, its access
+ * token revoked, and it stays as a tombstone whose use would revoke the grant.
  *
- * Whoever finds the token unused and then loses to another request at the same time is rejected, and nothing is ended:
- * that is a client with two processes.
+ * A request that finds the token unused and then loses to a concurrent one is rejected, and nothing is revoked: that is
+ * a client with two processes.
  */
 export async function refresh(services: Services, client: ClientRow, form: Parameters): Promise<TokenReply> {
   const { database, vault, clock } = services;
@@ -42,13 +42,13 @@ export async function refresh(services: Services, client: ClientRow, form: Param
   return reply;
 }
 
-/** True where this request may issue the token's successor. */
+/** Returns true if this request may issue the token's successor. */
 async function take(tx: Transaction, token: RefreshTokenOwner, now: number): Promise<boolean> {
   const { digest, grant_id, used_at, replaced_at } = token;
   if (used_at === null && replaced_at === null) return useRefreshToken(tx, digest, now);
   const inGrace = used_at !== null && now - used_at <= GRACE_MS;
   if (inGrace && (await replaceSuccessor(tx, digest, now))) {
-    // Only replaced successors have brought access tokens since this token was used.
+    // Only replaced successors have issued access tokens since this token was used.
     await revokeAccessTokensSince(tx, { grantId: grant_id, since: used_at, at: now });
     return true;
   }
@@ -56,7 +56,7 @@ async function take(tx: Transaction, token: RefreshTokenOwner, now: number): Pro
   return false;
 }
 
-/** RFC 6749 6: the same scopes or fewer, and a later refresh may have all of them again. */
+/** RFC 6749 6: the same scopes or fewer. A later refresh may have all of them again. */
 function narrowed(granted: Scope[], text: string | undefined): Scope[] {
   if (text === undefined) return granted;
   const asked = parseScopeNames(text);

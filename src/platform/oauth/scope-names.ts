@@ -4,12 +4,15 @@ import { OAuthError } from "./oauth-error.ts";
 
 const NAMES: readonly string[] = SCOPES.map(oauthScopeName);
 
-/** Every scope's OAuth name. */
+/** OAuth names of the scopes. */
 export function allScopeNames(): readonly string[] {
   return NAMES;
 }
 
-/** Reads `read_customers write_orders`, in the contract's order and each once. Throws OAuthError `invalid_scope`. */
+/**
+ * Parses `read_customers write_orders`. Returns each scope once, in the contract's order. Throws OAuthError
+ * `invalid_scope`.
+ */
 export function parseScopeNames(text: string | undefined): Scope[] {
   const names = new Set((text ?? "").split(" ").filter((name) => name !== ""));
   if (names.size === 0) throw new OAuthError("invalid_scope", `Name the scopes that are asked for: ${NAMES.join(" ")}`);

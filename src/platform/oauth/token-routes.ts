@@ -27,10 +27,10 @@ const GRANTS: ReadonlyMap<string, Grant> = new Map([
   [DEVICE_CODE_GRANT, pollDevice],
 ]);
 
-/** Anybody may begin a device sign-in, and each is a row for an hour: so many at once, then one in as many seconds. */
+/** Anyone may begin a device sign-in, and each is a row for an hour, so they are rate limited. */
 const DEVICE_SIGN_INS = { burst: 60, refillSeconds: 2 };
 
-/** What clients call themselves: forms in, JSON out. What stands in a query is never read. */
+/** The endpoints that clients call: forms in, JSON out. The query is never read. */
 export function tokenRoutes(scope: FastifyInstance, services: Services): void {
   takeForms(scope);
   const deviceSignIns = services.createLimiter("device sign-ins", DEVICE_SIGN_INS);
@@ -73,7 +73,7 @@ export function tokenRoutes(scope: FastifyInstance, services: Services): void {
   });
 }
 
-/** RFC 6749 3.2: no parameter may stand twice. */
+/** RFC 6749 3.2: no parameter may be repeated. */
 function readForm(request: FastifyRequest): Parameters {
   const form = formOf(request.body);
   const [repeated] = form.repeated;
@@ -99,8 +99,8 @@ function asOAuthError(error: unknown): OAuthError {
 }
 
 /**
- * RFC 7009: a refresh token ends its whole grant, an access token itself alone. A token that is unknown is as good as
- * revoked; one of another client is left alone. `token_type_hint` is not needed, the token tells.
+ * RFC 7009: a refresh token revokes its whole grant, an access token only itself. An unknown token counts as revoked;
+ * one of another client stays as it is. `token_type_hint` is not needed, because the token's prefix tells its type.
  */
 async function revokeToken({ database, vault, clock }: Services, client: ClientRow, form: Parameters) {
   const sent = form.get("token");
@@ -124,7 +124,7 @@ async function revokeToken({ database, vault, clock }: Services, client: ClientR
 
 const CLIENT_AUTHENTICATION = ["none", "client_secret_basic", "client_secret_post"];
 
-/** Authorization server metadata (RFC 8414). */
+/** Returns the authorization server metadata (RFC 8414). */
 function metadataOf(issuer: string): Record<string, unknown> {
   return {
     issuer,

@@ -8,10 +8,10 @@ import { insertRefreshToken } from "../storage/refresh-tokens.ts";
 import { formatScopeNames } from "./scope-names.ts";
 
 const ACCESS_SECONDS = 3600;
-/** A grant can be refreshed for so long after its last refresh. */
+/** A grant can be refreshed for this long after its last refresh. */
 export const REFRESH_SECONDS = 30 * 86_400;
 
-/** A successful reply of the token endpoint (RFC 6749 5.1). */
+/** A successful response of the token endpoint (RFC 6749 5.1). */
 export interface TokenReply {
   access_token: string;
   token_type: "Bearer";
@@ -20,7 +20,7 @@ export interface TokenReply {
   scope: string;
 }
 
-/** What the user allowed. */
+/** The user's approval. */
 export interface Allowed {
   appId: string;
   userId: string;
@@ -28,7 +28,7 @@ export interface Allowed {
   scopes: readonly Scope[];
 }
 
-/** Begins a grant: every token that descends from it ends with it. */
+/** Begins a grant. Revoking it revokes every token that descends from it. */
 export async function beginGrant(tx: Transaction, id: string, allowed: Allowed, now: number): Promise<void> {
   await insertGrant(tx, {
     id,
@@ -40,7 +40,7 @@ export async function beginGrant(tx: Transaction, id: string, allowed: Allowed, 
   });
 }
 
-/** Gives a grant an access token and the refresh token that follows `parent`; their digests alone are stored. */
+/** Issues an access token of a grant, and the refresh token that follows `parent`. Only their digests are stored. */
 export async function issueTokens(
   tx: Transaction,
   { vault, random, newId }: Services,

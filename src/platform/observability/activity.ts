@@ -1,4 +1,4 @@
-/** What the platform does, as it happens: one line each in `service serve`. */
+/** What the platform does, as it happens: a line each in `service serve`. */
 export type Activity =
   | { event: "request"; method: string; path: string; status: number; duration_ms: number; request_id: string }
   | {
@@ -9,7 +9,7 @@ export type Activity =
       event_type: string;
       /** 1 for the first. */
       attempt: number;
-      /** The delivery's status now: pending where it is tried again. */
+      /** The delivery's status now: pending if there will be a retry. */
       status: "pending" | "succeeded" | "failed";
       status_code: number | null;
       error: string | null;

@@ -6,16 +6,15 @@ import type { Log } from "../ports.ts";
 /** The lowest level that is logged. `warn` is what an operator should look into, `error` what failed. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
-/** The platform's log, with what it does. */
+/** The platform's log, including activity. */
 export interface JsonLog extends Log {
   activity: (activity: Activity) => void;
   stopping: () => void;
 }
 
 /**
- * Writes the log as lines of JSON: `level`, `time`, `event`, then what belongs to the event. Each line is handed over
- * whole and at once, so that none is lost where the process ends. What looks like a credential is cut to its prefix,
- * wherever it stands.
+ * Writes the log as JSON lines: `level`, `time`, `event`, then the event's own fields. Each line is written whole and
+ * at once, so that none is lost when the process exits. Anything that looks like a credential is cut to its prefix.
  */
 export function createJsonLog(level: LogLevel, write: (line: string) => void): JsonLog {
   const logger = pino(
@@ -43,7 +42,7 @@ export function createJsonLog(level: LogLevel, write: (line: string) => void): J
   };
 }
 
-/** An error without the properties that libraries hang onto theirs: a request's body, for one. */
+/** Returns an error without the properties that libraries add, such as a request's body. */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { name, message, stack, cause } = error;

@@ -7,12 +7,12 @@ import { queueHeads } from "../storage/delivery-queue.ts";
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** The platform's figures for an operator: nothing in them is a tenant's. */
+/** The platform's metrics for an operator. They contain no tenant's data. */
 export interface Metrics {
   contentType: string;
   observeRequest(request: { method: string; route: string; status: number; seconds: number }): void;
   observe(activity: Activity): void;
-  /** The text that is scraped. */
+  /** Returns the text for a scrape. */
   text(): Promise<string>;
 }
 
@@ -20,7 +20,7 @@ export async function createMetrics(
   { database, clock }: { database: Queries; clock: Clock },
   transactions: TransactionWatch,
 ): Promise<Metrics> {
-  // Bundled CommonJS has a default export alone.
+  // Bundled CommonJS has only a default export.
   const { default: prometheus } = await import("prom-client");
   const { Counter, Gauge, Histogram, Registry } = prometheus;
   const registry = new Registry();

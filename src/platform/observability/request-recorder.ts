@@ -8,12 +8,12 @@ import { digestIdempotencyKey, type Vault } from "../secrets/vault.ts";
 
 const COLLECT_MILLISECONDS = 500;
 const ROWS_A_UNIT = 256;
-/** Some megabytes; a database that takes no writes for longer than that costs entries. */
+/** A few megabytes. A database that rejects writes for longer than that loses entries. */
 const MAX_WAITING = 20_000;
 /** Characters of an Idempotency-Key's digest: 96 bits. */
 const SHOWN_DIGEST = 16;
 
-/** A request that was answered. Its path holds nothing but the route and ids. */
+/** A handled request. Its path holds only the route and IDs. */
 export interface AnsweredRequest {
   id: string;
   method: RequestMethod;
@@ -32,9 +32,9 @@ interface RecorderParts {
 }
 
 /**
- * Keeps the request log, beside the requests instead of in their way: entries wait in memory and are
- * written together, in units that share commits with whatever else is written. A crash loses the last moments of the
- * log, and nothing else. What waits is bounded; past that, entries are dropped, which the platform's own log tells.
+ * Writes the request log without delaying requests: entries wait in memory and are written together, in units of work
+ * that share commits with other writes. A crash loses the last moments of the log, and nothing else. The buffer is
+ * bounded; when it is full, entries are dropped, which the platform's own log reports.
  */
 export class RequestRecorder {
   readonly #database: Pick<Database, "write">;
@@ -53,7 +53,7 @@ export class RequestRecorder {
     this.#vault = vault;
   }
 
-  /** Notes a request of whoever's credential it carried, proven or rejected. */
+  /** Records a request under the owner of its credential, proven or rejected. */
   record({ tenant, credential, user }: Caller, request: AnsweredRequest): void {
     if (this.#waiting.length >= MAX_WAITING) {
       this.#dropped += 1;
@@ -74,7 +74,7 @@ export class RequestRecorder {
     this.#cancelTimer ??= this.#clock.after(COLLECT_MILLISECONDS, () => void this.flush());
   }
 
-  /** Resolves once all that was noted before is written, or could not be. */
+  /** Resolves once everything recorded before is written, or could not be. */
   flush(): Promise<void> {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
@@ -82,13 +82,13 @@ export class RequestRecorder {
     return this.#writing;
   }
 
-  /** Writes what waits, once more; to be called before the database closes. */
+  /** Writes the buffered entries once more. Call this before closing the database. */
   async close(): Promise<void> {
     await this.flush();
     this.#cancelTimer?.();
   }
 
-  /** Tells requests with one key from others, no more. */
+  /** Returns a short digest, which only serves to recognize the same key again. */
   #digestOf(idempotencyKey: string): string {
     return digestIdempotencyKey(this.#vault, idempotencyKey).slice(0, SHOWN_DIGEST);
   }
@@ -100,7 +100,7 @@ export class RequestRecorder {
         await this.#database.write((tx) => insertRequestLogs(tx, rows));
       } catch (error) {
         if (error instanceof StorageUnavailableError) {
-          // The database has said so itself. It is tried again until there is no room for more.
+          // The database has logged its failure. Writing is retried until the buffer is full.
           this.#waiting.unshift(...rows);
           this.#cancelTimer ??= this.#clock.after(COLLECT_MILLISECONDS, () => void this.flush());
           return;

@@ -15,7 +15,7 @@ import { queueHeads } from "../storage/delivery-queue.ts";
 const MINUTE = 60_000;
 const FAILURES_SHOWN = 20;
 
-/** `now` is the environment's time; an endpoint narrows attempts, failures and queue to it. */
+/** `now` is the environment's time. An endpoint narrows attempts, failures and queue to its own. */
 export async function readStatistics(
   queries: Queries,
   environment: number,
@@ -71,7 +71,7 @@ function sumOf(events: number, counts: readonly AttemptCount[]): Statistics["tot
   };
 }
 
-/** Estimated by even spread within a bucket of the histogram. */
+/** Estimated by even distribution within a bucket of the histogram. */
 function percentile(counts: readonly AttemptCount[], attempts: number, share: number): number | null {
   if (attempts === 0) return null;
   const wanted = attempts * share;

@@ -9,17 +9,17 @@ interface WatchTools {
 }
 
 const LOOK_MILLISECONDS = 5_000;
-/** The platform's own transactions take a few seconds at most. */
+/** The platform's own transactions take at most a few seconds. */
 const WARN_SECONDS = 15;
 
 /**
- * Finds the oldest transaction of the PostgreSQL server that writes, in whatever database. Events that were committed
- * after it began are held back from listeners, event streams and lists until it ends.
+ * Finds the oldest transaction of the PostgreSQL server that writes, in any database. Events committed after it began
+ * are held back from listeners, event streams and lists until it ends.
  */
 export class TransactionWatch {
   readonly #services: WatchTools;
   readonly #looking: Periodic;
-  /** The oldest one at the last look, and when it was first seen. */
+  /** The oldest one at the last check, and when it was first seen. */
   #oldest: { id: string; seenAt: number } | undefined;
   #warnedOf: string | undefined;
 
@@ -36,7 +36,7 @@ export class TransactionWatch {
     return this.#looking.stop();
   }
 
-  /** Returns the age of the oldest one, 0 where there is none; warns once of one that is too old. */
+  /** Returns the age of the oldest one, or 0 if there is none. Warns once of one that is too old. */
   async ageSeconds(): Promise<number> {
     const { database, clock, log } = this.#services;
     const found = await oldestTransaction(database);
@@ -59,7 +59,7 @@ export class TransactionWatch {
   }
 }
 
-/** A transaction that writes; what is known of it depends on the role that asks. */
+/** A transaction that writes. Which details are visible depends on the role. */
 interface OpenTransaction {
   id: string;
   pid: number | null;
@@ -68,7 +68,7 @@ interface OpenTransaction {
   age_ms: number | null;
 }
 
-/** The oldest transaction that holds the log back (PostgreSQL alone), in whatever database of the server it writes. */
+/** Returns the oldest transaction that holds the log back (PostgreSQL only), in any database of the server. */
 async function oldestTransaction(queries: Queries): Promise<OpenTransaction | undefined> {
   if (queries.dialect === "sqlite") return undefined;
   return queries.get<OpenTransaction>(

@@ -1,4 +1,4 @@
-/** Text that may stand in a page as it is. */
+/** Text that is safe to insert into a page. */
 export class Html {
   readonly text: string;
   constructor(text: string) {
@@ -6,10 +6,10 @@ export class Html {
   }
 }
 
-/** What a template takes: text is escaped, nothing and false are left out. */
+/** A value of a template: text is escaped, null and false are omitted. */
 type Value = Html | string | number | false | undefined | readonly Value[];
 
-/** Builds a page's markup; everything that is not markup already is escaped, also inside quoted attributes. */
+/** Builds a page's markup. Everything but markup is escaped, also inside quoted attributes. */
 export function html(strings: TemplateStringsArray, ...values: Value[]): Html {
   return new Html(strings.reduce((text, part, index) => text + render(values[index - 1]) + part));
 }

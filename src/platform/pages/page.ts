@@ -4,12 +4,12 @@ import { html, type Html } from "./html.ts";
 import { STYLESHEET } from "./stylesheet.ts";
 import type { Environment } from "../../contract/environments.ts";
 
-/** Which environment is meant, so that live is never taken for the sandbox. */
+/** The environment to show, so that live is never mistaken for the sandbox. */
 export function environmentBadge(environment: Environment): Html {
   return html`<span class="badge ${environment}">${environment === "live" ? "Live" : "Sandbox"}</span>`;
 }
 
-/** An error response that a person reads. */
+/** An error response as a page. */
 export class PageError extends Error {
   override name = "PageError";
   readonly status: number;
@@ -27,7 +27,7 @@ export class PageError extends Error {
 export interface Page {
   title: string;
   body: Html;
-  /** Origins besides this one to which a form's answer may redirect. */
+  /** Origins besides this one to which a form's response may redirect. */
   formTargets?: readonly string[];
   /** For pages with more than one short form. */
   wide?: boolean;
@@ -35,7 +35,7 @@ export interface Page {
 
 const STYLE_HASH = `'sha256-${createHash("sha256").update(STYLESHEET).digest("base64")}'`;
 
-/** Sends a page that runs no script, loads nothing, stands in no frame and is kept nowhere. */
+/** Sends a page that runs no script, loads nothing, cannot be framed and is not cached. */
 export function sendPage(reply: FastifyReply, status: number, page: Page): FastifyReply {
   const targets = ["'self'", ...(page.formTargets ?? [])].join(" ");
   return reply
@@ -52,7 +52,7 @@ export function sendPage(reply: FastifyReply, status: number, page: Page): Fasti
     .send(render(page));
 }
 
-/** 303: the browser goes on with a GET and forgets the form that it sent. */
+/** 303: the browser continues with a GET and forgets the form that it sent. */
 export function seeOther(reply: FastifyReply, location: string): FastifyReply {
   return reply.code(303).header("Location", location).header("Referrer-Policy", "no-referrer").send();
 }

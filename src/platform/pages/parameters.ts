@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 
-/** A query or form that cannot be read: a malformed escape, a control character, a parameter given twice. */
+/** A query or form that cannot be parsed: a malformed escape, a control character, a repeated parameter. */
 export class ParameterError extends Error {
   override name = "ParameterError";
 }
@@ -8,7 +8,7 @@ export class ParameterError extends Error {
 /** The parameters of a query or a form. */
 export class Parameters {
   readonly #values: ReadonlyMap<string, string>;
-  /** The names that were given more than once. */
+  /** Names of repeated parameters. */
   readonly repeated: ReadonlySet<string>;
 
   constructor(values: ReadonlyMap<string, string>, repeated: ReadonlySet<string>) {
@@ -16,18 +16,18 @@ export class Parameters {
     this.repeated = repeated;
   }
 
-  /** The value, or undefined where it is absent or empty (RFC 6749 3.1 holds the two equal). */
+  /** Returns the value, or undefined if it is absent or empty (RFC 6749 3.1 treats both alike). */
   get(name: string): string | undefined {
     return this.#values.get(name) || undefined;
   }
 
-  /** The value of a form's field; empty where the field was left out. */
+  /** Returns the value of a form's field; empty if the field is absent. */
   text(name: string): string {
     return this.#values.get(name) ?? "";
   }
 }
 
-/** Reads `a=1&b=2`. Throws ParameterError. Of a repeated parameter the first value is kept. */
+/** Parses `a=1&b=2`. Throws ParameterError. Of a repeated parameter the first value counts. */
 function parseParameters(text: string): Parameters {
   const values = new Map<string, string>();
   const repeated = new Set<string>();
@@ -41,13 +41,13 @@ function parseParameters(text: string): Parameters {
   return new Parameters(values, repeated);
 }
 
-/** The parameters behind a URL's question mark. */
+/** Returns the parameters of a URL's query. */
 export function queryOf(url: string): Parameters {
   const mark = url.indexOf("?");
   return parseParameters(mark === -1 ? "" : url.slice(mark + 1));
 }
 
-/** The parameters of a form's body; none where there was no body. */
+/** Returns the parameters of a form's body; none without a body. */
 export function formOf(body: unknown): Parameters {
   if (!Buffer.isBuffer(body)) return parseParameters("");
   if (!isUtf8(body)) throw new ParameterError("The form is not valid UTF-8.");

@@ -1,4 +1,7 @@
-/** The one stylesheet of every page that the server writes, in the colours of the dashboard, light and dark, from 360 pixels up. */
+/**
+ * The stylesheet of all pages that the server renders, in the colors of the dashboard, light and dark, from 360 pixels
+ * up.
+ */
 export const STYLESHEET = `
 :root {
   color-scheme: light dark;

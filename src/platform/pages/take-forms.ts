@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 
 const FORM_BYTES = 64 * 1024;
 
-/** Lets a part of the server take forms and nothing else; the body arrives as the bytes that were sent. */
+/** Makes a part of the server accept forms only. The body stays raw bytes. */
 export function takeForms(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser(

@@ -2,11 +2,13 @@ import type { Clock, Log } from "../ports.ts";
 import { touchApiKey } from "../storage/api-keys.ts";
 import type { Database } from "../storage/database.ts";
 
-/** `last_used` is true to the minute. */
+/** `last_used` is accurate to the minute. */
 const COARSENESS_MS = 60_000;
 const COLLECT_MS = 1000;
 
-/** Keeps when keys were last used, without a write per request: once a minute a key, those of a second together. */
+/**
+ * Records when keys were last used, without a write per request: once a minute per key, and those of a second together.
+ */
 export class KeyUsage {
   readonly #database: Database;
   readonly #clock: Clock;
@@ -21,7 +23,7 @@ export class KeyUsage {
     this.#log = log;
   }
 
-  /** The key was used at that time on its environment's clock. */
+  /** Records that the key was used at a time on its environment's clock. */
   note(key: { id: string; last_used: number | null }, now: number): void {
     if (key.last_used !== null && Math.abs(now - key.last_used) < COARSENESS_MS) return;
     if (this.#pending.has(key.id)) return;
@@ -29,7 +31,7 @@ export class KeyUsage {
     this.#cancel ??= this.#clock.after(COLLECT_MS, () => this.#flush());
   }
 
-  /** Resolves when what was noted is written (or could not be, which the log then says). */
+  /** Resolves when all records are written (or could not be, which the log then says). */
   async close(): Promise<void> {
     this.#flush();
     await this.#writing;
@@ -46,7 +48,7 @@ export class KeyUsage {
   async #write(noted: readonly [id: string, at: number][]): Promise<void> {
     try {
       await this.#database.write(async (tx) => {
-        // In one order everywhere, or two processes could each wait for the other.
+        // In one order everywhere; otherwise two processes could wait for each other.
         for (const [id, at] of noted.toSorted(([a], [b]) => (a < b ? -1 : 1))) await touchApiKey(tx, id, at);
       });
     } catch (error) {

@@ -10,12 +10,12 @@ import type { Vault } from "./vault.ts";
 const KEY_BYTES = 32;
 const CHECK_SETTING = "master_key_check";
 
-/** The master key is missing, malformed, or not the one that the database was made with. */
+/** The master key is missing, malformed, or not the one that the database was created with. */
 export class MasterKeyError extends Error {
   override name = "MasterKeyError";
 }
 
-/** Reads a master key given as text: 32 bytes in hex or base64. Throws MasterKeyError. */
+/** Parses a master key given as text: 32 bytes in hex or base64. Throws MasterKeyError. */
 export function parseMasterKey(text: string): Buffer {
   const trimmed = text.trim();
   const key = /^[0-9a-fA-F]{64}$/.test(trimmed) ? Buffer.from(trimmed, "hex") : Buffer.from(trimmed, "base64");
@@ -24,8 +24,8 @@ export function parseMasterKey(text: string): Buffer {
 }
 
 /**
- * Reads the key file, or makes one that only its owner may read, on the disk before anything is sealed under it. Throws
- * MasterKeyError.
+ * Reads the key file, or creates one that only its owner may read. It is on disk before anything is sealed with it.
+ * Throws MasterKeyError.
  */
 export function loadMasterKeyFile(file: string): Buffer {
   try {
@@ -45,12 +45,12 @@ export function loadMasterKeyFile(file: string): Buffer {
   }
 }
 
-/** True where the database was made under a master key, whichever. */
+/** Returns true if the database was created with a master key, whichever it is. */
 export async function hasMasterKey(queries: Queries): Promise<boolean> {
   return (await findSetting(queries, CHECK_SETTING)) !== undefined;
 }
 
-/** Rejects a database that was made under another master key: its keys and secrets could not be read. */
+/** Rejects a database that was created with another master key: its keys and secrets could not be read. */
 export async function assertMasterKey(database: Database, vault: Vault): Promise<void> {
   const check = vault.digest(CHECK_SETTING);
   await database.write((tx) => insertSetting(tx, CHECK_SETTING, check));

@@ -3,20 +3,20 @@ import type { Random } from "../ports.ts";
 
 /** Everything that the master key protects. */
 export interface Vault {
-  /** What is stored of a key or token instead of its text: HMAC-SHA256. */
+  /** Returns what is stored instead of a key or token: its HMAC-SHA256. */
   digest(credential: string): Buffer;
-  /** Encrypts a secret that must be read again; `context` (an id) binds it to its row. */
+  /** Encrypts a secret that must be read again. `context` (an ID) binds it to its row. */
   seal(secret: string, context: string): Buffer;
-  /** Throws where the text was sealed for another row or under another master key. */
+  /** Throws if the text was sealed for another row or with another master key. */
   open(sealed: Uint8Array, context: string): string;
-  /** A 16-byte tag over text that travels through clients. */
+  /** Returns a 16-byte tag over text that clients hold. */
   tag(text: string): Buffer;
 }
 
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Derives one key a purpose from the master key (32 bytes), so that no two uses share one. */
+/** Derives one key per purpose from the master key (32 bytes), so that no two uses share one. */
 export function createVault(masterKey: Uint8Array, random: Random): Vault {
   const derive = (purpose: string) => Buffer.from(hkdfSync("sha256", masterKey, "", `service:${purpose}`, 32));
   const digestKey = derive("credential-digest");
@@ -41,7 +41,7 @@ export function createVault(masterKey: Uint8Array, random: Random): Vault {
   };
 }
 
-/** What stands for a key wherever it is kept: it is the client's own text, and may be what it should not. */
+/** Returns what is stored instead of an Idempotency-Key: it is the client's own text, which may contain a secret. */
 export function digestIdempotencyKey(vault: Vault, key: string): string {
   return vault.digest(`idempotency_key:${key}`).toString("base64url");
 }

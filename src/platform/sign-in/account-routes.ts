@@ -15,11 +15,11 @@ import { ACCOUNT } from "./home.ts";
 import { signInPage } from "./views.ts";
 import type { SignedIn, BrowserSessions } from "./browser-sessions.ts";
 
-/** Who came by a link may set a password without knowing the old one, for so long. */
+/** How long a user who followed a link may set a password without knowing the old one. */
 const LINK_TRUST_MS = 15 * 60_000;
 const WRONG_PASSWORDS = { burst: 5, refillSeconds: 60 };
 
-/** The signed-in person's own page: sign-in details, the account's people, the apps that act for them. */
+/** Serves the user's own page: sign-in details, the account's team, authorized apps. */
 export function accountRoutes(
   scope: FastifyInstance,
   {
@@ -45,7 +45,7 @@ export function accountRoutes(
     );
   };
 
-  /** Runs for a signed-in browser whose form is its own. */
+  /** Runs for a signed-in browser with a valid form. */
   const onForm =
     (act: (browser: SignedIn, form: Parameters, reply: FastifyReply) => Promise<FastifyReply>) =>
     async (request: FastifyRequest, reply: FastifyReply) => {

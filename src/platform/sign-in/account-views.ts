@@ -10,14 +10,14 @@ import type { SignedIn } from "./browser-sessions.ts";
 export interface AccountView {
   users: readonly UserRow[];
   grants: readonly LiveGrant[];
-  /** True where a change of the sign-in details asks for the current password. */
+  /** True if changing the sign-in details requires the current password. */
   asksPassword: boolean;
   notice?: { good: boolean; text: string } | undefined;
-  /** An invitation that was just made, shown once. */
+  /** An invitation that was just created, shown once. */
   invitation?: { email: string; url: string } | undefined;
-  /** Usable API keys of somebody who was just removed. */
+  /** Active API keys of a user who was just removed. */
   leftKeys?: readonly ApiKey[] | undefined;
-  /** What the email field shows, where it is not the user's own address. */
+  /** Value of the email field, if it differs from the user's own address. */
   email?: string | undefined;
 }
 

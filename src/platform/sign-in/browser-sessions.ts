@@ -12,11 +12,11 @@ const USER_AGENT_LENGTH = 300;
 
 /** A browser, signed in or not. */
 export interface BrowserSession {
-  /** The cookie's value; only its digest is stored, and only where somebody is signed in. */
+  /** The cookie's value. Only its digest is stored, and only for a signed-in user. */
   token: string;
-  /** What each form must hold: it cannot be known without the cookie. */
+  /** The token of each form, which cannot be known without the cookie. */
   csrf: string;
-  /** What the browser calls itself. */
+  /** The browser's User-Agent. */
   userAgent: string | undefined;
   user: SessionOwner | undefined;
 }
@@ -24,7 +24,7 @@ export interface BrowserSession {
 /** A signed-in browser. */
 export type SignedIn = BrowserSession & { user: SessionOwner };
 
-/** Knows browsers by their cookie. */
+/** Identifies browsers by their cookie. */
 export class BrowserSessions {
   readonly #services: Services;
   readonly #cookie: string;
@@ -34,7 +34,7 @@ export class BrowserSessions {
     this.#cookie = sessionCookieName(services.vault, services.publicUrl);
   }
 
-  /** Who asks; a browser without a cookie gets one, for its forms. */
+  /** Returns the browser of a request. A browser without a cookie gets one, for its forms. */
   async of(request: FastifyRequest, reply: FastifyReply): Promise<BrowserSession> {
     const known = request.cookies[this.#cookie];
     const userAgent = request.headers["user-agent"];
@@ -48,7 +48,7 @@ export class BrowserSessions {
     return { token: known, csrf: this.#csrfOf(known), userAgent, user };
   }
 
-  /** Throws PageError where the form was not made for this browser and session. */
+  /** Throws PageError if the form was not rendered for this browser and session. */
   assertCsrf(browser: BrowserSession, form: Parameters): void {
     const sent = Buffer.from(form.text("csrf"));
     const wanted = Buffer.from(browser.csrf);
@@ -60,7 +60,7 @@ export class BrowserSessions {
     );
   }
 
-  /** Begins a session under a new token, in the caller's transaction; the old token is worth nothing then. */
+  /** Begins a session under a new token, in the caller's transaction. The old token stops working. */
   async begin(tx: Transaction, browser: BrowserSession, userId: string, byLink: boolean): Promise<string> {
     const { vault, clock, newId } = this.#services;
     const token = this.#newToken();
@@ -77,7 +77,7 @@ export class BrowserSessions {
     return token;
   }
 
-  /** Hands a begun session to the browser. */
+  /** Sets the cookie of a new session. */
   admit(reply: FastifyReply, token: string): void {
     this.#setCookie(reply, token, SESSION_SECONDS);
   }
@@ -95,7 +95,7 @@ export class BrowserSessions {
     return this.#services.vault.tag(`csrf:${token}`).toString("base64url");
   }
 
-  /** Without an age the cookie ends with the browser. */
+  /** Without an age the cookie expires with the browser session. */
   #setCookie(reply: FastifyReply, token: string, seconds?: number): void {
     void reply.setCookie(this.#cookie, token, {
       path: "/",

@@ -1,13 +1,13 @@
-/** Where people land who did not ask for a page. */
+/** Where users go who did not request a page. */
 export const HOME = "/dashboard";
 
 /** The signed-in person's own page. */
 export const ACCOUNT = "/account";
 
-/** The page of ours to go on to; anything that leads elsewhere, or is none, leads home. */
+/** Returns the page of this platform to continue to, or the home page if the path leads elsewhere or is invalid. */
 export function localPath(path: string | undefined): string {
   const base = "http://local.invalid";
-  // A header can hold no other characters; whoever asks for a page here sends its path encoded.
+  // A header can hold no other characters. Links to a page here encode its path.
   if (path === undefined || !/^\/[\x21-\x7e]*$/.test(path)) return HOME;
   // Browsers read //host and /\host as another site.
   return URL.canParse(path, base) && new URL(path, base).origin === base ? path : HOME;

@@ -15,7 +15,7 @@ const INVITATION = 1;
 const MAKE_ANOTHER = "Make another one: service serve link";
 const ASK_AGAIN = "Ask for another invitation.";
 
-/** One-time links: they sign in at once; an invitation asks for a password first. */
+/** Serves one-time links. They sign in at once; an invitation first asks for a password. */
 export function linkRoutes(
   scope: FastifyInstance,
   {
@@ -38,7 +38,7 @@ export function linkRoutes(
     return invitationPage(browser, { token, email: user.email, account, problem });
   };
 
-  // A browser that only looks ahead, or a HEAD request, must not use the link up.
+  // A prefetch of the browser, or a HEAD request, must not use up the link.
   scope.get("/sign-in/link", { exposeHeadRoute: false }, async (request, reply) => {
     if (String(request.headers["sec-purpose"] ?? "").includes("prefetch")) {
       throw new PageError(503, "Not in advance", "This link works once: open it when you need it.");

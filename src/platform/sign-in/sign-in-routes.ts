@@ -13,11 +13,11 @@ import type { BrowserSessions } from "./browser-sessions.ts";
 const PER_ADDRESS = { burst: 10, refillSeconds: 15 };
 /** Failed sign-ins of one user from one address: wrong passwords from elsewhere do not lock the user out. */
 const PER_USER_AND_ADDRESS = { burst: 5, refillSeconds: 60 };
-/** Failed sign-ins of one user from all addresses together: reached by guesses from many networks only. */
+/** Failed sign-ins of one user from all addresses: only reached by guessing from many networks. */
 const PER_USER = { burst: 100, refillSeconds: 5 };
 const LONGEST_PASSWORD = 1000;
 
-/** Signing in by email and password, and out again. */
+/** Serves sign-in by email and password, and sign-out. */
 export function signInRoutes(
   scope: FastifyInstance,
   {
@@ -33,7 +33,7 @@ export function signInRoutes(
     user: services.createLimiter("sign-ins of a user", PER_USER),
   };
 
-  /** The user, or undefined: an unknown email takes as long as a wrong password. Throws PageError 429. */
+  /** Returns the user, or undefined. An unknown email takes as long as a wrong password. Throws PageError 429. */
   const prove = async (emailKey: string, password: string, address: string): Promise<UserRow | undefined> => {
     const limits = [
       [limiters.address, address],

@@ -7,7 +7,7 @@ export function csrfField({ csrf }: BrowserSession): Html {
   return html`<input type="hidden" name="csrf" value="${csrf}" />`;
 }
 
-/** A form that is one button, or looks like a link where `plain`. */
+/** Renders a form that is a single button, or looks like a link if `plain`. */
 export function buttonForm(
   browser: BrowserSession,
   action: string,

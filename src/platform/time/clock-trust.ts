@@ -3,26 +3,26 @@ import type { Clock, Log } from "../ports.ts";
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** A wall clock that was set by at least this much is doubted. */
+/** A wall clock that was changed by at least this much is not trusted. */
 const STEP_MILLISECONDS = HOUR;
-/** A wall clock that runs evenly for so long after it was set is trusted. */
+/** A wall clock that runs evenly for this long after a change is trusted. */
 const STEADY_MILLISECONDS = DAY;
-/** At the start it is doubted if it is further than this from the last trusted time: it may not have been set yet. */
+/** At start it is not trusted if it is further than this from the last trusted time: it may not have been set yet. */
 const AWAY_MILLISECONDS = DAY;
 const STEADY_AFTER_START_MILLISECONDS = HOUR;
 
 /**
- * Whether the wall clock can be trusted to say that something is too old. What follows from that cannot be undone: rows
- * are deleted, deliveries fail for good. A clock that is a month ahead for a minute must not cost the history.
+ * Tells whether the wall clock can be trusted to say that something is too old. The consequences cannot be undone: rows
+ * are deleted, deliveries fail permanently. A clock that is a month ahead for a minute must not cost the history.
  */
 export class ClockTrust {
   readonly #clock: Clock;
   readonly #log: Log;
-  /** The wall clock less the uptime, while it could last be trusted. */
+  /** The wall clock minus the uptime, when it was last trusted. */
   #trusted: number | undefined;
   #doubt: { difference: number; until: number } | undefined;
 
-  /** `lastTrusted`: a time at which the database's clock was trusted, in Unix milliseconds, if there was one. */
+  /** `lastTrusted`: a time at which the database's clock was trusted, in Unix milliseconds, if any. */
   constructor(clock: Clock, log: Log, lastTrusted: number | undefined) {
     this.#clock = clock;
     this.#log = log;
@@ -31,7 +31,7 @@ export class ClockTrust {
     else this.#doubt = { difference, until: clock.uptime() + STEADY_AFTER_START_MILLISECONDS };
   }
 
-  /** Returns false while the wall clock may be wrong. Read the time before: then a step in between is noticed. */
+  /** Returns false while the wall clock may be wrong. Read the time first, so that a step in between is noticed. */
   isTrusted(): boolean {
     const difference = this.#difference();
     if (this.#trusted !== undefined && Math.abs(difference - this.#trusted) < STEP_MILLISECONDS) {

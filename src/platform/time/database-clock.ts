@@ -2,18 +2,19 @@ import type { Clock, Log } from "../ports.ts";
 import type { Queries } from "../storage/database.ts";
 
 const LOOK_MILLISECONDS = 10_000;
-/** A difference of less is the network's. */
+/** A smaller difference is due to the network. */
 const NOTABLE_MILLISECONDS = 1_000;
 
 /**
- * The database's clock, which all processes on it share: leases, schedules and expiries of one must mean the same to
- * another whose machine's clock is wrong. Asked for now and then; in between this machine's steady clock counts on.
+ * The database's clock, which all its processes share: leases, schedules and expiries of one must mean the same to
+ * another whose machine's clock is wrong. It is queried periodically; in between, this machine's monotonic clock is
+ * added.
  */
 export class DatabaseClock implements Clock {
   readonly #machine: Clock;
   readonly #queries: Queries;
   readonly #log: Log;
-  /** Database time less the steady clock's. */
+  /** Database time minus the monotonic clock. */
   #offset = 0;
   #cancel: () => void = () => {};
   #warned = false;
@@ -47,7 +48,7 @@ export class DatabaseClock implements Clock {
     this.#cancel = this.#machine.after(LOOK_MILLISECONDS, () => {
       this.#look().then(
         () => this.#plan(),
-        // A database that does not answer is spoken of elsewhere; the clock goes on by itself.
+        // Other parts report an unreachable database. The clock keeps running without it.
         () => this.#plan(),
       );
     });
@@ -59,7 +60,7 @@ export class DatabaseClock implements Clock {
       "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now",
     );
     const answered = this.#machine.elapsed();
-    // The answer was made about half way; a slow one tells little.
+    // The database read its clock about halfway through the query. A slow response says little.
     const measured = row!.now - (asked + answered) / 2;
     if (Math.abs(measured - this.#offset) > (answered - asked) / 2) this.#offset = measured;
     const ahead = Math.round(this.#machine.now() - this.now());

@@ -3,17 +3,17 @@ import type { Clock, Random } from "../ports.ts";
 import type { Queries } from "../storage/database.ts";
 import { findEnvironment } from "../storage/environments.ts";
 
-/** Now, as one environment sees it. */
+/** The current time of one environment. */
 export interface EnvironmentNow {
   /** Unix milliseconds on the environment's clock. */
   now: number;
-  /** A new id, made now. */
+  /** A new ID with the current time. */
   newId: (kind: IdKind) => string;
 }
 
 /**
- * The environments' clocks: real time, which a sandbox's test clock may be ahead of. Ids hold their time and sort by it,
- * so each environment makes its own: a sandbox in the future must not drag the live environment's ids there.
+ * The environments' clocks: real time, which a sandbox's test clock may be ahead of. IDs contain their time and sort by
+ * it, so each environment creates its own: a sandbox in the future must not move the live environment's IDs there.
  */
 export class EnvironmentTime {
   readonly #clock: Clock;
@@ -28,7 +28,7 @@ export class EnvironmentTime {
     this.#newest = newest;
   }
 
-  /** Read in the transaction that uses the time, or the clock may be moved in between. */
+  /** Read it in the transaction that uses the time; otherwise the clock may be moved in between. */
   async read(queries: Queries, environment: { environment: number; livemode: boolean }): Promise<EnvironmentNow> {
     const offset = environment.livemode ? 0 : (await findEnvironment(queries, environment.environment)).clock_offset;
     return this.#at(environment.environment, this.#clock.now() + offset);

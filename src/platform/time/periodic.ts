@@ -1,7 +1,7 @@
 import type { Clock, Log } from "../ports.ts";
 import { StorageUnavailableError } from "../storage/database.ts";
 
-/** Runs a task every so often, never twice at once, until it is stopped. */
+/** Runs a task periodically, never twice at once, until it is stopped. */
 export class Periodic {
   readonly #clock: Clock;
   readonly #log: Log;
@@ -12,7 +12,7 @@ export class Periodic {
   #isFailing = false;
   #cancelTimer: () => void = () => {};
 
-  /** The task ends early once its signal is aborted. */
+  /** The task returns early once its signal is aborted. */
   constructor(
     { clock, log }: { clock: Clock; log: Log },
     milliseconds: number,
@@ -30,7 +30,7 @@ export class Periodic {
     });
   }
 
-  /** Resolves once the task does not run any more. */
+  /** Resolves once the task no longer runs. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#cancelTimer();
@@ -43,7 +43,7 @@ export class Periodic {
       this.#isFailing = false;
     } catch (error) {
       if (!(error instanceof StorageUnavailableError)) this.#log.error({ err: error }, "a periodic task failed");
-      // Of several failures in a row, the first is logged.
+      // Of several failures in a row, only the first is logged.
       else if (!this.#isFailing) this.#log.warn({ err: error }, "a periodic task failed and will be tried again");
       this.#isFailing = true;
     }

@@ -15,7 +15,7 @@ export interface AccessTokenRow {
   expires_at: number;
 }
 
-/** A token with all that it stands for, by one look-up. */
+/** A token with its grant and client, from one lookup. */
 export interface TokenOwner extends AccessTokenRow {
   app_id: string;
   grant_revoked_at: number | null;
@@ -28,7 +28,7 @@ export interface TokenOwner extends AccessTokenRow {
   user_email: string;
 }
 
-/** Adds a token, and clears away those of the grant that have expired. */
+/** Adds a token, and removes expired ones of the grant. */
 export async function insertAccessToken(tx: Transaction, row: Omit<AccessTokenRow, "revoked_at">): Promise<void> {
   await tx.run("DELETE FROM access_tokens WHERE grant_id = $1 AND expires_at <= $2", [row.grant_id, row.created]);
   await tx.run(
@@ -67,7 +67,7 @@ export async function revokeAccessTokensSince(
   );
 }
 
-/** Those of many digests that belong to access tokens, with their grants. */
+/** Returns those of the digests that belong to access tokens, with their grants. */
 export function findAccessTokensByDigests(queries: Queries, digests: readonly Uint8Array[]) {
   return inBatches(digests, (places, batch) =>
     queries.all<{ digest: Uint8Array; grant_id: string }>(

@@ -4,12 +4,12 @@ import type { Queries, Transaction } from "./database.ts";
 export interface AccountRow {
   id: string;
   name: string;
-  /** The API version that requests without `Service-Version` get. */
+  /** The API version of requests without `Service-Version`. */
   version: string;
   created: number;
 }
 
-/** Adds an account with its environments; returns the environments' numbers. */
+/** Adds an account with its environments. Returns the environments' numbers. */
 export async function insertAccount(tx: Transaction, account: AccountRow): Promise<Record<Environment, number>> {
   await tx.run("INSERT INTO accounts (id, name, version, created) VALUES ($1, $2, $3, $4)", [
     account.id,
@@ -30,12 +30,12 @@ export async function insertAccount(tx: Transaction, account: AccountRow): Promi
   return numbers;
 }
 
-/** The oldest account, or undefined in an empty database. */
+/** Returns the oldest account, or undefined in an empty database. */
 export function firstAccount(queries: Queries): Promise<AccountRow | undefined> {
   return queries.get<AccountRow>("SELECT id, name, version, created FROM accounts ORDER BY id LIMIT 1");
 }
 
-/** The number of an account's environment. */
+/** Returns the number of an account's environment. */
 export async function findEnvironmentNumber(queries: Queries, accountId: string, name: Environment): Promise<number> {
   const row = await queries.get<{ id: number }>("SELECT id FROM environments WHERE account_id = $1 AND name = $2", [
     accountId,

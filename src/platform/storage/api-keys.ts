@@ -28,13 +28,13 @@ export interface ApiKeyRow {
 const COLUMNS = `id, environment, name, digest, kind, prefix, last4, scopes, ip_allowlist, expires_at, last_used,
   revoked_at, revoked_reason, created, created_by`;
 
-/** A key with the account and environment that it belongs to: all that authentication needs, by one look-up. */
+/** A key with its account and environment: everything that authentication needs, from one lookup. */
 export interface KeyOwner extends ApiKeyRow {
   environment_name: Environment;
   account_id: string;
   account_name: string;
   account_version: string;
-  /** Milliseconds by which the environment's clock, which `expires_at` goes by, is ahead of real time. */
+  /** Milliseconds by which the environment's clock, which `expires_at` uses, is ahead of real time. */
   clock_offset: number;
 }
 
@@ -81,7 +81,10 @@ export function listApiKeys(queries: Queries, page: PageRequest): Promise<ApiKey
   return readPage<ApiKeyRow>(queries, "api_keys", COLUMNS, page, {});
 }
 
-/** The usable keys that a user created, or that were created with one of those; newest first. `now` is real time. */
+/**
+ * Returns the active keys that a user created, or that were created with one of those, newest first. `now` is real
+ * time.
+ */
 export function usableKeysOfUser(
   queries: Queries,
   userId: string,
@@ -101,7 +104,7 @@ export function usableKeysOfUser(
   );
 }
 
-/** False where the key was revoked before: then the first reason stays. */
+/** Returns false if the key was already revoked: then the first reason stays. */
 export async function revokeApiKey(tx: Transaction, id: string, at: number, reason: string): Promise<boolean> {
   const revoked = await tx.run(
     "UPDATE api_keys SET revoked_at = $2, revoked_reason = $3 WHERE id = $1 AND revoked_at IS NULL",
@@ -110,7 +113,7 @@ export async function revokeApiKey(tx: Transaction, id: string, at: number, reas
   return revoked === 1;
 }
 
-/** Moves the time back only from where a clock that was wrong had put it. */
+/** Moves the time back only from a value of a wrong clock. */
 export async function touchApiKey(tx: Transaction, id: string, at: number): Promise<void> {
   await tx.run(
     `UPDATE api_keys SET last_used = $2
@@ -119,7 +122,7 @@ export async function touchApiKey(tx: Transaction, id: string, at: number): Prom
   );
 }
 
-/** Those of many digests that belong to keys. */
+/** Returns those of the digests that belong to keys. */
 export function findKeysByDigests(queries: Queries, digests: readonly Uint8Array[]) {
   return inBatches(digests, (places, batch) =>
     queries.all<{ id: string; digest: Uint8Array; clock_offset: number }>(

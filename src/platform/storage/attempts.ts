@@ -25,7 +25,7 @@ export async function insertAttempt(tx: Transaction, row: AttemptRow): Promise<v
   ]);
 }
 
-/** True where a listener's attempt that began at a time is recorded. */
+/** Returns true if a listener's attempt that began at this time is recorded. */
 export async function hasListenerAttempt(
   queries: Queries,
   attempt: { environment: number; eventId: string; listenerId: string; at: number },
@@ -38,7 +38,7 @@ export async function hasListenerAttempt(
   return row !== undefined;
 }
 
-/** A receiver's text as a column can hold it: no column holds a NUL character. */
+/** Makes a receiver's text storable: no column can hold a NUL character. */
 export function storableText(text: string): string {
   return text.includes("\0") ? text.replaceAll("\0", "\u{fffd}") : text;
 }

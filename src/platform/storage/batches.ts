@@ -3,7 +3,7 @@ import type { SqlValue } from "./database.ts";
 const BATCH = 256;
 const PLACES = Array.from({ length: BATCH }, (_, index) => `$${index + 1}`).join(", ");
 
-/** Looks many values up by `IN (…)`, always with lists of one length, so that it stays one statement. */
+/** Looks up many values by `IN (…)`, always with lists of one length, so that it stays one statement. */
 export async function inBatches<Value extends SqlValue, Row>(
   values: readonly Value[],
   find: (places: string, batch: Value[]) => Promise<Row[]>,

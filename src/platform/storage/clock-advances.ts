@@ -1,25 +1,25 @@
 import type { Queries, Transaction } from "./database.ts";
 
-/** The attempts of an advance. */
+/** Counts of an advance's attempts. */
 export interface Tally {
   attempts: number;
   succeeded: number;
   failed: number;
 }
 
-/** An advance of a test clock: it outlives the process that began it. */
+/** An advance of a test clock. It outlives the process that began it. */
 export interface ClockAdvance extends Tally {
   environment: number;
-  /** Rises within the environment, and is never used again: Idempotency-Keys refer to it. */
+  /** Increases within the environment and is never reused, because Idempotency-Keys refer to it. */
   number: number;
   status: "running" | "succeeded" | "canceled";
   /** The clock's offset at the end, in milliseconds. */
   target_offset: number;
-  /** What is due up to then is attempted, in the environment's time. */
+  /** The target in the environment's time. Deliveries due until then are attempted. */
   ends_at: number;
   /** Real time. */
   created: number;
-  /** The environment's time and offset when the advance ended; null while it runs. */
+  /** The environment's time and offset when the advance finished; null while it runs. */
   ended_at: number | null;
   ended_offset: number | null;
 }
@@ -55,7 +55,7 @@ export function findLatestAdvance(queries: Queries, environment: number): Promis
   return queries.get(sql, [environment]);
 }
 
-/** Every running advance, with whoever holds its clock and until when, in real time. */
+/** Returns all running advances, with the holder of the clock and when the hold expires, in real time. */
 export function runningAdvances(queries: Queries) {
   return queries.all<{ environment: number; number: number; clock_holder: string | null; clock_held_until: number }>(
     `SELECT a.environment, a.number, v.clock_holder, v.clock_held_until
@@ -71,7 +71,7 @@ export async function recordTally(tx: Transaction, environment: number, number: 
   );
 }
 
-/** Ends the environment's running advance, if there is one, at the environment's present time and offset. */
+/** Finishes the environment's running advance, if there is one, at the environment's present time and offset. */
 export async function endAdvance(
   tx: Transaction,
   environment: number,
@@ -84,7 +84,7 @@ export async function endAdvance(
   );
 }
 
-/** Deletes advances that ended, if they began before a real time. The latest stays. */
+/** Deletes finished advances that began before a real time, except the latest. */
 export async function deleteAdvances(tx: Transaction, environment: number, before: number): Promise<void> {
   await tx.run(
     `DELETE FROM clock_advances WHERE environment = $1 AND status <> 'running' AND created < $2
@@ -93,7 +93,7 @@ export async function deleteAdvances(tx: Transaction, environment: number, befor
   );
 }
 
-/** Deletes all of an environment's advances: its clock starts anew. */
+/** Deletes all of an environment's advances, for a clock that is reset. */
 export async function forgetAdvances(tx: Transaction, environment: number): Promise<void> {
   await tx.run("DELETE FROM clock_advances WHERE environment = $1", [environment]);
 }

@@ -1,16 +1,16 @@
 import type { Queries, SqlValue, Transaction } from "./database.ts";
 
-/** Upper bounds of the latency histogram, in milliseconds; no attempt takes longer than the last. */
+/** Upper bounds of the latency histogram, in milliseconds. No attempt takes longer than the last. */
 export const LATENCY_BOUNDS = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000] as const;
 
-/** Some minutes of an environment's time, from the first to the last, in Unix minutes. */
+/** A range of an environment's minutes, first and last, in Unix minutes. */
 export interface MinuteRange {
   environment: number;
   first: number;
   last: number;
 }
 
-/** Attempts of one minute that have success and latency bucket in common. */
+/** Attempts of one minute with the same success and latency bucket. */
 export interface AttemptCount {
   minute: number;
   /** 1 for a status code from 200 to 299. */
@@ -20,7 +20,7 @@ export interface AttemptCount {
   count: number;
 }
 
-/** Failed attempts that have endpoint and reason in common. */
+/** Failed attempts with the same endpoint and reason. */
 export interface FailureCount {
   /** Null for listeners. */
   endpoint_id: string | null;
@@ -32,19 +32,22 @@ export interface FailureCount {
 
 type CountsTable = "event_counts" | "attempt_counts" | "pending_counts";
 
-/** What identifies a count, and what else is added up. */
+/** The columns that identify a count, and those that are summed. */
 const TABLES: Record<CountsTable, { key: string; latest?: string }> = {
   event_counts: { key: "environment, minute" },
   attempt_counts: { key: "environment, minute, endpoint_id, status_code, error, bucket", latest: "last_at" },
   pending_counts: { key: "environment, endpoint_id" },
 };
 
-/** Changes that a transaction folds. */
+/** Maximum number of changes that a transaction folds. */
 const MAX_FOLDED = 10_000;
 
 const changesOf = (table: CountsTable) => table.replace(/s$/, "_changes");
 
-/** All rows of a count. On PostgreSQL some are changes that are not folded yet; one statement sees each of them once. */
+/**
+ * Selects all rows of a count. On PostgreSQL some are changes that are not folded yet; one statement sees each row
+ * once.
+ */
 function rowsOf({ dialect }: Queries, table: CountsTable): string {
   if (dialect === "sqlite") return table;
   return `(SELECT * FROM ${table} UNION ALL SELECT * FROM ${changesOf(table)}) AS counted`;
@@ -53,7 +56,7 @@ function rowsOf({ dialect }: Queries, table: CountsTable): string {
 const SUM = "CAST(SUM(count) AS BIGINT) AS count";
 const SUCCEEDED = "CASE WHEN status_code BETWEEN 200 AND 299 THEN 1 ELSE 0 END";
 
-/** Events of each minute in which there were any. */
+/** Returns the number of events of each minute with any. */
 export async function countEvents(
   queries: Queries,
   { environment, first, last }: MinuteRange,
@@ -66,7 +69,7 @@ export async function countEvents(
   return new Map(rows.map(({ minute, count }) => [minute, count]));
 }
 
-/** Attempts that began in these minutes, of all receivers or of one endpoint. */
+/** Returns attempts that began in these minutes, of all receivers or of one endpoint. */
 export function countAttempts(queries: Queries, range: MinuteRange, endpoint?: string): Promise<AttemptCount[]> {
   const { where, parameters } = attemptsOf(range, endpoint);
   return queries.all(
@@ -76,7 +79,7 @@ export function countAttempts(queries: Queries, range: MinuteRange, endpoint?: s
   );
 }
 
-/** The most frequent failures of these minutes first. */
+/** Returns the failures of these minutes, most frequent first. */
 export function countFailures(
   queries: Queries,
   range: MinuteRange,
@@ -94,7 +97,7 @@ export function countFailures(
   );
 }
 
-/** Deliveries that were canceled with their endpoint end in an attempt that was never made, and count as none. */
+/** Deliveries that were canceled with their endpoint have a last attempt that was never made, which does not count. */
 function attemptsOf({ environment, first, last }: MinuteRange, endpoint: string | undefined) {
   const where = `environment = $1 AND minute >= $2 AND minute <= $3
      AND (status_code <> 0 OR error NOT LIKE 'endpoint_deleted:%')`;
@@ -104,7 +107,7 @@ function attemptsOf({ environment, first, last }: MinuteRange, endpoint: string 
     : { where: `${where} AND endpoint_id = $4`, parameters: [...parameters, endpoint] };
 }
 
-/** How many deliveries wait or are in flight: all, or those of an environment, or of one of its endpoints. */
+/** Returns how many deliveries wait or are in flight: all, or those of an environment, or of one of its endpoints. */
 export async function countPending(
   queries: Queries,
   { environment, endpoint }: { environment?: number; endpoint?: string | undefined } = {},
@@ -125,12 +128,12 @@ const ANY_CHANGES = `SELECT 1 AS one WHERE ${(Object.keys(TABLES) as CountsTable
   .map((table) => `EXISTS (SELECT 1 FROM ${changesOf(table)})`)
   .join(" OR ")}`;
 
-/** True where PostgreSQL has changes to fold. */
+/** Returns true if PostgreSQL has changes to fold. */
 export async function hasChanges(queries: Queries): Promise<boolean> {
   return (await queries.get(ANY_CHANGES)) !== undefined;
 }
 
-/** Folds changes into the counts, on PostgreSQL, by one transaction at a time; returns whether there may be more. */
+/** Folds changes into the counts, on PostgreSQL, one transaction at a time. Returns whether there may be more. */
 export async function foldChanges(tx: Transaction): Promise<boolean> {
   let hasMore = false;
   for (const [table, { key, latest }] of Object.entries(TABLES) as [CountsTable, { key: string; latest?: string }][]) {
@@ -157,7 +160,7 @@ export async function foldChanges(tx: Transaction): Promise<boolean> {
   return hasMore;
 }
 
-/** Removes the oldest minute before another, if there is one; returns whether there was. */
+/** Removes the oldest minute before a limit. Returns whether there was one. */
 export async function deleteOldestMinute(tx: Transaction, environment: number, before: number): Promise<boolean> {
   let deleted = 0;
   for (const table of ["event_counts", "attempt_counts"]) {
@@ -170,7 +173,7 @@ export async function deleteOldestMinute(tx: Transaction, environment: number, b
   return deleted > 0;
 }
 
-/** Removes the counts of deleted endpoints for which nothing waits any more. */
+/** Removes the counts of deleted endpoints without waiting deliveries. */
 export function deleteEmptyQueues(tx: Transaction, environment: number): Promise<number> {
   return tx.run(
     `DELETE FROM pending_counts WHERE environment = $1 AND count = 0 AND NOT EXISTS (

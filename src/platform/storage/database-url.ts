@@ -1,9 +1,9 @@
-/** True where the text is the URL of a PostgreSQL database, not a file's path. */
+/** Returns true if the text is the URL of a PostgreSQL database, not a file's path. */
 export function isPostgresUrl(text: string): boolean {
   return /^postgres(ql)?:\/\//.test(text);
 }
 
-/** The database as it may be shown: a URL without its password. */
+/** Returns the database for display: a URL without its password. */
 export function describeDatabase(text: string): string {
   if (!isPostgresUrl(text)) return text;
   if (!URL.canParse(text)) return "the database's URL";

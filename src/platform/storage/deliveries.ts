@@ -14,12 +14,12 @@ export interface DeliveryRow {
   listener_id: string | null;
   status: DeliveryStatus;
   attempt_count: number;
-  /** When the next attempt is due; null once the delivery has ended. */
+  /** When the next attempt is due; null once the delivery has succeeded or failed. */
   next_attempt: number | null;
   created: number;
 }
 
-/** As it is shown: whether its endpoint takes deliveries decides whether there is a next attempt. */
+/** A delivery for display. Whether its endpoint is enabled decides whether there is a next attempt. */
 export interface ShownDelivery extends DeliveryRow {
   endpoint_status: "enabled" | "disabled" | null;
 }
@@ -48,7 +48,10 @@ export function findDelivery(queries: Queries, environment: number, id: string):
   return queries.get(`SELECT ${SHOWN} FROM deliveries WHERE id = $2 AND environment = $1`, [environment, id]);
 }
 
-/** A delivery and its attempts, oldest first, read together: between two statements another attempt may be recorded. */
+/**
+ * Returns a delivery and its attempts, oldest first, read in one statement, because another attempt may be recorded
+ * between two.
+ */
 export async function findDeliveryWithAttempts(
   queries: Queries,
   environment: number,
@@ -70,11 +73,15 @@ export interface DeliveryFilters {
   status: DeliveryStatus | undefined;
 }
 
-/** Newest first. Every index ends in the id, so a page costs what it holds; the statuses are merged where all are wanted. */
+/**
+ * Newest first. Every index ends in the ID, so a page costs what it holds. Without a status filter, the statuses are
+ * merged.
+ */
 export function listDeliveries(queries: Queries, page: PageRequest, filters: DeliveryFilters) {
   const { endpointId, eventId, status } = filters;
   if (eventId !== undefined) {
-    // An event has few deliveries. The rest is wrapped so that no other index, which may hold many, looks better.
+    // An event has few deliveries. The rest is wrapped to keep the planner from choosing another index, which may hold
+    // many.
     const rest = { "COALESCE(endpoint_id, '')": endpointId, "COALESCE(status, '')": status };
     return readPage<ShownDelivery>(queries, "deliveries", SHOWN, page, { event_id: eventId, ...rest });
   }
@@ -96,7 +103,7 @@ export async function requeueDelivery(tx: Transaction, row: ShownDelivery, dueAt
   );
 }
 
-/** The delivery of an event to a listener, where one was recorded. */
+/** Returns the delivery of an event to a listener, if one was recorded. */
 export function findListenerDelivery(queries: Queries, environment: number, eventId: string, listenerId: string) {
   return queries.get<{ id: string; attempt_count: number; last_attempt_at: number | null }>(
     `SELECT d.id, d.attempt_count,
@@ -120,7 +127,7 @@ export async function recordListenerOutcome(
   ]);
 }
 
-/** Deliveries made before an id of their kind that have ended, and whose attempts are all older than a time. */
+/** Returns finished deliveries created before an ID of their kind, whose attempts are all older than a time. */
 export function removableDeliveries(
   queries: Queries,
   environment: number,

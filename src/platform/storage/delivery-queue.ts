@@ -1,13 +1,13 @@
 import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
 import type { Queries, Transaction } from "./database.ts";
 
-/** The first delivery that waits for an endpoint. */
+/** The first waiting delivery of an endpoint. */
 export interface QueueHead {
   endpoint_id: string;
   environment: number;
   /** When it is due, in the environment's time. */
   due: number;
-  /** The endpoint's status; null where the endpoint was deleted. */
+  /** The endpoint's status; null if the endpoint was deleted. */
   endpoint_status: "enabled" | "disabled" | null;
   clock_offset: number;
   clock_held_until: number;
@@ -26,18 +26,18 @@ export interface QueuedDelivery {
   body_bytes: number | null;
 }
 
-/** A delivery under a lease whose holder is dead or stuck. */
+/** A lease whose holder is dead or stuck. */
 export interface AbandonedLease extends QueuedDelivery {
   endpoint_id: string;
   lease_token: string;
   /** When its attempt began, in the environment's time; null if it did not begin. */
   begun_at: number | null;
-  /** The error of the attempt before. */
+  /** The error of the previous attempt. */
   last_error: string | null;
   clock_offset: number;
 }
 
-/** The right to attempt deliveries and to record how that ended. */
+/** The right to attempt deliveries and to record the result. */
 export interface Lease {
   token: string;
   /** Real time, Unix milliseconds. */
@@ -45,8 +45,9 @@ export interface Lease {
 }
 
 /**
- * The time that leases are measured by, in Unix milliseconds. On PostgreSQL it is the server's own: a process on a machine
- * that was suspended believes an earlier time until it asks. An SQLite file has one process, whose clock is as good.
+ * Returns the time that leases are measured by, in Unix milliseconds. On PostgreSQL it is the server's own: a process
+ * on a machine that was suspended has an outdated time until it asks. An SQLite file has one process, whose clock is as
+ * good.
  */
 export async function leaseTime(queries: Queries, now: () => number): Promise<number> {
   if (queries.dialect === "sqlite") return now();
@@ -56,7 +57,7 @@ export async function leaseTime(queries: Queries, now: () => number): Promise<nu
   return row!.now;
 }
 
-/** Which of an endpoint's deliveries to take, the longest waiting first. */
+/** Which of an endpoint's deliveries to take, longest waiting first. */
 export interface QueueRequest {
   endpointId: string;
   /** The environment's time. */
@@ -64,11 +65,11 @@ export interface QueueRequest {
   limit: number;
 }
 
-/** The result of an attempt; recorded only if the delivery still carries the lease's token. */
+/** The result of an attempt. It is recorded only if the delivery still carries the lease's token. */
 export interface AttemptOutcome {
   id: string;
   token: string;
-  /** `next_attempt` when the delivery was claimed: another value now means that a retry was requested meanwhile. */
+  /** `next_attempt` when the delivery was claimed. Another value now means that a retry was requested meanwhile. */
   claimed_due: number;
   status: DeliveryStatus;
   next_attempt: number | null;
@@ -80,11 +81,11 @@ export interface AttemptOutcome {
 }
 
 const WAITING = "status = 'pending' AND lease_until IS NULL";
-// octet_length reads no body.
+// octet_length does not read the body.
 const QUEUED = `d.id, d.environment, d.event_id, d.event_type, d.attempt_count, d.first_attempt, d.next_attempt,
   octet_length(e.body) AS body_bytes`;
 
-/** The endpoints that deliveries wait for, each found by one step through the index. */
+/** Endpoints with waiting deliveries, each found by one step through the index. */
 const QUEUES = `WITH RECURSIVE queues (endpoint_id) AS (
        SELECT MIN(endpoint_id) FROM deliveries WHERE ${WAITING}
        UNION ALL
@@ -92,7 +93,7 @@ const QUEUES = `WITH RECURSIVE queues (endpoint_id) AS (
                WHERE d.status = 'pending' AND d.lease_until IS NULL AND d.endpoint_id > queues.endpoint_id)
        FROM queues WHERE queues.endpoint_id IS NOT NULL)`;
 
-/** One row for each endpoint that deliveries wait for. */
+/** Returns one row for each endpoint with waiting deliveries. */
 export function queueHeads(queries: Queries): Promise<QueueHead[]> {
   return queries.all(
     `${QUEUES}
@@ -108,7 +109,7 @@ export function queueHeads(queries: Queries): Promise<QueueHead[]> {
   );
 }
 
-/** Endpoints for which a delivery waits that is due after a real time, by its environment's clock. */
+/** Returns endpoints with a waiting delivery that is due after a real time, by its environment's clock. */
 export function endpointsDueAfter(queries: Queries, time: number) {
   return queries.all<{ endpoint_id: string; clock_offset: number }>(
     `${QUEUES}
@@ -124,7 +125,7 @@ export function endpointsDueAfter(queries: Queries, time: number) {
   );
 }
 
-/** Makes an endpoint's waiting deliveries that are due after a time of its environment due at another; returns how many. */
+/** Reschedules an endpoint's waiting deliveries that are due after a time of its environment. Returns how many. */
 export function hastenDeliveries(
   tx: Transaction,
   { endpointId, after, dueAt, limit }: { endpointId: string; after: number; dueAt: number; limit: number },
@@ -143,13 +144,16 @@ export function hastenDeliveries(
 export interface LateFirstAttempts {
   environment: number;
   after: number;
-  /** The lowest id of a delivery that was made then: a first attempt is due when the delivery is made, so others are not read. */
+  /**
+   * The lowest ID of a delivery created then. A first attempt is due when its delivery is created, so no others are
+   * read.
+   */
   madeAfter: string;
   dueAt: number;
   limit: number;
 }
 
-/** Makes first attempts due that wait for a time that a clock has given by mistake; returns how many. */
+/** Makes first attempts due that wait for a time of a wrong clock. Returns how many. */
 export function hastenFirstAttempts(
   tx: Transaction,
   { environment, after, madeAfter, dueAt, limit }: LateFirstAttempts,
@@ -165,7 +169,7 @@ export function hastenFirstAttempts(
   );
 }
 
-/** An endpoint's first waiting deliveries that are due by a time of the environment. */
+/** Returns an endpoint's first waiting deliveries that are due by a time of the environment. */
 export function firstDue(
   queries: Queries,
   { endpointId, dueAt, limit }: QueueRequest,
@@ -177,7 +181,10 @@ export function firstDue(
   );
 }
 
-/** How many pending deliveries of an environment's enabled endpoints are due by a time of it, those in flight included. */
+/**
+ * Returns how many pending deliveries of an environment's enabled endpoints are due by a time of it, those in flight
+ * included.
+ */
 export async function countDue(queries: Queries, environment: number, dueAt: number): Promise<number> {
   const row = await queries.get<{ count: number }>(
     `SELECT COUNT(*) AS count FROM deliveries d
@@ -189,7 +196,7 @@ export async function countDue(queries: Queries, environment: number, dueAt: num
 }
 
 /**
- * Sets an environment's pending deliveries back by as much as its clock: what is due stays due, and what waits waits as
+ * Sets an environment's pending deliveries back by as much as its clock: what is due stays due, and the rest waits as
  * long as before.
  */
 export async function setBackDeliveries(tx: Transaction, environment: number, milliseconds: number): Promise<void> {
@@ -200,7 +207,7 @@ export async function setBackDeliveries(tx: Transaction, environment: number, mi
   );
 }
 
-/** Finds an endpoint's due deliveries that nobody else is claiming, to be leased in the same transaction. */
+/** Returns an endpoint's due deliveries that no one else is claiming, to be leased in the same transaction. */
 export function findDue(tx: Transaction, { endpointId, dueAt, limit }: QueueRequest): Promise<QueuedDelivery[]> {
   return tx.all(
     `SELECT ${QUEUED}
@@ -211,11 +218,11 @@ export function findDue(tx: Transaction, { endpointId, dueAt, limit }: QueueRequ
   );
 }
 
-/** Finds a disabled endpoint's deliveries whose 3 days of retries have passed, to be leased in the same transaction. */
+/** Returns a disabled endpoint's deliveries whose 3 days of retries are over, to be leased in the same transaction. */
 export function findEnded(
   tx: Transaction,
   endpoint: { environment: number; id: string },
-  /** The lowest id of a delivery that was made at `startedBefore`. */
+  /** The lowest ID of a delivery created at `startedBefore`. */
   madeBefore: string,
   startedBefore: number,
   limit: number,
@@ -230,13 +237,13 @@ export function findEnded(
   );
 }
 
-/** Rows that another process is leasing at this moment are passed over: to lease them too would attempt them twice. */
+/** Rows that another process is leasing at this moment are skipped; leasing them too would attempt them twice. */
 function locking({ dialect }: Transaction, table: string): string {
   return dialect === "postgres" ? `FOR UPDATE OF ${table} SKIP LOCKED` : "";
 }
 
 /**
- * `begunAt`: when the attempts begin at the earliest, in the environment's time: none begins before it is due. Null if
+ * `begunAt`: when the attempts begin at the earliest, in the environment's time. None begins before it is due. Null if
  * they begin later or never.
  */
 export async function setLease(
@@ -268,10 +275,10 @@ const ABANDONED = `SELECT ${QUEUED}, d.endpoint_id, d.lease_token, d.begun_at, v
   FROM deliveries d JOIN environments v ON v.id = d.environment
   LEFT JOIN events e ON e.environment = d.environment AND e.id = d.event_id`;
 
-/** Statements of few lengths only: each length is one more to prepare. */
+/** Lists of few lengths only, because each length is a statement to prepare. */
 const BATCHES = [64, 16, 4, 1];
 
-/** Records how attempts ended. What another has taken over since is left alone. */
+/** Records the results of attempts. Deliveries that another process has taken over since stay as they are. */
 export async function recordOutcomes(tx: Transaction, outcomes: readonly AttemptOutcome[]): Promise<void> {
   const batches: Promise<unknown>[] = [];
   let start = 0;
@@ -280,7 +287,7 @@ export async function recordOutcomes(tx: Transaction, outcomes: readonly Attempt
       batches.push(recordBatch(tx, outcomes.slice(start, start + size)));
     }
   }
-  // Sent together; they are carried out in their order.
+  // Sent together; they are executed in order.
   await Promise.all(batches);
 }
 
@@ -294,7 +301,7 @@ function recordBatch(tx: Transaction, outcomes: readonly AttemptOutcome[]): Prom
      ${tx.dialect === "postgres" ? "FOR UPDATE OF d" : ""}`,
     outcomes.flatMap((o) => [o.id, o.token, o.at, o.status_code, o.error, o.duration_ms, o.response_excerpt]),
   );
-  // A retry requested during the attempt counts unless the attempt succeeded: it is due at the earlier of both times.
+  // A retry requested during the attempt counts unless the attempt succeeded. It is due at the earlier of both times.
   const retried = "o.column3 <> 'succeeded' AND next_attempt <> CAST(o.column6 AS BIGINT)";
   const scheduled = "CAST(o.column4 AS BIGINT)";
   const updated = tx.run(
@@ -319,13 +326,13 @@ function rowsOfPlaces(rows: number, columns: number): string {
   return Array.from({ length: rows }, (_, index) => row(index)).join(", ");
 }
 
-/** Releases leases whose attempts did not begin, or whose outcome will never be known. */
+/** Releases leases whose attempts did not begin, or whose result is unknown. */
 export async function releaseLeases(tx: Transaction, leased: readonly { id: string; token: string }[]): Promise<void> {
   const sql = `UPDATE deliveries SET ${RELEASED} WHERE id = $1 AND lease_token = $2`;
   await Promise.all(leased.map(({ id, token }) => tx.run(sql, [id, token])));
 }
 
-/** Releases the leases under some tokens, whatever they hold. */
+/** Releases the leases with some tokens. */
 export async function releaseTokens(tx: Transaction, tokens: readonly string[]): Promise<void> {
   for (const token of tokens) {
     await tx.run(`UPDATE deliveries SET ${RELEASED} WHERE lease_until IS NOT NULL AND lease_token = $1`, [token]);
@@ -336,24 +343,26 @@ export async function releaseTokens(tx: Transaction, tokens: readonly string[]):
 const LAPSED = `lease_until IS NOT NULL AND (lease_until < $1 OR lease_until > $1 + 3600000)
   AND substr(lease_token, 1, length($2)) <> $2`;
 
-/** True if another process holds a lease that has expired: it is dead or stuck. Tokens begin with their owner. */
+/**
+ * Returns true if another process holds a lease that has expired: it is dead or stuck. Tokens begin with their owner.
+ */
 export async function hasLapsedLease(queries: Queries, now: number, owner: string): Promise<boolean> {
   return (await queries.get(`SELECT id FROM deliveries WHERE ${LAPSED} LIMIT 1`, [now, owner])) !== undefined;
 }
 
-/** Expired leases of other owners, except those that another process is taking over now. */
+/** Returns expired leases of other owners, except those that another process is taking over now. */
 export function findLapsed(tx: Transaction, now: number, owner: string, limit: number): Promise<AbandonedLease[]> {
   return tx.all(`${ABANDONED} WHERE ${LAPSED} LIMIT $3 ${locking(tx, "d")}`, [now, owner, limit]);
 }
 
-/** Every lease: for a process that knows that it is the only one and has claimed nothing yet. */
+/** Returns every lease, for the only process, before it has claimed anything. */
 export function findAllLeased(tx: Transaction): Promise<AbandonedLease[]> {
   return tx.all(`${ABANDONED} WHERE lease_until IS NOT NULL`);
 }
 
-/** True while someone holds a lease on one of the environment's deliveries. */
+/** Returns true while a lease on one of the environment's deliveries is held. */
 export async function hasLeased(queries: Queries, environment: number): Promise<boolean> {
-  // Leases are few; by the environment they would be looked for among all of its deliveries.
+  // Leases are few. An index by environment would search all of its deliveries.
   const leased = await queries.all<{ environment: number }>(
     "SELECT environment FROM deliveries WHERE lease_until IS NOT NULL AND lease_until > 0",
   );

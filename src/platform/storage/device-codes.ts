@@ -1,10 +1,10 @@
 import type { Environment } from "../../contract/environments.ts";
 import type { Queries, Transaction } from "./database.ts";
 
-/** A device that waits for its user to allow it from elsewhere. */
+/** A device that waits for its user's approval. */
 export interface DeviceCodeRow {
   digest: Uint8Array;
-  /** Digest of what the user types. */
+  /** Digest of the code that the user types. */
   user_code: Uint8Array;
   app_id: string;
   environment: Environment;
@@ -12,7 +12,7 @@ export interface DeviceCodeRow {
   scopes: string;
   status: "pending" | "approved" | "denied" | "used";
   user_id: string | null;
-  /** The shortest time between polls. */
+  /** The minimum time between polls. */
   interval_ms: number;
   polled_at: number | null;
   created: number;
@@ -21,10 +21,10 @@ export interface DeviceCodeRow {
 
 const COLUMNS =
   "digest, user_code, app_id, environment, scopes, status, user_id, interval_ms, polled_at, created, expires_at";
-/** An expired code is kept for so long, in milliseconds, to tell the device why it got nothing. */
+/** How long an expired code is retained, in milliseconds, to tell the device why it got no token. */
 const KEPT_MS = 3_600_000;
 
-/** Adds a code, and clears away old ones. False where another has the same user code. */
+/** Adds a code, and removes old ones. Returns false if the user code is taken. */
 export async function insertDeviceCode(
   tx: Transaction,
   row: Omit<DeviceCodeRow, "status" | "user_id" | "polled_at">,
@@ -42,7 +42,7 @@ export function findDeviceCode(queries: Queries, digest: Uint8Array): Promise<De
   return queries.get(`SELECT ${COLUMNS} FROM device_codes WHERE digest = $1`, [digest]);
 }
 
-/** The request behind what a user typed, while it can be answered. */
+/** Returns the request with a user code, while it can be approved or denied. */
 export function findPendingByUserCode(queries: Queries, userCode: Uint8Array, now: number) {
   return queries.get<DeviceCodeRow>(
     `SELECT ${COLUMNS} FROM device_codes WHERE user_code = $1 AND status = 'pending' AND expires_at > $2`,
@@ -50,7 +50,7 @@ export function findPendingByUserCode(queries: Queries, userCode: Uint8Array, no
   );
 }
 
-/** False where the request was answered before or has expired. */
+/** Returns false if the request was already answered or has expired. */
 export async function decideDeviceCode(
   tx: Transaction,
   userCode: Uint8Array,
@@ -66,7 +66,7 @@ export async function decideDeviceCode(
   return answered === 1;
 }
 
-/** Notes a poll; where it came too early, the interval grows by `penalty` milliseconds. */
+/** Records a poll. If it was too early, the interval grows by `penalty` milliseconds. */
 export async function notePoll(tx: Transaction, digest: Uint8Array, now: number, penalty: number): Promise<void> {
   await tx.run("UPDATE device_codes SET polled_at = $2, interval_ms = interval_ms + $3 WHERE digest = $1", [
     digest,
@@ -75,7 +75,7 @@ export async function notePoll(tx: Transaction, digest: Uint8Array, now: number,
   ]);
 }
 
-/** True for one caller alone. */
+/** Returns true for exactly one concurrent caller. */
 export async function useDeviceCode(tx: Transaction, digest: Uint8Array, now: number): Promise<boolean> {
   const used = await tx.run(
     "UPDATE device_codes SET status = 'used' WHERE digest = $1 AND status = 'approved' AND expires_at > $2",

@@ -5,9 +5,12 @@ import type { Queries, Transaction } from "./database.ts";
 export interface EnvironmentRow {
   id: number;
   name: Environment;
-  /** The environment's time is real time and these milliseconds. */
+  /** The environment's time is real time plus this. */
   clock_offset: number;
-  /** Real time until which whoever advances the clock alone attempts the environment's deliveries; 0 where nobody does. */
+  /**
+   * Real time until which only the process that advances the clock attempts the environment's deliveries; 0 for no
+   * hold.
+   */
   clock_held_until: number;
   /** The newest event that retention removed. */
   events_removed_to: string | null;
@@ -25,8 +28,8 @@ export async function findEnvironment(queries: Queries, id: number): Promise<Env
 }
 
 /**
- * Lets units that count an environment's rows before they add one follow each other: of two at once the second is run
- * again on what the first has left. A lock alone would not do: the second would go on with what it saw before.
+ * Serializes units of work that count an environment's rows before they add one: of two concurrent ones the second is
+ * run again on the result of the first. A lock would not do, because the second would still see the old state.
  */
 export async function takeTurn(tx: Transaction, id: number): Promise<void> {
   await tx.run("UPDATE environments SET name = name WHERE id = $1", [id]);
@@ -37,8 +40,8 @@ export function allEnvironments(queries: Queries): Promise<EnvironmentRow[]> {
 }
 
 /**
- * Keeps the environment's clock from being held by others until the transaction ends. An advisory lock, since locks on the
- * row would keep everybody out who updates it for as long as transactions that overlap hold them.
+ * Keeps others from holding the environment's clock until the transaction ends. It is an advisory lock, because
+ * overlapping transactions with locks on the row would block everyone who updates it.
  */
 export function shareClock(tx: Transaction, id: number): Promise<void> {
   return tx.lock(`clock ${id}`, "shared");
@@ -47,12 +50,12 @@ export function shareClock(tx: Transaction, id: number): Promise<void> {
 /** No hold is that long: a later end was written before the database's clock was set back. */
 const LONGEST_HOLD_MILLISECONDS = 3_600_000;
 
-/** Returns whether somebody holds an environment's clock. */
+/** Returns whether an environment's clock is held. */
 export function isClockHeld(heldUntil: number, now: number): boolean {
   return heldUntil > now && heldUntil <= now + LONGEST_HOLD_MILLISECONDS;
 }
 
-/** Keeps everyone from claiming the environment's deliveries, and from holding its clock, until the transaction ends. */
+/** Keeps others from claiming the environment's deliveries, and from holding its clock, until the transaction ends. */
 export function lockClock(tx: Transaction, id: number): Promise<void> {
   return tx.lock(`clock ${id}`, "exclusive");
 }
@@ -61,8 +64,8 @@ export function lockClock(tx: Transaction, id: number): Promise<void> {
 export const HOLD_MILLISECONDS = 30_000;
 
 /**
- * Keeps everyone else from attempting the environment's deliveries. Returns false where somebody else than `former` holds
- * its clock. `now` is real time.
+ * Keeps others from attempting the environment's deliveries. Returns false if anyone but `former` holds its clock.
+ * `now` is real time.
  */
 export async function holdClock(
   tx: Transaction,
@@ -81,7 +84,7 @@ export async function holdClock(
 }
 
 /**
- * Renews a hold until the transaction's end at least. Returns false where the clock is held by somebody else or nobody:
+ * Renews a hold until at least the transaction's end. Returns false if the clock is held by another process or nobody:
  * then the former holder must not move it.
  */
 export async function keepClock(tx: Transaction, id: number, holder: string, now: number): Promise<boolean> {
@@ -94,24 +97,24 @@ export async function moveClock(tx: Transaction, id: number, offset: number): Pr
   await tx.run("UPDATE environments SET clock_offset = $2 WHERE id = $1", [id, offset]);
 }
 
-/** Releases a clock, whoever holds it. */
+/** Releases a clock, whoever its holder is. */
 export async function releaseClock(tx: Transaction, id: number): Promise<void> {
   await tx.run("UPDATE environments SET clock_holder = NULL, clock_held_until = 0 WHERE id = $1", [id]);
 }
 
-/** Releases every clock: for a process that knows that it is the only one. */
+/** Releases every clock, for the only process. */
 export async function releaseClocks(tx: Transaction): Promise<void> {
   await tx.run("UPDATE environments SET clock_holder = NULL, clock_held_until = 0 WHERE clock_held_until <> 0");
 }
 
-/** What retention removed at once: the newest event, and the highest numbers in the log. */
+/** What retention removed in one step: the newest event, and the highest numbers in the log. */
 export interface Removed {
   newestEvent?: string;
   seqs?: readonly number[];
   replays?: readonly number[];
 }
 
-/** Never moves a mark back: an event that was kept for a pending delivery is removed after younger ones. */
+/** Never moves a mark back: an event that was retained for a pending delivery is removed after newer ones. */
 export async function markRemoved(tx: Transaction, id: number, removed: Removed): Promise<void> {
   const { newestEvent = null, seqs = [], replays = [] } = removed;
   await tx.run(

@@ -4,15 +4,15 @@ import type { Database, Queries, SqlValue, Transaction } from "./database.ts";
 import { isIntact, type StoredBody } from "./event-body.ts";
 
 /**
- * A position in the log that listeners read: every event of an environment in the order of commits, and between them the
- * replays of earlier ones. `seq` numbers the events, `replay` the replays; both only grow.
+ * A position in the log that listeners read: every event of an environment in the order of commits, and between them
+ * replays of earlier ones. `seq` numbers the events, `replay` the replays. Both only increase.
  */
 export interface LogPosition extends LogNumbers {
   /** The event or replay at this position; undefined before the first one. */
   id: string | undefined;
 }
 
-/** Of an event and of a replay; 0 where there is none. */
+/** Numbers of an event and of a replay; 0 if there is none. */
 export interface LogNumbers {
   seq: number;
   replay: number;
@@ -24,20 +24,20 @@ export interface LoggedEvent {
   id: string;
   type: EventType;
   body: string;
-  /** True where the body is not the one that was written: it must not be sent. */
+  /** True if the body differs from the one that was written: it must not be sent. */
   isDamaged: boolean;
-  /** What names the position of a replay; an event's position is named by its own ID. */
+  /** The ID of a replay's position; an event's own ID names its position. */
   replayId: string | undefined;
 }
 
-/** What can be read of the log now. */
+/** The part of the log that can be read now. */
 export interface LogPart {
   events: LoggedEvent[];
-  /** True where more is there that may not be read yet. */
+  /** True if there is more that may not be read yet. */
   heldBack: boolean;
-  /** False where the log does not hold the position any more: this database lacks commits that an earlier one had. */
+  /** False if the log no longer has the position: this database lacks commits that an earlier one had. */
   isKnown: boolean;
-  /** The last event and the last replay that may be read, of whatever type. */
+  /** The last event and the last replay that may be read, of any type. */
   end: LogPosition;
   /** The highest numbers that retention has removed. */
   removed: LogNumbers;
@@ -61,15 +61,14 @@ interface ReadRow extends StoredBody {
 }
 
 /**
- * Where several processes write, an event may become visible after one with a higher number. What is at or above the
- * horizon is left for later, until every transaction that could still write below it has ended.
+ * If several processes write, an event may become visible after one with a higher number. What is at or above the
+ * horizon is not read until every transaction that could still write below it has ended.
  */
 export const HORIZON = { sqlite: String(Number.MAX_SAFE_INTEGER), postgres: "log_horizon()" };
 
 /**
- * PostgreSQL numbers the log by transaction IDs. After a failover to a standby that lacks the last commits, these IDs are
- * given again: only a position whose event is there under the same number is one of this log. An event that retention
- * has removed was there.
+ * PostgreSQL numbers the log by transaction IDs. After a failover to a standby that lacks the last commits, these IDs
+ * are used again. A position is valid only if its event has the same number here, or retention has removed it.
  */
 const IS_KNOWN = {
   sqlite: "1",
@@ -85,7 +84,10 @@ const LAST_EVENT = (before: string) =>
 const LAST_REPLAY = (before: string) =>
   `SELECT number, id, after_seq FROM replays WHERE environment = $1 AND number < ${before} ORDER BY number DESC LIMIT 1`;
 
-/** The log after a position, oldest first, of the given types: one statement, since two could meet different servers. */
+/**
+ * Reads the log after a position, oldest first, of the given types. It is one statement, since two could reach
+ * different servers.
+ */
 export async function readLog(
   queries: Queries,
   environment: number,
@@ -139,7 +141,7 @@ export async function readLog(
 function toEvents(rows: readonly ReadRow[], after: LogPosition): LoggedEvent[] {
   const events: LoggedEvent[] = [];
   let { seq, replay } = after;
-  // Without an event, the state is alone in its row.
+  // If there is no event, the row contains only the state.
   const entries = rows.filter((row) => row.after_seq !== null).sort(byPosition);
   for (const entry of entries) {
     const { after_seq: afterSeq, number, id, type, body, replay_id: replayId } = entry;
@@ -156,7 +158,7 @@ function byPosition(a: ReadRow, b: ReadRow): number {
   return a.after_seq! - b.after_seq! || a.number - b.number;
 }
 
-/** The position at whichever comes later. */
+/** Returns the later of two positions. */
 function toPosition(
   event: { seq: number; id: string } | undefined,
   replay: { number: number; id: string; after_seq: number } | undefined,
@@ -166,18 +168,18 @@ function toPosition(
   return { seq, replay: replay?.number ?? 0, id: isReplayLast ? replay.id : event?.id };
 }
 
-/** Where the log ends. */
+/** Returns the end of the log. */
 export async function endOfLog(queries: Queries, environment: number): Promise<LogPosition> {
   const horizon = await horizonOf(queries);
   return lastBefore(queries, environment, { seq: horizon, replay: horizon });
 }
 
-/** The position of an event, or of a replay, by its ID. */
+/** Returns the position of an event, or of a replay, by its ID. */
 export async function findInLog(queries: Queries, environment: number, id: string): Promise<LogPosition | undefined> {
   const horizon = await horizonOf(queries);
   const position = await exactPosition(queries, environment, id);
   if (position === undefined || Math.max(position.seq, position.replay) < horizon) return position;
-  // Others may still come before an event that is not readable yet: then it is sent again, after them.
+  // Others may still precede an event that is not readable yet: then it is sent again, after them.
   return lastBefore(queries, environment, { seq: horizon, replay: horizon });
 }
 
@@ -201,16 +203,16 @@ async function exactPosition(queries: Queries, environment: number, id: string):
 }
 
 /**
- * How far the order of IDs may differ from the order of commits, in milliseconds: an ID holds the time at which its
- * transaction began. An SQLite file has one writer, whose IDs and numbers grow together.
+ * How far the order of IDs may differ from the order of commits, in milliseconds: an ID contains the time at which its
+ * transaction began. An SQLite file has one writer, whose IDs and numbers increase together.
  */
 export const ID_DISORDER_MS = { sqlite: 0, postgres: 60_000 };
-/** Bounds what is read to find the lowest number among them, however many there are in that time. */
+/** Limits what is read to find the lowest number among them, however many there are in that time. */
 const MAX_DISORDERED = 1_000_000;
 /** Above every ID. */
 const HIGHEST_ID = "~";
 
-/** The highest ID that an event may have whose number is below that of the first event at or above a bound. */
+/** Returns the highest ID that an event may have whose number is below that of the first event at or above a bound. */
 export async function lastDisorderedId(queries: Queries, environment: number, idBound: string, table = "events") {
   const first = await queries.get<{ id: string }>(
     `SELECT id FROM ${table} WHERE environment = $1 AND id >= $2 ORDER BY id LIMIT 1`,
@@ -221,7 +223,7 @@ export async function lastDisorderedId(queries: Queries, environment: number, id
   return lowestIdAt("event", timeOfId(first.id) + ID_DISORDER_MS[queries.dialect]);
 }
 
-/** The lowest ID that an event may have whose number is above that of the last event below a bound. */
+/** Returns the lowest ID that an event may have whose number is above that of the last event below a bound. */
 export async function firstDisorderedId(queries: Queries, environment: number, idBound: string) {
   const last = await queries.get<{ id: string }>(
     "SELECT id FROM events WHERE environment = $1 AND id < $2 ORDER BY id DESC LIMIT 1",
@@ -232,15 +234,18 @@ export async function firstDisorderedId(queries: Queries, environment: number, i
   return lowestIdAt("event", timeOfId(last.id) - ID_DISORDER_MS[queries.dialect]);
 }
 
-/** The lowest or highest number of the events in a range of IDs. Read by that range, whatever else the planner may think. */
+/**
+ * Returns the lowest or highest number of the events in a range of IDs. Reads by that range, whatever the planner
+ * prefers.
+ */
 export function extremeSeq(extreme: "MIN" | "MAX", ids: string): string {
   return `SELECT ${extreme}(seq) FROM (
     SELECT seq FROM events WHERE environment = $1 AND ${ids} ORDER BY id LIMIT ${MAX_DISORDERED}) AS disordered`;
 }
 
 /**
- * The last position before every event and replay whose ID is at or above a bound. The event with the lowest ID need not
- * be the one with the lowest number.
+ * Returns the last position before every event and replay whose ID is at or above a bound. The event with the lowest ID
+ * need not have the lowest number.
  */
 export async function positionBefore(queries: Queries, environment: number, idBound: string): Promise<LogPosition> {
   const { dialect } = queries;
@@ -276,7 +281,7 @@ async function horizonOf(queries: Queries): Promise<number> {
   return row!.horizon;
 }
 
-/** A text that changes whenever there may be more to read (PostgreSQL alone). */
+/** Returns a text that changes whenever there may be more to read (PostgreSQL only). */
 export async function stateOfLog(queries: Queries): Promise<string> {
   const row = await queries.get<{ seq: number; replay: number; horizon: number }>(
     `SELECT (SELECT COALESCE(MAX(seq), 0) FROM events) AS seq, (SELECT COALESCE(MAX(number), 0) FROM replays) AS replay,
@@ -286,13 +291,13 @@ export async function stateOfLog(queries: Queries): Promise<string> {
 }
 
 /**
- * Events and replays that a unit of work may write. PostgreSQL numbers those of a transaction with ten bits, and up to 64
- * units share one: more of them could get a number that is taken. No operation writes more than one.
+ * Maximum number of events and replays of a unit of work. PostgreSQL numbers those of a transaction with ten bits, and
+ * up to 64 units share one: with more, a number could be used twice. No operation writes more than one.
  */
 const MAX_POSITIONS_PER_UNIT = 15;
 const positionsTaken = new WeakMap<Transaction, number>();
 
-/** Throws where a unit of work writes more events than a transaction has room for: write them in several units. */
+/** Throws if a unit of work writes more events than a transaction has room for: write them in several units. */
 export function takePosition(tx: Transaction): void {
   if (tx.dialect === "sqlite") return;
   const taken = (positionsTaken.get(tx) ?? 0) + 1;
@@ -303,8 +308,8 @@ export function takePosition(tx: Transaction): void {
 }
 
 /**
- * Where a database was copied to a server that counts its transactions from anew, lets the log's numbers go on after
- * those that are there already.
+ * Makes the log's numbers continue after the existing ones if a database was copied to a server with its own
+ * transaction counter.
  */
 export async function alignLog(database: Database): Promise<void> {
   if (database.dialect === "sqlite") return;

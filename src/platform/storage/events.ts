@@ -10,7 +10,7 @@ export interface EventRow {
   type: EventType;
   object_id: string | null;
   created: number;
-  /** The envelope's JSON, made once: every delivery, replay and relay sends these bytes. */
+  /** The envelope's JSON, created once: every delivery, replay and relay sends these bytes. */
   body: string;
 }
 
@@ -42,8 +42,8 @@ export async function findEvent(queries: Queries, environment: number, id: strin
 }
 
 /**
- * As `findEvent`, and keeps the event from being deleted until the transaction ends: for adding a delivery of it that is
- * pending. Throws DamagedEventError.
+ * As `findEvent`, and keeps the event from being deleted until the transaction ends, for adding a pending delivery of
+ * it. Throws DamagedEventError.
  */
 export async function findEventToDeliver(
   tx: Transaction,
@@ -56,10 +56,10 @@ export async function findEventToDeliver(
   return row && assertIntact(row);
 }
 
-/** Statements of few lengths only: each length is one more to prepare. */
+/** Lists of few lengths only, because each length is a statement to prepare. */
 const BATCHES = [16, 4, 1];
 
-/** The bodies of those events that exist, as bytes; undefined for one that is damaged. */
+/** Returns the bodies of the events that exist, as bytes; undefined for a damaged one. */
 export async function readEventBodies(
   queries: Queries,
   environment: number,
@@ -84,15 +84,15 @@ export async function readEventBodies(
 /** A page of the log, newest first. */
 export interface EventPage {
   rows: (EventRow & { seq: number })[];
-  /** Of the events that match, the number of the newest one that is held back; 0 where there is none. */
+  /** Of the matching events, the number of the newest one that is held back; 0 if there is none. */
   heldBack: number;
   horizon: number;
 }
 
 /**
- * Lists events in the order of the log up to its horizon, so that none comes later below one that was listed. The page's
- * position is the number of the last one seen. `types` undefined means every type; several are merged from one index
- * range each. Throws DamagedEventError: a page without the event would hide that one is lost.
+ * Lists events in the order of the log up to its horizon, so that none appears later below one that was listed. The
+ * page's position is the number of the last one seen. `types` undefined means every type; several are merged from one
+ * index range each. Throws DamagedEventError, because a page without the event would hide its loss.
  */
 export async function listEvents(
   queries: Queries,
@@ -122,7 +122,7 @@ export async function listEvents(
   const types = filters.types?.map((type) => `type = ${parameter(type)}`);
   const rowLimit = parameter(limit + 1);
   const index = filters.objectId !== undefined ? "object" : types === undefined ? "seq" : "type";
-  // Between two bounds SQLite takes the index of all events for as good as that of the matching ones.
+  // Between two bounds SQLite considers the index of all events as good as that of the matching ones.
   const indexed = queries.dialect === "sqlite" ? `events INDEXED BY events_by_${index}` : "events";
   const ranges = (types ?? [undefined]).map((type) => {
     const conditions = [...matching, ...(type === undefined ? [] : [type]), ...range].join(" AND ");
@@ -141,7 +141,7 @@ export async function listEvents(
     parameters,
   );
   const { horizon, held_back: heldBack } = found[0]!;
-  // Without an event on the page, the state is alone in its row.
+  // If there is no event on the page, the row contains only the state.
   const rows = found.filter((row): row is Row & { seq: number } => row.seq !== null);
   // The row after the page is not shown.
   for (const row of rows.slice(0, limit)) assertIntact(row);
@@ -152,8 +152,8 @@ const NOT_PENDING = `NOT EXISTS (
   SELECT 1 FROM deliveries d WHERE d.environment = e.environment AND d.event_id = e.id AND d.status = 'pending')`;
 
 /**
- * Events with an ID below a bound that no pending delivery still needs, oldest first. On PostgreSQL they are locked,
- * without those that are being kept.
+ * Returns events with an ID below a bound that no pending delivery needs, oldest first. On PostgreSQL they are locked,
+ * and those that others keep are skipped.
  */
 export async function removableEvents(tx: Transaction, environment: number, idBound: string, limit: number) {
   const lock = tx.dialect === "postgres" ? "FOR UPDATE OF e SKIP LOCKED" : "";
@@ -165,8 +165,8 @@ export async function removableEvents(tx: Transaction, environment: number, idBo
 }
 
 /**
- * Deletes those events that no pending delivery needs by now: a transaction that kept them may have added one. Returns
- * the ids of the deleted ones.
+ * Deletes those events that no pending delivery needs: a transaction that kept them may have added one. Returns the IDs
+ * of the deleted ones.
  */
 export async function deleteEvents(tx: Transaction, environment: number, ids: readonly string[]): Promise<string[]> {
   const sql = `DELETE FROM events AS e WHERE e.environment = $1 AND e.id = $2 AND ${NOT_PENDING}`;

@@ -1,6 +1,6 @@
 import type { Queries, Transaction } from "./database.ts";
 
-/** What identifies a keyed request, and the reply that it got. */
+/** What identifies a keyed request, and its response. */
 export interface IdempotencyRow {
   environment: number;
   method: string;
@@ -10,7 +10,7 @@ export interface IdempotencyRow {
   /** SHA-256 of what makes two requests the same. */
   fingerprint: Uint8Array;
   status: number;
-  /** The sealed reply: it may show a secret that is shown only once. */
+  /** The sealed response: it may contain a secret that is shown only once. */
   reply: Uint8Array;
   created: number;
 }
@@ -25,7 +25,7 @@ export function findIdempotencyKey(queries: Queries, { environment, method, path
   );
 }
 
-/** Keeps the reply of a request, in place of an expired one of the same key. */
+/** Stores the response of a request, in place of an expired one of the same key. */
 export async function keepIdempotencyKey(tx: Transaction, row: IdempotencyRow): Promise<void> {
   await tx.run(
     `INSERT INTO idempotency_keys (environment, method, path, key, fingerprint, status, reply, created)
@@ -37,7 +37,7 @@ export async function keepIdempotencyKey(tx: Transaction, row: IdempotencyRow): 
   );
 }
 
-/** Removes keys kept before a time; returns how many. */
+/** Removes keys stored before a time. Returns how many. */
 export function deleteIdempotencyKeys(tx: Transaction, environment: number, before: number, limit: number) {
   return tx.run(
     `DELETE FROM idempotency_keys WHERE (environment, path, key, method) IN (

@@ -1,15 +1,15 @@
 import type { Queries, Transaction } from "./database.ts";
 
-/** One device of one user (or key) that listens: what its signing secret hangs on. */
+/** One listening device of one user (or key), which its signing secret belongs to. */
 export interface ListenerRow {
   id: string;
   environment: number;
-  /** The user's id, or the account's where no user stands behind the credential. */
+  /** The user's ID, or the account's if the credential belongs to no user. */
   owner: string;
   device: string;
   /** The sealed signing secret. */
   secret: Uint8Array;
-  /** Real time when a session of it was last open, true to the day; null where an older program made it. */
+  /** Real time at which it last had an open session, true to the day; null if an older program created it. */
   seen_at: number | null;
   created: number;
 }
@@ -23,7 +23,7 @@ export function findListener(queries: Queries, environment: number, owner: strin
   );
 }
 
-/** Keeps a listener as seen. Where its owner has one of that name, that one stays with its id and secret. */
+/** Records a listener as seen. If its owner has one of that name, that one stays with its ID and secret. */
 export async function keepListener(tx: Transaction, row: ListenerRow): Promise<void> {
   await tx.run(
     `INSERT INTO listeners (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -32,17 +32,17 @@ export async function keepListener(tx: Transaction, row: ListenerRow): Promise<v
   );
 }
 
-/** Lets `read committed` units that write about one listener follow each other, in whatever processes its sessions are. */
+/** Serializes `read committed` units of work about one listener, in whatever processes its sessions are. */
 export async function holdListener(tx: Transaction, id: string): Promise<void> {
   await tx.get(`SELECT id FROM listeners WHERE id = $1 ${tx.dialect === "postgres" ? "FOR UPDATE" : ""}`, [id]);
 }
 
 export async function touchListeners(tx: Transaction, ids: readonly string[], at: number): Promise<void> {
-  // In one order everywhere, or two processes could each wait for the other.
+  // In one order everywhere; otherwise two processes could wait for each other.
   for (const id of ids.toSorted()) await tx.run("UPDATE listeners SET seen_at = $2 WHERE id = $1", [id, at]);
 }
 
-/** Removes listeners that were not seen since a time; returns how many. */
+/** Removes listeners that were not seen since a time. Returns how many. */
 export function deleteListeners(tx: Transaction, environment: number, before: number, limit: number): Promise<number> {
   return tx.run(
     `DELETE FROM listeners WHERE id IN (
@@ -51,17 +51,17 @@ export function deleteListeners(tx: Transaction, environment: number, before: nu
   );
 }
 
-/** How many sessions listen to an environment at one process (PostgreSQL alone: elsewhere there is one process). */
+/** How many sessions listen to an environment at one process (PostgreSQL only: elsewhere there is one process). */
 interface ListenerCountRow {
   environment: number;
-  /** Names the process, and none after it. */
+  /** Identifies the process and is never reused. */
   process: string;
   sessions: number;
-  /** When the process said so: one that has died says nothing more. */
+  /** When the process reported this. A dead process no longer reports. */
   told_at: number;
 }
 
-/** Keeps what a process says, in place of what it said before. */
+/** Stores a process's report, in place of its previous one. */
 export async function keepListenerCount(tx: Transaction, row: ListenerCountRow): Promise<void> {
   await tx.run(
     `INSERT INTO listener_counts (environment, process, sessions, told_at) VALUES ($1, $2, $3, $4)
@@ -70,7 +70,7 @@ export async function keepListenerCount(tx: Transaction, row: ListenerCountRow):
   );
 }
 
-/** How many sessions listen to an environment at other processes, of those that have said so since a time. */
+/** Returns how many sessions listen to an environment at other processes, of those that have reported since a time. */
 export async function countSessionsElsewhere(
   queries: Queries,
   environment: number,
@@ -84,7 +84,7 @@ export async function countSessionsElsewhere(
   return row?.sessions ?? 0;
 }
 
-/** Removes what has not been said again since a time. */
+/** Removes reports that were not repeated since a time. */
 export async function deleteOldListenerCounts(tx: Transaction, before: number): Promise<void> {
   await tx.run("DELETE FROM listener_counts WHERE told_at < $1", [before]);
 }

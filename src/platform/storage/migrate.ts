@@ -17,7 +17,7 @@ export interface AppliedMigration {
   readonly version: string | null;
 }
 
-/** The migrations that a database still lacks. Throws StorageOpenError "newer_schema" where it has one we don't know. */
+/** Returns the migrations that a database lacks. Throws StorageOpenError "newer_schema" if it has an unknown one. */
 export function pendingMigrations(
   migrations: readonly Migration[],
   applied: readonly AppliedMigration[],
@@ -36,7 +36,9 @@ export function pendingMigrations(
   return migrations.filter((migration) => !done.has(migration.number));
 }
 
-/** Throws StorageOpenError where the database is another program's: it holds tables, but no record of our migrations. */
+/**
+ * Throws StorageOpenError if the database belongs to another program: it has tables, but no record of our migrations.
+ */
 export function assertOwnDatabase(connection: Connection, file: string): void {
   const tables = connection.all("SELECT name FROM sqlite_schema WHERE type = 'table'");
   if (tables.length === 0 || tables.some((table) => table["name"] === "schema_migrations")) return;
@@ -45,8 +47,8 @@ export function assertOwnDatabase(connection: Connection, file: string): void {
 }
 
 /**
- * Brings an SQLite database to the newest schema, each migration in a transaction of its own: killed at any point, the
- * next start goes on from the last whole one. The caller holds the file's lock.
+ * Updates an SQLite database to the newest schema, each migration in a transaction of its own. If it is killed, the
+ * next start continues after the last whole one. The caller holds the file's lock.
  */
 export function migrateSqlite(connection: Connection, migrations: readonly Migration[], version: string | null): void {
   connection.exec(

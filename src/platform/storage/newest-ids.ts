@@ -3,7 +3,7 @@ import { kindsWith, RESOURCES, statusesOf } from "../../contract/resources.ts";
 import type { Queries } from "./database.ts";
 import { allEnvironments } from "./environments.ts";
 
-/** Tables whose ids are created on their environment's clock, each with an index that begins with the environment. */
+/** Tables whose IDs are created on their environment's clock, each with an index that begins with the environment. */
 const OF_ENVIRONMENT = [
   ...kindsWith("fields").map((kind) => RESOURCES[kind].plural),
   "events",
@@ -15,7 +15,7 @@ const OF_ENVIRONMENT = [
 /** Tables whose ids are created in real time. */
 const OF_DEPLOYMENT = ["accounts", "users", "sessions", "oauth_grants", "access_tokens"];
 
-/** The times of the newest ids, which new ones must follow even if the clock was set back. Unix milliseconds. */
+/** The times of the newest IDs, which new ones must follow even if the clock was set back. Unix milliseconds. */
 export interface NewestIds {
   /** Of what belongs to no environment; undefined if there is nothing. */
   deployment: number | undefined;

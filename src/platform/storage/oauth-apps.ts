@@ -6,29 +6,29 @@ import { type PageRequest, readPage } from "./page.ts";
 export interface OAuthAppRow {
   /** The client id. */
   id: string;
-  /** Null for the command's own app, which belongs to the deployment. */
+  /** Null for the CLI's own app, which belongs to the deployment. */
   environment: number | null;
   name: string;
-  /** 1 where the app cannot keep a secret, else 0. */
+  /** 1 if the app cannot keep a secret, else 0. */
   public: number;
   /** JSON array. */
   redirect_uris: string;
-  /** Digest of the client secret; null for a public app, and where a leak took it away. */
+  /** Digest of the client secret; null for a public app, and after a leak revoked it. */
   secret: Uint8Array | null;
   created: number;
 }
 
 /** An app as the OAuth endpoints need it. */
 export interface ClientRow extends OAuthAppRow {
-  /** Null for the command's own app. */
+  /** Null for the CLI's own app. */
   environment_name: Environment | null;
-  /** Who registered it; null for the command's own app. */
+  /** The user who registered it; null for the CLI's own app. */
   account_name: string | null;
 }
 
 const COLUMNS = "id, environment, name, public, redirect_uris, secret, created";
 
-/** Adds an app unless one has that id. */
+/** Adds an app unless one has that ID. */
 export async function insertOAuthApp(tx: Transaction, row: OAuthAppRow): Promise<void> {
   await tx.run(`INSERT INTO oauth_apps (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`, [
     row.id,
@@ -71,17 +71,17 @@ export async function setClientSecret(tx: Transaction, id: string, secret: Uint8
   await tx.run("UPDATE oauth_apps SET secret = $2 WHERE id = $1", [id, secret]);
 }
 
-/** Takes a secret away, so that nothing proves the app until it gets another. */
+/** Removes the secret, so that the app cannot authenticate until it gets another. */
 export async function dropClientSecret(tx: Transaction, secret: Uint8Array): Promise<void> {
   await tx.run("UPDATE oauth_apps SET secret = NULL WHERE secret = $1", [secret]);
 }
 
-/** Deletes an app with every grant and token that it was given. */
+/** Deletes an app with all its grants and tokens. */
 export async function deleteOAuthApp(tx: Transaction, environment: number, id: string): Promise<void> {
   await tx.run("DELETE FROM oauth_apps WHERE environment = $1 AND id = $2", [environment, id]);
 }
 
-/** Those of many digests that are client secrets. */
+/** Returns those of the digests that are client secrets. */
 export function findClientSecrets(queries: Queries, digests: readonly Uint8Array[]) {
   return inBatches(digests, (places, batch) =>
     queries.all<{ digest: Uint8Array }>(`SELECT secret AS digest FROM oauth_apps WHERE secret IN (${places})`, batch),

@@ -1,6 +1,6 @@
 import type { Queries, Transaction } from "./database.ts";
 
-/** An authorization code, bound to all that its exchange must repeat. */
+/** An authorization code, with everything that its exchange must repeat. */
 export interface OAuthCodeRow {
   digest: Uint8Array;
   app_id: string;
@@ -8,12 +8,12 @@ export interface OAuthCodeRow {
   environment: number;
   /** JSON array of scopes. */
   scopes: string;
-  /** As it was sent; null where the request had none. */
+  /** As it was sent; null if the request had none. */
   redirect_uri: string | null;
   /** The S256 challenge. */
   challenge: string;
   used_at: number | null;
-  /** What the exchange gave. */
+  /** The grant that the exchange created. */
   grant_id: string | null;
   created: number;
   expires_at: number;
@@ -21,10 +21,10 @@ export interface OAuthCodeRow {
 
 const COLUMNS =
   "digest, app_id, user_id, environment, scopes, redirect_uri, challenge, used_at, grant_id, created, expires_at";
-/** A used code is kept for so long, in milliseconds: whoever presents it again reveals that it was stolen. */
+/** How long a used code is retained, in milliseconds: presenting it again reveals that it was stolen. */
 const KEPT_MS = 3_600_000;
 
-/** Adds a code, and clears away old ones. */
+/** Adds a code, and removes old ones. */
 export async function insertCode(tx: Transaction, row: Omit<OAuthCodeRow, "used_at" | "grant_id">): Promise<void> {
   await tx.run("DELETE FROM oauth_codes WHERE expires_at <= $1", [row.created - KEPT_MS]);
   await tx.run(
@@ -48,7 +48,7 @@ export function findCode(queries: Queries, digest: Uint8Array): Promise<OAuthCod
   return queries.get(`SELECT ${COLUMNS} FROM oauth_codes WHERE digest = $1`, [digest]);
 }
 
-/** True for one caller alone: the code is then used, and known to have given the grant. */
+/** Marks the code as used for a grant. Returns true for exactly one concurrent caller. */
 export async function useCode(tx: Transaction, digest: Uint8Array, grantId: string, now: number): Promise<boolean> {
   const used = await tx.run(
     "UPDATE oauth_codes SET used_at = $3, grant_id = $2 WHERE digest = $1 AND used_at IS NULL AND expires_at > $3",

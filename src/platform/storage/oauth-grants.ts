@@ -1,7 +1,7 @@
 import type { Environment } from "../../contract/environments.ts";
 import type { Queries, Transaction } from "./database.ts";
 
-/** What a user allowed an app in one environment. */
+/** A user's approval of an app in one environment. */
 export interface OAuthGrantRow {
   id: string;
   app_id: string;
@@ -14,7 +14,7 @@ export interface OAuthGrantRow {
   created: number;
 }
 
-/** A grant that still gives access, with the names to show. */
+/** An active grant, with the names to show. */
 export interface LiveGrant {
   id: string;
   app_name: string;
@@ -30,7 +30,7 @@ export async function insertGrant(tx: Transaction, row: Omit<OAuthGrantRow, "rev
   );
 }
 
-/** Ends a grant and with it every token that descends from it. */
+/** Revokes a grant and with it every token that descends from it. */
 export async function revokeGrant(tx: Transaction, id: string, at: number, reason: string): Promise<void> {
   await tx.run("UPDATE oauth_grants SET revoked_at = $2, revoked_reason = $3 WHERE id = $1 AND revoked_at IS NULL", [
     id,
@@ -39,7 +39,7 @@ export async function revokeGrant(tx: Transaction, id: string, at: number, reaso
   ]);
 }
 
-/** Ends the user's own grant; false where there is none that lives. */
+/** Revokes the user's own grant. Returns false if there is no active one. */
 export async function revokeGrantOfUser(tx: Transaction, userId: string, id: string, at: number): Promise<boolean> {
   const revoked = await tx.run(
     `UPDATE oauth_grants SET revoked_at = $3, revoked_reason = 'revoked'
@@ -49,7 +49,7 @@ export async function revokeGrantOfUser(tx: Transaction, userId: string, id: str
   return revoked === 1;
 }
 
-/** The user's grants that can still be refreshed, newest first. */
+/** Returns the user's grants that can still be refreshed, newest first. */
 export function liveGrantsOfUser(queries: Queries, userId: string, now: number): Promise<LiveGrant[]> {
   return queries.all(
     `SELECT g.id, o.name AS app_name, e.name AS environment_name, g.scopes, g.created
@@ -62,7 +62,7 @@ export function liveGrantsOfUser(queries: Queries, userId: string, now: number):
   );
 }
 
-/** Deletes grants made before an id that no token can be had from any more, with their tokens; returns how many. */
+/** Deletes grants created before an ID that can no longer issue a token, with their tokens. Returns how many. */
 export function deleteEndedGrants(tx: Transaction, madeBefore: string, now: number, limit: number): Promise<number> {
   return tx.run(
     `DELETE FROM oauth_grants WHERE id IN (

@@ -40,7 +40,7 @@ export async function insertObject(tx: Transaction, kind: ObjectKind, row: Objec
   return (await tx.run(insert, valuesOf(row, columns))) === 1;
 }
 
-/** Writes all fields and the metadata of a row anew. */
+/** Writes all fields and the metadata of a row. */
 export async function updateObject(tx: Transaction, kind: ObjectKind, row: ObjectRow): Promise<void> {
   const { update, columns } = STATEMENTS[kind];
   await tx.run(update, valuesOf(row, columns));

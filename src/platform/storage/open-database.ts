@@ -10,20 +10,20 @@ import { openSqliteReader } from "./sqlite/reader.ts";
 export interface DatabaseSettings {
   /** An SQLite file, or the URL of a PostgreSQL database. */
   database: string;
-  /** This program's version, kept with the migrations that it ran. */
+  /** This program's version, recorded with the migrations that it ran. */
   version: string;
   log: Log;
-  /** The most connections to PostgreSQL. */
+  /** Maximum number of connections to PostgreSQL. */
   connections?: number | undefined;
-  /** The longest that a statement may take there, in milliseconds. */
+  /** Maximum duration of a statement there, in milliseconds. */
   statementMilliseconds?: number | undefined;
-  /** A file of certificates that PostgreSQL's may be signed by. */
+  /** A file of CA certificates for PostgreSQL's certificate. */
   authorities?: string | undefined;
   /** Checks an SQLite file in the background. */
   checkFile?: FileCheck | undefined;
 }
 
-/** Opens what the text names, and brings its schema up to date. Throws StorageOpenError. */
+/** Opens the database that the text names, and migrates its schema. Throws StorageOpenError. */
 export async function openDatabase(settings: DatabaseSettings): Promise<Database> {
   const { database, version, log, checkFile: check } = settings;
   if (!isPostgresUrl(database)) return openSqlite({ file: database, migrations: MIGRATIONS, version, log, check });
@@ -31,7 +31,7 @@ export async function openDatabase(settings: DatabaseSettings): Promise<Database
   return openPostgres({ ...settings, url: database, migrations: MIGRATIONS, stateOfEvents: stateOfLog });
 }
 
-/** Opens what the text names, to look at it as it is. Throws StorageOpenError. */
+/** Opens the database that the text names for reading, as it is. Throws StorageOpenError. */
 export async function openReader(settings: DatabaseSettings): Promise<DatabaseReader> {
   const { database } = settings;
   if (!isPostgresUrl(database)) return openSqliteReader(database);

@@ -1,6 +1,6 @@
 import type { Queries, SqlValue } from "./database.ts";
 
-/** Which part of a list to read, newest first. */
+/** The part of a list to read, newest first. */
 export interface PageRequest {
   environment: number;
   /** Rows after this one in the list: the ID of the last row seen, unless the list has an order of its own. */
@@ -12,19 +12,19 @@ export interface PageRequest {
   limit: number;
 }
 
-/** Equality filters by column; undefined ones are left out. */
+/** Equality filters by column; undefined ones are omitted. */
 export type Filters = Record<string, SqlValue | undefined>;
 
 /**
- * Reads one page by keyset, so that its cost does not grow with its depth, and one row more, which tells whether another
- * page follows.
+ * Reads one page by keyset, so that its cost does not grow with its depth, and one more row, which tells whether
+ * another page follows.
  */
 export function readPage<Row>(queries: Queries, table: string, columns: string, page: PageRequest, filters: Filters) {
   const { sql, parameters } = pageStatement(table, columns, page, filters);
   return queries.all<Row>(sql, parameters);
 }
 
-/** The same page over alternative filters: the newest rows of each by its own range of an index, merged. */
+/** Reads the same page over alternative filters: merges the newest rows of each from its own range of an index. */
 export function readMergedPage<Row>(
   queries: Queries,
   table: string,
@@ -51,7 +51,7 @@ function pageStatement(table: string, columns: string, page: PageRequest, filter
   for (const [column, value] of Object.entries(filters)) {
     if (value !== undefined) conditions.push(`${column} = ${place(value)}`);
   }
-  // A position is below the bound that the first page began with.
+  // A position is below the bound of the first page.
   const before = page.position ?? page.before;
   if (before !== undefined) conditions.push(`id < ${place(before)}`);
   if (page.from !== undefined) conditions.push(`id >= ${place(page.from)}`);

@@ -1,19 +1,19 @@
 import type { Transaction } from "./database.ts";
 
-/** How many tokens a bucket holds at most, and how long one takes to come back. */
+/** Capacity of a bucket, and how long one token takes to return. */
 export interface Bucket {
   name: string;
   burst: number;
   refillMs: number;
 }
 
-/** In milliseconds: all processes go by the database's clock. If that is set back, buckets refill from then on. */
+/** In milliseconds. All processes use the database's clock. If it is set back, buckets refill from then on. */
 const NOW = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS DOUBLE PRECISION)";
 const FILLED = `LEAST(CAST($2 AS DOUBLE PRECISION),
                       b.tokens + GREATEST(0, ${NOW} - b.at) / CAST($3 AS DOUBLE PRECISION))`;
 const GRANTED = `LEAST(CAST($4 AS DOUBLE PRECISION), FLOOR(${FILLED}))`;
 
-/** Takes so many whole tokens, or as many as there are (PostgreSQL alone: elsewhere one process keeps its own count). */
+/** Takes this many whole tokens, or as many as there are (PostgreSQL only: elsewhere one process counts by itself). */
 export async function takeTokens(tx: Transaction, { name, burst, refillMs }: Bucket, wanted: number) {
   const row = await tx.get<{ granted: number; tokens: number }>(
     `INSERT INTO rate_buckets AS b (name, tokens, at, granted)
@@ -25,7 +25,7 @@ export async function takeTokens(tx: Transaction, { name, burst, refillMs }: Buc
   return row!;
 }
 
-/** Releases tokens that were not used. */
+/** Returns tokens that were not used. */
 export async function returnTokens(tx: Transaction, { name, burst, refillMs }: Bucket, count: number): Promise<void> {
   await tx.run(`UPDATE rate_buckets AS b SET tokens = LEAST($2, ${FILLED} + $4), at = ${NOW} WHERE name = $1`, [
     name,
@@ -35,7 +35,7 @@ export async function returnTokens(tx: Transaction, { name, burst, refillMs }: B
   ]);
 }
 
-/** Removes buckets that nobody has taken from for a day, or only before the clock was set back: all are full again. */
+/** Removes buckets without use for a day, or only used before the clock was set back: all are full again. */
 export function deleteIdleBuckets(tx: Transaction): Promise<number> {
   return tx.run(`DELETE FROM rate_buckets WHERE ABS(at - ${NOW}) > 86400000`);
 }

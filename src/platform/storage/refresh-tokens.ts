@@ -7,7 +7,7 @@ export interface RefreshTokenRow {
   /** The digest of the token that this one followed. */
   parent: Uint8Array | null;
   used_at: number | null;
-  /** When its parent was used again in time and got another successor: this one may not be used any more. */
+  /** When its parent was used again in time and got another successor. This one may no longer be used. */
   replaced_at: number | null;
   created: number;
   expires_at: number;
@@ -21,7 +21,7 @@ export interface RefreshTokenOwner extends RefreshTokenRow {
   grant_revoked_at: number | null;
 }
 
-/** Adds a token, and clears away those of the grant that have expired. */
+/** Adds a token, and removes expired ones of the grant. */
 export async function insertRefreshToken(
   tx: Transaction,
   row: Pick<RefreshTokenRow, "digest" | "grant_id" | "parent" | "created" | "expires_at">,
@@ -42,7 +42,7 @@ export function findRefreshToken(queries: Queries, digest: Uint8Array): Promise<
   );
 }
 
-/** True for one caller alone. */
+/** Returns true for exactly one concurrent caller. */
 export async function useRefreshToken(tx: Transaction, digest: Uint8Array, now: number): Promise<boolean> {
   const used = await tx.run(
     `UPDATE refresh_tokens SET used_at = $2
@@ -53,7 +53,7 @@ export async function useRefreshToken(tx: Transaction, digest: Uint8Array, now: 
   return used === 1;
 }
 
-/** True where the token's one live successor was unused: it is now a tombstone. */
+/** Returns true if the token's one active successor was unused: it is now a tombstone. */
 export async function replaceSuccessor(tx: Transaction, parent: Uint8Array, now: number): Promise<boolean> {
   const replaced = await tx.run(
     `UPDATE refresh_tokens SET replaced_at = $2
@@ -64,7 +64,7 @@ export async function replaceSuccessor(tx: Transaction, parent: Uint8Array, now:
   return replaced === 1;
 }
 
-/** Those of many digests that belong to refresh tokens, with their grants. */
+/** Returns those of the digests that belong to refresh tokens, with their grants. */
 export function findRefreshTokensByDigests(queries: Queries, digests: readonly Uint8Array[]) {
   return inBatches(digests, (places, batch) =>
     queries.all<{ digest: Uint8Array; grant_id: string }>(

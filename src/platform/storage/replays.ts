@@ -2,7 +2,7 @@ import type { EventType } from "../../contract/event-types.ts";
 import type { Queries, Transaction } from "./database.ts";
 import { takePosition } from "./event-log.ts";
 
-/** What comes before a replay: in an SQLite file the last event, in PostgreSQL whatever has a lower number. */
+/** The number that a replay follows: in an SQLite file the last event's, in PostgreSQL any lower number. */
 const END: Record<Queries["dialect"], string> = {
   sqlite: "SELECT NULL AS number, COALESCE(MAX(seq), 0) AS after_seq FROM events WHERE environment = $1",
   postgres: "SELECT position AS number, position AS after_seq FROM (SELECT log_position() AS position) AS log",
@@ -21,7 +21,7 @@ export async function insertReplay(
   );
 }
 
-/** Removes replays whose ID is below a bound, oldest first; returns their numbers. */
+/** Removes replays whose ID is below a bound, oldest first. Returns their numbers. */
 export async function deleteReplays(tx: Transaction, environment: number, idBound: string, limit: number) {
   const replays = await tx.all<{ number: number }>(
     "SELECT number FROM replays WHERE environment = $1 AND id < $2 ORDER BY id LIMIT $3",
@@ -30,7 +30,7 @@ export async function deleteReplays(tx: Transaction, environment: number, idBoun
   return deleteByNumber(tx, replays);
 }
 
-/** Removes the replays of events that are gone, among those with IDs from the first to the last; returns their numbers. */
+/** Removes the replays of deleted events, among those with IDs from the first to the last. Returns their numbers. */
 export async function deleteReplaysOf(tx: Transaction, environment: number, events: { first: string; last: string }) {
   const replays = await tx.all<{ number: number }>(
     `SELECT number FROM replays r WHERE environment = $1 AND event_id >= $2 AND event_id <= $3

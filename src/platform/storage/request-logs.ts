@@ -5,7 +5,7 @@ import { type PageRequest, readMergedPage, readPage } from "./page.ts";
 
 export interface RequestLogRow {
   environment: number;
-  /** The request's id, which holds its time. */
+  /** The request's ID, which contains its time. */
   id: string;
   method: RequestMethod;
   path: string;
@@ -31,10 +31,10 @@ const NAMES = [
 ] as const satisfies (keyof RequestLogRow)[];
 const COLUMNS = NAMES.join(", ");
 
-/** Every status that a recorded request can have got. */
+/** Every status of a recorded request. */
 const STATUSES = [...new Set([101, 200, 201, ...Object.values(ERRORS).map(({ status }) => status)])];
 
-/** Rows of one statement, the most first: in large ones a row costs a third less. */
+/** Numbers of rows per statement, largest first: in large ones a row costs a third less. */
 const INSERTS = [128, 16, 1].map((rows) => ({ rows, sql: insertStatement(rows) }));
 
 function insertStatement(rows: number): string {
@@ -44,7 +44,7 @@ function insertStatement(rows: number): string {
   return `INSERT INTO request_logs (${COLUMNS}) VALUES ${values.join(", ")} ON CONFLICT DO NOTHING`;
 }
 
-/** Adds rows; one that is there already stays as it is. */
+/** Adds rows. An existing one stays as it is. */
 export async function insertRequestLogs(tx: Transaction, rows: readonly RequestLogRow[]): Promise<void> {
   let start = 0;
   for (const insert of INSERTS) {
@@ -66,8 +66,8 @@ export interface RequestLogFilters {
 }
 
 /**
- * Newest first. Every index ends in method, status and id, so that a page costs what it holds whichever of them are
- * asked for: what is not, is merged. Path and key together are looked up by the path.
+ * Newest first. Every index ends in method, status and ID, so that a page costs what it holds whichever of them are
+ * filtered by; the others are merged. Path and key together are looked up by the path.
  */
 export function listRequestLogs(
   queries: Queries,
@@ -77,7 +77,7 @@ export function listRequestLogs(
   if ([method, path, status, keyId].every((value) => value === undefined)) {
     return readPage(queries, "request_logs", COLUMNS, page, {});
   }
-  // Wrapped so that the index by key does not look better.
+  // Wrapped to keep the planner from choosing the index by key.
   const key = path === undefined ? { key_id: keyId } : { path, "COALESCE(key_id, '')": keyId };
   const methods = method === undefined ? REQUEST_METHODS : [method];
   const statuses = status === undefined ? STATUSES : [status];
@@ -91,7 +91,7 @@ export async function newestRequestLog(queries: Queries, environment: number): P
   return (await queries.get<{ id: string | null }>(sql, [environment]))?.id ?? undefined;
 }
 
-/** Removes rows older than an id; returns how many. */
+/** Removes rows older than an ID. Returns how many. */
 export function deleteRequestLogs(tx: Transaction, environment: number, idBound: string, limit: number) {
   return tx.run(
     `DELETE FROM request_logs WHERE (environment, id) IN (

@@ -1,20 +1,20 @@
 import type { Environment } from "../../contract/environments.ts";
 import type { Queries, Transaction } from "./database.ts";
 
-/** A browser in which somebody is signed in. */
+/** A browser in which a user is signed in. */
 export interface SessionRow {
   digest: Uint8Array;
   id: string;
   user_id: string;
-  /** 1 where a one-time link began it, else 0. */
+  /** 1 if a one-time link began it, else 0. */
   by_link: number;
-  /** What the browser called itself when the session began. */
+  /** The browser's User-Agent when the session began. */
   user_agent: string | null;
   created: number;
   expires_at: number;
 }
 
-/** A live session with its user and account, by one look-up. */
+/** An active session with its user and account, from one lookup. */
 export interface SessionOwner {
   user_id: string;
   by_link: number;
@@ -34,7 +34,7 @@ export async function insertSession(tx: Transaction, row: SessionRow): Promise<v
   );
 }
 
-/** Removes sessions that have expired; returns how many. */
+/** Removes sessions that have expired. Returns how many. */
 export function deleteExpiredSessions(tx: Transaction, now: number, limit: number): Promise<number> {
   return tx.run(
     "DELETE FROM sessions WHERE digest IN (SELECT digest FROM sessions WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)",
@@ -60,7 +60,7 @@ export async function deleteSessionsOfUser(tx: Transaction, userId: string): Pro
   await tx.run("DELETE FROM sessions WHERE user_id = $1", [userId]);
 }
 
-/** A live session as a credential of one environment: all that authentication needs, by one look-up. */
+/** An active session as a credential of one environment: everything that authentication needs, from one lookup. */
 export interface SessionCaller {
   id: string;
   user_id: string;
@@ -93,7 +93,7 @@ export async function isSessionLive(queries: Queries, id: string, now: number): 
   return (await queries.get("SELECT id FROM sessions WHERE id = $1 AND expires_at > $2", [id, now])) !== undefined;
 }
 
-/** A user's live sessions, newest first. */
+/** Returns a user's active sessions, newest first. */
 export function sessionsOfUser(queries: Queries, userId: string, now: number): Promise<Omit<SessionRow, "digest">[]> {
   return queries.all(
     `SELECT id, user_id, by_link, user_agent, created, expires_at FROM sessions
@@ -102,7 +102,7 @@ export function sessionsOfUser(queries: Queries, userId: string, now: number): P
   );
 }
 
-/** True where the user had such a session. */
+/** Revokes a session of the user. Returns true if there was one. */
 export async function deleteSessionOfUser(tx: Transaction, userId: string, id: string): Promise<boolean> {
   return (await tx.run("DELETE FROM sessions WHERE user_id = $1 AND id = $2", [userId, id])) === 1;
 }

@@ -1,22 +1,22 @@
 import type { Queries, Transaction } from "./database.ts";
 
-/** Where clients reach the API, as the last process to start said. */
+/** The public URL of the API, written by the last process to start. */
 export const PUBLIC_URL_SETTING = "public_url";
 
-/** When, in Unix milliseconds, the clock was last trusted. */
+/** When the clock was last trusted, in Unix milliseconds. */
 export const TRUSTED_TIME_SETTING = "trusted_time";
 
-/** Facts about the deployment as a whole. */
+/** Settings of the whole deployment. */
 export async function findSetting(queries: Queries, name: string): Promise<Uint8Array | undefined> {
   return (await queries.get<{ value: Uint8Array }>("SELECT value FROM settings WHERE name = $1", [name]))?.value;
 }
 
-/** Keeps the first value that is given. */
+/** Stores a value unless there is one. */
 export async function insertSetting(tx: Transaction, name: string, value: Uint8Array): Promise<void> {
   await tx.run("INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING", [name, value]);
 }
 
-/** Keeps the last value that is given. */
+/** Stores a value in place of any earlier one. */
 export async function putSetting(tx: Transaction, name: string, value: Uint8Array): Promise<void> {
   await tx.run(
     "INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",

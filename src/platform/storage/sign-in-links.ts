@@ -4,7 +4,7 @@ import type { Queries, Transaction } from "./database.ts";
 export interface SignInLinkRow {
   digest: Uint8Array;
   user_id: string;
-  /** 1 where the link invites a new user, else 0. */
+  /** 1 if the link invites a new user, else 0. */
   invitation: number;
   used_at: number | null;
   created: number;
@@ -18,7 +18,7 @@ export async function insertSignInLink(tx: Transaction, row: Omit<SignInLinkRow,
   );
 }
 
-/** Removes links that have expired; returns how many. */
+/** Removes links that have expired. Returns how many. */
 export function deleteExpiredLinks(tx: Transaction, now: number, limit: number): Promise<number> {
   return tx.run(
     `DELETE FROM sign_in_links WHERE digest IN (
@@ -27,7 +27,7 @@ export function deleteExpiredLinks(tx: Transaction, now: number, limit: number):
   );
 }
 
-/** A link that still works. */
+/** Returns a link that is still valid. */
 export function findSignInLink(queries: Queries, digest: Uint8Array, now: number): Promise<SignInLinkRow | undefined> {
   return queries.get(
     `SELECT digest, user_id, invitation, used_at, created, expires_at FROM sign_in_links
@@ -36,7 +36,7 @@ export function findSignInLink(queries: Queries, digest: Uint8Array, now: number
   );
 }
 
-/** False where the link was used before, has expired, or is of the other kind. */
+/** Returns false if the link was already used, has expired, or is of the other kind. */
 export async function useSignInLink(tx: Transaction, digest: Uint8Array, invitation: number, now: number) {
   const used = await tx.run(
     `UPDATE sign_in_links SET used_at = $3
@@ -46,7 +46,7 @@ export async function useSignInLink(tx: Transaction, digest: Uint8Array, invitat
   return used === 1;
 }
 
-/** A new password makes every link that was handed out before worthless. */
+/** A new password invalidates all earlier links. */
 export async function deleteLinksOfUser(tx: Transaction, userId: string): Promise<void> {
   await tx.run("DELETE FROM sign_in_links WHERE user_id = $1", [userId]);
 }

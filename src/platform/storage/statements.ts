@@ -1,15 +1,15 @@
 import type { SqlValue } from "./database.ts";
 
-/** A statement in SQLite's spelling, where every `?` takes the next value. */
+/** A statement in SQLite's syntax, in which every `?` takes the next value. */
 export interface Translation {
   readonly sql: string;
-  /** How many parameters the caller gives. */
+  /** Number of parameters. */
   readonly count: number;
-  /** For each `?` the index of its parameter; undefined where they stand in order, once each. */
+  /** For each `?` the index of its parameter; undefined if they are in order, once each. */
   readonly order: readonly number[] | undefined;
 }
 
-// Quoted text and comments are matched so that a dollar sign in them is passed over.
+// Quoted text and comments are matched so that a dollar sign in them is skipped.
 const TOKEN = /'[^']*'|"[^"]*"|--[^\n]*|\/\*[^]*?\*\/|\?|\$(\d+)/g;
 
 /** Translates `$1`, `$2` … to `?`. Node 22 binds neither `$1` nor `?1` from a list of values. */
@@ -27,14 +27,14 @@ export function translate(sql: string): Translation {
   return { sql: translated, count, order: inOrder ? undefined : order };
 }
 
-/** The values for the `?`s, checked: what one runtime would bend silently, another rejects. */
+/** Returns the validated values of the `?`s. Runtimes differ in what they convert silently and what they reject. */
 export function arrange(translation: Translation, parameters: readonly SqlValue[]): readonly SqlValue[] {
   const { sql, count, order } = translation;
   assertParameters(sql, count, parameters);
   return order === undefined ? parameters : order.map((index) => parameters[index] ?? null);
 }
 
-/** Throws TypeError where there are more or fewer than the statement takes, or one that no column holds. */
+/** Throws TypeError if the number of values is wrong, or a column cannot hold one of them. */
 export function assertParameters(sql: string, count: number, parameters: readonly SqlValue[]): void {
   if (parameters.length !== count) {
     throw new TypeError(`The statement takes ${count} parameters and was given ${parameters.length}: ${sql}`);

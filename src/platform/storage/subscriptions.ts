@@ -1,7 +1,7 @@
 import type { Log } from "../ports.ts";
 import type { Topic } from "./database.ts";
 
-/** Who waits for which topic in this process. */
+/** The subscribers of each topic in this process. */
 export class Subscriptions {
   readonly #callbacks: Record<Topic, Set<() => void>> = { events: new Set(), deliveries: new Set() };
   readonly #log: Log | undefined;
@@ -11,7 +11,7 @@ export class Subscriptions {
   }
 
   add(topic: Topic, callback: () => void): () => void {
-    // Each call is a subscription of its own, even with a callback that is there already.
+    // Each call is a separate subscription, even with the same callback.
     const subscription = () => callback();
     this.#callbacks[topic].add(subscription);
     return () => this.#callbacks[topic].delete(subscription);
@@ -21,7 +21,7 @@ export class Subscriptions {
     return this.#callbacks[topic].size > 0;
   }
 
-  /** Calls back after the current code has run; a callback that throws is logged and disturbs nobody. */
+  /** Calls back after the current code has run. A callback that throws is logged and affects no other. */
   notify(topics: Iterable<Topic>): void {
     for (const topic of topics) {
       for (const callback of this.#callbacks[topic]) queueMicrotask(() => this.#call(topic, callback));
@@ -29,7 +29,7 @@ export class Subscriptions {
   }
 
   #call(topic: Topic, callback: () => void): void {
-    // It may have been stopped since.
+    // It may have unsubscribed since.
     if (!this.#callbacks[topic].has(callback)) return;
     try {
       callback();

@@ -1,11 +1,11 @@
 import type { Queries, Transaction } from "./database.ts";
 
-/** A person who signs in. The owner may invite and remove others. */
+/** A user who signs in. The owner may invite and remove others. */
 export interface UserRow {
   id: string;
   account_id: string;
   email: string;
-  /** The email in lower case: what is unique in the deployment. */
+  /** The email in lowercase, which is unique in the deployment. */
   email_key: string;
   role: "owner" | "member";
   /** The password's hash with its parameters; null until one is set. */
@@ -15,7 +15,7 @@ export interface UserRow {
 
 const COLUMNS = "id, account_id, email, email_key, role, password, created";
 
-/** False where the email is taken: then nothing was written. */
+/** Returns false if the email is taken: then nothing was written. */
 export async function insertUser(tx: Transaction, row: UserRow): Promise<boolean> {
   const inserted = await tx.run(
     `INSERT INTO users (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
@@ -36,12 +36,12 @@ export function usersOfAccount(queries: Queries, accountId: string): Promise<Use
   return queries.all(`SELECT ${COLUMNS} FROM users WHERE account_id = $1 ORDER BY id`, [accountId]);
 }
 
-/** The oldest owner of the oldest account: who runs the deployment. */
+/** Returns the oldest owner of the oldest account: the operator of the deployment. */
 export function firstOwner(queries: Queries): Promise<UserRow | undefined> {
   return queries.get(`SELECT ${COLUMNS} FROM users WHERE role = 'owner' ORDER BY account_id, id LIMIT 1`);
 }
 
-/** True once the email is the user's; false where another has it. */
+/** Returns true once the email is the user's; false if another user has it. */
 export async function changeEmail(tx: Transaction, id: string, email: string, emailKey: string): Promise<boolean> {
   const changed = await tx.run(
     `UPDATE users SET email = $2, email_key = $3
@@ -60,7 +60,7 @@ export async function replaceHash(tx: Transaction, id: string, from: string, to:
   await tx.run("UPDATE users SET password = $3 WHERE id = $1 AND password = $2", [id, from, to]);
 }
 
-/** Removes a member of the account with all sessions and grants; owners stay. */
+/** Removes a member of the account with all sessions and grants. Owners stay. */
 export async function deleteMember(tx: Transaction, accountId: string, id: string): Promise<boolean> {
   return (
     (await tx.run("DELETE FROM users WHERE id = $2 AND account_id = $1 AND role = 'member'", [accountId, id])) === 1

@@ -12,7 +12,7 @@ export interface WebhookEndpointRow {
   /** The sealed signing secret. */
   secret: Uint8Array;
   secret_created: number;
-  /** The sealed secret before the last rotation; it signs too until `previous_until`, in the environment's time. */
+  /** The sealed secret before the last rotation. It signs too until `previous_until`, in the environment's time. */
   previous_secret: Uint8Array | null;
   previous_until: number | null;
   created: number;
@@ -83,7 +83,7 @@ export function listEndpoints(queries: Queries, page: PageRequest): Promise<Webh
   return readPage<WebhookEndpointRow>(queries, "webhook_endpoints", COLUMNS, page, {});
 }
 
-/** What fan-out needs of an endpoint. */
+/** What creating deliveries needs of an endpoint. */
 export interface SubscribedEndpoint {
   id: string;
   /** JSON array of subscriptions. */
@@ -96,7 +96,7 @@ export function enabledEndpoints(queries: Queries, environment: number): Promise
   ]);
 }
 
-/** What an attempt needs of an endpoint: where to, signed by what, and the clock that says what is due. */
+/** What an attempt needs of an endpoint: URL, secrets, and the environment's clock. */
 export interface DeliveryTarget {
   environment: number;
   id: string;
@@ -119,7 +119,7 @@ export function findTarget(queries: Queries, environment: number, id: string) {
   );
 }
 
-/** Disabled endpoints for which deliveries made before an id of their kind still wait. */
+/** Returns disabled endpoints with waiting deliveries created before an ID of their kind. */
 export function disabledWithWaiting(queries: Queries, environment: number, madeBefore: string) {
   return queries.all<{ environment: number; id: string }>(
     `SELECT w.environment, w.id FROM webhook_endpoints w

@@ -1,12 +1,14 @@
 import type { ColumnTypes, Migration } from "./migration.ts";
 
-/** The index of the first upper bound that a latency does not exceed (LATENCY_BOUNDS); the last one takes the rest. */
+/** The index of the first upper bound that a latency does not exceed (LATENCY_BOUNDS). The last one takes the rest. */
 const bucketOf = (latency: string) =>
   `CASE ${[5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000]
     .map((bound, index) => `WHEN ${latency} <= ${bound} THEN ${index}`)
     .join(" ")} ELSE 10 END`;
 
-/** The columns of an attempt's group. A key cannot contain null: 0 is no status code, and empty text is none. */
+/**
+ * The columns of an attempt's group. A key cannot contain null, so 0 stands for no status code and empty text for none.
+ */
 const groupOf = (attempt: string) => `d.environment, ${attempt}.at / 60000, COALESCE(d.endpoint_id, ''),
   COALESCE(${attempt}.status_code, 0), COALESCE(substr(${attempt}.error, 1, 512), ''),
   ${bucketOf(`${attempt}.duration_ms`)}`;
@@ -31,8 +33,8 @@ export const initial: Migration = {
 };
 
 /**
- * On PostgreSQL, tables that every change adds rows to have no foreign key: checking it locks the environment's one row
- * for each row added, and those locks hold each other up.
+ * On PostgreSQL, tables that every change adds rows to have no foreign key: checking it locks the environment's single
+ * row for each row added, and those locks delay each other.
  */
 function environmentOf({ dialect }: ColumnTypes): string {
   return `environment INTEGER NOT NULL${dialect === "sqlite" ? " REFERENCES environments (id)" : ""}`;
@@ -43,7 +45,7 @@ function accounts({ id, integer, bytes }: ColumnTypes): string[] {
     `CREATE TABLE settings (name TEXT PRIMARY KEY, value ${bytes} NOT NULL)`,
     `CREATE TABLE accounts (
        id ${id} PRIMARY KEY, name TEXT NOT NULL, version TEXT NOT NULL, created ${integer} NOT NULL)`,
-    // clock_offset: the environment's time is real time plus this, in milliseconds; only a sandbox's is ever moved.
+    // clock_offset: the environment's time is real time plus this, in milliseconds. Only a sandbox's is ever moved.
     // clock_holder: the process that moves the clock, until clock_held_until in real time.
     // events_removed_to: the newest event ID that retention removed; log_removed_*: how far it removed the log.
     `CREATE TABLE environments (
@@ -64,10 +66,10 @@ function accounts({ id, integer, bytes }: ColumnTypes): string[] {
 
 /**
  * PostgreSQL only: positions in the log that follow the order of commits, whichever process writes. A position is the
- * number of the transaction that wrote it, and within that a count of ten bits, which each connection takes in whole
- * turns, so that no transaction of fewer than 1,024 events meets a number twice. All transactions below the oldest one
- * that still runs have ended, so what lies below the horizon never grows. A database that was copied to another server
- * counts its transactions anew there: `base` makes up for that.
+ * number of the transaction that wrote it, followed by a ten-bit count. Each connection reserves counts by the 1,024,
+ * so that no transaction of fewer events uses a number twice. All transactions below the oldest running one have ended,
+ * so nothing is added below the horizon. A database that was copied to another server counts its transactions from the
+ * start there, which `base` compensates for.
  */
 function logPositions({ dialect, integer }: ColumnTypes): string[] {
   if (dialect === "sqlite") return [];
@@ -152,7 +154,7 @@ function deliveries(types: ColumnTypes): string[] {
     `CREATE INDEX deliveries_by_endpoint ON deliveries (environment, endpoint_id, status, id)
        WHERE endpoint_id IS NOT NULL`,
     `CREATE INDEX deliveries_by_event ON deliveries (environment, event_id, id)`,
-    // The queue: what is claimed leaves it, so that claiming never reads past rows that others hold.
+    // The queue: claimed deliveries leave it, so that claiming never reads past rows that others hold.
     `CREATE INDEX deliveries_waiting ON deliveries (endpoint_id, next_attempt)
        WHERE status = 'pending' AND lease_until IS NULL`,
     `CREATE INDEX deliveries_leased ON deliveries (lease_until) WHERE lease_until IS NOT NULL`,
@@ -168,7 +170,7 @@ function deliveries(types: ColumnTypes): string[] {
        attempts INTEGER NOT NULL DEFAULT 0, succeeded INTEGER NOT NULL DEFAULT 0, failed INTEGER NOT NULL DEFAULT 0,
        ended_at ${integer}, ended_offset ${integer}, PRIMARY KEY (environment, number)) ${clustered}`,
     `CREATE UNIQUE INDEX clock_advances_running ON clock_advances (environment) WHERE status = 'running'`,
-    // Where several processes share the database: how many sessions each of them has.
+    // If several processes share the database: how many sessions each of them has.
     ...(dialect === "sqlite"
       ? []
       : [
@@ -179,7 +181,7 @@ function deliveries(types: ColumnTypes): string[] {
   ];
 }
 
-/** Of every token, code, link and secret only a digest is stored. */
+/** Only a digest of every token, code, link and secret is stored. */
 function users({ id, integer, bytes }: ColumnTypes): string[] {
   return [
     `CREATE TABLE users (
@@ -203,12 +205,12 @@ function users({ id, integer, bytes }: ColumnTypes): string[] {
 
 function oauth({ id, integer, bytes }: ColumnTypes): string[] {
   return [
-    // The command's own app belongs to no environment.
+    // The CLI's own app belongs to no environment.
     `CREATE TABLE oauth_apps (
        id ${id} PRIMARY KEY, environment INTEGER REFERENCES environments (id), name TEXT NOT NULL,
        public INTEGER NOT NULL, redirect_uris TEXT NOT NULL, secret ${bytes} UNIQUE, created ${integer} NOT NULL)`,
     `CREATE INDEX oauth_apps_by_environment ON oauth_apps (environment, id)`,
-    // What a person allowed an app: every token descends from one, and dies with it.
+    // A user's approval of an app. Every token descends from one, and is revoked with it.
     `CREATE TABLE oauth_grants (
        id ${id} PRIMARY KEY, app_id ${id} NOT NULL REFERENCES oauth_apps (id) ON DELETE CASCADE,
        user_id ${id} NOT NULL REFERENCES users (id) ON DELETE CASCADE,
@@ -231,7 +233,7 @@ function oauth({ id, integer, bytes }: ColumnTypes): string[] {
        prefix TEXT NOT NULL, last4 TEXT NOT NULL, revoked_at ${integer}, created ${integer} NOT NULL,
        expires_at ${integer} NOT NULL)`,
     `CREATE INDEX access_tokens_by_grant ON access_tokens (grant_id, expires_at)`,
-    // parent: the refresh token that this one followed. A used token is kept, so that its reuse is noticed.
+    // parent: the refresh token that this one followed. A used token is retained, so that its reuse is detected.
     `CREATE TABLE refresh_tokens (
        digest ${bytes} PRIMARY KEY, grant_id ${id} NOT NULL REFERENCES oauth_grants (id) ON DELETE CASCADE,
        parent ${bytes}, used_at ${integer}, replaced_at ${integer}, created ${integer} NOT NULL,
@@ -259,7 +261,7 @@ function requests(types: ColumnTypes): string[] {
        status INTEGER NOT NULL, reply ${bytes} NOT NULL, created ${integer} NOT NULL,
        PRIMARY KEY (environment, path, key, method)) ${clustered}`,
     `CREATE INDEX idempotency_keys_by_age ON idempotency_keys (environment, created)`,
-    // A row's time is that of its ID: real time, whatever a sandbox's clock says.
+    // A row's time is that of its ID: real time, whatever the sandbox's clock.
     `CREATE TABLE request_logs (
        ${environment}, id ${id} NOT NULL, method TEXT NOT NULL, path TEXT NOT NULL, status INTEGER NOT NULL,
        duration_us ${integer} NOT NULL, key_id ${id}, user_id ${id}, idempotency_key TEXT, error_code TEXT,
@@ -268,7 +270,7 @@ function requests(types: ColumnTypes): string[] {
     `CREATE INDEX request_logs_by_path ON request_logs (environment, path, method, status, id)`,
     `CREATE INDEX request_logs_by_key ON request_logs (environment, key_id, method, status, id)
        WHERE key_id IS NOT NULL`,
-    // Token buckets that several processes share: what is left, when that was so (database time), and how many were
+    // Token buckets that several processes share: what is left, when that was true (database time), and how many were
     // granted the last time.
     ...(dialect === "sqlite"
       ? []
@@ -281,16 +283,16 @@ function requests(types: ColumnTypes): string[] {
 }
 
 /**
- * Counts of events and attempts by minute, and of pending deliveries by endpoint, so that neither the statistics nor the
- * metrics read every row.
+ * Counts of events and attempts by minute, and of pending deliveries by endpoint, so that neither the statistics nor
+ * the metrics read every row.
  *
- * Triggers maintain them because a count of pending deliveries that is off once stays off. They count each writer in its
- * own transaction, a copy of a database and an operator's SQL included. Statements of the program would have to read each
- * row's status before they change it, and would miss the others.
+ * Triggers maintain them because a wrong count of pending deliveries would stay wrong. They count all writers in the
+ * writer's own transaction, including a copy of a database and an operator's SQL. Statements of the program would have
+ * to read each row's status before they change it, and would miss other writers.
  *
- * SQLite has one writer at a time, so its triggers add to the counts. On PostgreSQL, transactions that add to the same row
- * would wait for each other and conflict: there the triggers only insert changes, which one process at a time folds into
- * the counts. A count is the sum of both.
+ * SQLite has one writer at a time, so its triggers add to the counts. On PostgreSQL, transactions that add to the same
+ * row would wait for each other and conflict. There the triggers only insert changes, which one process at a time folds
+ * into the counts. A count is the sum of both.
  */
 function counts({ dialect, id, integer, clustered }: ColumnTypes): string[] {
   return [

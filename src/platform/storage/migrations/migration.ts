@@ -1,9 +1,9 @@
 import type { Database } from "../database.ts";
 
-/** The column types that the dialects spell differently; everything else is written once. */
+/** The column types that the dialects spell differently. Everything else is written once. */
 export interface ColumnTypes {
   readonly dialect: Database["dialect"];
-  /** The whole type of a key that counts upwards in insertion order and is never given twice, `PRIMARY KEY` included. */
+  /** The type of a key that increases in insertion order and is never reused, `PRIMARY KEY` included. */
   readonly sequence: string;
   /** Bytes, read back as Uint8Array. */
   readonly bytes: string;
@@ -11,13 +11,16 @@ export interface ColumnTypes {
   readonly id: string;
   /** Integers of 64 bits: times, amounts. */
   readonly integer: string;
-  /** Behind a table whose rows lie in its primary key: half the pages to write. Empty where the dialect has no such thing. */
+  /**
+   * Suffix of a table that is stored in its primary key: half the pages to write. Empty if the dialect has no such
+   * option.
+   */
   readonly clustered: string;
 }
 
 /** One step from a schema to the next. A released migration never changes; a later one corrects it. */
 export interface Migration {
-  /** 1 for the first; each counts one further than the migration before it. */
+  /** 1 for the first, then consecutive. */
   readonly number: number;
   readonly name: string;
   /** All of them run in one transaction, together with the record that the migration ran. */

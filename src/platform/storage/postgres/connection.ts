@@ -4,10 +4,10 @@ import { type SqlValue, StorageUnavailableError } from "../database.ts";
 import { assertParameters, translate } from "../statements.ts";
 import { asLost, asUnavailable, endsConnection } from "./errors.ts";
 
-/** Texts beyond these are sent whole each time: a list of varying length must not fill the server's memory. */
+/** Longer texts are sent whole each time, so that a list of varying length does not fill the server's memory. */
 const MAX_STATEMENTS = 500;
 const NO_PARAMETERS: readonly SqlValue[] = [];
-/** A server that has vanished never says goodbye, and TCP would wait for a quarter of an hour. */
+/** A server that has vanished sends nothing, and TCP would wait for a quarter of an hour. */
 const CLOSE_MILLISECONDS = 2_000;
 const INT8 = 20;
 const NUMERIC = 1700;
@@ -16,19 +16,19 @@ type Row = Record<string, unknown>;
 
 export interface Answer {
   readonly rows: Row[];
-  /** How many rows a statement changed. */
+  /** Returns how many rows a statement changed. */
   readonly changed: number;
   readonly command: string;
 }
 
-/** What the client library keeps of a connection. */
+/** The client library's state of a connection. */
 interface ClientProtocol {
   stream: Socket;
-  /** By name, the statements that were sent to be prepared and have not been confirmed or rejected. */
+  /** By name, the statements that were sent to be prepared and are not confirmed or rejected. */
   submittedNamedStatements: Record<string, string>;
 }
 
-/** How many parameters each text takes, and the name it is prepared under. */
+/** The number of parameters of each text, and the name it is prepared under. */
 const prepared = new Map<string, { name: string | undefined; count: number }>();
 
 function prepare(sql: string): { name: string | undefined; count: number } {
@@ -56,15 +56,15 @@ function readInteger(text: string): number {
 }
 
 /**
- * One connection, on which statements are sent without waiting for the answers to earlier ones; the server answers them
- * in turn. Trouble with server or network is thrown as StorageUnavailableError.
+ * One connection. Statements are sent without waiting for earlier results, which the server returns in order. Failures
+ * of server or network are thrown as StorageUnavailableError.
  */
 export class PostgresConnection {
   readonly #client: Client;
   #open = true;
-  /** True from its end by us until the socket says so too. */
+  /** True after `end` until the socket is closed, too. */
   #destroyed = false;
-  /** When each unanswered statement was sent, the oldest first. */
+  /** When each unanswered statement was sent, oldest first. */
   readonly #unanswered: number[] = [];
   #gathering = false;
   readonly #now: () => number;
@@ -106,7 +106,7 @@ export class PostgresConnection {
     return this.#unanswered.length;
   }
 
-  /** For how long the server has owed the oldest answer, in milliseconds. */
+  /** Returns how long the oldest unanswered statement has waited, in milliseconds. */
   get waited(): number {
     const [oldest] = this.#unanswered;
     return oldest === undefined ? 0 : this.#now() - oldest;
@@ -131,7 +131,7 @@ export class PostgresConnection {
     }
   }
 
-  /** Runs a statement that will not come again. */
+  /** Runs a statement that will not be repeated, without preparing it. */
   async executeOnce(sql: string): Promise<Answer> {
     const { rows, rowCount, command } = await this.#client.query<Row>({ text: sql, values: [] });
     return { rows, changed: rowCount ?? 0, command };
@@ -141,26 +141,26 @@ export class PostgresConnection {
     this.#client.on("notification", ({ channel, processId }) => callback(channel, processId));
   }
 
-  /** The server's process behind this connection. */
+  /** Returns the ID of the server process of this connection. */
   get processId(): number | null {
     return (this.#client as unknown as { processID: number | null }).processID;
   }
 
-  /** Ends it at once; what is unanswered is rejected. */
+  /** Closes it at once. Unanswered statements are rejected. */
   destroy(): void {
     this.#destroyed = true;
     this.#stream.destroy();
   }
 
   /**
-   * True while the server has not confirmed the name. Preparing it may still fail, on a lock or a timeout, and every
-   * statement already sent by that name would fail with it.
+   * Returns true while the server has not confirmed the name. Preparing may still fail, on a lock or a timeout, and
+   * every statement already sent by that name would fail with it.
    */
   #isBeingPrepared(name: string): boolean {
     return this.#protocol.submittedNamedStatements[name] !== undefined;
   }
 
-  /** What is sent in one turn is sent at once: handing it to the system costs more than making it. */
+  /** Statements of one event loop turn are sent at once: a system call costs more than creating one. */
   #gather(): void {
     if (this.#gathering) return;
     this.#gathering = true;
@@ -180,7 +180,7 @@ export class PostgresConnection {
     return (this.#client as unknown as { connection: ClientProtocol }).connection;
   }
 
-  /** Ends it once what was sent is answered, or where the server has gone silent. */
+  /** Closes it once sent statements are answered, or if the server is silent. */
   async close(): Promise<void> {
     if (!this.#open) return;
     this.#open = false;

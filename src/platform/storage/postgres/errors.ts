@@ -3,12 +3,12 @@ import { StorageOpenError, StorageUnavailableError } from "../database.ts";
 
 const UNIQUE_VIOLATION = "23505";
 /**
- * SQLSTATEs of a unit that met another's changes: serialization failure, deadlock, and unique violation, since a unit
- * looks whether a key is taken before it writes one.
+ * SQLSTATEs of a unit of work that met another's changes: serialization failure, deadlock, and unique violation, since
+ * a unit checks whether a key is taken before it writes one.
  */
 const CONFLICTS = new Set(["40001", "40P01", UNIQUE_VIOLATION]);
 
-/** SQLSTATE classes and codes that speak of the server, the connection or the disk, not of the statement. */
+/** SQLSTATE classes and codes that concern the server, the connection or the disk, not the statement. */
 const UNAVAILABLE: readonly { prefix: string; reason: string }[] = [
   { prefix: "08", reason: "the connection was lost" },
   { prefix: "25006", reason: "the database is read-only" },
@@ -23,7 +23,7 @@ const UNAVAILABLE: readonly { prefix: string; reason: string }[] = [
   { prefix: "XX001", reason: "the database is damaged" },
 ];
 
-/** Of the server's codes, those that end the connection with the statement. */
+/** Server error codes after which the connection is closed. */
 const ENDS_CONNECTION = /^(08|57P0[1-5]|25P03)/;
 const UNREACHABLE = "the database cannot be reached";
 
@@ -31,30 +31,32 @@ export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-/** True where the unit did not run because of another's changes, and is to be run again on what is there now. */
+/** Returns true if the unit of work failed because of another's changes, and should be run again on the new state. */
 export function isConflict(error: unknown): boolean {
   return CONFLICTS.has(codeOf(error));
 }
 
-/** True where both are unique violations by the same key. */
+/** Returns true if both are unique violations of the same key. */
 export function isSameViolation(first: unknown, second: unknown): boolean {
   if (!(first instanceof DatabaseError && second instanceof DatabaseError)) return false;
   return first.code === UNIQUE_VIOLATION && second.code === UNIQUE_VIOLATION && first.detail === second.detail;
 }
 
-/** An error of the server, the network or the disk as StorageUnavailableError; any other error as it is. */
+/**
+ * Converts an error of the server, the network or the disk to StorageUnavailableError, and returns any other as it is.
+ */
 export function asUnavailable(error: unknown): unknown {
   const reason = unavailability(error);
   return reason === undefined ? error : unavailable(reason, error);
 }
 
-/** Any error of a connection that is closed, as StorageUnavailableError. */
+/** Converts any error of a closed connection to StorageUnavailableError. */
 export function asLost(error: unknown): StorageUnavailableError {
   if (error instanceof StorageUnavailableError) return error;
   return unavailable(unavailability(error) ?? UNREACHABLE, error);
 }
 
-/** True where the connection cannot be used any more after this. */
+/** Returns true if the connection cannot be used after this. */
 export function endsConnection(error: unknown): boolean {
   return ENDS_CONNECTION.test(codeOf(error)) || isNetworkError(error);
 }
@@ -69,7 +71,7 @@ function unavailability(error: unknown): string | undefined {
   return UNAVAILABLE.find(({ prefix }) => code.startsWith(prefix))?.reason;
 }
 
-/** True for failed system calls, for responses that cannot be read, and for what the client library says of its socket. */
+/** Returns true for failed system calls, unreadable responses, and the client library's errors about its socket. */
 function isNetworkError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof DatabaseError) return error.code === undefined;
@@ -78,7 +80,7 @@ function isNetworkError(error: unknown): boolean {
   );
 }
 
-/** Why a database could not be opened, in words that name the way out; `name` is its URL without the password. */
+/** Returns why a database could not be opened and how to fix it. `name` is its URL without the password. */
 export function asOpenError(error: unknown, name: string): unknown {
   if (error instanceof StorageOpenError) return error;
   const cause = error instanceof StorageUnavailableError ? (error.cause ?? error) : error;

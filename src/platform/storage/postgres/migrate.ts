@@ -20,7 +20,7 @@ interface Facts {
   read_only: number;
 }
 
-/** Throws StorageOpenError where the server or the database cannot be worked with. */
+/** Throws StorageOpenError if the server or the database cannot be used. */
 export async function assertUsable(connection: PostgresConnection): Promise<void> {
   const { rows } = await connection.execute(
     `SELECT CAST(current_setting('server_version_num') AS INTEGER) AS version, current_setting('server_encoding') AS encoding,
@@ -44,8 +44,8 @@ export async function assertUsable(connection: PostgresConnection): Promise<void
 }
 
 /**
- * Brings the schema up to date, each migration in a transaction of its own, one process at a time: whoever comes second
- * waits, and finds nothing left to do. Killed at any point, the next start goes on from the last whole migration.
+ * Migrates the schema, each migration in a transaction of its own, one process at a time: the second waits, and finds
+ * nothing left to do. If it is killed, the next start continues after the last whole migration.
  */
 export async function migratePostgres(
   connection: PostgresConnection,
@@ -53,7 +53,7 @@ export async function migratePostgres(
   version: string | null,
   migrate: boolean,
 ): Promise<void> {
-  // Held until the connection closes, however that comes about.
+  // Held until the connection closes, for whatever reason.
   await connection.execute("SELECT pg_advisory_lock(hashtextextended(current_schema() || ' migrations', 0))");
   const pending = pendingMigrations(migrations, await appliedMigrations(connection));
   for (const migration of migrate ? pending : []) {

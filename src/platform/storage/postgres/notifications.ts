@@ -2,14 +2,16 @@ import type { Log } from "../../ports.ts";
 import { StorageUnavailableError, type Topic } from "../database.ts";
 import type { PostgresConnection } from "./connection.ts";
 
-/** A process tells the others once in so long, whatever it commits: a NOTIFY in each transaction would queue them all up. */
+/**
+ * How often a process notifies the others, however much it commits: a NOTIFY in each transaction would serialize them.
+ */
 const GATHER_MILLISECONDS = 50;
 const RECONNECT_MILLISECONDS = 500;
 const TOPICS: readonly Topic[] = ["events", "deliveries"];
 
 /**
- * Tells the other processes what was committed, and hears it from them, over one connection. What is lost on the way is
- * found by whoever looks for itself from time to time, as everybody does.
+ * Notifies the other processes of commits, and receives their notifications, over one connection. Lost ones are
+ * compensated by periodic polling of every subscriber.
  */
 export class Notifications {
   readonly #open: (onEnd: () => void) => Promise<PostgresConnection>;
@@ -32,10 +34,10 @@ export class Notifications {
     this.#log = log;
   }
 
-  /** Rejects where the first connection cannot be made; a later one is made anew as often as it takes. */
+  /** Rejects if the first connection fails. Later ones are opened again as often as needed. */
   async start(): Promise<void> {
     let isUsed = false;
-    // One that is lost before is made anew by whoever asked for it, and once only.
+    // If it is lost before, its caller opens another, and only once.
     const connection = await this.#open(() => {
       if (isUsed) this.#reopen();
     });
@@ -48,7 +50,7 @@ export class Notifications {
     if (!connection.isOpen) throw new StorageUnavailableError("Storage is unavailable: the connection was lost.");
     isUsed = true;
     this.#connection = connection;
-    // It was being made when everything was closed.
+    // It was being opened when everything was closed.
     if (this.#closed) await connection.close();
   }
 
@@ -72,7 +74,7 @@ export class Notifications {
 
   async #listenOn(connection: PostgresConnection): Promise<void> {
     const { rows } = await connection.execute("SELECT left(md5(current_schema()), 12) AS hash");
-    // Channels belong to the database; schemas in it are deployments of their own.
+    // Channels belong to the database; each schema in it is a separate deployment.
     this.#prefix = `service_${String(rows[0]?.["hash"])}_`;
     connection.onNotification((channel, processId) => {
       if (processId === connection.processId || !channel.startsWith(this.#prefix)) return;
@@ -85,7 +87,7 @@ export class Notifications {
     const connection = this.#connection;
     if (connection === undefined) return;
     for (const topic of this.#pending) {
-      // The connection's loss is dealt with by itself.
+      // The loss of the connection is handled separately.
       connection.execute(`NOTIFY ${this.#prefix}${topic}`).catch(() => {});
     }
     this.#pending.clear();
@@ -96,7 +98,7 @@ export class Notifications {
     if (this.#closed) return;
     this.#openTimer = setTimeout(() => {
       this.start().then(
-        // Whatever was said meanwhile was not heard.
+        // Notifications sent meanwhile were missed.
         () => this.#heard(TOPICS),
         (error: unknown) => {
           this.#log?.warn({ err: error }, "database notifications are unavailable; polling continues");

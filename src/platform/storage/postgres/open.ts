@@ -24,23 +24,23 @@ export interface PostgresOptions extends ConnectionSettings {
   /** This program's version, recorded with each migration, so that an older program can say which one it lacks. */
   readonly version?: string;
   readonly log?: Log;
-  /** A text that changes whenever there may be new events; polled periodically. */
+  /** Returns a text that changes whenever there may be new events. Polled periodically. */
   readonly stateOfEvents?: (queries: Queries) => Promise<string>;
   /** False leaves the schema as it is. */
   readonly migrate?: boolean;
 }
 
 const DEFAULT_CONNECTIONS = 16;
-/** A reader is answered soon and shares its connection; a writer keeps one for a whole transaction. */
+/** A reader gets its result soon and shares its connection; a writer keeps one for a whole transaction. */
 const READERS_SHARE = 0.25;
 const FEWEST_CONNECTIONS = 2;
 
 /**
- * Opens a PostgreSQL database (13 or later) that any number of processes share, and brings its schema up to date, one
- * process at a time.
+ * Opens a PostgreSQL database (13 or later) that any number of processes share, and migrates its schema, one process at
+ * a time.
  *
- * Throws StorageOpenError where it cannot be reached or rejects the user ("unreachable"), where its schema is newer than
- * this program ("newer_schema") or another program's ("not_a_database"), where it is read-only ("not_writable") or too
+ * Throws StorageOpenError if it cannot be reached or rejects the user ("unreachable"), if its schema is newer than this
+ * program ("newer_schema") or belongs to another program ("not_a_database"), if it is read-only ("not_writable") or too
  * old ("unsupported").
  */
 export async function openPostgres(options: PostgresOptions): Promise<Database> {
@@ -166,7 +166,7 @@ class PostgresStorage implements Database {
     try {
       return (await connection.execute(sql, parameters)).rows;
     } catch (error) {
-      // Reading twice does no harm; a server that was restarted answers on a new connection.
+      // Reading twice is harmless, and a server that was restarted accepts a new connection.
       if (connection.isOpen || !(error instanceof StorageUnavailableError)) throw error;
       return (await (await this.#pool.reader()).execute(sql, parameters)).rows;
     }
@@ -176,8 +176,8 @@ class PostgresStorage implements Database {
 const LOOK_MILLISECONDS = 250;
 
 /**
- * Finds by itself, while there is anybody to tell, that something has changed: what other processes say of their commits
- * may get lost. One small question for everybody in this process.
+ * Polls for changes while there are subscribers, because notifications of other processes may get lost. One small query
+ * serves everyone in this process.
  */
 class Poll {
   readonly #queries: Queries;
@@ -209,7 +209,7 @@ class Poll {
       if (state !== this.#last) changed();
       this.#last = state;
     } catch {
-      // A database that does not answer is spoken of elsewhere; whatever changed is found at the next look.
+      // Other parts report an unreachable database. Changes are found at the next poll.
     } finally {
       this.#looking = false;
     }

@@ -2,18 +2,18 @@ import type { Log } from "../../ports.ts";
 import { StorageUnavailableError } from "../database.ts";
 import type { PostgresConnection } from "./connection.ts";
 
-/** After a failed attempt to connect, others are rejected for so long instead of each making its own. */
+/** After a failed attempt to connect, others are rejected for this long instead of each opening a connection. */
 const REFUSE_MILLISECONDS = 200;
-/** A writer that waits longer for a connection is told that there is none. */
+/** A writer that waits longer for a connection is rejected. */
 const WAIT_MILLISECONDS = 5_000;
 const LOOK_MILLISECONDS = 1_000;
 
 export interface PoolSettings {
-  /** Connections that many readers share. */
+  /** Number of connections that many readers share. */
   readers: number;
-  /** Connections that each belong to one transaction at a time. */
+  /** Number of connections that each belong to one transaction at a time. */
   writers: number;
-  /** A connection that owes an answer for longer is abandoned. */
+  /** A connection with a statement unanswered for longer is abandoned. */
   patience: number;
 }
 
@@ -23,7 +23,7 @@ interface Waiting {
   timer: NodeJS.Timeout;
 }
 
-/** Opens connections as they are needed, and anew where they were lost. */
+/** Opens connections as needed, and replaces lost ones. */
 export class ConnectionPool {
   readonly #open: (onEnd: () => void) => Promise<PostgresConnection>;
   readonly #settings: PoolSettings;
@@ -46,24 +46,24 @@ export class ConnectionPool {
     this.#watch = setInterval(() => this.#giveUpHung(), LOOK_MILLISECONDS).unref();
   }
 
-  /** The connection for readers on which the least is in flight. */
+  /** Returns the readers' connection with the fewest statements in flight. */
   async reader(): Promise<PostgresConnection> {
     let best: PostgresConnection | undefined;
     for (const connection of this.#readers) {
-      // One that was abandoned may still be there for a moment.
+      // An abandoned one may still be in the list for a moment.
       if (!connection.isOpen) continue;
       if (best === undefined || connection.inFlight < best.inFlight) best = connection;
     }
     if (best === undefined) return (this.#openingReader ??= this.#openReader());
     if (best.inFlight > 0 && this.#readers.size < this.#settings.readers && this.#openingReader === undefined) {
-      // Whoever asks now need not wait for it.
+      // New callers need not wait for it.
       this.#openingReader = this.#openReader();
       this.#openingReader.catch(() => {});
     }
     return best;
   }
 
-  /** A connection for one transaction, until it is given back. */
+  /** Returns a connection for one transaction, until it is released. */
   take(): Promise<PostgresConnection> {
     for (let connection = this.#free.pop(); connection !== undefined; connection = this.#free.pop()) {
       if (connection.isOpen) return Promise.resolve(connection);
@@ -90,12 +90,12 @@ export class ConnectionPool {
     next.resolve(connection);
   }
 
-  /** How many connections are open, and how many transactions wait for one. */
+  /** Returns how many connections are open, and how many transactions wait for one. */
   get state(): { open: number; waiting: number } {
     return { open: this.#readers.size + this.#writers.size, waiting: this.#waiting.length };
   }
 
-  /** Closes every connection once it has answered. */
+  /** Closes every connection once its statements are answered. */
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#watch);
@@ -114,7 +114,7 @@ export class ConnectionPool {
         },
         (error: unknown) => {
           this.#openingWriters -= 1;
-          // One that is being opened may yet succeed, and others may come back.
+          // One that is being opened may still succeed, and others may be released.
           if (this.#openingWriters > 0 || this.#writers.size > 0) return;
           for (const { reject, timer } of this.#waiting.splice(0)) {
             clearTimeout(timer);
@@ -159,7 +159,7 @@ export class ConnectionPool {
     if (among === this.#writers && this.#waiting.length > 0 && !this.#closed) this.#openWriters();
   }
 
-  /** A server that has vanished without a word answers nothing, and TCP would wait for a quarter of an hour. */
+  /** A server that has vanished does not respond, and TCP would wait for a quarter of an hour. */
   #giveUpHung(): void {
     for (const connection of [...this.#readers, ...this.#writers]) {
       if (connection.waited > this.#settings.patience) connection.destroy();

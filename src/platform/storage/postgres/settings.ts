@@ -9,27 +9,27 @@ import { asOpenError } from "./errors.ts";
 export interface ConnectionSettings {
   /** `postgres://user:password@host:port/database?…`, with libpq's parameters. */
   readonly url: string;
-  /** The most connections of this process, besides one for notifications. */
+  /** Maximum number of connections of this process, besides one for notifications. */
   readonly connections?: number | undefined;
-  /** The longest that a statement may take, in milliseconds. */
+  /** Maximum duration of a statement, in milliseconds. */
   readonly statementMilliseconds?: number | undefined;
-  /** A file with the certificates that the server's may be signed by, instead of the system's. */
+  /** A file with CA certificates for the server, instead of the system's. */
   readonly authorities?: string | undefined;
 }
 
 const STATEMENT_MILLISECONDS = 5_000;
 const CONNECT_MILLISECONDS = 5_000;
-/** A transaction whose process has stood still for so long is ended: others may wait for its rows. */
+/** A transaction whose process has hung for this long is ended: others may wait for its rows. */
 const IDLE_MILLISECONDS = 10_000;
 /**
- * Every statement here finds its rows by an index. The planner must not think otherwise because a table was small when
- * it last looked, and a plan that reads a handful of rows is not worth compiling.
+ * Every statement here finds its rows by an index. The planner must not conclude otherwise because a table was small
+ * when it last looked, and compiling a plan that reads a handful of rows is not worthwhile.
  */
 const PLANNING = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off";
 const TLS_PARAMETERS = ["sslmode", "sslrootcert", "sslcert", "sslkey"];
 const LOOPBACK = new Set(["", "localhost", "127.0.0.1", "[::1]"]);
 
-/** What the client library is given. Throws StorageOpenError where the URL cannot be used. */
+/** Returns the client library's configuration. Throws StorageOpenError if the URL cannot be used. */
 export function readUrl(settings: ConnectionSettings): {
   name: string;
   config: ClientConfig;
@@ -50,7 +50,7 @@ export function readUrl(settings: ConnectionSettings): {
   return { name: describeDatabase(settings.url), config, statementMilliseconds };
 }
 
-/** What is read here is not left to the client library. */
+/** Parsed here instead of by the client library. */
 function withoutOwnParameters(url: URL): string {
   const rest = new URL(url);
   for (const name of [...TLS_PARAMETERS, "options"]) rest.searchParams.delete(name);
@@ -58,8 +58,9 @@ function withoutOwnParameters(url: URL): string {
 }
 
 /**
- * The URL for PostgreSQL's own programs, which must protect the connection as this one does: their defaults are others.
- * The password stands apart, since everybody on the machine sees a program's arguments.
+ * Returns the URL for PostgreSQL's own programs, which must protect the connection as this one does: their defaults
+ * differ.
+ * The password is separate, since everyone on the machine can see a program's arguments.
  */
 export function readUrlForPrograms(settings: ConnectionSettings): { url: string; password: string | undefined } {
   const url = parse(settings.url);
@@ -68,7 +69,7 @@ export function readUrlForPrograms(settings: ConnectionSettings): { url: string;
   url.searchParams.delete("password");
   url.searchParams.set("sslmode", tlsModeOf(url));
   if (settings.authorities !== undefined) url.searchParams.set("sslrootcert", resolve(settings.authorities));
-  // In its parameters a plus sign is no space to them.
+  // Its parameters do not decode a plus sign as a space.
   url.search = url.search.replaceAll("+", "%20");
   return { url: url.href, password };
 }
@@ -82,7 +83,7 @@ function parse(text: string): URL {
   }
 }
 
-/** Without one of libpq's modes: none on this machine, and the server's certificate checked anywhere else. */
+/** The default without one of libpq's modes: no TLS on this machine, and a verified certificate anywhere else. */
 function tlsModeOf({ hostname, searchParams }: URL): string {
   const host = searchParams.get("host") ?? hostname;
   return searchParams.get("sslmode") ?? (LOOPBACK.has(host) || host.startsWith("/") ? "disable" : "verify-full");
@@ -92,7 +93,7 @@ function tlsOf(url: URL, authorities: string | undefined): ClientConfig["ssl"] {
   const given = (name: string) => url.searchParams.get(name) ?? undefined;
   const mode = tlsModeOf(url);
   const named = authorities ?? given("sslrootcert");
-  // libpq's word for those that come with the system: here with Node.js.
+  // libpq's name for the system's CA certificates: here those of Node.js.
   const file = named === "system" ? undefined : named;
   const read = (path: string | undefined) => (path === undefined ? undefined : readPem(path));
   const files = { ca: read(file), cert: read(given("sslcert")), key: read(given("sslkey")) };
@@ -101,7 +102,7 @@ function tlsOf(url: URL, authorities: string | undefined): ClientConfig["ssl"] {
     case "disable":
       return false;
     case "require":
-      // Encrypted, to whoever answers; with an authority named it is checked, as libpq does.
+      // Encrypts without verifying the server. If a CA is named, it is verified, as libpq does.
       return { ...known, rejectUnauthorized: named !== undefined, checkServerIdentity: () => undefined };
     case "verify-ca":
       return { ...known, rejectUnauthorized: true, checkServerIdentity: () => undefined };
@@ -123,7 +124,7 @@ function readPem(path: string): string {
   }
 }
 
-/** The schema that a URL's tables are in. Throws StorageOpenError where the database cannot be reached. */
+/** Returns the schema of a URL's tables. Throws StorageOpenError if the database cannot be reached. */
 export async function schemaNameOf(settings: ConnectionSettings): Promise<string | null> {
   const { name, config } = readUrl(settings);
   try {

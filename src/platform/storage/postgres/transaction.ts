@@ -1,14 +1,14 @@
 import type { SqlValue, Topic, Transaction } from "../database.ts";
 import type { Answer, PostgresConnection } from "./connection.ts";
 
-/** The statement that begins a transaction, sent with the first of its units' statements and only where there is one. */
+/** Begins a transaction: sent with the first statement of its units of work, and only if there is one. */
 export class Beginning {
   readonly #connection: PostgresConnection;
   readonly #sql: string;
   #begun: Promise<void> | undefined;
   #failure: unknown;
   #isAnswered = false;
-  /** How many statements wait for the answer. */
+  /** Number of unanswered statements. */
   #waiting = 0;
 
   constructor(connection: PostgresConnection, sql: string) {
@@ -20,16 +20,16 @@ export class Beginning {
     return this.#begun !== undefined;
   }
 
-  /** Resolves with the error where the transaction did not begin. */
+  /** Resolves with the error if the transaction did not begin. */
   async failure(): Promise<unknown> {
     await this.#begun;
     return this.#failure;
   }
 
   /**
-   * Sends a statement of the transaction. One that only reads follows BEGIN at once: it does no harm outside a
-   * transaction. Any other waits until the server has begun one, since it would be committed by itself where BEGIN
-   * fails; so does what is sent after it. Rejects with the error of BEGIN.
+   * Sends a statement of the transaction. One that only reads is sent right after BEGIN, because it is harmless outside
+   * a transaction. Any other, and all that follow, wait until the server has begun one, since it would be committed by
+   * itself if BEGIN fails. Rejects with the error of BEGIN.
    */
   async send(isRead: boolean, statement: () => Promise<Answer>): Promise<Answer> {
     this.#begun ??= this.#begin();
@@ -49,10 +49,10 @@ export class Beginning {
   }
 }
 
-/** What was read in a transaction and is the same for all of its units. */
+/** Results of reads that are the same for all units of work of a transaction. */
 export type SharedRows = Map<string, Promise<readonly unknown[]>>;
 
-/** What one unit sees of a connection, from the beginning of the transaction to the unit's end. */
+/** One unit of work's view of a connection, from the beginning of the transaction to the unit's end. */
 export class PostgresTransaction implements Transaction {
   readonly dialect = "postgres";
   readonly #connection: PostgresConnection;
@@ -63,7 +63,7 @@ export class PostgresTransaction implements Transaction {
   #changed = false;
   #trouble: unknown;
 
-  /** Units that share a transaction are given the same `answers`. */
+  /** Units that share a transaction share the same `answers`. */
   constructor(connection: PostgresConnection, beginning: Beginning, answers?: SharedRows) {
     this.#connection = connection;
     this.#beginning = beginning;
@@ -105,7 +105,9 @@ export class PostgresTransaction implements Transaction {
     await this.#execute(LOCK[mode], [name]);
   }
 
-  /** From now on its statements are rejected: they would run inside another unit, or outside any transaction. */
+  /**
+   * From now on its statements are rejected: they would run inside another unit of work, or outside any transaction.
+   */
   end(): void {
     this.#ended = true;
   }
@@ -114,12 +116,12 @@ export class PostgresTransaction implements Transaction {
     return this.#topics;
   }
 
-  /** True once a statement may have changed rows. */
+  /** Returns true once a statement may have changed rows. */
   get changed(): boolean {
     return this.#changed;
   }
 
-  /** The first error of a statement, which ended the transaction whether or not the unit let it through. */
+  /** The first error of a statement. It ended the transaction, even if the unit caught it. */
   get trouble(): unknown {
     return this.#trouble;
   }
@@ -146,7 +148,7 @@ function endedError(): Error {
 
 const READ = /^\s*SELECT\b/i;
 
-/** The number of a name. Each schema has its own names, and locks have other names than claims. */
+/** Returns the number of a name. Names are specific to the schema, and to locks or claims. */
 const numberOf = (kind: string) => `hashtextextended(current_schema() || ' ${kind}' || $1, 0)`;
 const CLAIM = `SELECT CAST(pg_try_advisory_xact_lock(${numberOf("")}) AS INTEGER) AS claimed`;
 const LOCK = {

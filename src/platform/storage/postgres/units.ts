@@ -11,11 +11,14 @@ const BEGIN = {
   batched: "BEGIN ISOLATION LEVEL REPEATABLE READ",
   "read committed": "BEGIN ISOLATION LEVEL READ COMMITTED",
 };
-/** After so many conflicts, with changed rows or with keys just taken, there is too much traffic for a unit. */
+/** After this many conflicts, with changed rows or with new keys, there is too much traffic for a unit of work. */
 const MAX_CONFLICTS = 20;
-/** A unit is begun anew where its connection was lost before its commit was sent. */
+/** Maximum number of restarts of a unit whose connection was lost before its commit was sent. */
 const MAX_CONNECTIONS_LOST = 3;
-/** Units that share a commit (the log has room for the events of so many), and such commits that are in flight at once. */
+/**
+ * Maximum number of units that share a commit (the log has room for the events of as many), and of such commits in
+ * flight.
+ */
 const MAX_BATCHED = 64;
 const MAX_SHARED = 2;
 
@@ -27,7 +30,7 @@ interface Waiting {
 
 type Ended = { transaction: PostgresTransaction } & ({ result: unknown } | { error: unknown });
 
-/** Runs units on the pool's connections (see WriteOptions), and those that lost to others again. */
+/** Runs units of work on the pool's connections (see WriteOptions), and repeats those that conflicted with others. */
 export class Units {
   readonly #pool: ConnectionPool;
   readonly #committed: (topics: ReadonlySet<Topic>) => void;
@@ -39,7 +42,7 @@ export class Units {
   #planned = false;
   #closed = false;
 
-  /** A unit that has conflicted waits `patience` milliseconds for its turn at most. */
+  /** A unit that has conflicted waits at most `patience` milliseconds for its turn. */
   constructor(
     pool: ConnectionPool,
     committed: (topics: ReadonlySet<Topic>) => void,
@@ -63,7 +66,7 @@ export class Units {
     return written;
   }
 
-  /** Takes no more units; resolves when those that were handed in are settled. */
+  /** Accepts no more units. Resolves when submitted ones are settled. */
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all(this.#running);
@@ -91,7 +94,7 @@ export class Units {
         if (!isConflict(error)) throw error;
         isSame &&= isSameViolation(first, error);
         if (conflicts < MAX_CONFLICTS) continue;
-        // A key that was taken at each run was not taken by others meanwhile: the unit does not look for it.
+        // If the same key conflicts at each run, no concurrent unit took it: the unit does not check for it.
         if (isSame) throw error;
         this.#log?.warn({ err: error }, `a write conflicted with others ${MAX_CONFLICTS} times and was given up`);
         throw new StorageUnavailableError("Storage is unavailable: too many writes conflict.", { cause: error });
@@ -99,7 +102,7 @@ export class Units {
     }
   }
 
-  /** Runs a unit in a transaction of its own, on another connection where one is lost on the way. */
+  /** Runs a unit in a transaction of its own, on another connection if one is lost on the way. */
   async #run<Result>(unit: Unit<Result>, isolation: "serialized" | "read committed"): Promise<Result> {
     for (let lost = 1; ; lost++) {
       const connection = await this.#pool.take();
@@ -118,7 +121,8 @@ export class Units {
         this.#pool.give(connection);
       }
       if (!connection.isOpen && cause instanceof StorageUnavailableError && lost < MAX_CONNECTIONS_LOST) continue;
-      // A unit's own error says more than the statement's behind it, but only the latter tells whether to run again.
+      // A unit's own error says more than the statement's that caused it, but only the latter tells whether to run
+      // again.
       if (isConflict(cause) || !("error" in ended)) throw cause;
       throw cause instanceof StorageUnavailableError ? cause : ended.error;
     }
@@ -131,7 +135,10 @@ export class Units {
     });
   }
 
-  /** Whoever arrives in one turn of the event loop shares, and whoever arrives while enough commits are in flight. */
+  /**
+   * Units submitted in one turn of the event loop share a commit, as do those submitted while enough commits are in
+   * flight.
+   */
   #planShared(): void {
     if (this.#planned || this.#shared >= MAX_SHARED || this.#batched.length === 0) return;
     this.#planned = true;
@@ -147,7 +154,7 @@ export class Units {
     });
   }
 
-  /** Where one of them has changed rows and fails, all of them are run alone instead. */
+  /** If one of them has changed rows and fails, all of them are run alone instead. */
   async #runShared(batch: readonly Waiting[]): Promise<void> {
     const [first] = batch;
     if (first === undefined) return;
@@ -176,7 +183,7 @@ export class Units {
       if (all.some((ended) => ended.transaction.trouble !== undefined || failed(ended))) {
         await rollBack(connection, beginning);
         if (held === undefined || !connection.isOpen) return false;
-        // All have waited for as long as one may: alone, each would wait once more.
+        // All have waited for as long as allowed. Alone, each would wait once more.
         for (const { reject } of batch) reject(held.transaction.trouble);
         return true;
       }
@@ -210,7 +217,7 @@ async function endOf(unit: Unit<unknown>, transaction: PostgresTransaction): Pro
   }
 }
 
-/** Rejects with a StorageUnavailableError that is `uncertain` where the connection was lost meanwhile. */
+/** Rejects with a StorageUnavailableError that is `uncertain` if the connection was lost meanwhile. */
 async function commit(connection: PostgresConnection, beginning: Beginning): Promise<void> {
   if (!beginning.sent) return;
   const answered = connection.execute("COMMIT").catch((error: unknown) => {
@@ -225,11 +232,11 @@ async function commit(connection: PostgresConnection, beginning: Beginning): Pro
 
 async function rollBack(connection: PostgresConnection, beginning: Beginning): Promise<void> {
   if (!beginning.sent || !connection.isOpen) return;
-  // Where even that fails, the connection must not be used any more; the server rolls back by itself.
+  // If even that fails, the connection must not be used again. The server rolls back by itself.
   await connection.execute("ROLLBACK").catch(() => connection.destroy());
 }
 
-/** Runs units that have conflicted one at a time, in their order: among themselves none conflicts again. */
+/** Runs units that have conflicted one at a time, in order, so that they do not conflict with each other again. */
 class RetryQueue {
   readonly #patience: number;
   readonly #waiting: (() => void)[] = [];
@@ -239,7 +246,7 @@ class RetryQueue {
     this.#patience = patience;
   }
 
-  /** Rejects with StorageUnavailableError where the turn does not come in time. */
+  /** Rejects with StorageUnavailableError if its turn does not come in time. */
   async run<Result>(retry: () => Promise<Result>): Promise<Result> {
     if (this.#isBusy) await this.#turn();
     this.#isBusy = true;
@@ -259,7 +266,7 @@ class RetryQueue {
       }, this.#patience).unref();
       const start = () => {
         clearTimeout(timer);
-        // Whoever comes before it runs would take its turn.
+        // A new one would otherwise take its turn before it runs.
         this.#isBusy = true;
         resolve();
       };

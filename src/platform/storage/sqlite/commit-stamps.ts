@@ -12,20 +12,20 @@ const USER_VERSION_AT = 60;
 const APPLICATION_ID_AT = 68;
 const LOG_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
-/** In the shared memory (`-shm`), in the machine's byte order: how many pages the log holds, how many are in the file. */
+/** In the shared memory (`-shm`), in the machine's byte order: the number of pages in the log, and in the file. */
 const SHARED_HEADER_BYTES = 100;
 const LOGGED_AT = 16;
 const SAVED_AT = 96;
 const LOG_MAGICS = new Set([0x377f0682, 0x377f0683]);
 
-/** A server that uses the file may move changes from the log to the file between the two being read. */
+/** A server that uses the file may move changes from the log to the file between the two reads. */
 const ATTEMPTS = 5;
 
 /**
- * Numbers the commits of one connection, in the header of the database file: `user_version` holds the number of the last
- * commit, `application_id` that of the commit before. Each process begins at a random number.
+ * Numbers the commits of one connection, in the header of the database file: `user_version` holds the number of the
+ * last commit, `application_id` that of the previous one. Each process begins at a random number.
  *
- * SQLite replays a log (`-wal`) over whatever file it finds beside it, and so destroys a backup that was copied over the
+ * SQLite replays a log (`-wal`) over any file it finds beside it, and so destroys a backup that was copied over the
  * file of a killed process. The numbers tell which files belong to a log: those that hold the number of one of its
  * commits, or of the commit before its first.
  */
@@ -43,7 +43,7 @@ export class CommitStamps {
     this.#earlier = earlier;
   }
 
-  /** Numbers the transaction that is about to be committed. One that changed nothing is left empty unless it is forced. */
+  /** Numbers the transaction before its commit. One without changes stays empty unless it is forced. */
   stamp(isForced: boolean): void {
     const changes = Number(this.#connection.get("SELECT total_changes() AS changes")?.["changes"]);
     if (changes === this.#changes && !isForced) return;
@@ -57,26 +57,26 @@ export class CommitStamps {
     this.#lastCommitted = this.#written - 1;
   }
 
-  /** True where a file's header holds the number of a later commit than another header did. */
+  /** Returns true if a file's header holds the number of a later commit than another header did. */
   isLater(header: Buffer, before: Buffer): boolean {
     const index = this.#indexOf(header);
     if (index >= 0) return index > this.#indexOf(before);
     return this.#indexOf(before) < 0 && this.#earlier.has(stampIn(header));
   }
 
-  /** True where a file with this header holds all that was committed. */
+  /** Returns true if a file with this header contains all commits. */
   isLast(header: Buffer): boolean {
     return this.#indexOf(header) === this.#lastCommitted;
   }
 
-  /** Counts this process's numbers from 0; -1 for any other. */
+  /** Numbers this process's commits from 0; -1 for any other. */
   #indexOf(header: Buffer): number {
     const index = (stampIn(header) - this.#first) >>> 0;
     return index < this.#written ? index : -1;
   }
 }
 
-/** Makes a copy of a database file a database of its own, which belongs to no log of the original. */
+/** Makes a copy of a database file independent, so that it belongs to no log of the original. */
 export function stampCopy(connection: Connection): void {
   writeStamps(connection, randomStamp(), randomStamp());
 }
@@ -90,8 +90,8 @@ function randomStamp(): number {
 }
 
 /**
- * Throws StorageOpenError "log_mismatch" where SQLite would replay a log over a file that the log was not made for, and
- * where the log is gone. To be called before SQLite opens the file: it changes both at once.
+ * Throws StorageOpenError "log_mismatch" if SQLite would replay a log over a file that the log does not belong to, and
+ * if the log is missing. Call this before SQLite opens the file, since SQLite changes both at once.
  */
 export function assertLogBelongs(file: string): LogContents {
   const log = `${file}-wal`;
@@ -128,8 +128,8 @@ function belongs(header: Buffer, { stamps, schemaCookie }: LogContents): boolean
 }
 
 /**
- * True where a process that was killed left changes in the log alone. A clean stop removes the shared memory; a killed
- * process leaves it as it was.
+ * Returns true if a killed process left changes only in the log. A clean stop removes the shared memory; a killed
+ * process leaves it.
  */
 function hasUnsavedPages(sharedMemory: string): boolean {
   const header = withFile(sharedMemory, (read) => read(0, SHARED_HEADER_BYTES));
@@ -138,7 +138,7 @@ function hasUnsavedPages(sharedMemory: string): boolean {
   return read(LOGGED_AT) > read(SAVED_AT);
 }
 
-/** Undefined where there is no such file, or no database in it. */
+/** Returns undefined if there is no such file, or no database in it. */
 function readFileHeader(file: string): Buffer | undefined {
   const header = withFile(file, (read) => read(0, FILE_HEADER_BYTES));
   return header !== undefined && isFileHeader(header) ? header : undefined;
@@ -152,7 +152,7 @@ function stampIn(header: Buffer): number {
   return header.readInt32BE(USER_VERSION_AT);
 }
 
-/** True where a log begins as SQLite's do, or is empty. */
+/** Returns true if a log begins as SQLite's do, or is empty. */
 export function hasLogHeader(file: string): boolean {
   const header = withFile(file, (read) => read(0, LOG_HEADER_BYTES));
   return header !== undefined && (header.length === 0 || isLogHeader(header));
@@ -163,13 +163,13 @@ function isLogHeader(header: Buffer): boolean {
 }
 
 export interface LogContents {
-  /** The numbers of its commits, and of the commit before. */
+  /** The numbers of its commits, and of the previous commit. */
   stamps: ReadonlySet<number>;
-  /** The last one: it counts the changes of the schema. */
+  /** The last schema cookie, which counts schema changes. */
   schemaCookie: number;
-  /** How many pages SQLite would take from it. */
+  /** How many pages SQLite would apply from it. */
   frames: number;
-  /** False where there is no log, or something else in its place. */
+  /** Returns false if there is no log, or something else in its place. */
   hasHeader: boolean;
 }
 
@@ -185,7 +185,7 @@ function readLog(file: string): LogContents {
     const frameBytes = FRAME_HEADER_BYTES + header.readUInt32BE(8);
     for (let at = LOG_HEADER_BYTES; ; at += frameBytes) {
       const frame = read(at, FRAME_HEADER_BYTES);
-      // What follows the first page with another salt is left over from before the log was last begun anew.
+      // Frames with another salt than the first are left over from before the log was last restarted.
       if (frame.length < FRAME_HEADER_BYTES || frame.compare(header, 16, 24, 8, 16) !== 0) return;
       frames += 1;
       if (frame.readUInt32BE(0) !== 1) continue;
@@ -199,7 +199,7 @@ function readLog(file: string): LogContents {
   return { stamps, schemaCookie, frames, hasHeader };
 }
 
-/** Undefined where there is no such file. */
+/** Returns undefined if there is no such file. */
 function withFile<Result>(file: string, use: (read: (at: number, length: number) => Buffer) => Result) {
   let descriptor: number;
   try {

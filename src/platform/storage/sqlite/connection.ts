@@ -3,21 +3,21 @@ import { asUnavailable, isBusy } from "./errors.ts";
 import type { SqliteDatabase, SqliteRuntime, SqliteStatement } from "./runtime.ts";
 import { type Translation, arrange, translate } from "../statements.ts";
 
-/** Texts are constants in the code; the bound only stops a list of varying length from filling the memory. */
+/** Texts are constants in the code. The limit only keeps a list of varying length from filling the memory. */
 const MAX_STATEMENTS = 500;
 const NO_PARAMETERS: readonly SqlValue[] = [];
 
-/** @photostructure/sqlite crashes where a database is collected before its statements, so none ever is. */
+/** @photostructure/sqlite crashes if a database is collected before its statements, so none ever is. */
 const held = new Set<SqliteDatabase>();
 
 type Row = Record<string, unknown>;
 type Prepared = Translation & { readonly statement: SqliteStatement };
 
-/** How long to wait before trying again what another program's lock prevented. */
+/** Pause before retrying what another program's lock prevented. */
 const LOCK_POLL_MILLISECONDS = 5;
 
 /**
- * Runs a statement, again and again while another program's lock prevents it, for so many milliseconds at most. The
+ * Runs a statement, and retries it while another program's lock prevents it, for at most this many milliseconds. The
  * connection's own `busy_timeout` would block the event loop. The first attempt runs before this returns.
  */
 export async function outwaitLock<Result>(attempt: () => Result, milliseconds: number): Promise<Result> {
@@ -34,12 +34,14 @@ export async function outwaitLock<Result>(attempt: () => Result, milliseconds: n
   }
 }
 
-/** One connection to an SQLite file, with its prepared statements. Disk trouble is thrown as StorageUnavailableError. */
+/**
+ * One connection to an SQLite file, with its prepared statements. Disk failures are thrown as StorageUnavailableError.
+ */
 export class Connection {
   readonly #database: SqliteDatabase;
   readonly #prepared = new Map<string, Prepared>();
 
-  /** Throws SQLite's own error where the file cannot be opened. */
+  /** Throws SQLite's own error if the file cannot be opened. */
   constructor(sqlite: SqliteRuntime, file: string, options: { readOnly?: boolean } = {}) {
     this.#database = new sqlite.DatabaseSync(file, options);
     held.add(this.#database);
@@ -58,12 +60,12 @@ export class Connection {
     return Number(this.#execute(sql, parameters, (statement, values) => statement.run(...values)).changes);
   }
 
-  /** Runs statements without parameters and answers nothing; throws SQLite's own errors. */
+  /** Runs statements without parameters and results. Throws SQLite's own errors. */
   exec(sql: string): void {
     this.#database.exec(sql);
   }
 
-  /** Rolls back where a transaction is open; SQLite may have done so by itself. */
+  /** Rolls back an open transaction. SQLite may have done so by itself. */
   rollBack(): void {
     try {
       this.#database.exec("ROLLBACK");
@@ -74,7 +76,7 @@ export class Connection {
 
   /** Rolls back and closes. */
   close(): void {
-    // @photostructure/sqlite closes the file only when the statements are collected: no lock may outlast this call.
+    // @photostructure/sqlite closes the file only when the statements are collected, but no lock may outlast this call.
     this.rollBack();
     this.#prepared.clear();
     this.#database.close();
@@ -103,7 +105,7 @@ export class Connection {
   }
 }
 
-/** SQLite's rows lack a prototype and are slow to read; copying them costs what reading them then saves. */
+/** SQLite's rows lack a prototype and are slow to read. Copying them costs what it later saves. */
 function plain(rows: readonly Row[]): Row[] {
   const columns = Object.keys(rows[0] ?? {});
   return rows.map((row) => {

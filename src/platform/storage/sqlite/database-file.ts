@@ -4,7 +4,7 @@ import { makeFolder } from "../../../files/make-folder.ts";
 import { StorageOpenError } from "../database.ts";
 
 const OWNER_ONLY = 0o600;
-/** Linux's numbers for file systems on another machine. */
+/** Linux's numbers of network file systems. */
 const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0x6969, "NFS"],
   [0x517b, "SMB"],
@@ -13,8 +13,9 @@ const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * Returns the file's one true path, so that a link to it meets the same lock; makes its folder (mode 0700) where that is
- * missing. Throws StorageOpenError where no database can lie, the file system's error where the folder cannot be made.
+ * Returns the file's canonical path, so that a link to it uses the same lock. Creates its folder (mode 0700) if it is
+ * missing. Throws StorageOpenError if no database can be there, the file system's error if the folder cannot be
+ * created.
  */
 export function locateFile(file: string): string {
   const path = resolve(file);
@@ -24,7 +25,7 @@ export function locateFile(file: string): string {
     if (stats.isDirectory()) {
       throw new StorageOpenError("not_a_database", `${file} is a folder. Name a file in it.`);
     }
-    // Under each of its names it would have another lock and another log.
+    // Each of its names would have another lock and another log.
     if (stats.nlink > 1) {
       throw new StorageOpenError(
         "hard_linked",
@@ -38,7 +39,7 @@ export function locateFile(file: string): string {
   return path;
 }
 
-/** Throws StorageOpenError where the file would lie on another machine: locks and shared memory do not work there. */
+/** Throws StorageOpenError if the file would be on another machine: locks and shared memory do not work there. */
 export function assertLocalFileSystem(file: string, typeOf = (folder: string) => statfsSync(folder).type): void {
   const name = NETWORK_FILE_SYSTEMS.get(typeOf(dirname(file)) >>> 0);
   if (name === undefined) return;
@@ -48,7 +49,10 @@ export function assertLocalFileSystem(file: string, typeOf = (folder: string) =>
   );
 }
 
-/** Makes an empty file that its owner alone can read, unless there is one; SQLite gives its companions the same mode. */
+/**
+ * Creates an empty file that only its owner can read, unless there is one. SQLite gives its companion files the same
+ * mode.
+ */
 export function makeFile(file: string): void {
   try {
     closeSync(openSync(file, "wx", OWNER_ONLY));
@@ -72,14 +76,14 @@ export function flushFile(file: string): void {
   }
 }
 
-/** Closes a database that is ours, with its log, to other users. */
+/** Makes a database of this platform, with its log, inaccessible to other users. */
 export function closeToOthers(file: string): void {
   for (const path of [file, `${file}-wal`, `${file}-shm`]) {
     if (existsSync(path)) chmodSync(path, OWNER_ONLY);
   }
 }
 
-/** Tells a file from any other that takes its name; undefined where there is none. */
+/** Identifies a file among all that get its name; undefined if there is none. */
 export function identityOf(path: string, stats = statSync(path, { throwIfNoEntry: false })): string | undefined {
   return stats && `${stats.dev}:${stats.ino}`;
 }

@@ -5,7 +5,7 @@ const IO_ERROR = 10;
 const CORRUPT = 11;
 const NOT_A_DATABASE = 26;
 
-/** SQLite's primary result codes that speak of the disk, the file or its locks, not of the statement. */
+/** SQLite's primary result codes that concern the disk, the file or its locks, not the statement. */
 const UNAVAILABLE: readonly { code: number; message: string; reason: string }[] = [
   { code: 3, message: "access permission denied", reason: "access is denied" },
   { code: BUSY, message: "database is locked", reason: "another program holds the write lock" },
@@ -19,7 +19,7 @@ const UNAVAILABLE: readonly { code: number; message: string; reason: string }[] 
   { code: NOT_A_DATABASE, message: "file is not a database", reason: "the file is not a database" },
 ];
 
-/** Trouble with disk, file or locks as StorageUnavailableError; any other error as it is. */
+/** Converts failures of disk, file or locks to StorageUnavailableError, and returns any other error as it is. */
 export function asUnavailable(error: unknown): unknown {
   const reason = unavailability(error)?.reason ?? fileSystemReason(error);
   return reason === undefined
@@ -27,7 +27,7 @@ export function asUnavailable(error: unknown): unknown {
     : new StorageUnavailableError(`Storage is unavailable: ${reason}.`, { cause: error });
 }
 
-/** What went wrong while opening a file, in words that name it and the way out. */
+/** Returns what failed while opening a file, and how to fix it. */
 export function asOpenError(error: unknown, file: string): unknown {
   if (error instanceof StorageOpenError) return error;
   const cause = error instanceof StorageUnavailableError ? error.cause : error;
@@ -55,7 +55,7 @@ export function isBusy(error: unknown): boolean {
   return unavailability(error instanceof StorageUnavailableError ? error.cause : error)?.code === BUSY;
 }
 
-/** True where a statement found the file, or the disk below it, damaged. */
+/** Returns true if a statement found the file, or the disk below it, damaged. */
 export function isDamage(error: unknown): boolean {
   const code = unavailability(error instanceof StorageUnavailableError ? error.cause : error)?.code;
   return code === CORRUPT || code === NOT_A_DATABASE || code === IO_ERROR;
@@ -63,9 +63,9 @@ export function isDamage(error: unknown): boolean {
 
 function unavailability(error: unknown) {
   if (!(error instanceof Error) || !("code" in error) || error.code !== "ERR_SQLITE_ERROR") return undefined;
-  // @photostructure/sqlite gives no number where reading several rows failed.
+  // @photostructure/sqlite gives no number if reading several rows failed.
   if (!("errcode" in error)) return UNAVAILABLE.find(({ message }) => message === error.message);
-  // The low byte; the rest says more precisely what failed.
+  // The low byte; the rest is more specific.
   const primary = Number(error.errcode) & 0xff;
   return UNAVAILABLE.find(({ code }) => code === primary);
 }

@@ -2,19 +2,19 @@ import type { Log } from "../../ports.ts";
 import { StorageUnavailableError } from "../database.ts";
 import { isDamage } from "./errors.ts";
 
-/** A change of the files is noticed this soon, also where nobody writes or asks. */
+/** A change of the files is noticed this soon, even without writes. */
 const INSPECT_MILLISECONDS = 2000;
-/** A start has more urgent work than the check, and a process that is killed again and again never begins one. */
+/** The check waits until the start is over. A process that is killed again and again never begins one. */
 const START_MILLISECONDS = 3000;
-/** Reads that fail are logged this often, and a file that was found intact is not read again sooner. */
+/** Failed reads are logged this often, and a file that was found intact is not read again sooner. */
 const QUIET_MILLISECONDS = 600_000;
 
-/** Reads all of a database file, without holding up this process; resolves with what is wrong with it. */
+/** Reads a whole database file without blocking this process. Resolves with what is wrong with it. */
 export type FileCheck = (file: string, signal: AbortSignal) => Promise<readonly string[]>;
 
 export interface FileHealthTools {
   file: string;
-  /** Reads and looks at the files. Throws StorageUnavailableError. */
+  /** Reads and checks the files. Throws StorageUnavailableError. */
   inspect(): void;
   /** Why the last commit failed. */
   writeFailure(): StorageUnavailableError | undefined;
@@ -24,7 +24,7 @@ export interface FileHealthTools {
   log: Log | undefined;
 }
 
-/** Knows whether an open SQLite file can be worked with, and tells the log when that changes. */
+/** Tracks whether an open SQLite file can be used, and logs changes. */
 export class FileHealth {
   readonly #tools: FileHealthTools;
   readonly #timer: NodeJS.Timeout;
@@ -43,7 +43,7 @@ export class FileHealth {
     this.#timer.unref();
   }
 
-  /** Throws StorageUnavailableError where the database cannot be worked with. */
+  /** Throws StorageUnavailableError if the database cannot be used. */
   assertUsable(): void {
     this.#tools.inspect();
     if (this.#damage !== undefined) throw this.#damage;
@@ -66,7 +66,7 @@ export class FileHealth {
     this.#startTimer.unref();
   }
 
-  /** Has all of the file read in the background, unless that was done a short time ago. */
+  /** Reads the whole file in the background, unless that was done recently. */
   check(): void {
     if (this.#tools.check === undefined || this.#checking !== undefined || this.#damage !== undefined) return;
     if (performance.now() < this.#nextCheck || this.#stopping.signal.aborted) return;
@@ -110,7 +110,7 @@ export class FileHealth {
       if (trouble === undefined) log?.info({ database: file }, "the database can be used again");
       else log?.error({ err: trouble, database: file }, "the database cannot be used");
     }
-    // Whoever waits for readiness sends no writes that would find out.
+    // A client that waits for readiness sends no writes that would detect it.
     if (this.#tools.writeFailure() !== undefined && !this.#trying) void this.#tryCommit();
   }
 
@@ -119,7 +119,7 @@ export class FileHealth {
     try {
       await this.#tools.tryCommit();
     } catch (error) {
-      // Already logged, with the commit that failed first.
+      // Already logged, with the first commit that failed.
       if (!(error instanceof StorageUnavailableError)) throw error;
     } finally {
       this.#trying = false;

@@ -5,17 +5,17 @@ import { StorageOpenError, StorageUnavailableError } from "../database.ts";
 import { isBusy } from "./errors.ts";
 import type { SqliteRuntime } from "./runtime.ts";
 
-/** A lock that is held: a transaction in the lock file, and which file that is. */
+/** A held lock: a transaction in the lock file, and which file that is. */
 interface HeldLock {
   readonly connection: Connection;
   readonly identity: string;
 }
 
 /**
- * Makes this process the only one that opens a database, until `release` or until the process ends in whatever way: the
+ * Makes this process the only one that opens a database, until `release` or until the process exits for any reason: the
  * write lock of a small SQLite file beside the database, which the operating system frees when its process dies.
  *
- * Whoever deletes the lock file makes room for a second process, so its holder looks at it before each commit.
+ * Deleting the lock file would admit a second process, so the holder checks it before each commit.
  */
 export class FileLock {
   readonly #path: string;
@@ -23,7 +23,7 @@ export class FileLock {
   #held: HeldLock;
   #lost: StorageUnavailableError | undefined;
 
-  /** Throws StorageOpenError "locked" where another process holds it, SQLite's error where the file cannot be made. */
+  /** Throws StorageOpenError "locked" if another process holds it, SQLite's error if the file cannot be created. */
   constructor(sqlite: SqliteRuntime, file: string, pid: number) {
     this.#path = `${file}.lock`;
     this.#take = () => takeLock(sqlite, file, this.#path, pid);
@@ -31,8 +31,8 @@ export class FileLock {
   }
 
   /**
-   * Creates the lock file again where it was deleted. Throws StorageUnavailableError where another process holds the lock
-   * by now, and from then on.
+   * Creates the lock file again if it was deleted. Throws StorageUnavailableError if another process holds the lock by
+   * now, and from then on.
    */
   verify(): void {
     if (this.#lost !== undefined) throw this.#lost;
@@ -47,7 +47,7 @@ export class FileLock {
     connection.close();
   }
 
-  /** Removes the file too, as long as nobody else can have locked it. */
+  /** Removes the file too, as long as no other process can have locked it. */
   release(): void {
     if (identityOf(this.#path) === this.#held.identity) removeWhereOpen(this.#path);
     this.#held.connection.close();
@@ -61,7 +61,8 @@ function takeLock(sqlite: SqliteRuntime, file: string, path: string, pid: number
     const connection = new Connection(sqlite, path);
     try {
       connection.exec("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE");
-      // Committed so that others can read who holds the lock; from here on they may be reading it, which takes a moment.
+      // Committed so that others can read who holds the lock. From here on they may be reading it, which takes a
+      // moment.
       connection.exec(`PRAGMA busy_timeout = 1000; PRAGMA user_version = ${pid}; COMMIT; BEGIN IMMEDIATE`);
     } catch (error) {
       const holder = isBusy(error) ? readHolder(connection) : undefined;
@@ -72,17 +73,17 @@ function takeLock(sqlite: SqliteRuntime, file: string, path: string, pid: number
       });
     }
     if (identity !== undefined && identityOf(path) === identity) return { connection, identity };
-    // Its last holder removed it meanwhile: the lock of a file without a name keeps nobody out.
+    // Its last holder removed it meanwhile: the lock of a deleted file excludes nobody.
     connection.close();
   }
 }
 
-/** Windows removes no open file, and there the file stays. */
+/** Windows does not remove open files, so the file stays there. */
 function removeWhereOpen(path: string): void {
   try {
     rmSync(path);
   } catch {
-    // A lock file that stays behind does no harm.
+    // A lock file that stays is harmless.
   }
 }
 

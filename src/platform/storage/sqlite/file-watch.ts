@@ -4,8 +4,8 @@ import { identityOf } from "./database-file.ts";
 import { StorageUnavailableError } from "../database.ts";
 
 /**
- * Notices what other programs do to the files of an open database. SQLite itself goes on with what it has in memory, and
- * what it writes then is lost or damages the file further.
+ * Detects what other programs do to the files of an open database. SQLite itself continues with what it has in memory,
+ * and what it writes then is lost or damages the file further.
  *
  * The file changes only when SQLite moves commits into it from the log (this process or a backup tool), and then its
  * header holds the number of a later commit than before.
@@ -16,7 +16,7 @@ export class FileWatch {
   readonly #sharedMemory: string;
   readonly #stamps: CommitStamps;
   readonly #identities: ReadonlyMap<string, string | undefined>;
-  /** Stays open: closing any descriptor of the file would free the locks that SQLite has on it. */
+  /** Stays open: closing any descriptor of the file would free SQLite's locks on it. */
   readonly #descriptor: number;
   readonly #changed: () => void;
   #header: Buffer;
@@ -24,7 +24,7 @@ export class FileWatch {
   #logBytes = 0;
   #isLogBroken = false;
 
-  /** `changed` is called where the file was changed in a way that only reading all of it can judge. */
+  /** `changed` is called if the file was changed in a way that only reading all of it can judge. */
   constructor(file: string, stamps: CommitStamps, changed: () => void) {
     this.#file = file;
     this.#log = `${file}-wal`;
@@ -38,8 +38,8 @@ export class FileWatch {
   }
 
   /**
-   * Throws StorageUnavailableError where the files are not the ones that were opened, or were overwritten or truncated.
-   * Where they come back, all is well again.
+   * Throws StorageUnavailableError if the files are not the ones that were opened, or were overwritten or truncated. If
+   * they are restored, the database works again.
    */
   verify(): void {
     this.#find(this.#sharedMemory);
@@ -59,13 +59,13 @@ export class FileWatch {
     this.#examineLog();
   }
 
-  /** To be called after each commit, which may lengthen or shorten the log. */
+  /** Call this after each commit, which may lengthen or shorten the log. */
   committed(): void {
     this.#stamps.committed();
     this.#logBytes = statSync(this.#log, { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** To be called once SQLite has closed the file. */
+  /** Call this once SQLite has closed the file. */
   close(): void {
     closeSync(this.#descriptor);
   }

@@ -4,7 +4,7 @@ import { type Connection, outwaitLock } from "./connection.ts";
 import { StorageUnavailableError, type Topic, type Transaction, type Unit } from "../database.ts";
 import { UnitTransaction } from "./unit-transaction.ts";
 
-/** Limits of a commit, in units and in statements: about 10 ms of work. */
+/** Maximum number of units of work and of statements in a commit: about 10 ms of work. */
 const MAX_UNITS = 256;
 const MAX_STATEMENTS = 2048;
 
@@ -12,9 +12,9 @@ interface Waiting {
   readonly unit: Unit<unknown>;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
-  /** How the unit itself ended; undefined where it could not run to its end. */
+  /** The result of the unit itself; undefined if it could not run to its end. */
   outcome?: { result: unknown } | { error: unknown } | undefined;
-  /** True where the unit could read changes of units before it, which a failed commit undoes. */
+  /** True if the unit could read changes of earlier units, which a failed commit undoes. */
   sawUncommitted?: boolean;
 }
 
@@ -23,7 +23,9 @@ export interface GroupCommitOptions {
   file: string;
   /** How long a batch waits for another program's write lock. */
   lockMilliseconds: number;
-  /** Called in each transaction before its commit. Throws StorageUnavailableError where the commit would not last. */
+  /**
+   * Called in each transaction before its commit. Throws StorageUnavailableError if the commit would not be durable.
+   */
   prepare(): void;
   /** Called after each commit with its topics, once its units have resolved. */
   committed(topics: ReadonlySet<Topic>): void;
@@ -31,13 +33,13 @@ export interface GroupCommitOptions {
 }
 
 /**
- * The only writer. Each commit waits for the disk, whatever its size, so units share commits: those handed in during
- * one turn of the event loop (every request that arrived while the last commit waited, for one) run one after another at
- * the turn's end, each in a savepoint, and are committed together. A unit does not wait for others to arrive: a single unit is
- * committed alone.
+ * The only writer. Each commit waits for the disk, whatever its size, so units of work share commits: those submitted
+ * during one turn of the event loop (for example every request that arrived during the last commit) run one after
+ * another at the turn's end, each in a savepoint, and are committed together. A unit does not wait for others to
+ * arrive: a single unit is committed alone.
  *
  * Statements are synchronous here, so a batch begins and ends within one turn. A unit that awaits anything else would
- * hold up every other one, for ever if it awaits a write of its own: it is rolled back and rejects.
+ * delay all others, forever if it awaits a write of its own: it is rolled back and rejects.
  */
 export class GroupCommit {
   readonly #connection: Connection;
@@ -61,12 +63,12 @@ export class GroupCommit {
     });
   }
 
-  /** Why the last commit failed; undefined where it succeeded. */
+  /** Why the last commit failed; undefined if it succeeded. */
   get failure(): StorageUnavailableError | undefined {
     return this.#failure;
   }
 
-  /** Accepts no more units; resolves when those that were submitted have settled. */
+  /** Accepts no more units. Resolves when submitted ones have settled. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#working;
@@ -86,7 +88,7 @@ export class GroupCommit {
     try {
       await outwaitLock(() => this.#connection.run("BEGIN IMMEDIATE"), this.#options.lockMilliseconds);
     } catch (error) {
-      // It may have waited for seconds: units that arrived meanwhile do not wait as long again.
+      // It may have waited for seconds. Units that arrived meanwhile do not wait as long again.
       const waiting = this.#queue;
       this.#queue = [];
       this.#settle(waiting, this.#failed(error));
@@ -126,7 +128,7 @@ export class GroupCommit {
     if (failure === undefined) this.#options.committed(topics);
   }
 
-  /** Throws where not the unit but the transaction around it failed. */
+  /** Throws if not the unit but the transaction around it failed. */
   async #runUnit(waiting: Waiting, transaction: UnitTransaction): Promise<void> {
     this.#connection.run("SAVEPOINT unit");
     try {
@@ -164,7 +166,7 @@ export class GroupCommit {
   #settle(batch: readonly Waiting[], failure: StorageUnavailableError | undefined): void {
     for (const { outcome, sawUncommitted = false, resolve, reject } of batch) {
       const isOwnError = outcome !== undefined && "error" in outcome;
-      // An error may be due to changes that were undone: a taken email address that nobody has.
+      // The error may be due to changes that were undone, such as an email address that is no longer taken.
       if (failure !== undefined && (!isOwnError || sawUncommitted)) reject(failure);
       else if (isOwnError) reject(outcome.error);
       else resolve(outcome?.result);
@@ -176,7 +178,7 @@ export class GroupCommit {
     this.#failure = undefined;
   }
 
-  /** Logs the first failure of a row, not each one. */
+  /** Logs only the first of consecutive failures. */
   #failed(error: unknown): StorageUnavailableError {
     if (this.#failure === undefined) {
       this.#options.log?.error({ err: error, database: this.#options.file }, "the database takes no writes");

@@ -13,7 +13,7 @@ import { asOpenError, asUnavailable } from "./errors.ts";
 import { type SqliteRuntime, loadSqlite } from "./runtime.ts";
 import { Subscriptions } from "../subscriptions.ts";
 
-// fullfsync: on macOS a plain fsync leaves the data in the drive's own memory.
+// fullfsync: on macOS a plain fsync leaves the data in the drive's own cache.
 const WRITER_SETTINGS = `
   PRAGMA busy_timeout = 5000;
   PRAGMA trusted_schema = OFF;
@@ -29,7 +29,7 @@ const STOP_BLOCKING = "PRAGMA busy_timeout = 0";
 const LOCK_MILLISECONDS = 5000;
 
 export interface SqliteOptions {
-  /** The database file; a missing folder is made. Its `-wal`, `-shm` and `.lock` files lie beside it. */
+  /** The database file; a missing folder is created. Its `-wal`, `-shm` and `.lock` files are beside it. */
   readonly file: string;
   /** In the order in which they run. */
   readonly migrations: readonly Migration[];
@@ -38,16 +38,16 @@ export interface SqliteOptions {
   readonly log?: Log;
   /** How long a statement waits for another program's lock (default: 5000). */
   readonly lockMilliseconds?: number;
-  /** Runs after a start that found the log of a killed process, and where the file may be damaged. */
+  /** Runs after a start that found the log of a killed process, and if the file may be damaged. */
   readonly check?: FileCheck | undefined;
 }
 
 /**
- * Opens a database file for this process alone, brings its schema up to date, and holds it until `close`.
+ * Opens a database file for this process alone, migrates its schema, and holds it until `close`.
  *
- * Throws StorageOpenError where another process holds it ("locked"), where its schema is newer than this program
- * ("newer_schema"), where the file is something else ("not_a_database") or cannot be written ("not_writable"), and where
- * this Node.js has no SQLite ("unreachable").
+ * Throws StorageOpenError if another process holds it ("locked"), if its schema is newer than this program
+ * ("newer_schema"), if the file is something else ("not_a_database") or cannot be written ("not_writable"), and if this
+ * Node.js has no SQLite ("unreachable").
  */
 export async function openSqlite(options: SqliteOptions): Promise<Database> {
   const sqlite = await loadSqlite();
@@ -72,7 +72,7 @@ function openLocked(sqlite: SqliteRuntime, file: string, lock: FileLock, options
   const writer = new Connection(sqlite, file);
   try {
     writer.exec(READER_SETTINGS);
-    // What is somebody else's is left as it is, its mode and its journal too.
+    // A file of another program stays as it is, its mode and journal included.
     assertOwnDatabase(writer, file);
     closeToOthers(file);
     writer.exec(WRITER_SETTINGS);
@@ -82,13 +82,13 @@ function openLocked(sqlite: SqliteRuntime, file: string, lock: FileLock, options
     for (const connection of [writer, reader]) connection.exec(STOP_BLOCKING);
     return new SqliteStorage(file, { writer, reader, lock }, left, options);
   } catch (error) {
-    // Rolls an unfinished migration back too.
+    // Also rolls back an unfinished migration.
     writer.close();
     throw error;
   }
 }
 
-/** Throws StorageUnavailableError, also where the system does not let this process look at the files. */
+/** Throws StorageUnavailableError, also if the system does not allow this process to check the files. */
 function look(at: () => void): void {
   try {
     at();
@@ -133,7 +133,7 @@ class SqliteStorage implements Database {
           held.lock.verify();
           this.#watch.verify();
         });
-        // An empty commit would not touch the disk, and so not tell whether it takes writes again.
+        // An empty commit would not touch the disk, so it would not tell whether the disk accepts writes again.
         stamps.stamp(this.#commits.failure !== undefined);
       },
       committed: (topics) => {
@@ -195,7 +195,7 @@ class SqliteStorage implements Database {
     this.#lock.release();
   }
 
-  /** False where the log must not be written into the file: closing it would. */
+  /** Returns false if the log must not be written into the file, which closing it would do. */
   #isIntact(): boolean {
     try {
       this.#watch.verify();

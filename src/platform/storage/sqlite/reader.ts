@@ -6,8 +6,8 @@ import { asOpenError } from "./errors.ts";
 import { loadSqlite } from "./runtime.ts";
 
 /**
- * Opens a database file to read it as it is, whether a platform serves it meanwhile or not; makes and changes nothing.
- * Throws StorageOpenError: "missing", "log_mismatch", or "not_a_database" where it is no platform's.
+ * Opens a database file for reading, even while a platform serves it. Creates and changes nothing. Throws
+ * StorageOpenError: "missing", "log_mismatch", or "not_a_database" if it is not a platform's.
  */
 export async function openSqliteReader(file: string): Promise<DatabaseReader> {
   if (!existsSync(file)) throw new StorageOpenError("missing", `${file} does not exist.`);

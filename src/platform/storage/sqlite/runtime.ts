@@ -1,6 +1,6 @@
 import { StorageOpenError, type SqlValue } from "../database.ts";
 
-/** What the driver uses of `node:sqlite`; `@photostructure/sqlite` has the same API. */
+/** The part of `node:sqlite` that the driver uses. `@photostructure/sqlite` has the same API. */
 export interface SqliteRuntime {
   DatabaseSync: new (file: string, options?: { readOnly?: boolean }) => SqliteDatabase;
 }
@@ -17,7 +17,9 @@ export interface SqliteStatement {
   run(...values: SqlValue[]): { changes: number | bigint };
 }
 
-/** Node's own SQLite where this Node has one, else the optional package. Throws StorageOpenError where neither is there. */
+/**
+ * Returns Node's own SQLite if this Node has one, else the optional package. Throws StorageOpenError without either.
+ */
 export async function loadSqlite(): Promise<SqliteRuntime> {
   const builtIn = builtInSqlite();
   if (builtIn !== undefined) return builtIn;
@@ -34,7 +36,7 @@ export async function loadSqlite(): Promise<SqliteRuntime> {
 }
 
 function builtInSqlite(): SqliteRuntime | undefined {
-  // Loading it announces on stderr that it is experimental, which tells a user of this program nothing.
+  // Loading it warns on stderr that it is experimental, which is of no use to a user of this program.
   const announcer: { emitWarning: unknown } = process;
   const { emitWarning } = announcer;
   announcer.emitWarning = () => undefined;

@@ -1,7 +1,7 @@
 import type { Connection } from "./connection.ts";
 import { type SqlValue, StorageUnavailableError, type Topic, type Transaction } from "../database.ts";
 
-/** What one unit sees of the writer's connection, from its savepoint to its end. */
+/** One unit of work's view of the writer's connection, from its savepoint to its end. */
 export class UnitTransaction implements Transaction {
   readonly dialect = "sqlite";
   readonly #connection: Connection;
@@ -51,12 +51,12 @@ export class UnitTransaction implements Transaction {
     return this.#topics;
   }
 
-  /** How many statements the unit ran. */
+  /** Number of statements that the unit ran. */
   get statements(): number {
     return this.#statements;
   }
 
-  /** Disk trouble that a statement met, whether or not the unit let its error through. */
+  /** A disk failure in a statement, whether or not the unit caught the error. */
   get trouble(): StorageUnavailableError | undefined {
     return this.#trouble;
   }

@@ -3,7 +3,8 @@ import { STATUS_CODES } from "node:http";
 import { apiExitCode } from "../src/cli/failure.ts";
 import { TOPICS } from "../src/cli/commands/help/topics.ts";
 import { ERROR_GUIDES } from "../src/contract/error-guides.ts";
-import { ERRORS, type ErrorCode, type Problem, PROBLEM_MEDIA_TYPE } from "../src/contract/errors.ts";
+import { ERRORS, type ErrorCode, PROBLEM_MEDIA_TYPE } from "../src/contract/errors.ts";
+import type { Problem } from "../src/contract/schemas/problem.ts";
 import type { SignatureErrorCode } from "../src/webhooks/index.ts";
 
 const CODES = Object.keys(ERRORS) as ErrorCode[];

@@ -1,4 +1,5 @@
-import type { ErrorCode, FieldError, Problem } from "../contract/errors.ts";
+import type { ErrorCode } from "../contract/errors.ts";
+import type { FieldError, Problem } from "../contract/schemas/problem.ts";
 import { isLoopback } from "../network/connect-options.ts";
 import { failureKindOf } from "../network/failures.ts";
 

@@ -4,7 +4,7 @@ import { type QueryValue, urlOf } from "./base-url.ts";
 import { ApiError, NetworkError } from "./errors.ts";
 import type { ProxySettings } from "./proxy-settings.ts";
 import { type RawReply, createTransport } from "./transport.ts";
-import type { FieldError, Problem } from "../contract/errors.ts";
+import type { FieldError, Problem } from "../contract/schemas/problem.ts";
 
 export interface ClientOptions {
   /** From `parseBaseUrl`. */

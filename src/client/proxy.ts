@@ -1,14 +1,28 @@
-import { Agent, type ClientRequestArgs, request as requestByHttp } from "node:http";
+import {
+  Agent,
+  type ClientRequest,
+  type ClientRequestArgs,
+  type IncomingMessage,
+  request as requestByHttp,
+  type RequestOptions,
+} from "node:http";
 import { request as requestByHttps } from "node:https";
 import { isIP, isIPv6, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import { connectOptions } from "../network/connect-options.ts";
 import { NetworkError, ProxyError, TIME_LIMIT_CODE, isTlsFailure, networkErrorOf } from "./errors.ts";
-import type { Sender } from "./transport.ts";
 
 /** Time limit for the proxy's response; requests have their own. */
 const TUNNEL_MILLISECONDS = 15_000;
+
+/** The module that sends requests, and its connections. */
+export interface Sender {
+  send: (url: URL, options: RequestOptions, onReply: (reply: IncomingMessage) => void) => ClientRequest;
+  options: RequestOptions;
+  /** Describes failures that are not the server's. */
+  explain?: typeof networkErrorOf;
+}
 
 /** Sends requests through a proxy to servers of one protocol: full URLs for http, a tunnel for https. */
 export function senderThrough(proxy: URL, protocol: string): Sender {

@@ -1,15 +1,9 @@
-import {
-  Agent,
-  type ClientRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  request as sendHttp,
-  type RequestOptions,
-} from "node:http";
+import { Agent, type IncomingHttpHeaders, type IncomingMessage, request as sendHttp } from "node:http";
 import { connectOptions } from "../network/connect-options.ts";
 import { callAfter } from "../network/deadline.ts";
 import { NetworkError, TIME_LIMIT_CODE, networkErrorOf } from "./errors.ts";
 import { type ProxySettings, proxyFor } from "./proxy-settings.ts";
+import type { Sender } from "./proxy.ts";
 
 /** One HTTP request and its response, whatever the status. */
 export interface RawRequest {
@@ -35,14 +29,6 @@ export interface Transport {
 }
 
 const MAX_BYTES = 128 * 1024 * 1024;
-
-/** The module that sends requests, and its connections. */
-export interface Sender {
-  send: (url: URL, options: RequestOptions, onReply: (reply: IncomingMessage) => void) => ClientRequest;
-  options: RequestOptions;
-  /** Describes failures that are not the server's. */
-  explain?: typeof networkErrorOf;
-}
 
 /**
  * Sends requests over connections that are reused; idle ones do not keep the process alive. Redirects are not followed,

@@ -1,4 +1,5 @@
-import type { ErrorCode, Problem } from "./errors.ts";
+import type { ErrorCode } from "./errors.ts";
+import type { Problem } from "./schemas/problem.ts";
 
 /** The explanation of an error code, on the page that `type` links to. Backticks mark code. */
 export interface ErrorGuide {

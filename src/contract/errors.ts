@@ -46,6 +46,4 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-export type { FieldError, Problem } from "./schemas/problem.ts";
-
 export const PROBLEM_MEDIA_TYPE = "application/problem+json";

@@ -1,5 +1,4 @@
-import type { Group, Level, Status } from "./check.ts";
-import type { Grade } from "./grade.ts";
+import type { Check, Group, Level, Status } from "./check.ts";
 
 /** What became of one check, as `--json` prints it. */
 export interface CheckResult {
@@ -17,6 +16,8 @@ export interface CheckResult {
   duration_ms: number;
 }
 
+export type Grade = "A" | "B" | "C" | "D" | "F";
+
 /** The whole check of one receiver. */
 export interface ReceiverReport {
   object: "receiver_check";
@@ -29,4 +30,27 @@ export interface ReceiverReport {
   counts: Record<Status, number>;
   duration_ms: number;
   checks: CheckResult[];
+}
+
+/** So many required checks may fail for a C. */
+const FEW = 2;
+
+/** The grade, and why; `checks` say what a failure means. */
+export function gradeOf(results: readonly CheckResult[], checks: readonly Check[]): { grade: Grade; verdict: string } {
+  const forgeries = new Set(checks.filter(({ forgery }) => forgery).map(({ id }) => id));
+  const optional = new Set(checks.filter(({ optional }) => optional).map(({ id }) => id));
+  const failed = results.filter(({ status }) => status === "failed");
+  const required = failed.filter(({ level }) => level === "required");
+  const unjudged = results.filter(({ id, status }) => status === "skipped" && !optional.has(id)).length;
+  if (results[0]?.status !== "passed") return { grade: "F", verdict: "It does not accept valid deliveries." };
+  if (required.some(({ id }) => forgeries.has(id))) {
+    return { grade: "F", verdict: "It takes deliveries that it must refuse, or breaks down over them." };
+  }
+  if (required.length > FEW) return { grade: "D", verdict: `${required.length} required checks failed.` };
+  if (required.length > 0) {
+    return { grade: "C", verdict: `${required.length} required check${required.length === 1 ? "" : "s"} failed.` };
+  }
+  if (failed.length > 0) return { grade: "B", verdict: "Every required check passed; an advisory one did not." };
+  if (unjudged > 0) return { grade: "B", verdict: `Nothing failed, but ${unjudged} could not be judged.` };
+  return { grade: "A", verdict: "It does all that was checked." };
 }

@@ -3,8 +3,7 @@ import { CHECKS } from "./catalog.ts";
 import type { Check, Finding } from "./check.ts";
 import { FIRST_LIMIT_MILLISECONDS, judgeFirst, VALID_DELIVERY, WITHIN_TEN_SECONDS } from "./checks/first-delivery.ts";
 import { skipped } from "./findings.ts";
-import { gradeOf } from "./grade.ts";
-import type { CheckResult, ReceiverReport } from "./report.ts";
+import { type CheckResult, gradeOf, type ReceiverReport } from "./report.ts";
 import { Subject, type SubjectOptions } from "./subject.ts";
 
 export interface RunOptions extends SubjectOptions {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { ERRORS, PROBLEM_MEDIA_TYPE, type ErrorCode, type Problem } from "../contract/errors.ts";
+import { ERRORS, PROBLEM_MEDIA_TYPE, type ErrorCode } from "../contract/errors.ts";
+import type { Problem } from "../contract/schemas/problem.ts";
 import type { ByeFrame } from "../contract/listen.ts";
 import { describeNetworkError, type NetworkFailureCode } from "./network-failure.ts";
 

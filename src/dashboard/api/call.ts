@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import type { FieldError, Problem } from "../../contract/errors.ts";
+import type { FieldError, Problem } from "../../contract/schemas/problem.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { environment } from "../router.tsx";
 

@@ -1,4 +1,5 @@
-import { ERRORS, type ErrorCode, type FieldError } from "../../contract/errors.ts";
+import { ERRORS, type ErrorCode } from "../../contract/errors.ts";
+import type { FieldError } from "../../contract/schemas/problem.ts";
 import type { Scope } from "../../contract/scopes.ts";
 import { ID_PREFIXES, type IdKind, isId, kindOfId } from "../../contract/ids.ts";
 

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { LIMITS } from "../../contract/limits.ts";
-import type { FieldError } from "../../contract/errors.ts";
+import type { FieldError } from "../../contract/schemas/problem.ts";
 import { shorten } from "./api-error.ts";
 
 /** The rules for the URL of an endpoint. */

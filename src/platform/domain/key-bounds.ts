@@ -1,4 +1,4 @@
-import type { FieldError } from "../../contract/errors.ts";
+import type { FieldError } from "../../contract/schemas/problem.ts";
 import type { Scope } from "../../contract/scopes.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import { type AddressRange, covers, parseRange } from "./addresses.ts";

@@ -1,5 +1,5 @@
 import type { TSchema } from "typebox";
-import type { FieldError } from "../../contract/errors.ts";
+import type { FieldError } from "../../contract/schemas/problem.ts";
 import { nearest } from "../../contract/nearest.ts";
 
 /** Maximum number of errors of one kind in a response. */

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import type { FastifyError } from "fastify";
-import { ERRORS, type ErrorCode, type Problem, PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
+import { ERRORS, type ErrorCode, PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
+import type { Problem } from "../../contract/schemas/problem.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { LATEST_VERSION } from "../../contract/versions.ts";
 import { ApiError } from "../domain/api-error.ts";

@@ -1,5 +1,5 @@
 import type { TSchema } from "typebox";
-import type { FieldError } from "../../contract/errors.ts";
+import type { FieldError } from "../../contract/schemas/problem.ts";
 import { ApiError, invalidFields, shorten } from "../domain/api-error.ts";
 import { type Check, compileCheck } from "./validate.ts";
 

@@ -2,7 +2,7 @@ import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import type { TLocalizedValidationError } from "typebox/error";
 import { EVENT_TYPES, SUBSCRIPTION_WILDCARDS } from "../../contract/event-types.ts";
-import type { FieldError } from "../../contract/errors.ts";
+import type { FieldError } from "../../contract/schemas/problem.ts";
 import { nearest } from "../../contract/nearest.ts";
 import { problemOfRedirectUri } from "../domain/redirect-uris.ts";
 import { escapePointer, excessOf, MAX_ERRORS } from "./excess.ts";

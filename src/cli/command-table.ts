@@ -1,24 +1,5 @@
-import type { Command } from "commander";
 import { kindsWith, type ObjectKind, RESOURCES } from "../contract/resources.ts";
-import type { Context } from "./context.ts";
-
-/** A module of `commands/`: it adds its command, with its subcommands and flags, to the program. */
-export interface CommandModule {
-  /** `programArgs` are the words after `--`, for a command that runs another program. */
-  register(program: Command, context: Context, programArgs?: readonly string[]): void;
-}
-
-export interface CommandEntry {
-  name: string;
-  group: string;
-  /** Imperative, sentence case, no period. */
-  summary: string;
-  /** True for commands that only programs call; help does not list them. */
-  hidden?: true;
-  /** True if the words after `--` are a program to run and its arguments. */
-  runsProgram?: true;
-  load(): Promise<CommandModule>;
-}
+import type { CommandEntry } from "./command.ts";
 
 const START = "Get started";
 const RESOURCE_GROUP = "Resources";
@@ -183,7 +164,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     group: MORE,
     summary: "Suggest completions",
     hidden: true,
-    load: () => import("./commands/complete/index.ts"),
+    load: async () => (await import("./commands/complete/index.ts")).completionOf(COMMANDS),
   },
   {
     name: "check-for-update",

@@ -1,14 +1,27 @@
 import { parseBaseUrl } from "../client/base-url.ts";
 import { type Client, type ClientOptions, createClient, type CredentialSource } from "../client/http.ts";
 import type { ProxySettings } from "../client/proxy-settings.ts";
-import type { Context } from "./context.ts";
 import { showRequests } from "./dry-run.ts";
 import { EXIT_CODES, SilentExit, UserError } from "./errors.ts";
+import type { GlobalOptions } from "./global-options.ts";
 import type { Output } from "./terminal/output.ts";
+
+/** The part of a command's context that its requests use. */
+export interface RequestContext {
+  readonly version: string;
+  readonly platform: NodeJS.Platform;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly globals: GlobalOptions;
+  readonly output: Output;
+  readonly debug: boolean;
+  readonly signal: AbortSignal;
+  random(): number;
+  uuid(): string;
+}
 
 /** A client whose waits show a spinner and whose attempts show with --debug. */
 export function connect(
-  context: Context,
+  context: RequestContext,
   baseUrl: string,
   credential: string | CredentialSource | undefined,
   signal: AbortSignal,
@@ -59,7 +72,7 @@ function assertSendable(key: string): void {
 }
 
 /** Shows each attempt of a request with --debug. */
-export function tracingOf({ debug, output }: Context): Pick<ClientOptions, "onAttempt"> {
+export function tracingOf({ debug, output }: RequestContext): Pick<ClientOptions, "onAttempt"> {
   if (!debug) return {};
   return {
     onAttempt: ({ method, url, outcome, milliseconds }) =>
@@ -68,7 +81,7 @@ export function tracingOf({ debug, output }: Context): Pick<ClientOptions, "onAt
 }
 
 /** The proxy variables of the environment, by their lower-case names. */
-export function proxiesOf({ env }: Context): ProxySettings {
+export function proxiesOf({ env }: RequestContext): ProxySettings {
   return {
     http_proxy: env["http_proxy"] ?? env["HTTP_PROXY"],
     https_proxy: env["https_proxy"] ?? env["HTTPS_PROXY"],
@@ -76,6 +89,6 @@ export function proxiesOf({ env }: Context): ProxySettings {
   };
 }
 
-export function userAgentOf({ version, platform }: Context): string {
+export function userAgentOf({ version, platform }: RequestContext): string {
   return `service-cli/${version} (${platform}) node/${process.versions.node}`;
 }

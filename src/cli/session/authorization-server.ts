@@ -3,12 +3,11 @@ import { type AuthorizationServer, discoverAuthorizationServer } from "../../cli
 import { parseBaseUrl } from "../../client/base-url.ts";
 import { AuthorizationError } from "../../client/errors.ts";
 import { createTransport } from "../../client/transport.ts";
-import { proxiesOf, tracingOf, userAgentOf } from "../connect.ts";
-import type { Context } from "../context.ts";
+import { proxiesOf, type RequestContext, tracingOf, userAgentOf } from "../connect.ts";
 import { UserError } from "../errors.ts";
 
 /** The OAuth server at an address, as this program's own client. */
-export async function openAuthorizationServer(context: Context, authUrl: string): Promise<AuthorizationServer> {
+export async function openAuthorizationServer(context: RequestContext, authUrl: string): Promise<AuthorizationServer> {
   const issuer = parseBaseUrl(authUrl, { insecure: context.globals.insecure });
   return await discoverAuthorizationServer({
     issuer,

@@ -1,15 +1,14 @@
 import type { CredentialSource } from "../../client/http.ts";
-import type { Context } from "../context.ts";
 import type { StoredCredential } from "../settings/profiles.ts";
 import { isDue } from "./freshness.ts";
-import type { SessionName } from "./refresh.ts";
+import type { SessionContext, SessionName } from "./refresh.ts";
 
 /**
  * A stored credential as the client takes it. An API key stays what it is; tokens are renewed shortly before they end and
  * after a refusal, under a lock that all processes share.
  */
 export function credentialSource(
-  context: Context,
+  context: SessionContext,
   stored: StoredCredential,
   name: SessionName,
 ): string | CredentialSource {

@@ -3,7 +3,7 @@ import { AuthorizationError, NetworkError } from "../../client/errors.ts";
 import { refreshTokens, type TokenSet } from "../../client/oauth/authorization.ts";
 import type { Environment } from "../../contract/environments.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
-import type { Context } from "../context.ts";
+import type { RequestContext } from "../connect.ts";
 import { NotSignedInError } from "../errors.ts";
 import { withLock } from "../settings/lock.ts";
 import {
@@ -17,6 +17,14 @@ import {
 import { readSettings, SettingsFileError } from "../settings/read.ts";
 import { explainAuthorization, openAuthorizationServer } from "./authorization-server.ts";
 import { isAlive, isDue } from "./freshness.ts";
+
+/** The part of a command's context that renewing a session uses. */
+export interface SessionContext extends RequestContext {
+  readonly settingsDirectory: string;
+  now(): number;
+  sleep(milliseconds: number): Promise<void>;
+  updateSettings(change: (settings: Settings) => Settings): Promise<Settings>;
+}
 
 /** Which stored session is meant. */
 export interface SessionName {
@@ -34,7 +42,7 @@ const PAUSE_MILLISECONDS = 400;
  * Import this module lazily.
  */
 export async function refreshSession(
-  context: Context,
+  context: SessionContext,
   name: SessionName,
   rejected: string | undefined,
 ): Promise<StoredTokens> {
@@ -53,7 +61,11 @@ export async function refreshSession(
   }
 }
 
-async function refreshLocked(context: Context, name: SessionName, rejected: string | undefined): Promise<StoredTokens> {
+async function refreshLocked(
+  context: SessionContext,
+  name: SessionName,
+  rejected: string | undefined,
+): Promise<StoredTokens> {
   const { profile, stored } = storedSession(context, name);
   const isWanted = rejected === undefined ? isDue(stored, context.now()) : stored.access_token === rejected;
   if (!isWanted) return stored;
@@ -75,9 +87,9 @@ async function refreshLocked(context: Context, name: SessionName, rejected: stri
 
 /**
  * A refresh whose answer was lost may be sent again: the server takes the direct parent of an unused token once more,
- * for half a minute (decisions 7).
+ * for half a minute.
  */
-async function rotate(context: Context, profile: Profile, stored: StoredTokens): Promise<TokenSet> {
+async function rotate(context: SessionContext, profile: Profile, stored: StoredTokens): Promise<TokenSet> {
   for (let attempts = 1; ; attempts++) {
     try {
       const server = await openAuthorizationServer(context, profile.auth_url);
@@ -100,7 +112,7 @@ export function storedTokens(tokens: TokenSet, now: number, before?: StoredToken
   };
 }
 
-function storedSession(context: Context, name: SessionName): { profile: Profile; stored: StoredTokens } {
+function storedSession(context: SessionContext, name: SessionName): { profile: Profile; stored: StoredTokens } {
   const profile = profileNamed(readSettings(context.settingsDirectory), name.profile);
   const stored = profile?.credentials[name.environment];
   if (profile !== undefined && stored?.type === "oauth") return { profile, stored };

@@ -1,5 +1,5 @@
 import { Command, type Option } from "commander";
-import { COMMANDS } from "../../command-table.ts";
+import type { CommandEntry, CommandModule } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { addGlobalOptions, type GlobalOptions, readGlobalOptions } from "../../global-options.ts";
 import { printable } from "../../terminal/printable.ts";
@@ -20,20 +20,33 @@ interface Answer {
 }
 
 /** `service complete -- <words>`: what the shells' scripts ask at each Tab. The last word is the one to complete. */
-export function register(program: Command, context: Context): void {
-  program
-    .command("complete", { hidden: true })
-    .description("Suggest completions of the last word; called by the scripts of `service completion`")
-    .argument("[words...]")
-    .action((words: readonly string[]) => runComplete(words.map(unquoted), context));
+export function completionOf(commands: readonly CommandEntry[]): CommandModule {
+  return {
+    register: (program, context) => {
+      program
+        .command("complete", { hidden: true })
+        .description("Suggest completions of the last word; called by the scripts of `service completion`")
+        .argument("[words...]")
+        .action((words: readonly string[]) => runComplete(words.map(unquoted), commands, context));
+    },
+  };
 }
 
-async function runComplete(words: readonly string[], context: Context): Promise<void> {
+async function runComplete(
+  words: readonly string[],
+  commands: readonly CommandEntry[],
+  context: Context,
+): Promise<void> {
   const { output } = context;
   const partial = words.at(-1) ?? "";
   let answer: Answer = { flag: "", values: { suggestions: [] } };
   try {
-    answer = await suggest(words.slice(0, -1), partial, context);
+    answer = await suggest(
+      words.slice(0, -1),
+      partial,
+      commands.filter(({ hidden }) => !hidden),
+      context,
+    );
   } catch (error) {
     // Nobody reads why in the middle of a command line.
     if (context.debug) output.trace(String(error));
@@ -48,10 +61,15 @@ async function runComplete(words: readonly string[], context: Context): Promise<
   output.line(`:${(files ? 0 : NO_FILES) + (list ? NO_SPACE : 0)}`);
 }
 
-async function suggest(before: readonly string[], partial: string, context: Context): Promise<Answer> {
-  const { command: named } = scanWords(await declare(undefined, context), before);
+async function suggest(
+  before: readonly string[],
+  partial: string,
+  commands: readonly CommandEntry[],
+  context: Context,
+): Promise<Answer> {
+  const { command: named } = scanWords(await declare(commands, undefined, context), before);
   const there = context.withGlobals(globalsIn(before, context));
-  const root = await declare(named.name(), there);
+  const root = await declare(commands, named.name(), there);
   const position = scanWords(root, before);
   const { command, option, more } = position;
   if (position.beyond) return { flag: "", values: { suggestions: [], files: true } };
@@ -69,15 +87,19 @@ async function suggest(before: readonly string[], partial: string, context: Cont
   const argument = command.registeredArguments[index];
   const isOpen = argument !== undefined && (argument.variadic || index === position.operands.length);
   const values: Values = isOpen
-    ? await valuesOfArgument(argument, { command, before: position.operands, context: there })
+    ? await valuesOfArgument(argument, { command, before: position.operands, commands, context: there })
     : { suggestions: [] };
   return { flag: "", values: { ...values, suggestions: [...children, ...values.suggestions] } };
 }
 
 /** The commands by name, the one that is meant with all its parts. */
-async function declare(named: string | undefined, context: Context): Promise<Command> {
+async function declare(
+  commands: readonly CommandEntry[],
+  named: string | undefined,
+  context: Context,
+): Promise<Command> {
   const root = addGlobalOptions(new Command("service"));
-  for (const entry of COMMANDS.filter(({ hidden }) => !hidden)) {
+  for (const entry of commands) {
     if (entry.name === named) (await entry.load()).register(root, context);
     else root.command(entry.name);
     root.commands.at(-1)?.summary(entry.summary);

@@ -3,7 +3,7 @@ import type { Page } from "../../../client/pages.ts";
 import { EVENT_TYPES } from "../../../contract/event-types.ts";
 import { kindsWith, pathOf, RESOURCES } from "../../../contract/resources.ts";
 import { SCOPES } from "../../../contract/scopes.ts";
-import { COMMANDS } from "../../command-table.ts";
+import type { CommandEntry } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { fieldsOf } from "../../help-layout.ts";
 import { isAlive } from "../../session/freshness.ts";
@@ -51,12 +51,17 @@ export async function valuesOfOption(option: Option, command: Command, context: 
 /** Returns the values that an argument takes, given the arguments before it. */
 export async function valuesOfArgument(
   argument: Argument,
-  { command, before, context }: { command: Command; before: readonly string[]; context: Context },
+  {
+    command,
+    before,
+    commands,
+    context,
+  }: { command: Command; before: readonly string[]; commands: readonly CommandEntry[]; context: Context },
 ): Promise<Values> {
   if (argument.argChoices !== undefined) return { suggestions: words(argument.argChoices) };
   const group = command.parent?.name() ?? "";
   const name = argument.name();
-  if (command.name() === "help") return { suggestions: await helpNames(before, context) };
+  if (command.name() === "help") return { suggestions: await helpNames(before, commands, context) };
   if (command.name() === "trigger") return { suggestions: words(EVENT_TYPES) };
   if (group === "profiles") return { suggestions: profiles(context) };
   if (group === "config" && name === "key") {
@@ -81,11 +86,15 @@ function profiles({ settings }: Context): Suggestion[] {
   return Object.entries(settings.profiles).map(([value, { base_url }]) => ({ value, description: base_url }));
 }
 
-async function helpNames(before: readonly string[], context: Context): Promise<Suggestion[]> {
-  const entry = COMMANDS.find(({ name }) => name === before[0]);
+async function helpNames(
+  before: readonly string[],
+  commands: readonly CommandEntry[],
+  context: Context,
+): Promise<Suggestion[]> {
+  const entry = commands.find(({ name }) => name === before[0]);
   if (before.length === 0) {
     return [
-      ...COMMANDS.filter(({ hidden }) => !hidden).map(({ name, summary }) => ({ value: name, description: summary })),
+      ...commands.map(({ name, summary }) => ({ value: name, description: summary })),
       ...Object.keys(TOPICS).map((value) => ({ value, description: "Topic" })),
     ];
   }

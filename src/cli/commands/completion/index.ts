@@ -1,9 +1,9 @@
 import { Argument, type Command } from "commander";
 import type { Context } from "../../context.ts";
 import { addExamples } from "../../help-layout.ts";
+import type { Shell } from "./scripts.ts";
 
-export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
-export type Shell = (typeof SHELLS)[number];
+const SHELLS: readonly Shell[] = ["bash", "zsh", "fish", "powershell"];
 
 /** `service completion <shell>`. */
 export function register(program: Command, context: Context): void {

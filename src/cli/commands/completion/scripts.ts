@@ -1,5 +1,6 @@
 import type { TextStream } from "../../terminal/text-stream.ts";
-import type { Shell } from "./index.ts";
+
+export type Shell = "bash" | "zsh" | "fish" | "powershell";
 
 const NAME = "service";
 

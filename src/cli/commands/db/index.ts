@@ -1,20 +1,8 @@
 import type { Command } from "commander";
 import type { Context } from "../../context.ts";
 import { addExamples } from "../../help-layout.ts";
-import { addPostgresOptions, type PostgresOptions } from "../serve/database-options.ts";
-
-export interface DbOptions extends PostgresOptions {
-  database?: string;
-}
-
-export interface RestoreOptions {
-  database?: string;
-  yes?: boolean;
-}
-
-export interface CheckOptions extends DbOptions {
-  quick?: boolean;
-}
+import { addPostgresOptions } from "../serve/database-options.ts";
+import type { CheckOptions, DbOptions, RestoreOptions } from "./run.ts";
 
 const DATABASE = "SQLite file, or a postgres:// URL (default: platform.db in the XDG data folder)";
 

@@ -12,9 +12,21 @@ import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { ResourceView } from "../../terminal/view.ts";
-import { namedDatabase } from "../serve/database-options.ts";
+import { namedDatabase, type PostgresOptions } from "../serve/database-options.ts";
 import { deploymentSettings } from "../serve/deployment-settings.ts";
-import type { CheckOptions, DbOptions, RestoreOptions } from "./index.ts";
+
+export interface DbOptions extends PostgresOptions {
+  database?: string;
+}
+
+export interface RestoreOptions {
+  database?: string;
+  yes?: boolean;
+}
+
+export interface CheckOptions extends DbOptions {
+  quick?: boolean;
+}
 
 const STATUS: ResourceView<DatabaseStatus> = {
   noun: "database",

@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 import { nearest } from "../../../contract/nearest.ts";
-import { COMMANDS } from "../../command-table.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { pathOf } from "../../help-layout.ts";
@@ -25,10 +24,13 @@ function runHelp(names: readonly string[], program: Command, context: Context): 
     (_, depth) => commandNamed(program, names.slice(0, depth + 1)) === commandNamed(program, names.slice(0, depth)),
   );
   if (unknown !== undefined) {
-    const known =
-      command === program
-        ? [...COMMANDS.filter(({ hidden }) => !hidden).map((entry) => entry.name), ...Object.keys(TOPICS)]
-        : command.commands.map((child) => child.name());
+    const known = [
+      ...command
+        .createHelp()
+        .visibleCommands(command)
+        .map((child) => child.name()),
+      ...(command === program ? Object.keys(TOPICS) : []),
+    ];
     const near = nearest(unknown, known);
     throw new UsageError(`Unknown command or topic "${names.join(" ")}"`, {
       hint: near.length > 0 ? `Did you mean ${near.join(" or ")}?` : `To list them: ${pathOf(command)} --help`,

@@ -7,9 +7,50 @@ import { prettyJson } from "../../terminal/json.ts";
 import { printable } from "../../terminal/printable.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import { formatDuration } from "../../terminal/time.ts";
+import type { TextStream } from "../../terminal/text-stream.ts";
 import { colorStatus } from "../../terminal/traffic.ts";
-import type { Screen } from "./display.ts";
+import { wrapAfter } from "../../terminal/wrap.ts";
 import { layoutFor, replyLines } from "./lines.ts";
+import type { LineSink } from "./printer.ts";
+
+const CLEAR_LINE = "\r\u001b[2K";
+const CLEAR_ALL = "\u001b[2J\u001b[3J\u001b[H";
+
+/** Where a person watches: lines scroll above one that stays. */
+export class Screen implements LineSink {
+  readonly styles: Styles;
+  readonly #stdout: TextStream;
+  #footer = "";
+
+  constructor({ stdout, output }: Context) {
+    this.#stdout = stdout;
+    this.styles = output.styles;
+  }
+
+  write(text: string): void {
+    this.#stdout.write(`${this.#footer === "" ? "" : CLEAR_LINE}${text}\n${this.#footer}`);
+  }
+
+  /** What would go to stderr: there it would land behind the line that stays. */
+  warn(text: string): void {
+    this.write(wrapAfter("Warning:", text, { width: this.width(), style: (mark) => this.styles.warn(mark) }));
+  }
+
+  width(): number {
+    return this.#stdout.columns ?? 80;
+  }
+
+  /** Changes the line that stays; an empty text takes it away. */
+  setFooter(text: string): void {
+    if (text === this.#footer) return;
+    this.#footer = text;
+    this.#stdout.write(CLEAR_LINE + text);
+  }
+
+  clear(): void {
+    this.#stdout.write(CLEAR_ALL + this.#footer);
+  }
+}
 
 /** The keys of `service listen`, and the line at the bottom that tells of them. */
 export class Controls {

@@ -3,7 +3,6 @@ import type { Session } from "../../../relay/session.ts";
 import type { Context } from "../../context.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import type { TextStream } from "../../terminal/text-stream.ts";
-import { wrapAfter } from "../../terminal/wrap.ts";
 import type { Setup } from "./forwarding-options.ts";
 import { createListenPrinter, type LineSink, omittedLine } from "./printer.ts";
 
@@ -44,7 +43,7 @@ export async function openDisplay(
 
 /** Lines above one that stays, and tells of the keys. */
 async function openScreen(context: Context, setup: Omit<Setup, "ending">): Promise<Display> {
-  const { Controls } = await import("./controls.ts");
+  const { Controls, Screen } = await import("./controls.ts");
   const screen = new Screen(context);
   const controls = new Controls(context, screen);
   const print = await createListenPrinter(context, screen, setup);
@@ -65,9 +64,6 @@ function canControl({ output, interactive, env }: Context): boolean {
   return interactive && output.terminal && !output.json && !output.quiet && env["TERM"] !== "dumb";
 }
 
-const CLEAR_LINE = "\r\u001b[2K";
-const CLEAR_ALL = "\u001b[2J\u001b[3J\u001b[H";
-
 /** Plain lines on a stream. */
 export function streamSink(stream: TextStream, styles: Styles): LineSink {
   return {
@@ -75,40 +71,4 @@ export function streamSink(stream: TextStream, styles: Styles): LineSink {
     write: (text) => stream.write(`${text}\n`),
     width: () => (stream.isTTY ? (stream.columns ?? 80) : undefined),
   };
-}
-
-/** Where a person watches: lines scroll above one that stays. */
-export class Screen implements LineSink {
-  readonly styles: Styles;
-  readonly #stdout: TextStream;
-  #footer = "";
-
-  constructor({ stdout, output }: Context) {
-    this.#stdout = stdout;
-    this.styles = output.styles;
-  }
-
-  write(text: string): void {
-    this.#stdout.write(`${this.#footer === "" ? "" : CLEAR_LINE}${text}\n${this.#footer}`);
-  }
-
-  /** What would go to stderr: there it would land behind the line that stays. */
-  warn(text: string): void {
-    this.write(wrapAfter("Warning:", text, { width: this.width(), style: (mark) => this.styles.warn(mark) }));
-  }
-
-  width(): number {
-    return this.#stdout.columns ?? 80;
-  }
-
-  /** Changes the line that stays; an empty text takes it away. */
-  setFooter(text: string): void {
-    if (text === this.#footer) return;
-    this.#footer = text;
-    this.#stdout.write(CLEAR_LINE + text);
-  }
-
-  clear(): void {
-    this.#stdout.write(CLEAR_ALL + this.#footer);
-  }
 }

@@ -5,7 +5,12 @@ import { dirname } from "node:path";
 import { formatRecordedEvent, type RecordedEvent } from "../../../relay/recording.ts";
 import { UserError } from "../../errors.ts";
 import { isOpenToOthers } from "../../settings/read.ts";
-import type { EnvTarget } from "./index.ts";
+
+/** A file to put the secret into, and the variable that it gets there. */
+export interface EnvTarget {
+  file: string;
+  name: string;
+}
 
 interface SessionFilesOptions {
   writeEnv: EnvTarget | undefined;

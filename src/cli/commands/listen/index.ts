@@ -6,25 +6,9 @@ import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { addExamples } from "../../help-layout.ts";
 import { SECRET_VARIABLE } from "../webhooks/secrets.ts";
-import type { ForwardingFlags } from "./forwarding-options.ts";
-
-export interface ListenFlags extends ForwardingFlags {
-  events?: string[];
-  /** What the platform is asked for: an event id, `now` or `-<seconds>`; or `last`. */
-  since?: string;
-  printSecret: boolean;
-  writeEnv?: EnvTarget;
-  readyFile?: string;
-  record?: string;
-  /** Seconds. */
-  wait?: number | true;
-  /** Seconds. */
-  maxDowntime?: number;
-}
-
-export interface ReplayFlags extends ForwardingFlags {
-  speed: number;
-}
+import type { EnvTarget } from "./files.ts";
+import type { ReplayFlags } from "./replay.ts";
+import type { ListenFlags } from "./run.ts";
 
 const MAX_SECONDS = 7 * 86_400;
 
@@ -148,12 +132,6 @@ export function parseSpeed(text: string): number {
 export function parseFile(text: string): string {
   if (text === "") throw new InvalidArgumentError("Must be a file name. Is the shell variable set?");
   return text;
-}
-
-/** A file to put the secret into, and the variable that it gets there. */
-export interface EnvTarget {
-  file: string;
-  name: string;
 }
 
 /** `FILE` or `FILE:NAME`. */

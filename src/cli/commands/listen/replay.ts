@@ -5,10 +5,13 @@ import { SignatureError } from "../../../webhooks/index.ts";
 import type { Context } from "../../context.ts";
 import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../errors.ts";
 import { streamSink } from "./display.ts";
-import { readForwardingOptions } from "./forwarding-options.ts";
-import type { ReplayFlags } from "./index.ts";
+import { type ForwardingFlags, readForwardingOptions } from "./forwarding-options.ts";
 import { accessPlatform, fetchSessionSecret } from "./platform-access.ts";
 import { createListenPrinter } from "./printer.ts";
+
+export interface ReplayFlags extends ForwardingFlags {
+  speed: number;
+}
 
 /** Sends a recording again; exit 1 where a receiver did not take all of it. Only a missing `--secret` needs the platform. */
 export async function runReplay(file: string, flags: ReplayFlags, context: Context): Promise<void> {

@@ -8,11 +8,30 @@ import type { Context } from "../../context.ts";
 import { isCtrlC, SilentExit } from "../../errors.ts";
 import { ChildCommand, type ChildEnd } from "./child.ts";
 import { type Display, openDisplay } from "./display.ts";
-import { SessionFiles } from "./files.ts";
-import { readForwardingOptions, type Receivers, targetsOf, usageOf } from "./forwarding-options.ts";
-import type { ListenFlags } from "./index.ts";
+import { type EnvTarget, SessionFiles } from "./files.ts";
+import {
+  type ForwardingFlags,
+  readForwardingOptions,
+  type Receivers,
+  targetsOf,
+  usageOf,
+} from "./forwarding-options.ts";
 import { accessPlatform, explainListenError, fetchSessionSecret, type PlatformAccess } from "./platform-access.ts";
 import { openStartPosition, type StartPosition } from "./start-position.ts";
+
+export interface ListenFlags extends ForwardingFlags {
+  events?: string[];
+  /** What the platform is asked for: an event id, `now` or `-<seconds>`; or `last`. */
+  since?: string;
+  printSecret: boolean;
+  writeEnv?: EnvTarget;
+  readyFile?: string;
+  record?: string;
+  /** Seconds. */
+  wait?: number | true;
+  /** Seconds. */
+  maxDowntime?: number;
+}
 
 /** Listens until Ctrl-C, until the command that runs meanwhile has ended, or until the platform refuses for good. */
 export async function runListen(flags: ListenFlags, command: readonly string[], context: Context): Promise<void> {

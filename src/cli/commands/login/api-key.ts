@@ -4,8 +4,8 @@ import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
 import { signOutProfile } from "../../session/end.ts";
 import { resolveTarget } from "../../settings/connection.ts";
-import type { LoginFlags } from "./index.ts";
 import { assertSamePlatform, showSignIn, storeSignIn } from "./profile.ts";
+import type { LoginFlags } from "./run.ts";
 
 /** `service login --api-key-stdin`. */
 export async function loginWithApiKey({ authUrl, ...flags }: LoginFlags, context: Context): Promise<void> {

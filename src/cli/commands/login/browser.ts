@@ -17,15 +17,17 @@ import {
 import { CLI_REDIRECT_PATH } from "../../../contract/scopes.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
-import type { LoginFlags } from "./index.ts";
 import { announce, withinTime } from "./prompt.ts";
 
-const LIMIT_SECONDS = 300;
+const DEFAULT_LIMIT_SECONDS = 300;
 
 export interface BrowserSignIn {
-  flags: LoginFlags;
   /** Whether to open a browser. */
   open: boolean;
+  /** Port for the callback; undefined for a free one. */
+  port: number | undefined;
+  /** Maximum time to wait. */
+  seconds: number | undefined;
   wish: Wish;
   /** Stores the tokens; what it answers stands on the page that the browser shows. */
   keep: (tokens: TokenSet) => Promise<SuccessPage>;
@@ -35,14 +37,13 @@ export interface BrowserSignIn {
 export async function signInByBrowser(
   context: Context,
   server: AuthorizationServer,
-  { flags, open, wish, keep }: BrowserSignIn,
+  { open, port, seconds = DEFAULT_LIMIT_SECONDS, wish, keep }: BrowserSignIn,
 ): Promise<void> {
-  const loopback = await listen(context, flags.callbackPort);
+  const loopback = await listen(context, port);
   try {
     const authorization = await beginAuthorization(server, { ...wish, redirectUri: loopback.redirectUri });
     const arrival = loopback.callback(authorization.state);
     await show(context, server, authorization.url, open);
-    const seconds = flags.timeout ?? LIMIT_SECONDS;
     const waiting = context.output.spinner.during("Waiting for the browser", withinTime(context, seconds, arrival));
     await finish(server, { authorization, callback: await waiting, keep });
   } finally {

@@ -1,21 +1,10 @@
 import { type Command, Option } from "commander";
-import type { Scope } from "../../../contract/scopes.ts";
 import { repeatable } from "../../arguments/repeated.ts";
 import { duration, scopeNames, wholeNumber } from "../../arguments/values.ts";
 import type { Context } from "../../context.ts";
 import { addExamples } from "../../help-layout.ts";
 import { loginWithApiKey } from "./api-key.ts";
-
-export interface LoginFlags {
-  device?: true;
-  /** Undefined to decide by the environment. */
-  browser?: boolean;
-  authUrl?: string;
-  scope?: Scope[];
-  /** Seconds. */
-  timeout?: number;
-  callbackPort?: number;
-}
+import type { LoginFlags } from "./run.ts";
 
 /** `service login`. */
 export function register(program: Command, context: Context): void {

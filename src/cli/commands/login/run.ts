@@ -3,7 +3,7 @@ import type { AuthorizationServer } from "../../../client/oauth/authorization-se
 import { revokeToken, type TokenSet, type Wish } from "../../../client/oauth/authorization.ts";
 import type { SuccessPage } from "../../../client/oauth/loopback.ts";
 import type { Identity } from "../../../contract/schemas/account.ts";
-import { SCOPES } from "../../../contract/scopes.ts";
+import { type Scope, SCOPES } from "../../../contract/scopes.ts";
 import { whyNoBrowser } from "../../browser-availability.ts";
 import type { Context } from "../../context.ts";
 import { UsageError, UserError } from "../../errors.ts";
@@ -14,8 +14,18 @@ import { type ConnectionTarget, resolveTarget } from "../../settings/connection.
 import type { Profile } from "../../settings/profiles.ts";
 import { signInByBrowser } from "./browser.ts";
 import { signInByDevice } from "./device.ts";
-import type { LoginFlags } from "./index.ts";
 import { assertSamePlatform, showSignIn, storeSignIn } from "./profile.ts";
+
+export interface LoginFlags {
+  device?: true;
+  /** Undefined to decide by the environment. */
+  browser?: boolean;
+  authUrl?: string;
+  scope?: Scope[];
+  /** Seconds. */
+  timeout?: number;
+  callbackPort?: number;
+}
 
 /** `service login`: OAuth, in a browser here or on another device. Import this module lazily. */
 export async function runLogin(flags: LoginFlags, context: Context): Promise<void> {
@@ -36,8 +46,9 @@ export async function runLogin(flags: LoginFlags, context: Context): Promise<voi
     }
     let signedIn: Identity | undefined;
     await signInByBrowser(context, server, {
-      flags,
       open: flow.open,
+      port: flags.callbackPort,
+      seconds: flags.timeout,
       wish,
       keep: async (tokens) => {
         signedIn = await keep(context, server, target, tokens);

@@ -12,7 +12,7 @@ import {
 } from "../../../contract/resources.ts";
 import { objectOfPairs, type Pair, pairsOption } from "../../arguments/repeated.ts";
 import { objectId, wholeNumber } from "../../arguments/values.ts";
-import type { CommandModule } from "../../command-table.ts";
+import type { CommandModule } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { addDryRun } from "../../dry-run.ts";
 import { UsageError } from "../../errors.ts";

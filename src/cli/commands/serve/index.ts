@@ -1,29 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { LogLevel } from "../../../platform/observability/json-log.ts";
 import { notEmpty } from "../../arguments/mistakes.ts";
 import { collectList, repeatable } from "../../arguments/repeated.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import { addExamples } from "../../help-layout.ts";
-import { addPostgresOptions, parseSeconds, type PostgresOptions } from "./database-options.ts";
-
-export interface ServeOptions extends PostgresOptions {
-  port: number;
-  host: string;
-  database?: string;
-  allowPrivateTargets: boolean;
-  ephemeral: boolean;
-  leakKeys?: string;
-  /** Requests a second; 0 sets no limit. */
-  rateLimit: number;
-  rateBurst?: number;
-  logLevel: LogLevel;
-  role: "all" | "api" | "worker";
-  publicUrl?: string;
-  trustProxy: string[];
-  /** Seconds. */
-  drainDelay: number;
-}
+import { addPostgresOptions, parseSeconds } from "./database-options.ts";
+import type { LinkOptions } from "./link.ts";
+import type { ServeOptions } from "./run.ts";
 
 /** `service serve`: the platform in this process. */
 export function register(program: Command, context: Context): void {
@@ -83,7 +66,7 @@ export function register(program: Command, context: Context): void {
     .option("--database <file>", "The platform's database (default: platform.db in the XDG data folder)")
     .action(async () => {
       const { runLink } = await import("./link.ts");
-      await runLink(link.optsWithGlobals<ServeOptions>(), context);
+      await runLink(link.optsWithGlobals<LinkOptions>(), context);
     });
   addExamples(link, ["service serve link", "service serve link --database ./platform.db"]);
 }

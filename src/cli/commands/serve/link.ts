@@ -5,12 +5,15 @@ import { isPostgresUrl } from "../../../platform/storage/database-url.ts";
 import { StorageOpenError } from "../../../platform/storage/database.ts";
 import type { Context } from "../../context.ts";
 import { UserError } from "../../errors.ts";
-import { namedDatabase } from "./database-options.ts";
+import { namedDatabase, type PostgresOptions } from "./database-options.ts";
 import { deploymentSettings } from "./deployment-settings.ts";
-import type { ServeOptions } from "./index.ts";
+
+export interface LinkOptions extends PostgresOptions {
+  database?: string;
+}
 
 /** `service serve link`: asks the process that serves an SQLite file, which nobody else can open, or a PostgreSQL itself. */
-export async function runLink(options: ServeOptions, context: Context): Promise<void> {
+export async function runLink(options: LinkOptions, context: Context): Promise<void> {
   const database = namedDatabase(options, context);
   const asked = isPostgresUrl(database)
     ? makeSignInLink(deploymentSettings(database, options, context))

@@ -7,6 +7,7 @@ import { makeFolder } from "../../../files/make-folder.ts";
 import { isLoopback } from "../../../network/connect-options.ts";
 import { type AddressRange, parseRange } from "../../../platform/domain/addresses.ts";
 import { SigningKeysError } from "../../../platform/leaks/signing-keys.ts";
+import type { LogLevel } from "../../../platform/observability/json-log.ts";
 import { MasterKeyError } from "../../../platform/secrets/master-key.ts";
 import { type Platform, type PlatformSettings, startPlatform } from "../../../platform/start.ts";
 import { describeDatabase, isPostgresUrl } from "../../../platform/storage/database-url.ts";
@@ -15,11 +16,28 @@ import type { FileCheck } from "../../../platform/storage/sqlite/file-health.ts"
 import type { Context } from "../../context.ts";
 import { InterruptedError, UsageError, UserError } from "../../errors.ts";
 import { makeTemporaryFolder } from "../../temporary-folder.ts";
-import { defaultKeyFile, namedDatabase } from "./database-options.ts";
+import { defaultKeyFile, namedDatabase, type PostgresOptions } from "./database-options.ts";
 import { deploymentSettings } from "./deployment-settings.ts";
-import type { ServeOptions } from "./index.ts";
 import { portOwner } from "./port-owner.ts";
 import { createReporter, type FirstCredentials, type Reporter } from "./reporter.ts";
+
+export interface ServeOptions extends PostgresOptions {
+  port: number;
+  host: string;
+  database?: string;
+  allowPrivateTargets: boolean;
+  ephemeral: boolean;
+  leakKeys?: string;
+  /** Requests a second; 0 sets no limit. */
+  rateLimit: number;
+  rateBurst?: number;
+  logLevel: LogLevel;
+  role: "all" | "api" | "worker";
+  publicUrl?: string;
+  trustProxy: string[];
+  /** Seconds. */
+  drainDelay: number;
+}
 
 const NOT_WRITABLE = "Choose another location with --database, or use a temporary database: --ephemeral.";
 /** A start that takes longer says so. */

@@ -1,13 +1,7 @@
 import type { Command } from "commander";
 import type { Context } from "../../../context.ts";
 import { addExamples } from "../../../help-layout.ts";
-
-export interface ScanFlags {
-  staged?: true;
-  history?: true;
-  revoke?: true;
-  yes?: true;
-}
+import type { ScanFlags } from "./run.ts";
 
 /** `service keys scan`. */
 export function registerScan(keys: Command, context: Context): void {

@@ -10,7 +10,6 @@ import { UserError } from "../../../errors.ts";
 import { type Connection, resolveConnection, resolveTarget } from "../../../settings/connection.ts";
 import { confirmDestruction } from "../../resource/verbs.ts";
 import { type Finding, masked, type Match } from "./finding.ts";
-import type { ScanFlags } from "./index.ts";
 
 /** Result of revoking a credential. */
 export interface Outcome {
@@ -28,7 +27,7 @@ function notRevoked({ message }: Error): Outcome {
 export async function revokeAll(
   context: Context,
   findings: readonly Finding[],
-  { yes }: ScanFlags,
+  yes: boolean,
 ): Promise<ReadonlyMap<string, Outcome>> {
   const distinct = new Map(findings.map((finding) => [finding.secret, finding]));
   const isLive = [...distinct.values()].some(({ environment }) => environment === "live");

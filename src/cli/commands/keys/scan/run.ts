@@ -7,9 +7,15 @@ import { printable } from "../../../terminal/printable.ts";
 import type { Column, ResourceView } from "../../../terminal/view.ts";
 import { type Finding, masked, withMaskedCredentials } from "./finding.ts";
 import { scanHistory, scanStaged } from "./git.ts";
-import type { ScanFlags } from "./index.ts";
 import { type Outcome, revokeAll } from "./revoke.ts";
 import { scanTree } from "./tree.ts";
+
+export interface ScanFlags {
+  staged?: true;
+  history?: true;
+  revoke?: true;
+  yes?: true;
+}
 
 /** Import this module lazily. */
 export async function runScan(given: string, flags: ScanFlags, context: Context): Promise<void> {
@@ -21,7 +27,7 @@ export async function runScan(given: string, flags: ScanFlags, context: Context)
   const findings = await output.spinner.during("Scanning", collect(context, path, flags, counts));
   const outcomes =
     flags.revoke === true && findings.length > 0
-      ? await revokeAll(context, findings, flags)
+      ? await revokeAll(context, findings, flags.yes === true)
       : new Map<string, Outcome>();
   if (findings.length === 0) {
     if (output.json) await output.document([]);

@@ -2,25 +2,10 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { duration, parseEventType } from "../../../arguments/values.ts";
 import type { Context } from "../../../context.ts";
 import { addExamples } from "../../../help-layout.ts";
-import { addSecretOptions, type SecretFlags } from "../secrets.ts";
+import { addSecretOptions } from "../secrets.ts";
+import type { CheckFlags } from "./run.ts";
 
 const MAX_WAIT_SECONDS = 3600;
-
-export interface CheckFlags extends SecretFlags {
-  probe?: string;
-  effects?: true;
-  sink: SinkAddress;
-  event: string;
-  junit?: string;
-  /** Seconds. */
-  wait?: number;
-  skipVerify?: true;
-}
-
-export interface SinkAddress {
-  host: string;
-  port: number;
-}
 
 /** `service webhooks check <url>`. */
 export function registerCheck(webhooks: Command, context: Context): void {
@@ -38,7 +23,7 @@ export function registerCheck(webhooks: Command, context: Context): void {
     .addOption(
       new Option("--sink <address>", "Address of the sink of --effects: a port, or host:port")
         .argParser(parseSink)
-        .default({ host: "127.0.0.1", port: 4011 } satisfies SinkAddress, "127.0.0.1:4011"),
+        .default({ host: "127.0.0.1", port: 4011 } satisfies CheckFlags["sink"], "127.0.0.1:4011"),
     )
     .option("--event <type>", "Event type to send; one that the receiver processes", "order.completed")
     .option("--junit <file>", "File for the results as JUnit XML")
@@ -69,7 +54,7 @@ are synthetic: check a receiver on which they do no harm.
   ]);
 }
 
-function parseSink(text: string): SinkAddress {
+function parseSink(text: string): CheckFlags["sink"] {
   const [, host = "127.0.0.1", digits = ""] = /^(?:\[?(.+?)\]?:)?(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
   if (digits !== "" && port <= 65_535) return { host, port };

@@ -8,11 +8,21 @@ import type { Context } from "../../../context.ts";
 import { EXIT_CODES, SilentExit, UsageError, UserError } from "../../../errors.ts";
 import { compactJson } from "../../../terminal/json.ts";
 import { formatSpan } from "../../../terminal/time.ts";
-import { secretsIfGiven } from "../secrets.ts";
-import type { CheckFlags } from "./index.ts";
+import { type SecretFlags, secretsIfGiven } from "../secrets.ts";
 import { junitOf } from "./junit.ts";
 import { clockOf, newSecret, parseAddress, performCheck } from "./perform.ts";
 import { checkLine, gradeLine, reportLines } from "./view.ts";
+
+export interface CheckFlags extends SecretFlags {
+  probe?: string;
+  effects?: true;
+  sink: { host: string; port: number };
+  event: string;
+  junit?: string;
+  /** Seconds. */
+  wait?: number;
+  skipVerify?: true;
+}
 
 const WAIT_FOR_SECRET_SECONDS = 300;
 

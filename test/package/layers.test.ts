@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -85,4 +85,30 @@ describe("the linter", () => {
 /** Each import has a file of its own. */
 function pathOf(file: string, index: number): string {
   return file.replace(/\.ts$/, `-${index}.ts`);
+}
+
+describe("the source", () => {
+  // The linter finds circles of static imports only.
+  it("has no circles of imports, types and dynamic imports included", () => {
+    const circles: string[] = [];
+    const done = new Set<string>();
+    const follow = (file: string, path: readonly string[]): void => {
+      if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(" → "));
+      if (done.has(file)) return;
+      done.add(file);
+      for (const next of importsOf(file)) follow(next, [...path, file]);
+    };
+    const files = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" });
+    for (const file of files.filter((name) => /\.tsx?$/.test(name))) follow(join("src", file), []);
+    expect(done.size).toBeGreaterThan(300);
+    expect(circles).toEqual([]);
+  });
+});
+
+/** Returns the files that a file imports, as paths from the root of the repository. */
+function importsOf(file: string): string[] {
+  const source = readFileSync(join(ROOT, file), "utf8");
+  return [...source.matchAll(/(?:\bfrom|\bimport\(|^import) ?"(\.[^"]+\.tsx?)"/gm)].map(([, specifier]) =>
+    relative(ROOT, resolve(ROOT, dirname(file), specifier!)),
+  );
 }

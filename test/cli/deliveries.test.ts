@@ -109,12 +109,12 @@ describe("service deliveries get", () => {
       String.raw`✗ 3  ${time}  connection_closed  \S+ m?s`,
       "│    the connection was closed before the reply was complete",
       String.raw`│  [12] min( \d+ s)? later`,
-      String.raw`○ 4  ${time}  next attempt in (1 min( \d+ s)?|\d+ s)`,
+      String.raw`○ 4  ${time}  next attempt in ([12] min( \d+ s)?|\d+ s)`,
       "",
       "Retry it now:",
       `  service deliveries retry ${delivery.id}`,
     ];
-    expect(drawn.replaceAll(/^.*⠋.*\n?/gm, "")).toMatch(new RegExp(`^${lines.join("\n")}\n`));
+    expect(drawn).toMatch(new RegExp(`^${lines.join("\n")}\n`));
   });
 
   it("prints an attempt a line in a pipe", async () => {

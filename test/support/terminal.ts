@@ -5,9 +5,9 @@ import { BIN, type CliOptions, cliEnv } from "./run-cli.ts";
 export interface TerminalSession {
   /** All that it has written, escape sequences included. */
   output(): string;
-  /** The same as text, without colour and cursor movement. */
+  /** What it shows as text: without color and cursor movement, and without what it erased, as a spinner that stopped. */
   text(): string;
-  /** Resolves once the text matches; rejects where the command ends first. */
+  /** Resolves once the text matches, even if it is erased later; rejects where the command ends first. */
   waitFor(pattern: RegExp | string): Promise<void>;
   type(keys: string): void;
   /** Resolves with the exit code once it has ended. */
@@ -18,6 +18,8 @@ export const CTRL_C = "\u0003";
 export const ENTER = "\r";
 
 const ESCAPES = /\u001b(?:\[[0-9;?]*[A-Za-z]|\][^\u0007]*\u0007|[()][A-Z0-9]|[=>78])/g;
+/** The line so far, from its start: as spinners and progress bars erase it. */
+const ERASED = /[^\n]*(?:\u001b\[1G\u001b\[0K|\r\u001b\[2K)/g;
 
 /** Runs `service` in a pseudo terminal. */
 export function runInTerminal(
@@ -46,7 +48,8 @@ export function runInTerminal(
       resolve(exitCode);
     });
   });
-  const text = (): string => output.replace(ESCAPES, "").replaceAll("\r\n", "\n");
+  const plain = (written: string): string => written.replace(ESCAPES, "").replaceAll("\r\n", "\n");
+  const text = (): string => plain(output.replace(ERASED, ""));
   return {
     output: () => output,
     text,
@@ -55,7 +58,7 @@ export function runInTerminal(
     waitFor: (pattern) =>
       new Promise((resolve, reject) => {
         const watch = (): void => {
-          const found = typeof pattern === "string" ? text().includes(pattern) : pattern.test(text());
+          const found = typeof pattern === "string" ? plain(output).includes(pattern) : pattern.test(plain(output));
           if (!found && !done) return;
           watchers.delete(watch);
           if (found) resolve();

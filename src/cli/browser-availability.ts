@@ -1,6 +1,6 @@
 import type { Context } from "./context.ts";
 
-/** Why no browser can open here, as words that follow a verb: `over SSH`. Undefined where one probably can. */
+/** Returns why no browser can open here, to follow a verb: `over SSH`. Returns undefined if one probably can. */
 export function whyNoBrowser({ env, platform, stderr }: Context): string | undefined {
   if (env["SSH_CONNECTION"] || env["SSH_TTY"] || env["SSH_CLIENT"]) return "over SSH";
   if (env["CI"]) return "in CI";

@@ -1,9 +1,9 @@
 import type { ChildProcess } from "node:child_process";
 
-/** A program that only starts the browser has said by then whether it found one. */
+/** A program that only starts the browser has reported success or failure by then. */
 const START_TIMEOUT_MILLISECONDS = 1500;
 
-/** Opens a page in the browser; false where that cannot be done. The address is passed as an argument, never through a shell. */
+/** Opens a page in the browser. Returns false if it cannot. The URL is passed as an argument, never through a shell. */
 export async function openInBrowser(url: string): Promise<boolean> {
   const { default: open } = await import("open");
   try {

@@ -47,14 +47,14 @@ export function connect(
   };
 }
 
-/** Reads as ever, and ends the command at the first request that would change something. */
+/** Reads as usual, and ends the command at the first request that would make a change. */
 function dryRunClient(client: Client, output: Output): Client {
   let shown: Promise<void> | undefined;
   return {
     baseUrl: client.baseUrl,
     async request(call) {
       if (call.method === "GET") return await client.request(call);
-      // Work that goes on side by side shows its first request only.
+      // Concurrent work shows only its first request.
       shown ??= showRequests(output, client.baseUrl, [call]);
       await shown;
       throw new SilentExit(EXIT_CODES.ok);
@@ -62,7 +62,7 @@ function dryRunClient(client: Client, output: Output): Client {
   };
 }
 
-/** Throws UserError for a key that no header can carry. */
+/** Throws UserError for a key that no header can contain. */
 function assertSendable(key: string): void {
   if (/^[\x21-\x7e]+$/.test(key)) return;
   throw new UserError("The API key contains invalid characters", {

@@ -80,17 +80,17 @@ export class Context {
     return this.#with(this.globals, signal);
   }
 
-  /** True if prompts are possible: terminals on both ends, and neither --no-input nor SERVICE_NO_INPUT. */
+  /** Returns true if prompts are possible: terminals on both ends, and neither --no-input nor SERVICE_NO_INPUT. */
   get interactive(): boolean {
     return this.stdin.isTTY && this.stderr.isTTY && this.globals.input && !this.env["SERVICE_NO_INPUT"];
   }
 
-  /** True where traces are wanted: --debug or SERVICE_DEBUG. */
+  /** Returns true for debug output: --debug or SERVICE_DEBUG. */
   get debug(): boolean {
     return this.globals.debug || Boolean(this.env["SERVICE_DEBUG"]);
   }
 
-  /** Keys and data from outside; opening it takes some milliseconds. */
+  /** Reads keys and data from outside. Opening it takes some milliseconds. */
   get stdin(): NodeJS.ReadStream {
     return this.#streams.stdin();
   }
@@ -110,7 +110,7 @@ export class Context {
     return process.getBuiltinModule("node:crypto").randomUUID();
   }
 
-  /** Waits, unless the person interrupts: then it rejects with the reason. */
+  /** Waits. Rejects with the reason if the user interrupts. */
   async sleep(milliseconds: number): Promise<void> {
     const { setTimeout: delay } = await import("node:timers/promises");
     await delay(milliseconds, undefined, { signal: this.signal }).catch((error: unknown) => {
@@ -144,23 +144,25 @@ export class Context {
     return this.#client;
   }
 
-  /** All of a file, or of stdin where the name is `-`; `flag` is what named it. */
+  /** Reads a whole file, or stdin if the name is `-`. `flag` names the source. */
   readInput(name: string, flag: string): Promise<Buffer> {
     return this.#input.read(name, flag);
   }
 
-  /** Opens a page in the browser; false where that cannot be done. The URL should be printed in any case. */
+  /** Opens a page in the browser. Returns false if it cannot. Print the URL in any case. */
   async openBrowser(url: string): Promise<boolean> {
     const { openInBrowser } = await import("./browser.ts");
     return await openInBrowser(url);
   }
 
-  /** The key that `--api-key-stdin` hands over; a person types it unseen. */
+  /** Reads the key of `--api-key-stdin`; typing it is not echoed. */
   readApiKey(): Promise<string> {
     return this.#input.readApiKey(this.prompts);
   }
 
-  /** What signs the requests of a connection, and renews itself where it can end. Throws NotSignedInError without any. */
+  /**
+   * Returns the credential of a connection, which renews itself if it can expire. Throws NotSignedInError without one.
+   */
   credentialsOf(connection: Connection): string | CredentialSource {
     const { value } = requireCredential(connection);
     return credentialSource(this, value, {
@@ -170,8 +172,8 @@ export class Context {
   }
 
   /**
-   * A client for a platform and credential of the caller's choice, as `login` needs before anything is stored. `signal`
-   * ends its requests, for one that may not wait as long as others.
+   * Creates a client for a given platform and credential, as `login` needs before anything is stored. `signal` ends its
+   * requests, for a deadline of its own.
    */
   async clientFor(
     baseUrl: string,

@@ -10,17 +10,17 @@ import type { Output } from "./terminal/output.ts";
 const LONG = "--dry-run";
 const SECRET = new RegExp(`^(${[...Object.keys(CREDENTIAL_PREFIXES), SIGNING_SECRET_PREFIX].join("|")})[\\w-]{16,}$`);
 
-/** `-n, --dry-run` as the root knows it: any command may be followed by it, and those that do not take it refuse it. */
+/** `-n, --dry-run` as the root parses it: it may follow any command, and those without it reject it. */
 export function dryRunOption(): Option {
   return new Option(`-n, ${LONG}`, "Print the requests without sending them");
 }
 
-/** Marks a command that changes something through the API. */
+/** Marks a command that makes a change through the API. */
 export function addDryRun(command: Command): Command {
   return command.addOption(dryRunOption());
 }
 
-/** Throws UsageError for a command that would do its work all the same. */
+/** Throws UsageError for a command that would ignore the flag. */
 export function rejectDryRun(command: Command): void {
   if (command.options.some(({ long }) => long === LONG)) return;
   throw new UsageError(`\`${pathOf(command)}\` does not support ${LONG}`, {
@@ -28,11 +28,11 @@ export function rejectDryRun(command: Command): void {
   });
 }
 
-/** Prints requests that are not sent: method, URL, body. No credential is part of them. Several are one list in JSON. */
+/** Prints requests that are not sent: method, URL, body, without a credential. Several are one list in JSON. */
 export async function showRequests(output: Output, baseUrl: URL, requests: readonly ApiRequest[]): Promise<void> {
   const shown = requests.map(({ method, path, query, body }) => ({
     method,
-    // Braces stand for what an earlier response would tell, such as {id}.
+    // Braces stand for a value from an earlier response, such as {id}.
     url: urlOf(baseUrl, path, query).href.replaceAll("%7B", "{").replaceAll("%7D", "}"),
     body: body === undefined ? undefined : masked(body),
   }));

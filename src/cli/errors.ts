@@ -1,4 +1,4 @@
-/** What the process ends with; scripts rely on these numbers. */
+/** Exit codes of the process. Scripts rely on these numbers. */
 export const EXIT_CODES = {
   ok: 0,
   failed: 1,
@@ -19,12 +19,12 @@ export interface UserErrorOptions {
   /** What to do next: a sentence, or several lines. */
   hint?: string | undefined;
   exitCode?: ExitCode;
-  /** Stable, snake_case: what programs read from `--json` errors. */
+  /** Stable, snake_case: for programs that read `--json` errors. */
   code?: string;
   cause?: unknown;
 }
 
-/** Something that the person can put right. Anything that is thrown and is no UserError counts as a defect. */
+/** An error that the user can fix. Any other error counts as a defect. */
 export class UserError extends Error {
   override name = "UserError";
   readonly hint: string | undefined;
@@ -39,7 +39,7 @@ export class UserError extends Error {
   }
 }
 
-/** The command line itself is wrong: exit 2. */
+/** An invalid command line: exit 2. */
 export class UsageError extends UserError {
   override name = "UsageError";
 
@@ -48,7 +48,7 @@ export class UsageError extends UserError {
   }
 }
 
-/** No credential is at hand: exit 4, as for a 401. */
+/** There is no credential: exit 4, as for a 401. */
 export class NotSignedInError extends UserError {
   override name = "NotSignedInError";
 
@@ -77,17 +77,17 @@ export class InterruptedError extends Error {
   }
 }
 
-/** Whether somebody at the keyboard ended the command: that is how streams are meant to end. */
+/** Returns true if the user ended the command at the keyboard, which is the normal end of a stream. */
 export function isCtrlC(reason: unknown): boolean {
   return reason instanceof InterruptedError && reason.signal === "SIGINT";
 }
 
-/** Whoever read stdout has gone, as in `| head`: ends quietly with 0. */
+/** The reader of stdout has closed it, as in `| head`: exits quietly with 0. */
 export class BrokenPipeError extends Error {
   override name = "BrokenPipeError";
 }
 
-/** What was printed did not arrive, as on a full disk. */
+/** Output could not be written, as on a full disk. */
 export class LostOutputError extends UserError {
   override name = "LostOutputError";
 
@@ -100,7 +100,7 @@ export class LostOutputError extends UserError {
   }
 }
 
-/** The command has said all there is to say and ends with this code. */
+/** The command has printed everything and exits with this code. */
 export class SilentExit extends Error {
   override name = "SilentExit";
   readonly exitCode: number;

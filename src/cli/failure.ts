@@ -6,7 +6,7 @@ import { printable } from "./terminal/printable.ts";
 import { colorLevel, loadStyles, type Styles } from "./terminal/styles.ts";
 import { wrapAfter } from "./terminal/wrap.ts";
 
-/** What there is to say about what failed, and the code that a command ends with. */
+/** A description of a failure, and the exit code of the command. */
 interface Failure {
   message: string;
   details: readonly string[];
@@ -16,7 +16,7 @@ interface Failure {
   problem: object;
 }
 
-/** Puts whatever was thrown into words. */
+/** Describes any thrown value. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof ApiError) return apiFailure(error);
   if (error instanceof NetworkError) {
@@ -45,7 +45,7 @@ function ownFailure(
 }
 
 function apiFailure(error: ApiError): Failure {
-  // Where one field is wrong, the message often says all there is to say.
+  // If one field is invalid, the message often says everything.
   const unsaid = error.errors.filter(({ code, detail }) => code !== "taken" && !error.message.includes(detail));
   const fields = unsaid.map(({ pointer, detail }) => `${pointer.replace(/^[/?]/, "").replaceAll("/", ".")}: ${detail}`);
   const about = error.requestId === "" ? [] : [`${error.status} ${error.code}, request ${error.requestId}`];
@@ -58,7 +58,7 @@ function apiFailure(error: ApiError): Failure {
   };
 }
 
-/** What a command ends with when the API refuses with this status. */
+/** Returns the exit code for an API error with this status. */
 export function apiExitCode(status: number): ExitCode {
   if (status === 401) return EXIT_CODES.notSignedIn;
   if (status === 403) return EXIT_CODES.notAllowed;
@@ -83,14 +83,14 @@ function hintFor({ status, code, attempts, retryAfter, problem }: ApiError): str
   return undefined;
 }
 
-/** Says on stderr why the command failed, as words or as a problem document, and gives its exit code. */
+/** Prints on stderr why the command failed, as text or as a problem document. Returns its exit code. */
 export async function reportFailure(
   error: unknown,
   args: readonly string[],
   { stderr, env }: Pick<ProcessIo, "stderr" | "env">,
 ): Promise<number> {
   if (error instanceof SilentExit) return error.exitCode;
-  // The flags themselves may be what is wrong, so they are looked for in the plain command line.
+  // The flags themselves may be invalid, so they are looked up in the raw command line.
   const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
   const styles = await loadStyles(colorLevel({ flag: !own.includes("--no-color"), env, stream: stderr }));
   const failure = failureOf(error);
@@ -102,19 +102,19 @@ export async function reportFailure(
   return failure.exitCode;
 }
 
-/** The stack with those of its causes. */
+/** Returns the stack with those of its causes. */
 function stackOf(error: Error): string {
   const own = error.stack ?? error.message;
   return error.cause instanceof Error ? `${own}\nCaused by: ${stackOf(error.cause)}` : own;
 }
 
-/** The failure as lines for stderr. The last line is the one that helps most. */
+/** Returns the failure as lines for stderr. The last line is the most helpful one. */
 function renderFailure(
   { message, details, hint, exitCode }: Failure,
   columns: number | undefined,
   styles: Styles,
 ): string {
-  // Hints are not broken: they hold commands, which people copy.
+  // Hints are not wrapped: they contain commands to copy.
   const lines = [
     exitCode === EXIT_CODES.interrupted
       ? message

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { dryRunOption } from "./dry-run.ts";
 import { notEmpty } from "./arguments/mistakes.ts";
 
-/** Flags that every command takes, before or after its name. */
+/** Flags of every command, before or after its name. */
 export interface GlobalOptions {
   json: boolean;
   fields: readonly string[] | undefined;
@@ -37,7 +37,7 @@ export function addGlobalOptions(command: Command): Command {
     .addOption(dryRunOption().hideHelp());
 }
 
-/** The parsed flags, each one present. */
+/** Returns the parsed flags, each with a value. */
 export function readGlobalOptions(command: Command): GlobalOptions {
   const flags = command.opts<Partial<GlobalOptions>>();
   return {

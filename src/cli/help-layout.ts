@@ -3,7 +3,7 @@ import type { Styles } from "./terminal/styles.ts";
 import type { FieldNames } from "./terminal/view.ts";
 import { wrapWords } from "./terminal/wrap.ts";
 
-/** An example of a command's use, as one would type it. */
+/** An example of a command's use, as typed. */
 export type Example = string;
 
 const EXAMPLES = new WeakMap<Command, readonly Example[]>();
@@ -22,20 +22,20 @@ export function examplesOf(command: Command): readonly Example[] {
   return EXAMPLES.get(command) ?? [];
 }
 
-/** Tells what `--fields` takes for a command; help and completion show it. */
+/** Sets what `--fields` accepts for a command, for help and completion. */
 export function addFields(command: Command, fields: FieldNames): Command {
   FIELDS.set(command, fields);
   return command;
 }
 
-/** What `--fields` takes for a command; undefined where it takes whatever the answer has. */
+/** Returns what `--fields` accepts for a command; undefined if it depends on the response. */
 export function fieldsOf(command: Command): FieldNames | undefined {
   return FIELDS.get(command);
 }
 
 /**
- * Lays out the help of one command: what it does, examples, usage, commands by group, flags. Commander's own order
- * starts with usage, and people copy examples.
+ * Formats the help of one command: description, examples, usage, commands by group, flags. Commander begins with usage,
+ * but users copy examples.
  */
 export function formatHelp(command: Command, helper: Help, styles: Styles): string {
   const width = Math.min(helper.helpWidth ?? 80, MAX_WIDTH);
@@ -102,7 +102,7 @@ function paragraphs(text: string, width: number): string {
 
 function commandGroups(command: Command, helper: Help): [title: string, commands: Command[]][] {
   const groups = new Map<string, Command[]>();
-  // Commander's own `help` of a group would only repeat what --help says.
+  // Commander's own `help` of a group would only repeat --help.
   const entries = helper.visibleCommands(command).filter((entry) => command.commands.includes(entry));
   for (const entry of entries) {
     const title = entry.helpGroup() || "Commands";
@@ -111,14 +111,14 @@ function commandGroups(command: Command, helper: Help): [title: string, commands
   return [...groups];
 }
 
-/** Commander would also tell of defaults that say nothing: false, and an empty list. */
+/** Commander would also print the defaults false and an empty list. */
 function descriptionOf(option: Option, helper: Help): string {
   const { defaultValue } = option;
   const isTelling = defaultValue !== false && !(Array.isArray(defaultValue) && defaultValue.length === 0);
   return isTelling ? helper.optionDescription(option) : option.description;
 }
 
-/** Lines the long flags up under each other, with the short one or without. */
+/** Aligns long flags with each other, whether or not they have a short one. */
 function alignShortFlag(term: string): string {
   return term.startsWith("--") ? `    ${term}` : term;
 }
@@ -136,7 +136,7 @@ function footer(command: Command, isRoot: boolean): string {
   return "For the global flags: service --help\n";
 }
 
-/** A command with its parents: `service customers list`. */
+/** Returns a command with its parents: `service customers list`. */
 export function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }

@@ -12,7 +12,7 @@ export class Input {
     this.#signal = signal;
   }
 
-  /** All of a file, or of stdin where the name is `-`; `flag` is what named it. */
+  /** Reads a whole file, or stdin if the name is `-`. `flag` names the source. */
   async read(name: string, flag: string): Promise<Buffer> {
     if (name === "-") return await this.readStdin(flag);
     const { readFile } = await import("node:fs/promises");
@@ -26,7 +26,7 @@ export class Input {
     }
   }
 
-  /** The key that `--api-key-stdin` hands over; a person types it unseen. */
+  /** Reads the key of `--api-key-stdin`; typing it is not echoed. */
   async readApiKey(prompts: Prompts): Promise<string> {
     if (this.#stdin().isTTY) {
       return (await prompts.secret({ message: "API key", flag: "--api-key-stdin with a pipe" })).trim();
@@ -36,7 +36,7 @@ export class Input {
     return key;
   }
 
-  /** All of stdin. It can be read once, so two flags that both want it are a mistake. */
+  /** Reads all of stdin. It can be read once, so two flags that both read it are an error. */
   async readStdin(flag: string): Promise<Buffer> {
     if (this.#reader !== undefined) {
       throw new UsageError(`${this.#reader} and ${flag} both read stdin`, {

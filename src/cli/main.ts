@@ -3,12 +3,12 @@ import { writeSync } from "node:fs";
 void main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<void> {
-  // Scripts ask for the version often, and it needs none of the rest.
+  // Scripts often ask for the version, which needs nothing else.
   const isVersion = args.length === 1 && (args[0] === "--version" || args[0] === "-v" || args[0] === "-V");
   process.exitCode = isVersion ? await printVersion() : await (await import("./run.ts")).run(args);
 }
 
-/** Node's own stream would take as long to load as all the rest. */
+/** Node's own stream would take as long to load as everything else. */
 async function printVersion(): Promise<number> {
   try {
     writeSync(1, `${__VERSION__}\n`);

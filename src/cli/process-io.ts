@@ -1,7 +1,7 @@
 import { BrokenPipeError, LostOutputError } from "./errors.ts";
 import { openTextStream, type TextStream } from "./terminal/text-stream.ts";
 
-/** The process as the program sees it: what a test may replace. */
+/** The process as the program sees it. Tests replace it. */
 export interface ProcessIo {
   stdout: TextStream;
   stderr: TextStream;
@@ -14,7 +14,7 @@ export interface ProcessIo {
   signal: AbortSignal;
 }
 
-/** The real process; aborts the controller once nobody reads stdout any more. */
+/** The real process. Aborts the controller once the reader of stdout has closed it. */
 export function currentProcessIo(controller: AbortController): ProcessIo {
   const { env, platform } = process;
   const stderr = (): NodeJS.WriteStream => process.stderr;
@@ -28,7 +28,7 @@ export function currentProcessIo(controller: AbortController): ProcessIo {
           error.code === "EPIPE" ? new BrokenPipeError("stdout was closed") : new LostOutputError(error),
         ),
     }),
-    // Where stderr is gone, nobody is left to be told.
+    // If stderr is closed, nobody can be notified.
     stderr: openTextStream({ descriptor: 2, platform, open: stderr, onClosed: () => {} }),
     streams: { stdin: () => process.stdin, stderr },
     env,

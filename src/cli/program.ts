@@ -20,12 +20,12 @@ const EXAMPLES = [
   "service trigger order.completed                 # trigger an event",
 ];
 
-/** Runs one command line. Throws what the command threw; wrong usage as UsageError. */
+/** Runs one command line. Throws the command's errors; a usage error as UsageError. */
 export async function runProgram(args: readonly string[], io: ProcessIo): Promise<void> {
   const program = quietly(addGlobalOptions(new Command(NAME)), io);
   let operands: readonly string[] = [];
   try {
-    // Reads the global flags and finds the command before anything of it is loaded.
+    // Parses the global flags and finds the command before any of it is loaded.
     operands = program.parseOptions([...args]).operands;
     const context = await Context.create(io, readGlobalOptions(program));
     const [own, programArgs] = splitAtProgram(args, operands);
@@ -48,7 +48,7 @@ function splitAtProgram(
   return at < 0 || !runsProgram ? [args, []] : [args.slice(0, at), args.slice(at + 1)];
 }
 
-/** Only for a person who watches, and never from a script. */
+/** Only on a terminal, and never from a script. */
 async function showUpdateNotice(context: Context): Promise<void> {
   const { env, output, stderr } = context;
   if (!stderr.isTTY || output.json || output.quiet || env["CI"] || env["SERVICE_NO_UPDATE_NOTIFIER"]) return;
@@ -57,8 +57,8 @@ async function showUpdateNotice(context: Context): Promise<void> {
 }
 
 /**
- * Declares every command by name and summary, so that the root help and suggestions are whole; only the module of the
- * one that is named is loaded and registered in full.
+ * Declares every command by name and summary, so that root help and suggestions are complete. Only the module of the
+ * named one is loaded and fully registered.
  */
 async function declare(
   program: Command,
@@ -85,7 +85,7 @@ async function declare(
   rejectSwallowedFlags(program);
 }
 
-/** Makes commander throw instead of ending the process. Help, asked for or not, is data; error messages are the caller's. */
+/** Makes commander throw instead of exiting. Help, requested or not, is data; the caller prints errors. */
 function quietly(command: Command, { stdout }: Pick<ProcessIo, "stdout">): Command {
   const write = (text: string): void => stdout.write(text);
   const width = (): number => stdout.columns ?? 100;
@@ -95,7 +95,7 @@ function quietly(command: Command, { stdout }: Pick<ProcessIo, "stdout">): Comma
     outputError: () => {},
     getOutHelpWidth: width,
     getErrHelpWidth: width,
-    // Commander would look at the real streams, which takes time to load.
+    // Commander would read the real streams, which take time to load.
     getOutHasColors: () => true,
     getErrHasColors: () => true,
     stripColor: (text) => text,
@@ -103,8 +103,8 @@ function quietly(command: Command, { stdout }: Pick<ProcessIo, "stdout">): Comma
 }
 
 /**
- * Throws UsageError for what `--fields` and `--jq` cannot mean, before the command begins: once it has changed something
- * it could not say any more that it was called wrongly.
+ * Throws UsageError for invalid `--fields` and `--jq` before the command begins: after a change it would be too late to
+ * report a usage error.
  */
 async function checkOutputFlags(command: Command, { fields, jq }: GlobalOptions): Promise<void> {
   const known = fieldsOf(command);

@@ -10,7 +10,7 @@ export async function run(args: readonly string[]): Promise<number> {
   return await runIn(currentProcessIo(controller), args);
 }
 
-/** Runs one command line with this I/O: that of the process, or of a test. Returns the exit code; never throws. */
+/** Runs one command line with this I/O: the process's, or a test's. Returns the exit code. Never throws. */
 export async function runIn(io: ProcessIo, args: readonly string[]): Promise<number> {
   const { signal } = io;
   try {
@@ -23,29 +23,29 @@ export async function runIn(io: ProcessIo, args: readonly string[]): Promise<num
   }
 }
 
-/** What the process is to exit with where stdout did not take what was printed. */
+/** The exit code of the process if stdout could not be written. */
 export async function lostOutput(error: NodeJS.ErrnoException): Promise<number> {
   if (error.code === "EPIPE") return EXIT_CODES.ok;
   return await reportFailure(new LostOutputError(error), [], currentProcessIo(new AbortController()));
 }
 
-/** Throws LostOutputError where stdout did not take what was printed, which its stream tells a turn later. */
+/** Throws LostOutputError if stdout could not be written, which its stream reports a turn later. */
 async function settleOutput(signal: AbortSignal): Promise<void> {
   await new Promise(setImmediate);
   if (signal.reason instanceof LostOutputError) throw signal.reason;
 }
 
 /**
- * Ends the command on signals; the same one again ends the process at once. Another one says no more than the first:
- * Ctrl-C reaches this process and whoever started it, who may pass on SIGTERM.
+ * Ends the command on signals; the same one again ends the process at once. Another one is ignored: Ctrl-C reaches this
+ * process and its parent, which may pass on SIGTERM.
  */
 function listenForSignals(controller: AbortController): void {
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     let isSecond = false;
-    // The listener stays: packages that restore the cursor would otherwise take the signal for unhandled.
+    // The listener stays: packages that restore the cursor would otherwise consider the signal unhandled.
     const onSignal = (): void => {
       if (isSecond) {
-        // Those packages' own listeners stay, and restore it.
+        // The listeners of those packages stay, and restore it.
         process.off(name, onSignal);
         process.kill(process.pid, name);
       }

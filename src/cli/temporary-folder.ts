@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { UserError } from "./errors.ts";
 
-/** Makes a folder of its own among the system's temporary ones. Throws UserError where there is no room for one. */
+/** Creates a temporary folder. Throws UserError if there is no space for one. */
 export function makeTemporaryFolder(prefix: string): string {
   try {
     return mkdtempSync(join(tmpdir(), prefix));

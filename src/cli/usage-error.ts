@@ -5,12 +5,12 @@ import { unknownFlag } from "./arguments/mistakes.ts";
 
 const HELP_CODES: ReadonlySet<string> = new Set(["commander.help", "commander.helpDisplayed", "commander.version"]);
 
-/** True for what commander throws after it has printed help or the version, which is no error. */
+/** Returns true for what commander throws after printing help or the version, which is not an error. */
 export function isHelpShown(error: CommanderError): boolean {
   return HELP_CODES.has(error.code);
 }
 
-/** Commander's stderrText in the program's own form, pointing to the help of the command that was meant. */
+/** Converts an error message of commander to a UsageError that points to the help of the intended command. */
 export function usageErrorOf(
   error: CommanderError,
   program: Command,
@@ -19,7 +19,7 @@ export function usageErrorOf(
 ): UsageError {
   const command = commandNamed(program, operands);
   const help = `See \`${pathOf(command)} --help\`.`;
-  // A flag that is missing is often there, misspelled, and commander would not say so.
+  // A missing flag is often there but misspelled, which commander would not say.
   const unknown = error.code === "commander.missingMandatoryOptionValue" ? unknownFlag(command, args) : undefined;
   if (unknown !== undefined) {
     const meant = unknown.meant.length === 0 ? "" : `Did you mean ${unknown.meant.join(" or ")}?\n`;
@@ -31,7 +31,7 @@ export function usageErrorOf(
   return new UsageError(message.charAt(0).toUpperCase() + message.slice(1), { hint, cause: error });
 }
 
-/** The deepest command that the words of the command line lead to. */
+/** Returns the deepest command that the words of the command line name. */
 export function commandNamed(program: Command, words: readonly string[]): Command {
   let command = program;
   for (const word of words) {

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
- * Makes a folder that only its owner may enter, with the parents that are missing. Throws the file system's error. Node's
- * own way of making parents never ends where a file system such as /proc denies that a folder's parent is there.
+ * Makes a folder that only its owner may enter, with the parents that are missing. Throws the file system's error.
+ * Node's own way of making parents never ends where a file system such as /proc denies that a folder's parent is there.
  */
 export function makeFolder(path: string): void {
   if (isFolder(path)) return;

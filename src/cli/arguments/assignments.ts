@@ -1,12 +1,12 @@
 import { UsageError } from "../errors.ts";
 
-/** Keys that the API takes in no object. */
+/** Keys that no object of the API contains. */
 const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(["__proto__", "prototype"]);
 
 /**
- * Returns the object with one more value at a dotted path: `metadata.plan`, `pro`. A value that is JSON counts as JSON
- * (numbers, true, null, quoted strings, objects), anything else is text, and so is a number with more digits than a number
- * can hold. Throws UsageError for such a number within an object or array.
+ * Returns the object with one more value at a dotted path: `metadata.plan`, `pro`. A value that is valid JSON counts as
+ * JSON (numbers, true, null, quoted strings, objects). Anything else is text, including a number with more digits than
+ * a double can hold. Throws UsageError for such a number inside an object or array.
  */
 export function assign(
   object: Readonly<Record<string, unknown>>,
@@ -51,7 +51,7 @@ function numbersIn(json: string): string[] {
   return tokens.filter((token) => !token.startsWith('"'));
 }
 
-/** Whether a number token of JSON means the same after a conversion to a double: at most 15 digits always do. */
+/** Returns true if a JSON number keeps its value when converted to a double. At most 15 digits always do. */
 function isExact(token: string): boolean {
   const [mantissa = ""] = token.split(/[eE]/);
   const digits = mantissa.replaceAll(/[-.]/g, "").replace(/^0+/, "");

@@ -3,8 +3,8 @@ import { nearest } from "../../contract/nearest.ts";
 import { isRepeatable } from "./repeated.ts";
 
 /**
- * Refuses a second value for a flag that takes one: the first would be lost without a word. Flags that
- * collect values are repeatable.
+ * Rejects a second value for a flag that takes one, because the first would be lost silently. Flags that collect values
+ * may be repeated.
  */
 export function rejectRepeatedOptions(command: Command): void {
   for (const option of command.options) {
@@ -17,7 +17,7 @@ export function rejectRepeatedOptions(command: Command): void {
   for (const child of command.commands) rejectRepeatedOptions(child);
 }
 
-/** Refuses a flag that stands where another's value is missing: `--email --name Ada`. No value is called like a flag. */
+/** Rejects a flag in the place of another flag's value: `--email --name Ada`. No value begins like a flag. */
 export function rejectSwallowedFlags(command: Command): void {
   for (const option of command.options) {
     if (!option.required) continue;
@@ -29,7 +29,7 @@ export function rejectSwallowedFlags(command: Command): void {
   for (const child of command.commands) rejectSwallowedFlags(child);
 }
 
-/** The first flag of a command line that the command does not know, with the one that was meant. */
+/** Returns the first unknown flag of a command line, with the nearest known one. */
 export function unknownFlag(command: Command, args: readonly string[]): { flag: string; meant: string[] } | undefined {
   const known = optionsOf(command);
   for (let at = 0; at < args.length && args[at] !== "--"; at++) {
@@ -48,7 +48,7 @@ export function unknownFlag(command: Command, args: readonly string[]): { flag: 
   return undefined;
 }
 
-/** Refuses an empty value, which is what an unset variable of a shell leaves. */
+/** Rejects an empty value, which an unset shell variable produces. */
 export function notEmpty(text: string): string {
   if (text === "") throw new InvalidArgumentError("Must not be empty. Is the shell variable set?");
   return text;

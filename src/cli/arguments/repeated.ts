@@ -2,8 +2,8 @@ import { InvalidArgumentError, Option } from "commander";
 import { UsageError } from "../errors.ts";
 
 /**
- * Lets a flag be repeated. Commander's own variadic flags would also swallow the positional arguments that follow them.
- * `parse` takes one value and the values before it.
+ * Lets a flag be repeated. Commander's variadic flags would also swallow the positional arguments that follow. `parse`
+ * takes one value and the previous values.
  */
 export function repeatable<Value>(option: Option, parse: (text: string, previous?: Value[]) => Value[]): Option {
   return Object.assign(option, { isRepeatable: true }).argParser(parse);
@@ -18,7 +18,7 @@ export function collect(text: string, previous: string[] = []): string[] {
   return [...previous, text];
 }
 
-/** Collects values that cannot contain a comma: several may be given at once, separated by commas. */
+/** Collects values that cannot contain a comma, so several may be given at once, separated by commas. */
 export function collectList(text: string, previous: string[] = []): string[] {
   return [...previous, ...text.split(",").map((value) => value.trim())];
 }
@@ -31,14 +31,14 @@ export function pairsOption(flags: string, description: string): Option {
 
 export type Pair = readonly [key: string, value: string];
 
-/** Splits at the first `=`: the value may hold more of them, and may be empty. */
+/** Splits at the first `=`. The value may contain more of them, and may be empty. */
 function parsePair(text: string): Pair {
   const at = text.indexOf("=");
   if (at < 1) throw new InvalidArgumentError(`"${text}" is not in the form key=value.`);
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** Pairs as an object; a key that stands twice is a mistake. */
+/** Returns pairs as an object. Throws UsageError for a repeated key. */
 export function objectOfPairs(pairs: readonly Pair[], flag: string): Record<string, string> {
   const seen = new Set<string>();
   for (const [key] of pairs) {

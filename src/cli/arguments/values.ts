@@ -12,7 +12,7 @@ import { formatTimestamp, parseTimestamp } from "../../contract/timestamps.ts";
 import { UsageError } from "../errors.ts";
 import { formatSpan } from "../terminal/time.ts";
 
-/** A whole number of at least `min`. */
+/** Parses a whole number of at least `min`. */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const number = Number(text);
@@ -24,7 +24,7 @@ export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: 
   };
 }
 
-/** The units in which spans of time are written, in seconds. */
+/** The units of durations, in seconds. */
 export const SECONDS_PER_UNIT: Readonly<Record<string, number>> = {
   s: 1,
   m: 60,
@@ -33,7 +33,7 @@ export const SECONDS_PER_UNIT: Readonly<Record<string, number>> = {
   w: 604_800,
 };
 
-/** A span of time such as `30s`, `10m`, `2h`, `3d`, in seconds. The bounds are seconds too. */
+/** Parses a duration such as `30s`, `10m`, `2h`, `3d` to seconds. The bounds are seconds too. */
 export function duration(min: number, max: number): (text: string) => number {
   return (text) => {
     const [, count, unit] = /^(\d{1,9})([smhdw])$/.exec(text) ?? [];
@@ -47,7 +47,10 @@ export function duration(min: number, max: number): (text: string) => number {
   };
 }
 
-/** A point in time: `2026-11-01T12:00:00Z`, `2026-11-01`, or an age such as `90s`, `10m`, `2h`, `7d`. Gives the API's form. */
+/**
+ * Parses a time: `2026-11-01T12:00:00Z`, `2026-11-01`, or an age such as `90s`, `10m`, `2h`, `7d`. Returns the API's
+ * format.
+ */
 export function pointInTime(now: () => number): (text: string) => string {
   return (text) => {
     const [, count, unit] = /^(\d{1,9})([smhdw])$/.exec(text) ?? [];
@@ -63,13 +66,13 @@ export function pointInTime(now: () => number): (text: string) => string {
   };
 }
 
-/** The id of an object; what kind it is, the platform judges. */
+/** Parses the ID of an object. The platform checks its kind. */
 export function objectId(text: string): string {
   if (!/^[A-Za-z0-9_-]+$/.test(text)) throw new InvalidArgumentError("Must be an ID such as cus_4Vf8….");
   return text;
 }
 
-/** An event type that a person typed. Throws UsageError with the nearest names where there is none. */
+/** Parses an event type. Throws UsageError with the nearest names if it does not exist. */
 export function parseEventType(text: string): EventType {
   if (isEventType(text)) return text;
   const near = nearest(text, EVENT_TYPES);
@@ -78,7 +81,7 @@ export function parseEventType(text: string): EventType {
   });
 }
 
-/** A flag's list of event types and wildcards: `order.*,customer.created`. */
+/** Parses a flag's list of event types and wildcards: `order.*,customer.created`. */
 export function parseSubscriptions(text: string): string[] {
   const subscriptions = text.split(",").map((name) => name.trim());
   const unknown = subscriptions.find((name) => typesOfSubscription(name).length === 0);

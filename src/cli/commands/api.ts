@@ -72,7 +72,7 @@ async function requestOf(method: Method, path: string, flags: Flags, context: Co
   return { method, path, body, idempotencyKey, anyShape: true };
 }
 
-/** Only the response tells which fields there are. */
+/** Only the response determines the fields. */
 function assertDocumentFields(body: unknown, fields: readonly string[] = []): void {
   if (typeof body !== "object" || body === null) return;
   assertFields({ noun: "response", fields: Object.keys(body) }, fields);
@@ -99,7 +99,7 @@ function parseMethod(text: string): Method {
   return method;
 }
 
-/** Rejects a URL: the credential is only for the profile's platform. */
+/** Rejects a URL, because the credential is only for the profile's platform. */
 function parsePath(text: string): string {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text) || text.startsWith("//")) {
     throw new UsageError(`${text} is not a path`, {

@@ -9,7 +9,7 @@ const REGISTRY = "https://registry.npmjs.org";
 const TIME_LIMIT_SECONDS = 20;
 const MAX_BYTES = 1024 * 1024;
 
-/** `service check-for-update`: asks the package registry and stores the answer. Runs in the background. */
+/** `service check-for-update`: queries the package registry and stores the result. Runs in the background. */
 export function register(program: Command, context: Context): void {
   program
     .command("check-for-update", { hidden: true })

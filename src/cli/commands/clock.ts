@@ -81,7 +81,7 @@ export function registerAdvance(clock: Command, context: Context): void {
   addExamples(addFields(advance, CLOCK_ADVANCE), ["service clock advance 30s", "service clock advance 3d"]);
 }
 
-/** Resolves once the clock has arrived, or was stopped. */
+/** Resolves once the advance is over or was canceled. */
 async function moveClock(
   context: Context,
   client: Client,
@@ -101,7 +101,7 @@ async function moveClock(
   return body;
 }
 
-/** Stops the clock where it is, for a command that was interrupted. */
+/** Cancels the advance of an interrupted command. */
 async function cancelAdvance(context: Context): Promise<void> {
   const { output } = context;
   try {
@@ -145,7 +145,7 @@ export const CLOCK: ResourceView<TestClock> = {
   details: [NOW, AHEAD],
 };
 
-/** With the attempts of an advance. */
+/** Includes the attempts of an advance. */
 export const CLOCK_ADVANCE: ResourceView<TestClock> = {
   ...CLOCK,
   details: [

@@ -11,7 +11,7 @@ import { SETTINGS_FILE } from "../settings/read.ts";
 import type { ResourceView } from "../terminal/view.ts";
 import { updateNotices } from "../update/state.ts";
 
-/** What `--json` prints of a setting. */
+/** JSON of a setting. */
 interface Entry {
   key: string;
   value: string | boolean;
@@ -98,7 +98,7 @@ async function runGet(key: string, context: Context): Promise<void> {
   context.output.line(String(entry.value));
 }
 
-/** Stores a value, or forgets it. */
+/** Stores a value, or removes it. */
 async function runStore(key: string, text: string | undefined, context: Context): Promise<void> {
   const { output } = context;
   const setting = keyNamed(key);
@@ -136,7 +136,7 @@ function keyNamed(name: string): ConfigKey {
   });
 }
 
-/** The value in effect, and what it comes from: `--base-url`, `SERVICE_BASE_URL`, `profile shop`, `default`. */
+/** Returns the effective value and its source: `--base-url`, `SERVICE_BASE_URL`, `profile shop`, `default`. */
 interface Effective {
   value: string | boolean;
   source: string;
@@ -145,10 +145,10 @@ interface Effective {
 /** A setting that `service config` shows and changes. None of them is a secret. */
 export interface ConfigKey {
   meaning: string;
-  /** For completion. */
+  /** Values for shell completion. */
   values?: readonly string[];
   effective(context: Context): Effective;
-  /** Puts a value into the settings, or the default where there is none. Throws UserError for one that cannot be. */
+  /** Sets a value in the settings, or resets it to the default. Throws UserError for an invalid value. */
   store(text: string | undefined, settings: Settings, context: Context): Settings;
 }
 
@@ -214,7 +214,10 @@ function parseBoolean(text: string): boolean {
   throw new UsageError(`Must be true or false, not "${text}"`);
 }
 
-/** Stored credentials go to the addresses that they were stored with: those stay as long as the credentials do. */
+/**
+ * Stored credentials are sent to the addresses that they were stored with, so those cannot change before the
+ * credentials.
+ */
 function changeProfile(
   settings: Settings,
   { globals, env }: Context,

@@ -76,7 +76,7 @@ async function runReplay(id: string, { endpoint, idempotencyKey }: ReplayFlags, 
     body: (endpoint === undefined ? {} : { endpoint }) satisfies EventReplay,
     idempotencyKey,
   });
-  // A replay has no id of its own; what it made has.
+  // The response of a replay has no ID of its own; its deliveries have.
   if (output.quiet && !output.json) {
     for (const delivery of body.deliveries) output.line(printable(delivery));
     return;

@@ -42,7 +42,7 @@ function filters(): Option[] {
   ];
 }
 
-/** Methods are written in capitals on the wire; a person need not. */
+/** Methods are uppercase in HTTP, but may be typed in any case. */
 function parseMethod(text: string): string {
   const method = METHODS.find((name) => name === text.toUpperCase());
   if (method === undefined) throw new InvalidArgumentError(`Allowed choices are ${METHODS.join(", ")}.`);
@@ -51,7 +51,7 @@ function parseMethod(text: string): string {
 
 const GAP = "  ";
 const METHOD_WIDTH = "DELETE".length;
-/** A request is listed once it was answered, under the time at which it came; none takes longer than this. */
+/** A request is listed once it has finished, under its start time. None takes longer than this. */
 const MAX_REQUEST_MILLISECONDS = 60_000;
 
 type Filters = Record<"method" | "path" | "status" | "key", QueryValue>;
@@ -80,7 +80,7 @@ async function runTail({ method, path, status, key }: Filters, context: Context)
   });
 }
 
-/** What does not fit is left out, the least telling first. */
+/** What does not fit is omitted, the least informative first. */
 function logLine(log: RequestLog, { output: { styles, width } }: Context): string {
   const time = clockTime(Date.parse(log.created));
   const method = printable(log.method).padEnd(METHOD_WIDTH);

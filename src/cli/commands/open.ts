@@ -32,7 +32,7 @@ async function runOpen(page: Page, { browser }: { browser: boolean }, context: C
   const path = PAGES[page](globals.live ? "live" : "sandbox");
   const url = urlOf(parseBaseUrl(baseUrl.value, globals), path);
   const reason = browser ? whyNoBrowser(context) : undefined;
-  // The URL first: it is of use whatever becomes of the browser.
+  // The URL first, which helps even if no browser opens.
   if (!output.json) output.line(url.href);
   const opened = browser && reason === undefined && (await context.openBrowser(url.href));
   if (output.json) return await output.document({ page, url: url.href, opened });

@@ -89,7 +89,7 @@ function requireProfile(settings: Settings, name: string): Profile {
   });
 }
 
-/** A profile as it is listed; no credential is in it. */
+/** A profile for output, without its credentials. */
 export interface ProfileEntry {
   name: string;
   current: boolean;

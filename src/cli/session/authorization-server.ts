@@ -19,7 +19,7 @@ export async function openAuthorizationServer(context: RequestContext, authUrl: 
   });
 }
 
-/** An AuthorizationError as the person sees it; anything else as it is. */
+/** Describes an AuthorizationError for the user; returns anything else as it is. */
 export function explainAuthorization(error: unknown): unknown {
   if (!(error instanceof AuthorizationError)) return error;
   const { message, hint, code } = error;

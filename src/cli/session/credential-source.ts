@@ -4,8 +4,8 @@ import { isDue } from "./freshness.ts";
 import type { SessionContext, SessionName } from "./refresh.ts";
 
 /**
- * A stored credential as the client takes it. An API key stays what it is; tokens are renewed shortly before they end and
- * after a refusal, under a lock that all processes share.
+ * Returns a stored credential as the client uses it. An API key stays as it is. Tokens are renewed shortly before they
+ * expire and after a 401, under a lock that all processes share.
  */
 export function credentialSource(
   context: SessionContext,
@@ -16,7 +16,7 @@ export function credentialSource(
   let tokens = stored;
   let renewal: Promise<string> | undefined;
 
-  /** Requests at the same time share one renewal. */
+  /** Concurrent requests share one renewal. */
   function renew(rejected?: string): Promise<string> {
     renewal ??= refresh(rejected).finally(() => {
       renewal = undefined;
@@ -25,7 +25,7 @@ export function credentialSource(
   }
 
   async function refresh(rejected: string | undefined): Promise<string> {
-    // The OAuth library is loaded here only: a command with a fresh token never pays for it.
+    // The OAuth library is loaded only here: a command with a fresh token does not pay for it.
     const { refreshSession } = await import("./refresh.ts");
     tokens = await refreshSession(context, name, rejected);
     return tokens.access_token;

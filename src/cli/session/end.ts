@@ -1,7 +1,7 @@
 import type { Context } from "../context.ts";
 import type { Profile } from "../settings/profiles.ts";
 
-/** Tells the platform that a profile's sessions are over; warns and answers false where it could not be told. */
+/** Revokes a profile's sessions at the platform. Warns and returns false if the platform could not be reached. */
 export async function signOutProfile(context: Context, name: string, profile: Profile): Promise<boolean> {
   const { output } = context;
   if (!Object.values(profile.credentials).some(({ type }) => type === "oauth")) return true;

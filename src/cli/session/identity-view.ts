@@ -1,7 +1,7 @@
 import type { Identity } from "../../contract/schemas/account.ts";
 import type { Column, ResourceView } from "../terminal/view.ts";
 
-/** Shows whom a credential stands for, with lines that the caller adds. */
+/** Shows the owner of a credential, with lines that the caller adds. */
 export function identityView(more: readonly (readonly [label: string, text: string])[]): ResourceView<Identity> {
   const added = more.map(([label, text]): Column<Identity> => ({ label, text: () => text }));
   return {

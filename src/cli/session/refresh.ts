@@ -36,9 +36,9 @@ const MAX_ATTEMPTS = 3;
 const PAUSE_MILLISECONDS = 400;
 
 /**
- * Renews the tokens of a session, unless another process was faster: the settings are read again under the lock, so that
- * a refresh token is sent once. `rejected` is an access token that the platform does not take any more, whatever its
- * age. Throws NotSignedInError where the session has ended; a failure of the network or the server changes nothing.
+ * Renews the tokens of a session, unless another process was faster: it reads the settings again under the lock, so
+ * that a refresh token is sent once. `rejected` is an access token that the platform no longer accepts, whatever its
+ * age. Throws NotSignedInError if the session was revoked. A failure of the network or the server changes nothing.
  * Import this module lazily.
  */
 export async function refreshSession(
@@ -69,7 +69,7 @@ async function refreshLocked(
   const { profile, stored } = storedSession(context, name);
   const isWanted = rejected === undefined ? isDue(stored, context.now()) : stored.access_token === rejected;
   if (!isWanted) return stored;
-  // A full disk is to be noticed now: the tokens are used up once they are sent.
+  // Detects a full disk now: the tokens are used up once they are sent.
   await context.updateSettings((settings) => settings);
   let tokens: TokenSet;
   try {
@@ -101,7 +101,7 @@ async function rotate(context: SessionContext, profile: Profile, stored: StoredT
   }
 }
 
-/** Tokens as they are stored. */
+/** The stored form of tokens. */
 export function storedTokens(tokens: TokenSet, now: number, before?: StoredTokens): StoredTokens {
   return {
     type: "oauth",
@@ -122,7 +122,7 @@ function storedSession(context: SessionContext, name: SessionName): { profile: P
   );
 }
 
-/** Somebody who signed out or in again in the meantime has the last word. */
+/** If the user signed out or in again meanwhile, that result stays. */
 function withSession(settings: Settings, name: SessionName, before: StoredTokens, after: StoredTokens): Settings {
   const profile = profileNamed(settings, name.profile);
   const present = profile?.credentials[name.environment];

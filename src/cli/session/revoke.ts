@@ -4,8 +4,8 @@ import type { Profile } from "../settings/profiles.ts";
 import { openAuthorizationServer } from "./authorization-server.ts";
 
 /**
- * Ends the sessions of a profile at the platform. Answers whether it was told of all of them; one that cannot be reached
- * is no reason to keep credentials. Import this module lazily.
+ * Revokes the sessions of a profile at the platform. Returns whether all were revoked; an unreachable platform is no
+ * reason to keep credentials. Import this module lazily.
  */
 export async function revokeSessions(context: Context, { auth_url, credentials }: Profile): Promise<boolean> {
   const tokens = Object.values(credentials).flatMap((stored) =>
@@ -14,7 +14,7 @@ export async function revokeSessions(context: Context, { auth_url, credentials }
   return tokens.length === 0 || (await revokeAll(context, auth_url, tokens));
 }
 
-/** Tells the platform to end a token that was found somewhere; false where it could not be told. */
+/** Revokes a leaked token at the platform. Returns false if the platform could not be reached. */
 export function revokeFoundToken(context: Context, authUrl: string, token: string): Promise<boolean> {
   return revokeAll(context, authUrl, [token]);
 }

@@ -9,14 +9,14 @@ import {
   type StoredCredential,
 } from "./profiles.ts";
 
-/** A setting, and where it came from: `name` is for people, such as `--base-url` or `SERVICE_BASE_URL`. */
+/** A setting and its source. `name` is for display, such as `--base-url` or `SERVICE_BASE_URL`. */
 export interface Sourced<Value> {
   value: Value;
   source: "flag" | "environment" | "profile" | "default";
   name: string;
 }
 
-/** Where a command speaks to. */
+/** The addresses that a command uses. */
 export interface ConnectionTarget {
   profile: Sourced<string>;
   baseUrl: Sourced<string>;
@@ -24,7 +24,7 @@ export interface ConnectionTarget {
   environment: Environment;
 }
 
-/** Where a command speaks to, and as whom. */
+/** The addresses and the credential that a command uses. */
 export interface Connection extends ConnectionTarget {
   credential: Sourced<StoredCredential> | undefined;
 }
@@ -42,7 +42,7 @@ export interface ConnectionSources extends TargetSources {
   keyFromStdin: string | undefined;
 }
 
-/** Settles each address by precedence: flag, environment, profile, default. */
+/** Resolves each address by precedence: flag, environment, profile, default. */
 export function resolveTarget({ flags, env, settings }: TargetSources): ConnectionTarget {
   const profileName = resolveProfileName(flags.profile, env, settings);
   const profile = profileNamed(settings, profileName.value);
@@ -60,7 +60,7 @@ export function resolveTarget({ flags, env, settings }: TargetSources): Connecti
   return { profile: profileName, baseUrl, authUrl, environment: flags.live ? "live" : "sandbox" };
 }
 
-/** Settles the addresses and the credential. Throws UserError for one that is not for this target. */
+/** Resolves the addresses and the credential. Throws UserError for a credential of another target. */
 export function resolveConnection({ keyFromStdin, ...sources }: ConnectionSources): Connection {
   const { env, settings } = sources;
   const target = resolveTarget(sources);
@@ -75,7 +75,7 @@ export function resolveConnection({ keyFromStdin, ...sources }: ConnectionSource
   return { ...target, credential };
 }
 
-/** The profile that is meant, which need not exist yet. */
+/** Returns the selected profile's name. It need not exist yet. */
 export function resolveProfileName(
   flag: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
@@ -93,7 +93,7 @@ export function resolveProfileName(
   return name;
 }
 
-/** The credential of a connection, or an error that says how to get one. */
+/** Returns the credential of a connection, or throws an error that says how to get one. */
 export function requireCredential({ credential, profile, environment }: Connection): Sourced<StoredCredential> {
   if (credential !== undefined) return credential;
   const where = environment === "live" ? " for the live environment" : "";
@@ -104,7 +104,7 @@ export function requireCredential({ credential, profile, environment }: Connecti
   );
 }
 
-/** A stored credential is for the origin that it was stored with, whatever a flag or variable says. */
+/** A stored credential is only for the origin that it was stored with, whatever a flag or variable says. */
 function storedCredential(
   profile: Profile | undefined,
   { baseUrl, environment, profile: { value: profileName } }: ConnectionTarget,

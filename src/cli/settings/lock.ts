@@ -13,17 +13,17 @@ import {
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Sooner than this a holder says that it lives, by the file's time. */
+/** A holder updates the file's time at least this often. */
 const HEARTBEAT_MILLISECONDS = 2000;
-/** Later than this nobody holds it, whatever process has its number now. */
+/** After this time the lock counts as abandoned, even if a process has the holder's ID now. */
 const STALE_MILLISECONDS = 15_000;
 const POLL_MILLISECONDS = 20;
 const TIMEOUT_MILLISECONDS = 60_000;
 
 /**
- * Does some work while no other process does any under the same lock file. A holder that was killed loses the lock at
- * once, or after 15 s where its process ID says nothing here (another machine, container or boot). Rejects with the file
- * system's error where the lock cannot be written, and after a minute of waiting.
+ * Runs a task while no other process runs one under the same lock file. A holder that was killed loses the lock at
+ * once, or after 15 s if its process ID means nothing here (another machine, container or boot). Rejects with the file
+ * system's error if the lock cannot be written, and after waiting for a minute.
  */
 export async function withLock<Result>(
   file: string,
@@ -38,7 +38,7 @@ export async function withLock<Result>(
     return await work();
   } finally {
     clearInterval(heartbeat);
-    // One that slept for long may have lost it to another.
+    // A process that slept for long may have lost it to another.
     if (ownerOf(file) === owner) rmSync(file, { force: true });
   }
 }
@@ -74,7 +74,10 @@ function create(file: string, owner: string): boolean {
   return true;
 }
 
-/** Of several that wait, one alone may remove it, and looks once more before: else the next holder's would go. */
+/**
+ * Of several that wait, only one may remove it, after checking it once more; otherwise it could remove the next
+ * holder's.
+ */
 function removeAbandoned(file: string): void {
   const guard = `${file}.takeover`;
   try {
@@ -101,7 +104,10 @@ function isAbandoned(file: string): boolean {
   return pid !== undefined && space === processSpace() && !isAlive(Number(pid));
 }
 
-/** Where a process ID means this process: containers on one machine may share its name, and IDs are used again after a boot. */
+/**
+ * Identifies this process by more than its ID: containers on one machine may share a name, and IDs are reused after a
+ * boot.
+ */
 function processSpace(): string {
   return [
     encodeURIComponent(hostname()),
@@ -137,7 +143,7 @@ function ownerOf(file: string): string | undefined {
   }
 }
 
-/** Milliseconds since it was touched; none where it has just gone. */
+/** Milliseconds since it was touched; 0 if it has just been removed. */
 function ageOf(file: string): number {
   return Date.now() - (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
 }
@@ -147,7 +153,7 @@ function touch(file: string): void {
   try {
     utimesSync(file, now, now);
   } catch {
-    // Gone, and the work ends soon.
+    // It is gone, and the task ends soon.
   }
 }
 

@@ -5,7 +5,7 @@ import { LIMITS } from "../../contract/limits.ts";
 import { UserError } from "../errors.ts";
 import { DEFAULT_PROFILE, emptySettings, type Profile, type Settings, SETTINGS_VERSION } from "./profiles.ts";
 
-/** The settings file cannot be used as it is; it is left untouched. */
+/** The settings file cannot be used. It stays as it is. */
 export class SettingsFileError extends UserError {
   override name = "SettingsFileError";
 
@@ -15,8 +15,8 @@ export class SettingsFileError extends UserError {
 }
 
 /**
- * Reads the settings. A plain read, since it happens in every command and loading conf would take longer than the rest
- * of it. No file means empty settings; one that cannot be understood is an error and is kept.
+ * Reads the settings, without conf, because every command does and loading conf would take longer than the rest of it.
+ * No file means empty settings. An invalid one is an error and stays as it is.
  */
 export function readSettings(directory: string): Settings {
   const path = join(directory, SETTINGS_FILE);
@@ -34,12 +34,12 @@ export function readSettings(directory: string): Settings {
   return parseSettings(text, path);
 }
 
-/** True where others than the owner may read the file. */
+/** Returns true if other users can read the file. */
 export function isReadableByOthers(directory: string, platform: NodeJS.Platform): boolean {
   try {
     return isOpenToOthers(statSync(join(directory, SETTINGS_FILE)).mode, platform);
   } catch {
-    // There is no file, so nobody can read it.
+    // If there is no file, nobody can read it.
     return false;
   }
 }
@@ -78,7 +78,7 @@ function parseSettings(text: string, path: string): Settings {
   };
 }
 
-/** As it may stand in a file that was edited by hand. */
+/** The raw form, since the file may have been edited by hand. */
 type StoredProfile = Pick<Profile, "base_url"> & Partial<Profile>;
 
 function isProfile(value: unknown): value is StoredProfile {
@@ -112,8 +112,8 @@ export const SETTINGS_FILE = "config.json";
 type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
- * The folder of settings and credentials: SERVICE_CONFIG_DIR, else the XDG configuration folder (APPDATA on Windows).
- * Throws UserError where the account has no home folder at all.
+ * Returns the folder of settings and credentials: SERVICE_CONFIG_DIR, else the XDG configuration folder (APPDATA on
+ * Windows). Throws UserError if the user has no home folder.
  */
 export function settingsDirectory(env: Variables, platform: NodeJS.Platform): string {
   if (env["SERVICE_CONFIG_DIR"]) return env["SERVICE_CONFIG_DIR"];
@@ -127,7 +127,7 @@ function home(env: Variables): string {
     const home = env["HOME"] || homedir();
     if (home !== "") return home;
   } catch {
-    // A user id without an account, as in some containers.
+    // A user ID without an account, as in some containers.
   }
   throw new UserError("No home folder for the settings", {
     hint: "Set SERVICE_CONFIG_DIR to a folder.",
@@ -135,7 +135,7 @@ function home(env: Variables): string {
   });
 }
 
-/** True where a file of this mode lets others than its owner in. Windows has no such modes. */
+/** Returns true if a file of this mode is accessible to other users. Windows has no such modes. */
 export function isOpenToOthers(mode: number, platform: NodeJS.Platform): boolean {
   return platform !== "win32" && (mode & 0o077) !== 0;
 }

@@ -5,11 +5,11 @@ import { isReadableByOthers, readSettings, SETTINGS_FILE, settingsDirectory } fr
 export interface SettingsStoreOptions {
   env: Readonly<Record<string, string | undefined>>;
   platform: NodeJS.Platform;
-  /** Takes what a person should know of the file. */
+  /** Receives warnings about the file. */
   warn: (text: string) => void;
 }
 
-/** The settings of this account, read at their first use and once. */
+/** The settings of this user, read once at their first use. */
 export class SettingsStore {
   readonly #options: SettingsStoreOptions;
   #settings: Settings | undefined;
@@ -18,12 +18,12 @@ export class SettingsStore {
     this.#options = options;
   }
 
-  /** The folder of settings and credentials. Throws UserError where the account has no home folder. */
+  /** Returns the folder of settings and credentials. Throws UserError if the user has no home folder. */
   get directory(): string {
     return settingsDirectory(this.#options.env, this.#options.platform);
   }
 
-  /** Throws SettingsFileError for a file that cannot be understood. */
+  /** Throws SettingsFileError for an invalid file. */
   get settings(): Settings {
     this.#settings ??= this.#read();
     return this.#settings;
@@ -41,7 +41,7 @@ export class SettingsStore {
     try {
       directory = this.directory;
     } catch {
-      // Without a home folder nothing can be stored, but variables and flags still do.
+      // Without a home folder nothing can be stored, but variables and flags still work.
       return emptySettings();
     }
     const settings = readSettings(directory);

@@ -9,7 +9,7 @@ import { readSettings, SETTINGS_FILE, SettingsFileError } from "./read.ts";
 
 /**
  * Changes the settings: reads them again under a lock that all processes share, so that no writer undoes another's
- * work, then replaces the file in one step (mode 0600, in a folder of 0700). Import this module lazily.
+ * change, then replaces the file in one step (mode 0600, in a folder of 0700). Import this module lazily.
  */
 export async function updateSettings(directory: string, change: (settings: Settings) => Settings): Promise<Settings> {
   const path = join(directory, SETTINGS_FILE);
@@ -39,7 +39,7 @@ function rewrite(directory: string, path: string, change: (settings: Settings) =
   return settings;
 }
 
-/** A link could lead the credentials to a target that others read. */
+/** A link could lead the credentials to a target that others can read. */
 function rejectSymbolicLink(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
     throw new SettingsFileError(

@@ -7,7 +7,7 @@ const MIN_WIDTH = 20;
 
 type Block<Item> = ResourceView<Item>["block"];
 
-/** One object on a terminal: a line a detail, labels aligned. */
+/** Renders one object for a terminal: a line per detail, labels aligned. */
 export function detailLines<Item>(
   item: Item,
   columns: readonly Column<Item>[],
@@ -27,7 +27,7 @@ export function detailLines<Item>(
   return [...lines, "", styles.dim(block.label), prettyJson(block.value(item), styles)];
 }
 
-/** One object in a pipe: name and value, separated by a tab. */
+/** Renders one object for a pipe: name and value, separated by a tab. */
 export function detailRecords<Item>(
   item: Item,
   columns: readonly Column<Item>[],

@@ -2,8 +2,8 @@ import stringWidth from "string-width";
 import { printable } from "./printable.ts";
 
 /**
- * Text from elsewhere as lines of at most `width` columns and at most `maxLines` of them, its own line breaks kept. The last
- * line ends in an ellipsis where there was more.
+ * Returns untrusted text as at most `maxLines` lines of at most `width` columns, with its own line breaks. The last
+ * line ends in an ellipsis if there was more.
  */
 export function foldText(text: string, width: number, maxLines: number): string[] {
   const lines: string[] = [];
@@ -16,7 +16,7 @@ export function foldText(text: string, width: number, maxLines: number): string[
   return lines;
 }
 
-/** Breaks at spaces, and inside words that are longer than a line: by what a terminal shows as one character. */
+/** Breaks at spaces, and inside words that are longer than a line: between graphemes. */
 function foldLine(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";

@@ -1,11 +1,11 @@
 import { UsageError } from "../errors.ts";
 
-/** Runs a jq expression over a value; strings come out raw, each result on its own line. Throws UsageError. */
+/** Runs a jq expression on a value. Strings are printed raw, each result on its own line. Throws UsageError. */
 export async function filterWithJq(value: unknown, expression: string): Promise<string> {
   return await run(JSON.stringify(value), expression);
 }
 
-/** Throws UsageError for an expression that jq cannot read. */
+/** Throws UsageError for an expression that jq cannot parse. */
 export async function assertJq(expression: string): Promise<void> {
   // Without any input it is compiled and not run.
   await run("", expression);

@@ -1,19 +1,19 @@
 import { Socket } from "node:net";
 
-/** What waits for the reader at most, in bytes: some 5,000 lines. */
+/** Maximum size of the buffer, in bytes: about 5,000 lines. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 const LAST_WAIT_MS = 1000;
 
 /** Writes lines to a pipe whose reader may have stopped reading. */
 export interface NonBlockingWriter {
   write(text: string): void;
-  /** Resolves once all is read; what is not read within a second is dropped. To be called last. */
+  /** Resolves once everything is read. Drops what is not read within a second. Call this last. */
   settle(): Promise<void>;
 }
 
 /**
- * Never waits for the reader, as a direct write to a full pipe would: what is not read is kept up to a limit, then left
- * out. `omitted` makes the line that says how many lines are missing, once there is room again.
+ * Never waits for the reader, as a direct write to a full pipe would: output is buffered up to a limit, then dropped.
+ * `omitted` returns the line that says how many lines are missing, once there is room again.
  */
 export function openNonBlockingWriter(
   descriptor: number,
@@ -35,7 +35,7 @@ export function openNonBlockingWriter(
       pipe.write(text);
     },
     async settle() {
-      // What is printed in this turn of the event loop still belongs to it.
+      // Output of this turn of the event loop still belongs to it.
       await new Promise((resolve) => setImmediate(resolve));
       const closed = new Promise((resolve) => pipe.once("close", resolve));
       if (pipe.destroyed) return;

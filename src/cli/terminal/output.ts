@@ -26,18 +26,18 @@ export interface OutputOptions {
   quiet: boolean;
   fields: readonly string[] | undefined;
   jq: string | undefined;
-  /** True where spinners and progress bars may move on stderr. */
+  /** True if stderr may show spinners and progress bars. */
   animate: boolean;
-  /** Node's own stream for what moves. */
+  /** Node's own stream, for animations. */
   openStderr: () => NodeJS.WriteStream;
   now: () => number;
 }
 
-/** Everything that a command prints. Data goes to stdout, words to stderr. */
+/** All output of a command. Data goes to stdout, messages to stderr. */
 export class Output {
   readonly json: boolean;
   readonly quiet: boolean;
-  /** True where a person looks at stdout. */
+  /** True if stdout is a terminal. */
   readonly terminal: boolean;
   /** Colors for stdout. */
   readonly styles: Styles;
@@ -69,7 +69,7 @@ export class Output {
     return new Output(options, styles, noteStyles);
   }
 
-  /** One object: JSON with `--json`, its id with `--quiet`, else a line a detail. */
+  /** Prints one object: JSON with `--json`, its ID with `--quiet`, else a line per detail. */
   async object<Item extends object>(item: Item, view: ResourceView<Item>): Promise<void> {
     const columns = this.#columns(view, view.details);
     if (this.json) return await this.document(item);
@@ -85,7 +85,10 @@ export class Output {
     if (lines.length > 0) this.line(lines.join("\n"));
   }
 
-  /** A list: a JSON array with `--json`, ids with `--quiet`, a table on a terminal, tab-separated lines in a pipe. */
+  /**
+   * Prints a list: a JSON array with `--json`, IDs with `--quiet`, a table on a terminal, tab-separated lines in a
+   * pipe.
+   */
   async list<Item extends object>(
     items: Iterable<Item> | AsyncIterable<Item>,
     view: ResourceView<Item>,
@@ -109,8 +112,8 @@ export class Output {
   }
 
   /**
-   * Prints the items of a list that goes on, each as it comes: a JSON line with `--json`, its id with `--quiet`, what
-   * `draw` makes of it on a terminal, a tab-separated line in a pipe.
+   * Prints the items of a continuing list as they arrive: a JSON line with `--json`, the ID with `--quiet`, the result
+   * of `draw` on a terminal, a tab-separated line in a pipe.
    */
   stream<Item extends object>(view: ResourceView<Item>, draw: (item: Item) => string): (item: Item) => Promise<void> {
     const { fields } = this.#options;
@@ -122,17 +125,17 @@ export class Output {
     };
   }
 
-  /** True where `--fields` says what of an object is wanted. */
+  /** Returns true if `--fields` selects parts of an object. */
   get chosen(): boolean {
     return this.#options.fields !== undefined;
   }
 
-  /** Width of the terminal that stdout is. */
+  /** Width of the terminal of stdout. */
   get width(): number {
     return this.#options.stdout.columns ?? 80;
   }
 
-  /** One JSON document on stdout, after `--fields` and `--jq`. */
+  /** Prints one JSON document on stdout, after `--fields` and `--jq`. */
   async document(value: unknown): Promise<void> {
     const { fields, jq } = this.#options;
     const chosen =
@@ -148,7 +151,7 @@ export class Output {
     this.line(this.terminal ? prettyJson(chosen, this.styles) : compactJson(chosen));
   }
 
-  /** One line of a JSON stream, after `--fields` and `--jq`. */
+  /** Prints one line of a JSON stream, after `--fields` and `--jq`. */
   async record(value: object): Promise<void> {
     const { fields, jq } = this.#options;
     const chosen = fields === undefined ? value : pickFields(value, fields);
@@ -157,7 +160,7 @@ export class Output {
     this.#filtered(await filterWithJq(chosen, jq));
   }
 
-  /** For a command whose JSON lines are of many kinds. Throws UsageError where `--fields` or `--jq` was given. */
+  /** For a command whose JSON lines are of many kinds. Throws UsageError if `--fields` or `--jq` was given. */
   rejectFilters(): void {
     const { fields, jq } = this.#options;
     const flag = fields === undefined ? (jq === undefined ? undefined : "--jq") : "--fields";
@@ -167,27 +170,27 @@ export class Output {
     });
   }
 
-  /** A line of data as it is. Text from elsewhere passes through `printable` first. */
+  /** Prints a line of data as it is. Pass untrusted text through `printable` first. */
   line(text: string): void {
     this.#options.stdout.write(`${text}\n`);
   }
 
-  /** Words for a person who watches: nothing in a pipe, with `--quiet` or with `--json`. */
+  /** Prints a message on a terminal: nothing in a pipe, with `--quiet` or with `--json`. */
   note(text: string): void {
     if (this.#options.stderr.isTTY && !this.quiet && !this.json) this.#options.stderr.write(`${text}\n`);
   }
 
-  /** Something that a person and a log should know, though nothing is wrong; not with `--quiet`. */
+  /** Prints a notice for users and logs, though nothing is wrong; not with `--quiet`. */
   notice(text: string): void {
     if (!this.quiet) this.#options.stderr.write(`${this.json ? compactJson({ notice: text }) : text}\n`);
   }
 
-  /** A note that something was done; names the thing. */
+  /** Prints a note that something was done. It names the object. */
   success(text: string): void {
     this.note(`${this.noteStyles.good("✓")} ${text}`);
   }
 
-  /** Something that a person should know in any case; a JSON line on stderr with `--json`. */
+  /** Prints a warning in any case; a JSON line on stderr with `--json`. */
   warn(text: string): void {
     const { stderr } = this.#options;
     const look = { width: stderr.columns, style: (mark: string) => this.noteStyles.warn(mark) };
@@ -199,7 +202,7 @@ export class Output {
     this.#options.stderr.write(`${this.noteStyles.dim(printable(text))}\n`);
   }
 
-  /** A bar on stderr for countable work; invisible where nobody watches. */
+  /** Shows a progress bar on stderr for countable work, on a terminal only. */
   progress(total: number, label: string): ProgressBar {
     const enabled = this.#options.animate && !this.quiet && total > 1;
     return createProgressBar(this.#options.stderr, { enabled, styles: this.noteStyles, total, label });

@@ -3,11 +3,11 @@ import type { TextStream } from "./text-stream.ts";
 
 const DELAY_MILLISECONDS = 100;
 
-/** Tells a waiting person that something goes on. */
+/** Shows a waiting user that work goes on. */
 export interface Spinner {
-  /** Shows the text while the work lasts, from 0.1 s on. Works that overlap share one spinner. */
+  /** Shows the text during the work, after 0.1 s. Overlapping work shares one spinner. */
   during<Result>(text: string, work: Promise<Result>): Promise<Result>;
-  /** Changes the text of the spinner, where one is shown or about to be. */
+  /** Changes the text of a current or pending spinner. */
   say(text: string): void;
 }
 
@@ -15,12 +15,12 @@ interface SpinnerOptions {
   /** Opens Node's stream for stderr. */
   open: () => NodeJS.WriteStream;
   enabled: boolean;
-  /** False where the moving part has to be plain too. */
+  /** False for plain animations. */
   colored: boolean;
   styles: Styles;
 }
 
-/** A spinner on stderr; ora is loaded only once there is something to wait for. */
+/** A spinner on stderr. ora is loaded only once there is something to wait for. */
 export function createSpinner({ open, enabled, colored, styles }: SpinnerOptions): Spinner {
   if (!enabled) return { during: (_text, work) => work, say: () => {} };
   let pending = 0;
@@ -64,11 +64,11 @@ export function createSpinner({ open, enabled, colored, styles }: SpinnerOptions
 const BAR_WIDTH = 24;
 const CLEAR_LINE = "\r\u001b[2K";
 
-/** How far a countable piece of work has come. */
+/** The progress of countable work. */
 export interface ProgressBar {
-  /** One more is done. */
+  /** Counts one more as done. */
   advance(): void;
-  /** Takes the bar off the screen. */
+  /** Removes the bar from the screen. */
   end(): void;
 }
 

@@ -1,7 +1,7 @@
 import type * as inquirer from "@inquirer/prompts";
 import { InterruptedError, UsageError } from "../errors.ts";
 
-/** One question, and the flag that answers it where nobody can be asked. */
+/** One question, and the flag that answers it without a terminal. */
 export interface Question {
   message: string;
   flag: string;
@@ -11,7 +11,7 @@ export interface Question {
 export interface Prompts {
   /** A line of text. */
   text(question: Question): Promise<string>;
-  /** A line that is not shown while it is typed. */
+  /** Asks for a line that is not echoed. */
   secret(question: Question): Promise<string>;
 }
 

@@ -1,6 +1,6 @@
 import type { TextStream } from "./text-stream.ts";
 
-/** Colors by meaning, for one stream. Meaning never rests on color alone. */
+/** Colors by meaning, for one stream. Color is never the only sign of a meaning. */
 export interface Styles {
   strong(text: string): string;
   dim(text: string): string;
@@ -12,7 +12,7 @@ export interface Styles {
 
 export type ColorLevel = 0 | 1 | 2 | 3;
 
-/** What decides whether a stream gets color. */
+/** What determines whether a stream gets color. */
 export interface ColorSources {
   /** The `--color` flag; false after `--no-color`. */
   flag: boolean;
@@ -20,20 +20,23 @@ export interface ColorSources {
   stream: Pick<TextStream, "isTTY" | "getColorDepth">;
 }
 
-/** Each stream is judged alone: --no-color, NO_COLOR and TERM=dumb turn color off, then FORCE_COLOR turns it on, then the terminal decides. */
+/**
+ * Each stream is judged separately: --no-color, NO_COLOR and TERM=dumb turn color off, then FORCE_COLOR turns it on,
+ * then the terminal decides.
+ */
 export function colorLevel({ flag, env, stream }: ColorSources): ColorLevel {
   if (!flag || isSet(env["NO_COLOR"])) return 0;
   const forced = env["FORCE_COLOR"];
   if (forced === "0" || forced === "false") return 0;
   if (isSet(forced)) return forced === "2" ? 2 : forced === "3" ? 3 : 1;
   if (env["TERM"] === "dumb" || !stream.isTTY) return 0;
-  // Node takes an empty NO_COLOR for a wish.
+  // Node treats an empty NO_COLOR as set.
   const { NO_COLOR: _, ...rest } = env;
   const depth = stream.getColorDepth(rest);
   return depth >= 24 ? 3 : depth >= 8 ? 2 : depth >= 4 ? 1 : 0;
 }
 
-/** chalk is loaded only where something will be colored: a command in a pipe never pays for it. */
+/** chalk is loaded only if something will be colored: a command in a pipe does not pay for it. */
 export async function loadStyles(level: ColorLevel): Promise<Styles> {
   if (level === 0) return PLAIN;
   const { Chalk } = await import("chalk");

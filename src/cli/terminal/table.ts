@@ -12,7 +12,7 @@ interface Cells<Item> {
   width: number;
 }
 
-/** A borderless table that fits the terminal: columns shrink first, then the optional ones go. */
+/** Renders a borderless table that fits the terminal: columns shrink first, then optional ones are dropped. */
 export function renderTable<Item>(
   items: readonly Item[],
   columns: readonly Column<Item>[],
@@ -37,7 +37,7 @@ export function renderTable<Item>(
   return [header, ...rows].map((line) => line.join(GAP).trimEnd());
 }
 
-/** Optional columns that say nothing are left out; then columns shrink; then optional ones go, from the right. */
+/** Drops empty optional columns, shrinks columns, then drops optional ones from the right. */
 function fit<Item>(all: readonly Cells<Item>[], terminalWidth: number): Cells<Item>[] {
   let kept = all.filter(({ column, texts }) => !column.optional || texts.some((text) => text !== ""));
   for (;;) {
@@ -48,7 +48,7 @@ function fit<Item>(all: readonly Cells<Item>[], terminalWidth: number): Cells<It
   }
 }
 
-/** Takes width from the widest columns that may shrink, until all fit or none can give any more. */
+/** Takes width from the widest columns that may shrink, until all fit or none can shrink further. */
 function shrink<Item>(
   kept: readonly Cells<Item>[],
   terminalWidth: number,
@@ -65,7 +65,7 @@ function shrink<Item>(
   return cells;
 }
 
-/** The width in which nothing of a column has to be cut. */
+/** The width at which nothing in a column is cut. */
 function unbroken<Item>({ column, texts, width }: Cells<Item>): number {
   if (column.wraps !== true) return Math.min(width, MIN_COLUMN_WIDTH);
   return Math.max(stringWidth(column.label), ...texts.flatMap(partsOfList).map((part) => stringWidth(part)));
@@ -75,7 +75,7 @@ function linesOf<Item>(text: string, { column, width }: Cells<Item>): string[] {
   return column.wraps === true ? wrapList(text, width) : [text];
 }
 
-/** A narrow column that was dropped before a wide one may have room after all. */
+/** A narrow column that was dropped before a wide one may fit after all. */
 function refill<Item>(all: readonly Cells<Item>[], kept: readonly Cells<Item>[], terminalWidth: number): Cells<Item>[] {
   return all.reduce<Cells<Item>[]>(
     (cells, candidate) => {
@@ -95,13 +95,13 @@ function totalWidth(cells: readonly { width: number }[]): number {
   return cells.reduce((sum, { width }) => sum + width + GAP.length, -GAP.length);
 }
 
-/** Fills up to the width of the column; the color ends with the text, so that no line ends in colored space. */
+/** Pads to the width of the column. The color ends with the text, so that no line ends in colored space. */
 function pad<Item>(text: string, { column, width }: Cells<Item>, style: (text: string) => string): string {
   const space = " ".repeat(Math.max(0, width - stringWidth(text)));
   return column.align === "right" ? space + style(text) : style(text) + space;
 }
 
-/** Cuts by what a terminal shows as one character, so that no emoji or accent is split. */
+/** Cuts between graphemes, so that no emoji or accent is split. */
 function cut(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   let kept = "";

@@ -1,19 +1,19 @@
 import { fstatSync, writeSync } from "node:fs";
 import type { NonBlockingWriter } from "./non-blocking-writer.ts";
 
-/** Where lines go. */
+/** A destination for lines. */
 export interface TextStream {
-  /** True where a person looks at it. */
+  /** True if it is a terminal. */
   readonly isTTY: boolean;
-  /** Width of the terminal; undefined where there is none. */
+  /** Width of the terminal; undefined if there is none. */
   readonly columns: number | undefined;
   write(text: string): void;
-  /** Bits of color that it can show, by its environment. */
+  /** Color depth in bits, by its environment. */
   getColorDepth(env: object): number;
   /**
-   * From now on a reader that stops reading holds nothing up: later lines may be left out, which `omitted` puts into a
-   * line. For commands whose work is another than printing. The function that comes back is to be called last, and
-   * resolves once what is left was read or given up.
+   * From now on a slow reader delays nothing: later lines may be dropped, which `omitted` reports in a line. For
+   * commands whose main work is not printing. Call the returned function last; it resolves once the rest was read or
+   * dropped.
    */
   makeNonBlocking(omitted: (lines: number) => string): Promise<() => Promise<void>>;
 }
@@ -23,13 +23,13 @@ export interface TextStreamOptions {
   platform: NodeJS.Platform;
   /** Opens Node's own stream. */
   open: () => NodeJS.WriteStream;
-  /** Told once nothing can be written any more, as after `| head`. */
+  /** Called once nothing can be written any more, as after `| head`. */
   onClosed: (error: NodeJS.ErrnoException) => void;
 }
 
 /**
- * A stream of the process. Node's own streams take several milliseconds to load, a good part of a short command, so
- * pipes and files are written to directly; to these Node writes synchronously as well. Anything else gets its stream.
+ * A stream of the process. Node's own streams take several milliseconds to load, much of a short command, so pipes and
+ * files are written directly, which Node also does synchronously. Anything else uses Node's stream.
  */
 export function openTextStream(options: TextStreamOptions): TextStream {
   return isPipeOrFile(options) ? writeDirectly(options) : writeThroughStream(options);
@@ -74,7 +74,7 @@ function writeDirectly({ descriptor, onClosed }: TextStreamOptions): TextStream 
 
 const FULL_PIPE_MILLISECONDS = 5;
 
-/** Another process may have made the pipe non-blocking; then a full one has to be waited for. */
+/** Another process may have made the pipe non-blocking. Then a full one has to be waited for. */
 function writeAll(descriptor: number, bytes: Buffer): void {
   let written = 0;
   while (written < bytes.length) {

@@ -5,7 +5,7 @@ const UNITS = [
   { seconds: 1, name: "second" },
 ] as const;
 
-/** How long ago a timestamp was, or how far ahead it lies, in its largest unit: `3 hours ago`, `in 2 days`. */
+/** Returns how long ago or ahead a timestamp is, in its largest unit: `3 hours ago`, `in 2 days`. */
 export function relativeTime(timestamp: string, now: number): string {
   const seconds = Math.round((now - Date.parse(timestamp)) / 1000);
   if (Number.isNaN(seconds)) return timestamp;
@@ -17,7 +17,7 @@ export function relativeTime(timestamp: string, now: number): string {
   return seconds < 0 ? `in ${words}` : `${words} ago`;
 }
 
-/** A span of whole seconds in its two largest units: `31 s`, `1 min 2 s`, `5 h 58 min`, `3 days`. */
+/** Formats a duration of whole seconds in its two largest units: `31 s`, `1 min 2 s`, `5 h 58 min`, `3 days`. */
 export function formatSpan(seconds: number): string {
   const whole = Math.round(seconds);
   const largest = SPANS.findIndex((unit) => whole >= unit.seconds);
@@ -47,7 +47,7 @@ function spanPart(count: number, { one, many }: Span): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-/** A duration for people: `42 ms`, `1.3 s`, `2 min 5 s`. */
+/** Formats a duration: `42 ms`, `1.3 s`, `2 min 5 s`. */
 export function formatDuration(milliseconds: number): string {
   if (milliseconds < 999.5) return `${Math.round(milliseconds)} ms`;
   const seconds = milliseconds / 1000;

@@ -3,7 +3,7 @@ import type { Styles } from "./styles.ts";
 let shownSecond = -1;
 let shownTime = "";
 
-/** The local wall-clock time of a line in a log: `14:03:27`. Thousands of lines may share a second. */
+/** Returns the local time of day for a log line: `14:03:27`. Thousands of lines may share a second. */
 export function clockTime(milliseconds: number): string {
   const second = Math.floor(milliseconds / 1000);
   if (second !== shownSecond) {
@@ -15,7 +15,7 @@ export function clockTime(milliseconds: number): string {
   return shownTime;
 }
 
-/** An HTTP status colored by its class. */
+/** Returns an HTTP status colored by its class. */
 export function colorStatus(status: number, styles: Styles): string {
   const text = String(status);
   if (status >= 500) return styles.bad(text);

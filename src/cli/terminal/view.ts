@@ -2,11 +2,11 @@ import { UsageError } from "../errors.ts";
 import { printable } from "./printable.ts";
 import type { Styles } from "./styles.ts";
 
-/** What a view may know of its io. */
+/** What a view may depend on. */
 export interface ViewContext {
   /** Unix milliseconds. */
   now: number;
-  /** True where a person looks at it; false in a pipe, where every value is printed as the API gave it. */
+  /** True on a terminal; false in a pipe, where every value is printed as in the API. */
   terminal: boolean;
 }
 
@@ -17,15 +17,15 @@ export interface Column<Item> {
   /** Colors the text, which may have been cut. */
   style?(text: string, styles: Styles, item: Item): string;
   align?: "right";
-  /** May be cut with an ellipsis on a narrow terminal. Ids never are: people copy them. */
+  /** May be cut with an ellipsis on a narrow terminal. IDs never are, because users copy them. */
   shrinks?: boolean;
-  /** Holds several things, separated by commas: breaks behind these before anything is cut. */
+  /** A list, separated by commas: it wraps after these before anything is cut. */
   wraps?: boolean;
-  /** Left out first on a narrow terminal. */
+  /** Dropped first on a narrow terminal. */
   optional?: boolean;
 }
 
-/** How a resource is shown. `fields` are the names that `--fields` takes. */
+/** How a resource is shown. `fields` are the names for `--fields`. */
 export interface ResourceView<Item> {
   noun: string;
   plural: string;
@@ -36,10 +36,10 @@ export interface ResourceView<Item> {
   block?: { label: string; value(item: Item): unknown };
 }
 
-/** What `--fields` takes, of which kind of object. */
+/** The names for `--fields`, and of which kind of object. */
 export type FieldNames = Pick<ResourceView<unknown>, "noun" | "fields">;
 
-/** Throws UsageError where `--fields` names one that there is not. */
+/** Throws UsageError if `--fields` contains an unknown one. */
 export function assertFields({ noun, fields }: FieldNames, wanted: readonly string[]): void {
   const unknown = wanted.find((field) => !fields.includes(field.split(".")[0]!));
   if (unknown === undefined) return;
@@ -49,12 +49,12 @@ export function assertFields({ noun, fields }: FieldNames, wanted: readonly stri
   });
 }
 
-/** The columns that `--fields` asks for: each value as it stands in the JSON. */
+/** Returns the columns of `--fields`: each value as it is in the JSON. */
 export function columnsOfFields(fields: readonly string[]): Column<unknown>[] {
   return fields.map((field) => ({ label: field, text: (item) => textOf(valueAt(item, field)) }));
 }
 
-/** The member that a dotted path names: `metadata.plan`. */
+/** Returns the member at a dotted path: `metadata.plan`. */
 export function valueAt(item: unknown, path: string): unknown {
   let value = item;
   for (const name of path.split(".")) {
@@ -64,24 +64,24 @@ export function valueAt(item: unknown, path: string): unknown {
   return value;
 }
 
-/** The item cut down to some of its fields, dotted names included. */
+/** Returns the item with only some of its fields, dotted names included. */
 export function pickFields(item: unknown, fields: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(fields.map((field) => [field, valueAt(item, field) ?? null]));
 }
 
-/** Any JSON value as one line of text. */
+/** Returns any JSON value as one line of text. */
 export function textOf(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "string") return value;
   return JSON.stringify(value);
 }
 
-/** The text of one cell, safe to print. A platform of another version may leave out what the types promise. */
+/** Returns the text of one cell, safe to print. A platform of another version may omit required fields. */
 export function cellText<Item>(column: Column<Item>, item: Item, view: ViewContext): string {
   return printable(textOf(column.text(item, view)));
 }
 
-/** The line that a pipe gets for one item. */
+/** Returns the line of one item in a pipe. */
 export function tabSeparated<Item>(item: Item, columns: readonly Column<Item>[], view: ViewContext): string {
   return columns.map((column) => cellText(column, item, view)).join("\t");
 }

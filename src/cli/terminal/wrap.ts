@@ -1,9 +1,9 @@
-/** Breaks text between words so that lines stay within a width; a word that is longer stands alone. */
+/** Breaks text between words so that lines fit a width. A longer word is on a line of its own. */
 export function wrapWords(text: string, width: number): string[] {
   return wrap(text.split(" "), width);
 }
 
-/** A sentence behind a mark such as `Error:`, which is styled; broken between words where a terminal's width is given. */
+/** Returns a sentence after a styled mark such as `Error:`, wrapped if a terminal's width is given. */
 export function wrapAfter(
   mark: string,
   text: string,
@@ -14,12 +14,12 @@ export function wrapAfter(
   return [first.replace(mark, () => style(mark)), ...rest].join("\n");
 }
 
-/** Breaks a list behind its commas only. */
+/** Breaks a list only after its commas. */
 export function wrapList(text: string, width: number): string[] {
   return wrap(partsOfList(text), width);
 }
 
-/** What a list is not broken within. */
+/** A part of a list that is never broken. */
 export function partsOfList(text: string): string[] {
   return text.split(/(?<=,) /);
 }

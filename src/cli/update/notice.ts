@@ -5,7 +5,7 @@ import { isVersion, readUpdateState, updateNotices, writeUpdateState } from "./s
 const DAY_MILLISECONDS = 86_400_000;
 
 /**
- * Says once a day that there is a newer version, and has the registry asked once a day, by a process of its own that no
+ * Reports a newer version at most once a day, and queries the registry once a day, in a separate process that no
  * command waits for. Import this module lazily, after the command.
  */
 export function showUpdateNotice(context: Context): void {
@@ -19,7 +19,7 @@ export function showUpdateNotice(context: Context): void {
     if (isNews) say(context, latest);
     const isDue = !isToday(state.checked, now);
     if (!isNews && !isDue) return;
-    // Before the registry is asked: one that cannot be reached is not asked by every command.
+    // Written before the registry is queried, so that an unreachable one is not queried by every command.
     writeUpdateState(folder, { ...state, ...(isNews ? { told: now } : {}), ...(isDue ? { checked: now } : {}) });
     if (isDue) check(context);
   } catch (error) {
@@ -54,7 +54,7 @@ function check({ env }: Context): void {
   child.unref();
 }
 
-/** Whether one version of three numbers is newer than another; a pre-release counts as its release. */
+/** Returns whether one version of three numbers is newer than another. A pre-release counts as its release. */
 function isNewer(one: string, other: string): boolean {
   const [base = ""] = other.split("-");
   if (!isVersion(base)) return false;

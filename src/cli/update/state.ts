@@ -3,19 +3,19 @@ import { join } from "node:path";
 import { makeFolder } from "../../files/make-folder.ts";
 import type { Settings } from "../settings/profiles.ts";
 
-/** What is remembered of newer versions, in a file beside the settings. Times are Unix milliseconds. */
+/** The stored state of update checks, in a file beside the settings. Times are Unix milliseconds. */
 interface UpdateState {
-  /** When the registry was last asked. */
+  /** When the registry was last queried. */
   checked: number;
-  /** When a person was last told. */
+  /** When the user was last notified. */
   told: number;
-  /** The newest version that is out: three numbers. */
+  /** The newest published version: three numbers. */
   latest: string | undefined;
 }
 
 const FILE = "update.json";
 
-/** What stands there; nothing where it cannot be read. */
+/** Returns the stored state, or an empty one if it cannot be read. */
 export function readUpdateState(folder: string): UpdateState {
   try {
     const { checked, told, latest } = JSON.parse(readFileSync(join(folder, FILE), "utf8")) as Partial<UpdateState>;
@@ -25,7 +25,7 @@ export function readUpdateState(folder: string): UpdateState {
   }
 }
 
-/** Replaces the file in one step. Throws where the folder cannot be written. */
+/** Replaces the file in one step. Throws if the folder cannot be written. */
 export function writeUpdateState(folder: string, state: UpdateState): void {
   makeFolder(folder);
   const file = join(folder, FILE);
@@ -34,12 +34,12 @@ export function writeUpdateState(folder: string, state: UpdateState): void {
   renameSync(fresh, file);
 }
 
-/** Three numbers: releases only, and nothing that a terminal would take for more than text. */
+/** Three numbers: only releases, and nothing that a terminal would interpret. */
 export function isVersion(value: unknown): value is string {
   return typeof value === "string" && /^\d{1,6}\.\d{1,6}\.\d{1,6}$/.test(value);
 }
 
-/** Whether a person wants to hear of newer versions, and what says so. */
+/** Whether update notices are enabled, and which setting decides it. */
 export function updateNotices(
   env: Readonly<Record<string, string | undefined>>,
   { update_notices: stored }: Settings,

@@ -6,15 +6,15 @@ import { printable } from "../../terminal/printable.ts";
 import { optionNamed, optionsOf, type Position, scanWords } from "./scan-words.ts";
 import { subcommands, type Suggestion, type Values, valuesOfArgument, valuesOfOption } from "./sources.ts";
 
-/** What the scripts of the shells read after the suggestions, as a sum. */
+/** Flags that the completion scripts of the shells read after the suggestions, as a sum. */
 const NO_SPACE = 2;
 const NO_FILES = 4;
 
-/** Shells put a suggestion into the command line as it is: one that a shell would read as more than a word is left out. */
+/** Shells insert a suggestion as it is, so one that a shell would parse as more than a word is omitted. */
 const SAFE = /^[\w.:@,=/+-]+$/;
 
 interface Answer {
-  /** `--status=`, where the cursor's word has the flag and its value. */
+  /** `--status=`, if the word at the cursor contains the flag and its value. */
   flag: string;
   values: Values;
 }
@@ -48,7 +48,7 @@ async function runComplete(
       context,
     );
   } catch (error) {
-    // Nobody reads why in the middle of a command line.
+    // In the middle of a command line, an error message is of no use.
     if (context.debug) output.trace(String(error));
   }
   const { suggestions, list, files } = answer.values;
@@ -107,7 +107,7 @@ async function declare(
   return root;
 }
 
-/** The flags before the cursor say which platform and profile ids come from. */
+/** The flags before the cursor select the platform and profile for IDs. */
 function globalsIn(before: readonly string[], { globals }: Context): GlobalOptions {
   const root = addGlobalOptions(new Command())
     .exitOverride()
@@ -121,7 +121,7 @@ function globalsIn(before: readonly string[], { globals }: Context): GlobalOptio
   }
 }
 
-/** Flags that may still follow: one that takes a single value stands once. */
+/** Returns flags that may still follow. One that takes a single value may occur once. */
 function flags(root: Command, { command, given }: Position): Suggestion[] {
   const open = optionsOf(command, root).filter((option) => !given.has(option) || mayRepeat(option));
   const help: Suggestion = { value: "--help", description: "Show help" };
@@ -135,7 +135,7 @@ function mayRepeat(option: Option): boolean {
   return option.variadic || Array.isArray(option.defaultValue);
 }
 
-/** Shells hand over words as they were typed. */
+/** Shells pass words as they were typed. */
 function unquoted(word: string): string {
   return word.replace(/^(["'])(.*?)\1?$/s, "$2");
 }

@@ -1,21 +1,21 @@
 import type { Command, Option } from "commander";
 
-/** What the words before the cursor lead to. */
+/** The state after parsing the words before the cursor. */
 export interface Position {
   command: Command;
-  /** Operands that the command has already. */
+  /** Number of arguments that the command has already. */
   operands: readonly string[];
-  /** The flag whose value comes next. */
+  /** The flag whose value is next. */
   option: Option | undefined;
-  /** True where that flag has a value already and takes more. */
+  /** True if that flag has a value already and accepts more. */
   more: boolean;
   /** Flags that were given. */
   given: ReadonlySet<Option>;
-  /** True after `--`: what follows is another program's. */
+  /** True after `--`: the rest belongs to another program. */
   beyond: boolean;
 }
 
-/** Walks the words as commander would parse them; what it does not know is passed over. */
+/** Parses the words as commander would. Unknown words are skipped. */
 export function scanWords(root: Command, words: readonly string[]): Position {
   let command = root;
   let option: Option | undefined;
@@ -49,7 +49,7 @@ export function scanWords(root: Command, words: readonly string[]): Position {
   return { command, operands, option, more, given, beyond };
 }
 
-/** The flag that a word names, alone, with `=value`, or as the last of several short ones. */
+/** Returns the flag that a word names, alone, with `=value`, or as the last of several short ones. */
 export function optionNamed(word: string, command: Command, root: Command): Option | undefined {
   const [name = ""] = word.split("=", 1);
   const short = `-${name.at(-1)}`;
@@ -58,7 +58,7 @@ export function optionNamed(word: string, command: Command, root: Command): Opti
   );
 }
 
-/** The command's own flags, and those that every command takes. */
+/** Returns the command's own flags, and the global ones. */
 export function optionsOf(command: Command, root: Command): readonly Option[] {
   const own = command === root ? [] : command.options;
   return [...own, ...root.options.filter(({ hidden }) => !hidden)];

@@ -19,9 +19,9 @@ export interface Suggestion {
 /** Values of one flag or argument. */
 export interface Values {
   suggestions: readonly Suggestion[];
-  /** Several, separated by commas. */
+  /** True for several, separated by commas. */
   list?: boolean;
-  /** The shell's own files. */
+  /** True for the shell's file completion. */
   files?: boolean;
 }
 
@@ -119,7 +119,7 @@ function isFile(placeholder: string): boolean {
   return /\b(file|path|folder|env)\b/i.test(placeholder);
 }
 
-/** A person who pressed Tab waits for the answer. */
+/** The timeout for someone who pressed Tab. */
 const TIMEOUT_MILLISECONDS = 2000;
 const COUNT = 30;
 const DESCRIPTIVE_FIELDS = ["email", "url", "type", "name", "event_type", "status"];
@@ -127,12 +127,12 @@ const MAX_DESCRIPTION_LENGTH = 60;
 
 type Item = { id?: unknown } & Record<string, unknown>;
 
-/** The newest ids of a list of the API. Nothing, quietly, where they cannot be had at once. */
+/** Returns the newest IDs of a list of the API, or nothing if they cannot be had quickly. */
 async function fetchIds(path: string, context: Context): Promise<Suggestion[]> {
   const connection = await context.connection();
   const stored = connection.credential?.value;
   if (stored === undefined) return [];
-  // A session is renewed by commands, which may wait for it.
+  // Only commands renew a session, because they can wait for it.
   if (stored.type === "oauth" && !isAlive(stored, context.now())) return [];
   const key = stored.type === "oauth" ? stored.access_token : stored.api_key;
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(TIMEOUT_MILLISECONDS)]);

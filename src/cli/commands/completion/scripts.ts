@@ -14,8 +14,8 @@ export async function printScript(shell: Shell, stdout: TextStream): Promise<voi
 }
 
 /**
- * The script for bash. Unlike that of the completion library it needs no other package, completes values that hold a
- * colon and flags that hold their value, and never evaluates the input.
+ * Returns the script for bash. Unlike that of the completion library it needs no other package, completes values with a
+ * colon and flags with an inline value, and never evaluates the input.
  */
 export const BASH = `# bash completion for service
 _service_completion() {
@@ -54,7 +54,7 @@ _service_completion() {
 }
 complete -o default -F _service_completion service service-cli`;
 
-/** The script for zsh. That of the completion library cuts values at a colon, and splits quoted words. */
+/** Returns the script for zsh. That of the completion library cuts values at a colon, and splits quoted words. */
 export const ZSH = `#compdef service service-cli
 _service() {
   local reply line value directive width=0
@@ -89,8 +89,8 @@ else
 fi`;
 
 /**
- * The script for PowerShell. That of the completion library builds a command out of what was typed and evaluates it, and
- * a typographic quote, which PowerShell takes for one of its own, ends the quoting.
+ * Returns the script for PowerShell. That of the completion library builds a command from the typed text and evaluates
+ * it. A typographic quote, which PowerShell treats as its own, would end the quoting.
  */
 export const POWERSHELL = `# PowerShell completion for service
 Register-ArgumentCompleter -Native -CommandName 'service', 'service-cli' -ScriptBlock {

@@ -6,7 +6,7 @@ import type { CheckOptions, DbOptions, RestoreOptions } from "./run.ts";
 
 const DATABASE = "SQLite file, or a postgres:// URL (default: platform.db in the XDG data folder)";
 
-/** `service db`: what an operator does to the platform's database. */
+/** `service db`: manages the platform's database. */
 export function register(program: Command, context: Context): void {
   const db = program.command("db").description("Back up, restore, check and migrate the platform's database");
   addExamples(db, [

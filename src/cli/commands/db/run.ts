@@ -51,12 +51,12 @@ const STATUS: ResourceView<DatabaseStatus> = {
   ],
 };
 
-/** Shows the database as it is. */
+/** Shows the database without changing it. */
 export async function runStatus(options: DbOptions, context: Context): Promise<void> {
   await showStatus(await open(openReader, namedDatabase(options, context), options, context), context);
 }
 
-/** Brings the schema up to date, and shows the database. */
+/** Migrates the schema, and shows the database. */
 export async function runMigrate(options: DbOptions, context: Context): Promise<void> {
   await showStatus(await open(openDatabase, namedDatabase(options, context), options, context), context);
 }
@@ -83,7 +83,7 @@ export async function runBackup(file: string, options: DbOptions, context: Conte
   context.output.note(`${bytes} bytes. The backup does not contain the master key: back that up separately.`);
 }
 
-/** Replaces a database with a backup. Throws UsageError where it would replace one and nobody has agreed. */
+/** Replaces a database with a backup. Throws UsageError if replacing one was not confirmed. */
 export async function runRestore(file: string, options: RestoreOptions, context: Context): Promise<void> {
   const { output, cwd, env } = context;
   const database = namedDatabase(options, context);
@@ -124,10 +124,10 @@ async function confirmReplacing(database: string, context: Context): Promise<voi
   if (typed.trim() !== "restore") throw new UserError("Restore canceled", { code: "not_confirmed" });
 }
 
-/** A count of all events takes longer than a request may. */
+/** Counting all events takes longer than a request may. */
 const CHECK_SECONDS = 3600;
 
-/** Looks for damage; exit 1 where there is any. */
+/** Checks for damage. Exits with 1 if there is any. */
 export async function runCheck(options: CheckOptions, context: Context): Promise<void> {
   const { output } = context;
   const name = namedDatabase(options, context);
@@ -201,7 +201,7 @@ async function open<Opened>(
   }
 }
 
-/** Why the database cannot be worked with, where that is so; any other error as it is. */
+/** Returns why the database cannot be used, or any other error as it is. */
 function asUserError(error: unknown): unknown {
   if (error instanceof StorageOpenError) {
     const hint =

@@ -62,7 +62,7 @@ async function runGet(id: string, context: Context): Promise<void> {
     path: DELIVERIES.path + apiPath`/${id}`,
   });
   const drawn = !output.json && !output.quiet && !output.chosen;
-  // Asked before anything is printed: a spinner would come in between.
+  // Loaded before anything is printed; otherwise a spinner would interrupt the output.
   const now = drawn && output.terminal ? await timeOf(delivery, client, context) : 0;
   await output.object(delivery, DELIVERIES.view);
   if (!drawn) return;
@@ -77,14 +77,14 @@ async function runGet(id: string, context: Context): Promise<void> {
   }
 }
 
-/** Now, on the clock that plans the next attempt: a sandbox's may be ahead of real time. */
+/** The current time on the clock that schedules the next attempt: a sandbox's may be ahead of real time. */
 async function timeOf(delivery: Delivery, client: Client, context: Context): Promise<number> {
   if (delivery.livemode || delivery.next_attempt === null) return context.now();
   const { body } = await client.request<TestClock>({ method: "GET", path: CLOCK_PATH });
   return Date.parse(body.now);
 }
 
-/** The line that a pipe gets for one attempt: number, time, status, duration in milliseconds, error, reply. */
+/** Returns the line of one attempt in a pipe: number, time, status, duration in milliseconds, error, response. */
 function attemptRecord({ at, status_code, duration_ms, error, response_excerpt }: Attempt, number: number): string {
   const values = [
     number,
@@ -114,7 +114,7 @@ const RECEIVER: Column<Delivery> = {
   label: "Endpoint",
   text: ({ endpoint, listener }) => endpoint ?? listener ?? "",
 };
-/** On the sandbox's own clock, which a distance from now would get wrong. */
+/** In the sandbox's own time, for which a relative time would be wrong. */
 const NEXT: Column<Delivery> = { label: "Next attempt", text: ({ next_attempt }) => next_attempt ?? "" };
 
 export const DELIVERIES: Resource<Delivery> = {

@@ -5,7 +5,7 @@ import { printable } from "../../terminal/printable.ts";
 import type { Styles } from "../../terminal/styles.ts";
 import { formatDuration, formatSpan } from "../../terminal/time.ts";
 
-/** Lines of a reply that are shown; `--json` has all of it. */
+/** Maximum number of lines of a response body; `--json` has all of it. */
 const MAX_RESPONSE_LINES = 4;
 const MIN_TEXT_WIDTH = 20;
 const MAX_TEXT_WIDTH = 120;
@@ -14,11 +14,11 @@ interface TimelineOptions {
   styles: Styles;
   /** Unix milliseconds, on the clock of the delivery's environment. */
   now: number;
-  /** Columns of the terminal. */
+  /** Width of the terminal. */
   width: number;
 }
 
-/** A point of the time line: its mark, number and first line, and the lines below. */
+/** An entry of the timeline: its mark, number and first line, and the lines below. */
 interface Point {
   mark: string;
   at: string;
@@ -26,12 +26,12 @@ interface Point {
   below: string[];
 }
 
-/** The attempts from the first to the planned one, with the gaps between them. */
+/** Renders the attempts from the first to the scheduled one, with the gaps between them. */
 export function timelineLines(delivery: Delivery, options: TimelineOptions): string[] {
   const { styles } = options;
   const attempts = delivery.attempts ?? [];
   const digits = String(attempts.length + 1).length;
-  // Mark and number in front, and the rail with its text below them.
+  // Mark and number, then the rail with its text below.
   const indent = digits + 4;
   const textWidth = Math.min(MAX_TEXT_WIDTH, Math.max(MIN_TEXT_WIDTH, options.width - indent));
   const outcomeWidth = Math.max(0, ...attempts.map((attempt) => stringWidth(outcomeOf(attempt))));
@@ -66,7 +66,7 @@ function pointOf(attempt: Attempt, outcomeWidth: number, styles: Styles): Omit<P
   };
 }
 
-/** What went wrong, in words, and the beginning of the reply. */
+/** Returns what failed, and the beginning of the response. */
 function textOf(attempt: Attempt, width: number, styles: Styles): string[] {
   const explanation = explanationOf(attempt);
   const { response_excerpt: reply } = attempt;
@@ -76,7 +76,7 @@ function textOf(attempt: Attempt, width: number, styles: Styles): string[] {
   ];
 }
 
-/** A receiver that is down says the same for days. */
+/** A receiver that is down has the same error for days. */
 function isRepeated(attempt: Attempt, before: Attempt | undefined): boolean {
   return (
     before !== undefined &&
@@ -87,7 +87,7 @@ function isRepeated(attempt: Attempt, before: Attempt | undefined): boolean {
   );
 }
 
-/** What follows the last attempt: the planned one, or why there is none. */
+/** Renders what follows the last attempt: the scheduled one, or why there is none. */
 function endingOf(delivery: Delivery, { styles, now }: TimelineOptions): Point | undefined {
   if (delivery.status === "succeeded") return undefined;
   const none = { mark: styles.dim("○"), at: "", below: [] };
@@ -112,7 +112,7 @@ function isSuccess({ status_code }: Attempt): boolean {
   return status_code !== null && status_code >= 200 && status_code < 300;
 }
 
-/** The status, or the code that the platform's words about an error begin with. */
+/** Returns the status, or the code at the start of the platform's error. */
 function outcomeOf({ status_code, error }: Attempt): string {
   if (status_code !== null) return String(status_code);
   return printable(/^[a-z_]+(?=: )/.exec(error ?? "")?.[0] ?? "no response");

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-/** One of our own commands, run as its user would: in a process of its own, over the wire. */
+/** Runs one of the CLI's own commands as its user would: in a separate process, over the network. */
 export class CommandChild {
   readonly #process: ChildProcess;
   readonly #exit: Promise<number>;
@@ -32,7 +32,7 @@ export class CommandChild {
     createInterface({ input: child.stderr }).on("line", (line) => this.#errors.push(line));
   }
 
-  /** What it said on stderr. */
+  /** The content of stderr. */
   get stderrText(): string {
     return this.#errors.join("\n");
   }
@@ -42,7 +42,7 @@ export class CommandChild {
     return this.#exit;
   }
 
-  /** The first JSON line of stdout that fits; rejects where the command ends before. */
+  /** Resolves with the first matching JSON line of stdout. Rejects if the command exits before. */
   async waitFor(fits: (record: Record<string, unknown>) => boolean): Promise<Record<string, unknown>> {
     return await new Promise<Record<string, unknown>>((resolve, reject) => {
       this.#onChange = () => {
@@ -54,7 +54,7 @@ export class CommandChild {
     });
   }
 
-  /** Asks it to end and waits until it has. */
+  /** Stops the command and waits until it has exited. */
   async stop(): Promise<void> {
     if (this.#process.exitCode === null && this.#process.signalCode === null) this.#process.kill("SIGTERM");
     await this.#exit;

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Context } from "../../context.ts";
 import { addExamples } from "../../help-layout.ts";
 
-/** `service demo`: the main job end to end, with nothing to set up. */
+/** `service demo`: the main workflow end to end, without setup. */
 export function register(program: Command, context: Context): void {
   const demo = program
     .command("demo")

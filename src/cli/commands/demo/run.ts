@@ -10,7 +10,7 @@ import { CommandChild } from "./child.ts";
 
 const STEP_SECONDS = 20;
 
-/** What the steps leave behind for the ones after them, and for the end to clear away. */
+/** Results of the steps for later steps, and for the cleanup. */
 interface Stage {
   context: Context;
   narrator: Narrator;
@@ -20,8 +20,8 @@ interface Stage {
 }
 
 /**
- * Runs each step as its user would, through this very command in processes of its own, and believes only what it sees at
- * the receiver. With `once` it ends then; else it stays until Ctrl-C.
+ * Runs each step as its user would, with this CLI in separate processes, and only relies on what the receiver reports.
+ * With `once` it exits then; otherwise it runs until Ctrl-C.
  */
 export async function runDemo({ once }: { once: boolean }, context: Context): Promise<void> {
   context.output.rejectFilters();
@@ -131,7 +131,7 @@ function deadline(ended: AbortSignal): Promise<never> {
   });
 }
 
-/** Rejects on Ctrl-C; stops listening once `ended` is aborted. */
+/** Rejects on Ctrl-C. Stops listening once `ended` is aborted. */
 function interruption({ signal }: Context, ended?: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const options = { once: true, ...(ended === undefined ? {} : { signal: ended }) };
@@ -145,7 +145,7 @@ async function untilInterrupted(context: Context): Promise<void> {
   });
 }
 
-/** The demo must not act on a real profile, whatever the shell is set up for. */
+/** The demo must not act on a real profile, whatever the shell's environment. */
 function withoutOurVariables(env: Context["env"]): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith("SERVICE_")));
 }
@@ -154,12 +154,12 @@ function text(record: Record<string, unknown>, name: string): string {
   return String(record[name]);
 }
 
-/** Tells the demo's story: lines for a person, or one JSON object a step. */
+/** Prints the demo's progress: lines on a terminal, or one JSON object per step. */
 export interface Narrator {
   begin(title: string, command: string): { done(said: string): void; failed(why: string): void };
   delivered(event: WebhookEvent): void;
   stayOpen(open: { baseUrl: string; signInUrl: string; folder: string }): void;
-  /** A verified event that came once the steps were over. */
+  /** A verified event that arrived after the steps. */
   arrived(event: WebhookEvent): void;
 }
 
@@ -185,7 +185,7 @@ function jsonNarrator({ output }: Context): Narrator {
 function humanNarrator({ output, stdout }: Context): Narrator {
   const { styles } = output;
   const indent = " ".repeat(TITLE_WIDTH + 4);
-  /** Below and beside the mark that stands before them. */
+  /** Indented to the text after the mark. */
   const words = (text: string): string => {
     const { columns = Infinity } = stdout;
     const lines = text.split("\n").flatMap((line) => wrapWords(line, Math.max(columns - indent.length - 2, 20)));
@@ -221,17 +221,17 @@ function humanNarrator({ output, stdout }: Context): Narrator {
   };
 }
 
-/** What a user's application would be: an HTTP server that takes verified events only. */
+/** A stand-in for a user's application: an HTTP server that accepts only verified events. */
 export interface DemoReceiver {
   url: string;
-  /** The first verified event of the type. */
+  /** Resolves with the first verified event of the type. */
   received(type: string): Promise<WebhookEvent>;
-  /** Tells of every verified event from now on. */
+  /** Calls back with every verified event from now on. */
   follow(tell: (event: WebhookEvent) => void): void;
   close(): Promise<void>;
 }
 
-/** `secret` may arrive later than the server starts: `listen` tells it. */
+/** `secret` may arrive after the server starts, because `listen` reports it. */
 export async function startReceiver(secret: () => string): Promise<DemoReceiver> {
   const events: WebhookEvent[] = [];
   let onEvent = (_event?: WebhookEvent): void => {};

@@ -1,15 +1,15 @@
-/** What became of one check; `skipped` where something that it needs is missing. */
+/** The result of one check; `skipped` if something that it needs is missing. */
 export type Verdict = "ok" | "warning" | "failed" | "skipped";
 
 export interface Finding {
   status: Verdict;
-  /** What was found: a sentence without its full stop. */
+  /** The finding: a sentence without its period. */
   detail: string;
-  /** What to do about it. */
+  /** How to fix it. */
   advice?: string | undefined;
 }
 
-/** One thing that `service doctor` looks at. */
+/** One check of `service doctor`. */
 export interface Check {
   /** Stable, snake_case. */
   id: string;

@@ -12,7 +12,7 @@ import { type Check, failed, type Finding, type Verdict } from "./finding.ts";
 import { machineChecks } from "./machine.ts";
 import { platformChecks } from "./platform.ts";
 
-/** Nothing that is looked at may take longer. */
+/** Timeout of each check. */
 const TIMEOUT_MILLISECONDS = 6000;
 const CONNECT_MILLISECONDS = 3000;
 
@@ -48,7 +48,7 @@ async function runDoctor(context: Context): Promise<void> {
   if (count("failed") > 0) throw new SilentExit(EXIT_CODES.failed);
 }
 
-/** A check that goes wrong is a finding too. */
+/** A check that throws is a finding too. */
 async function runCheck({ id, title, run }: Check, ending: Promise<never>, limit: AbortSignal): Promise<Result> {
   let finding: Finding;
   try {
@@ -65,7 +65,7 @@ function endOf(limit: AbortSignal): Promise<never> {
   const ending = new Promise<never>((_resolve, reject) => {
     limit.addEventListener("abort", () => reject(limit.reason as Error), { once: true });
   });
-  // Usually all is known before.
+  // Usually all results are known before.
   ending.catch(() => {});
   return ending;
 }
@@ -84,7 +84,7 @@ function summary(failures: number, warnings: number): string {
   return `${words.join(", ")}.`;
 }
 
-/** What `service doctor --json` prints of one check. */
+/** JSON of one check. */
 export interface Result {
   id: string;
   title: string;
@@ -115,7 +115,7 @@ const SIGNS: Readonly<Record<Verdict, { sign: string; style: keyof Styles }>> = 
 
 const MIN_WIDTH = 30;
 
-/** The results as a person reads them: a sign and a word each, and below it what to do. */
+/** Renders the results: a symbol and a word each, and below it the fix. */
 export function drawResults(results: readonly Result[], { styles, width }: Output): string[] {
   const titleWidth = Math.max(...results.map(({ title }) => title.length));
   return results.flatMap(({ title, status, detail, advice }) => {

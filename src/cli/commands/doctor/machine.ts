@@ -13,7 +13,7 @@ import { canConnect } from "./ports.ts";
 const MIN_NODE_VERSION = [20, 19] as const;
 const PROXY_VARIABLES = ["http_proxy", "https_proxy"] as const;
 
-/** What concerns this machine alone. */
+/** Checks of this machine. */
 export function machineChecks(context: Context, timeoutMs: number): Check[] {
   return [
     { id: "node", title: "Node.js", run: () => checkNode(context) },
@@ -37,7 +37,7 @@ function checkNode({ platform }: Context): Finding {
 
 async function checkSettings({ settingsDirectory: folder, platform }: Context): Promise<Finding> {
   const file = join(folder, SETTINGS_FILE);
-  // Throws where it is damaged.
+  // Throws if the file is damaged.
   readSettings(folder);
   const [fileMode, folderMode] = await Promise.all([modeOf(file), modeOf(folder)]);
   if (fileMode === undefined) return ok(`none yet; \`service login\` creates ${file}`);
@@ -56,7 +56,7 @@ async function checkSettings({ settingsDirectory: folder, platform }: Context): 
   return ok(`${file}, readable only by you`);
 }
 
-/** The permission bits; undefined where there is nothing. */
+/** Returns the permission bits; undefined if the file does not exist. */
 async function modeOf(path: string): Promise<number | undefined> {
   try {
     return (await stat(path)).mode & 0o777;
@@ -67,7 +67,7 @@ async function modeOf(path: string): Promise<number | undefined> {
   }
 }
 
-/** Writes in the folder, or sees whether it could be made. */
+/** Writes in the folder, or checks whether it could be created. */
 async function checkFolder(folder: string, purpose: "settings" | "data"): Promise<Finding> {
   const variable = purpose === "settings" ? "SERVICE_CONFIG_DIR" : "XDG_DATA_HOME";
   try {
@@ -107,7 +107,7 @@ async function checkProxy(context: Context, timeoutMs: number): Promise<Finding>
   const named = PROXY_VARIABLES.flatMap((name) => (settings[name] ? [[name, settings[name]] as const] : []));
   if (named.length === 0) return ok("not configured");
   for (const [name, value] of named) {
-    // Throws where it is not the address of a proxy.
+    // Throws if the address cannot be a proxy's.
     const proxy = parseProxy(name, value);
     if (!(await canConnect(proxy, timeoutMs))) {
       return failed(

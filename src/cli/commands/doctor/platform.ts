@@ -16,7 +16,7 @@ import { tryPort } from "./ports.ts";
 const NOT_REACHED = "the platform is unreachable";
 const SOON_MILLISECONDS = 14 * 86_400_000;
 
-/** What concerns the platform that commands speak to. */
+/** Checks of the platform that commands use. */
 export function platformChecks(context: Context): Check[] {
   let examination: Promise<Status> | undefined;
   const status = (): Promise<Status> => (examination ??= examine(context));
@@ -71,7 +71,7 @@ async function checkCredential({ credential, environment, profile }: Status, con
   return warning(detail, `Replace it: service keys roll ${credential.id}${flag}`);
 }
 
-/** When an API key ends: null for never, undefined where it may not run at itself. */
+/** Returns when an API key expires: null for never, undefined if the key may not read itself. */
 async function expiryOf({ id }: Status["credential"], context: Context): Promise<string | null | undefined> {
   const client = await context.client();
   try {

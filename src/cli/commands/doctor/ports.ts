@@ -1,6 +1,6 @@
 import { connect, createServer } from "node:net";
 
-/** Whether something listens there, within some milliseconds. */
+/** Returns whether anything listens there, within some milliseconds. */
 export function canConnect(url: URL, timeoutMs: number): Promise<boolean> {
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   return new Promise((resolve) => {
@@ -15,7 +15,7 @@ export function canConnect(url: URL, timeoutMs: number): Promise<boolean> {
   });
 }
 
-/** Whether this process could listen on a port of this machine, or the error's code. */
+/** Checks whether this process could listen on a port of this machine. Returns the error's code if not. */
 export function tryPort(port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -235,7 +235,7 @@ export function registerPing(endpoints: Command, context: Context): void {
   addExamples(addFields(ping, EVENTS.view), [`service endpoints ping ${ENDPOINTS.exampleId}`]);
 }
 
-/** `--events a,b`: which of them exist, the platform knows. */
+/** Parses `--events a,b`. The platform checks which of them exist. */
 export function eventsOption(description: string): Option {
   return new Option("--events <list>", description).argParser(parseList);
 }

@@ -38,7 +38,7 @@ export function isSecretOld({ secret_created }: WebhookEndpoint, now: number): b
 }
 
 function secretAge(endpoint: WebhookEndpoint, now: number): string {
-  // A test clock may have moved the sandbox's time on.
+  // A test clock may have moved the sandbox's time.
   const isAhead = Date.parse(endpoint.secret_created) > now;
   const age = isAhead ? "new" : relativeTime(endpoint.secret_created, now);
   return isSecretOld(endpoint, now) ? `${age}${ROTATE_IT}` : age;

@@ -169,7 +169,7 @@ const REVOKED: Column<ApiKey> = {
   style: (text, styles) => styles.warn(text),
 };
 
-/** Shown once, where a key is made. */
+/** Shown once, when it is created. */
 export const NEW_KEY: Secret<ApiKey> = { label: "secret key", member: "key" };
 
 export const KEYS: Resource<ApiKey> = {

@@ -5,9 +5,9 @@ import type { Context } from "../../context.ts";
 import { InterruptedError, UserError } from "../../errors.ts";
 import { SECRET_VARIABLE } from "../webhooks/secrets.ts";
 
-/** Signals that a user of a shell expects to reach the command; those that end this process come through the context. */
+/** Signals that a shell user expects to reach the command. Those that end this process come through the context. */
 const PASSED_ON = ["SIGQUIT", "SIGUSR2"] as const;
-/** What shells end with where a command cannot be found, or cannot be run. */
+/** Exit codes of shells for a command that cannot be found, or cannot be run. */
 const NOT_FOUND = 127;
 const NOT_EXECUTABLE = 126;
 
@@ -17,17 +17,17 @@ export interface ChildEnd {
   error?: UserError;
 }
 
-/** A command that runs while events flow, in the foreground: it has the terminal and the signals. */
+/** A command that runs while events are forwarded, in the foreground: it has the terminal and the signals. */
 export class ChildCommand {
   readonly ended: Promise<ChildEnd>;
   #child: ChildProcess | undefined;
 
-  /** Starts it. Its stdout is ours, or stderr where stdout belongs to `--json`. */
+  /** Starts it. Its stdout is this process's, or stderr if stdout is for `--json`. */
   constructor([program = "", ...args]: readonly string[], secret: string, context: Context) {
     const { env, output, signal } = context;
     let child: ChildProcess;
     try {
-      // Windows starts npm and other scripts only through its shell, with quoting of its own: cross-spawn knows it.
+      // Windows starts npm and other scripts only through its shell, with its own quoting, which cross-spawn handles.
       child = spawn(program, args, {
         env: { ...env, [SECRET_VARIABLE]: secret },
         stdio: ["inherit", output.json ? 2 : "inherit", "inherit"],
@@ -58,7 +58,7 @@ export class ChildCommand {
     this.#child?.kill(signal);
   }
 
-  /** A terminal sends Ctrl-C to both; twice may mean something else to the command. */
+  /** A terminal sends Ctrl-C to both. Twice may mean something else to the command. */
   #passOn(reason: unknown, { stdin }: Context): void {
     const signal = reason instanceof InterruptedError ? reason.signal : "SIGTERM";
     if (signal === "SIGINT" && stdin.isTTY) return;

@@ -52,7 +52,7 @@ export class Screen implements LineSink {
   }
 }
 
-/** The keys of `service listen`, and the line at the bottom that tells of them. */
+/** The keys of `service listen`, and the status line at the bottom that lists them. */
 export class Controls {
   readonly #context: Context;
   readonly #screen: Screen;
@@ -67,7 +67,7 @@ export class Controls {
     this.#screen = screen;
   }
 
-  /** Takes the keyboard; the keys act on this session. */
+  /** Reads keys, which act on this session. */
   start(session: Session): void {
     const { stdin } = this.#context;
     this.#session = session;
@@ -80,7 +80,7 @@ export class Controls {
     this.#draw();
   }
 
-  /** Gives the terminal back as it was. */
+  /** Restores the terminal. */
   stop(): void {
     if (!this.#running) return;
     const { stdin } = this.#context;
@@ -92,14 +92,14 @@ export class Controls {
     this.#screen.setFooter("");
   }
 
-  /** To be told of every report. */
+  /** Call this with every report. */
   notice(report: Report): void {
     if (report.event === "received") this.#history.add({ id: report.id, type: report.type, body: report.body });
     else if (report.event === "forwarded") this.#history.finished(report);
     else return;
     if (this.#drawing) return;
     this.#drawing = true;
-    // Once a turn of the event loop, however many events it brings.
+    // Once per turn of the event loop, however many events it has.
     setImmediate(() => {
       this.#drawing = false;
       this.#draw();
@@ -107,7 +107,7 @@ export class Controls {
   }
 
   readonly #onKey = (_text: string | undefined, { name, ctrl }: Key): void => {
-    // Raw mode takes these from the terminal.
+    // Raw mode keeps the terminal from handling these.
     if (ctrl) return name === "c" ? signal("SIGINT") : name === "z" ? this.#suspend() : undefined;
     if (name === "r") this.#resend();
     else if (name === "up" || name === "down") this.#history.move(name === "up" ? -1 : 1);
@@ -188,18 +188,18 @@ function signal(name: NodeJS.Signals): void {
 }
 
 const MAX_EVENTS = 200;
-/** Characters of payload that are kept in all. */
+/** Maximum number of payload characters in memory. */
 const MAX_TEXT_LENGTH = 8 * 1024 * 1024;
 
 export interface PastEvent {
   id: string;
   type: string;
   body: string;
-  /** What came of its last attempt; undefined while it is under way. */
+  /** The result of its last attempt; undefined while it is in flight. */
   outcome: ForwardedReport | undefined;
 }
 
-/** The latest events, and the one that is selected: the newest, until another is. */
+/** The latest events, and the selected one: the newest, until another is selected. */
 export class History {
   #events: PastEvent[] = [];
   #text = 0;
@@ -224,13 +224,13 @@ export class History {
     return this.#selected ?? this.#events.at(-1);
   }
 
-  /** Where the selected one stands, from 1, and how many there are. */
+  /** Position of the selected one, from 1, and their number. */
   get place(): { number: number; count: number } {
     const { selected } = this;
     return { number: selected === undefined ? 0 : this.#events.indexOf(selected) + 1, count: this.#events.length };
   }
 
-  /** Chooses an older (-1) or a newer (1) one; behind the newest the choice follows what comes. */
+  /** Selects an older (-1) or a newer (1) one. After the newest, the selection follows new events. */
   move(step: -1 | 1): void {
     const { number, count } = this.place;
     const next = Math.min(Math.max(number - 1 + step, 0), count - 1);
@@ -244,7 +244,7 @@ export class History {
   }
 }
 
-/** Everything about one event: payload, headers, reply. */
+/** Renders everything about one event: payload, headers, response. */
 export function detailsOf({ id, type, body, outcome }: PastEvent, styles: Styles, width: number): string[] {
   const rule = styles.dim("─".repeat(Math.min(width - 1, 80)));
   const lines = [rule, `${styles.strong(printable(type))} ${id}`, ""];

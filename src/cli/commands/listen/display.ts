@@ -6,19 +6,19 @@ import type { TextStream } from "../../terminal/text-stream.ts";
 import type { Setup } from "./forwarding-options.ts";
 import { createListenPrinter, type LineSink, omittedLine } from "./printer.ts";
 
-/** What is seen of a session, and the keys that act on it. */
+/** The output of a session, and the keys that act on it. */
 export interface Display {
   print(report: Report): void;
   warn(text: string): void;
-  /** Takes the keyboard, where a person watches. */
+  /** Reads keys, if this is a terminal. */
   start(session: Session): void;
-  /** Gives the terminal back. */
+  /** Restores the terminal. */
   stop(): void;
-  /** To be called last: resolves once what was printed is read, or given up. */
+  /** Call this last. Resolves once the output was read, or dropped after a timeout. */
   settle(): Promise<void>;
 }
 
-/** Where the lines of a session go. A command that runs meanwhile has stdout to itself. */
+/** Returns where the lines of a session go. A command that runs meanwhile has stdout to itself. */
 export async function openDisplay(
   context: Context,
   setup: Omit<Setup, "ending">,
@@ -27,7 +27,7 @@ export async function openDisplay(
   if (!runsCommand && canControl(context)) return await openScreen(context, setup);
   const { stdout, stderr, output } = context;
   const sink = runsCommand ? streamSink(stderr, output.noteStyles) : streamSink(stdout, output.styles);
-  // What is forwarded does not wait for whoever reads about it.
+  // Forwarding does not wait for a slow reader of the output.
   const settle =
     setup.target !== undefined && !runsCommand
       ? await stdout.makeNonBlocking((lines) => `${omittedLine(lines, context)}\n`)
@@ -41,7 +41,7 @@ export async function openDisplay(
   };
 }
 
-/** Lines above one that stays, and tells of the keys. */
+/** Prints lines above the status line, which lists the keys. */
 async function openScreen(context: Context, setup: Omit<Setup, "ending">): Promise<Display> {
   const { Controls, Screen } = await import("./controls.ts");
   const screen = new Screen(context);
@@ -59,7 +59,7 @@ async function openScreen(context: Context, setup: Omit<Setup, "ending">): Promi
   };
 }
 
-/** True where keys can be read and the line that stays can be drawn. */
+/** Returns true if keys can be read and the status line can be drawn. */
 function canControl({ output, interactive, env }: Context): boolean {
   return interactive && output.terminal && !output.json && !output.quiet && env["TERM"] !== "dumb";
 }

@@ -18,7 +18,7 @@ interface SessionFilesOptions {
   record: string | undefined;
   platform: NodeJS.Platform;
   warn: (text: string) => void;
-  /** Told once, when events cannot be recorded any more. */
+  /** Called once, when events cannot be recorded any more. */
   onFailure: (error: Error) => void;
 }
 
@@ -27,7 +27,7 @@ export class SessionFiles {
   readonly #options: SessionFilesOptions;
   readonly #recorder: Recorder | undefined;
 
-  /** Throws UserError where the recording cannot be opened. */
+  /** Throws UserError if the recording cannot be opened. */
   constructor(options: SessionFilesOptions) {
     const { record, onFailure } = options;
     this.#options = options;
@@ -36,13 +36,13 @@ export class SessionFiles {
     this.#warnIfOpen(record, "complete events");
   }
 
-  /** Nothing is ready yet, or any more. Rejects with UserError where the ready file could not be written later. */
+  /** Marks the session as not ready. Rejects with UserError if the ready file could not be written later. */
   async removeReady(): Promise<void> {
     const { readyFile } = this.#options;
     if (readyFile !== undefined) await removeReadyFile(readyFile);
   }
 
-  /** Events flow from now on, signed with this secret. */
+  /** Marks the session as ready. Events are signed with this secret. */
   async ready(secret: string, forwardTo: URL | undefined): Promise<void> {
     const { writeEnv, readyFile } = this.#options;
     this.#recorder?.begin();
@@ -75,7 +75,7 @@ class Recorder {
   #lines: string[] = [];
   #failed = false;
 
-  /** Throws UserError where the file cannot be opened; told once by `onFailure` when it cannot be written any more. */
+  /** Throws UserError if the file cannot be opened. `onFailure` is called once when it cannot be written any more. */
   constructor(file: string, onFailure: (error: UserError) => void) {
     this.#file = file;
     this.#onFailure = onFailure;
@@ -86,7 +86,7 @@ class Recorder {
     }
   }
 
-  /** Empties the file. An earlier recording stays until then, in case no connection is made. */
+  /** Empties the file. An earlier recording stays until then, in case no connection is established. */
   begin(): void {
     try {
       ftruncateSync(this.#descriptor);
@@ -126,9 +126,9 @@ class Recorder {
 }
 
 /**
- * Sets one variable of an .env file and leaves the rest as it is, to the byte. A file that says so already is not
- * touched, so that what watches it does not restart. A new file is for its owner alone; one that is there keeps its mode:
- * a container may read it as another user.
+ * Sets one variable of an .env file and leaves the rest as it is, to the byte. A file that already has the value is not
+ * touched, so that a watcher does not restart. Only its owner can read a new file; an existing one keeps its mode,
+ * because a container may read it as another user.
  */
 async function writeEnvFile({ file, name }: EnvTarget, value: string): Promise<void> {
   try {
@@ -141,7 +141,7 @@ async function writeEnvFile({ file, name }: EnvTarget, value: string): Promise<v
   }
 }
 
-/** The text with the variable set: where it stands already, else in a line at the end. */
+/** Returns the text with the variable set, where it already is or in a line at the end. */
 function setVariable(text: string, name: string, value: string): string {
   const assignment = new RegExp(String.raw`^([ \t]*(?:export[ \t]+)?${name}[ \t]*=).*?(\r?)$`, "gm");
   if (assignment.test(text)) {
@@ -152,7 +152,7 @@ function setVariable(text: string, name: string, value: string): string {
   return `${text}${separator}${name}=${value}${lineEnd}`;
 }
 
-/** A symbolic link is followed: the file that it leads to is the one that is replaced. */
+/** Follows a symbolic link and replaces the file that it leads to. */
 async function readIfThere(file: string): Promise<{ path: string; text: string; mode: number } | undefined> {
   try {
     const path = await realpath(file);
@@ -165,13 +165,16 @@ async function readIfThere(file: string): Promise<{ path: string; text: string; 
   }
 }
 
-/** Tells a script that events flow now, and how they are signed. It appears whole or not at all, for its owner alone. */
+/**
+ * Tells a script that events are forwarded now, and how they are signed. The file appears whole or not at all, for its
+ * owner only.
+ */
 async function writeReadyFile(file: string, ready: { secret: string; forwardTo: URL | undefined }): Promise<void> {
   const content = { secret: ready.secret, forward_to: ready.forwardTo?.href ?? null, pid: process.pid };
   await explained(file, () => replaceFile(file, `${JSON.stringify(content)}\n`, 0o600));
 }
 
-/** Removes it: one of an earlier run would say ready too early, and one of a run that has ended is wrong. */
+/** Removes it: one of an earlier run would be wrong until this one is ready, and one of a finished run stays wrong. */
 async function removeReadyFile(file: string): Promise<void> {
   await explained(file, async () => {
     await access(dirname(file), constants.W_OK);
@@ -190,8 +193,8 @@ async function explained(file: string, work: () => Promise<void>): Promise<void>
 }
 
 /**
- * What to say of a file that holds a secret or payloads and that other users may read: it was there before, since those
- * that `listen` makes are for their owner alone. Undefined where all is well.
+ * Returns the warning about a file with a secret or payloads that other users can read. It existed before, since
+ * `listen` creates them for their owner only. Returns undefined if it is private.
  */
 function openFileWarning(file: string, content: string, platform: NodeJS.Platform): string | undefined {
   const stats = statSync(file, { throwIfNoEntry: false });
@@ -200,8 +203,8 @@ function openFileWarning(file: string, content: string, platform: NodeJS.Platfor
 }
 
 /**
- * Replaces a file's content in one step that survives a crash of the machine: a reader sees all of the old or all of the
- * new. Rejects with the file system's error, the old file unharmed.
+ * Replaces a file's content in one step that survives a crash of the machine: a reader sees either the old or the new
+ * content. Rejects with the file system's error, and leaves the old file as it is.
  */
 export async function replaceFile(path: string, content: string | Buffer, mode: number): Promise<void> {
   const temporary = `${path}.${randomUUID()}.tmp`;
@@ -209,7 +212,7 @@ export async function replaceFile(path: string, content: string | Buffer, mode: 
     const file = await open(temporary, "wx", mode);
     try {
       await file.writeFile(content);
-      // The mode that was asked for is subject to the umask; a replaced file keeps the one that it had.
+      // The umask applies to the requested mode; a replaced file keeps its own.
       await file.chmod(mode);
       await file.sync();
     } finally {
@@ -223,7 +226,7 @@ export async function replaceFile(path: string, content: string | Buffer, mode: 
   await syncFolder(dirname(path));
 }
 
-/** Makes the new name durable; not every file system lets a folder be opened for that. */
+/** Makes the new name durable. Not every file system can open a folder for that. */
 async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder, "r");
@@ -233,6 +236,6 @@ async function syncFolder(folder: string): Promise<void> {
       await handle.close();
     }
   } catch {
-    // The content is whole either way.
+    // The content is complete either way.
   }
 }

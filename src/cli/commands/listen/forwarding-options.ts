@@ -31,7 +31,7 @@ export interface ForwardingFlags {
 
 const SEEDS = 2 ** 32;
 
-/** Reads the flags, warns of what is risky. Throws UsageError. */
+/** Parses the flags, and warns of risky ones. Throws UsageError. */
 export function readForwardingOptions(
   flags: ForwardingFlags,
   context: Context,
@@ -62,26 +62,26 @@ function readChaos({ chaos, ordered }: ForwardingFlags, context: Context): Chaos
   return settings;
 }
 
-/** Where events go. */
+/** Where events are forwarded. */
 export interface Receivers {
-  /** Takes what no route does. */
+  /** Receives what no route matches. */
   target: URL | undefined;
   routes: readonly Route[];
 }
 
-/** What the ready message tells besides what the platform says. */
+/** What the ready message adds to the platform's information. */
 export interface Setup extends Receivers {
   /** Signing secret, if it is not the session's own. */
   secret?: string | undefined;
-  /** The faults that are put in, as they can be given again. */
+  /** The injected faults, as flags to repeat them. */
   chaos?: string | undefined;
-  /** Where the credential came from. */
+  /** The source of the credential. */
   credentialSource?: string;
-  /** How it ends; absent where a line that stays tells of the keys. */
+  /** How to end it; absent if the status line lists the keys. */
   ending?: string;
 }
 
-/** Reads `--forward-to` and every `--route`; the warnings are for the user. Throws UsageError. */
+/** Parses `--forward-to` and every `--route`. The warnings are for the user. Throws UsageError. */
 function readReceivers(forwardTo: string | undefined, routes: readonly string[]): Receivers & { warnings: string[] } {
   const targets: Target[] = [];
   const read = (text: string, flag: string): URL => {
@@ -111,7 +111,7 @@ function assertSubscription(name: string): void {
   });
 }
 
-/** Every address that events may go to. */
+/** Every address that events may be sent to. */
 export function targetsOf({ target, routes }: Receivers): URL[] {
   return [...(target === undefined ? [] : [target]), ...routes.map(({ url }) => url)];
 }
@@ -121,7 +121,7 @@ const CONTAINER_MARKS = ["/.dockerenv", "/run/.containerenv"];
 
 interface SystemFiles {
   exists(path: string): boolean;
-  /** Undefined where it cannot be read. */
+  /** Returns undefined if it cannot be read. */
   read(path: string): string | undefined;
 }
 
@@ -136,7 +136,7 @@ const realFiles: SystemFiles = {
   },
 };
 
-/** What this machine is, as far as it matters to what `localhost` means on it. */
+/** Returns the kind of this machine, as far as it affects the meaning of `localhost`. */
 export function hostKind(platform: NodeJS.Platform, files: SystemFiles = realFiles): HostKind {
   if (platform !== "linux") return "plain";
   if (CONTAINER_MARKS.some((mark) => files.exists(mark))) return "container";
@@ -144,7 +144,7 @@ export function hostKind(platform: NodeJS.Platform, files: SystemFiles = realFil
   return /microsoft/i.test(files.read("/proc/sys/kernel/osrelease") ?? "") ? "wsl" : "plain";
 }
 
-/** Turns a mistake in a flag's value into a usage error that names the flag. */
+/** Turns an error in a flag's value into a usage error that names the flag. */
 export function usageOf<Value>(make: () => Value, expected: new (...args: never[]) => Error, flag: string): Value {
   try {
     return make();

@@ -12,7 +12,7 @@ import type { ListenFlags } from "./run.ts";
 
 const MAX_SECONDS = 7 * 86_400;
 
-/** `service listen`: sandbox events, relayed to this machine. */
+/** `service listen`: forwards sandbox events to this machine. */
 export function register(program: Command, context: Context, programArgs: readonly string[] = []): void {
   const listen = addForwardingFlags(
     program
@@ -102,7 +102,7 @@ function rejectUnexpectedWords(words: readonly string[]): void {
   });
 }
 
-/** What the platform is asked for: an event id, `now` or `-<seconds>`; `last` is for the caller to look up. */
+/** Parses the start position for the platform: an event ID, `now` or `-<seconds>`. The caller looks up `last`. */
 export function parseSince(text: string): string {
   if (text === "now" || text === "last" || isId("event", text)) return text;
   const [, count, unit] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
@@ -112,7 +112,7 @@ export function parseSince(text: string): string {
 
 const TIMEOUT_UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
 
-/** The limit of one forward, in milliseconds. */
+/** The timeout of one forward, in milliseconds. */
 export function parseTimeout(text: string): number {
   const [, count, unit] = /^(\d{1,6})(ms|s|m)$/.exec(text) ?? [];
   const milliseconds = Number(count) * (TIMEOUT_UNITS[unit ?? ""] ?? Number.NaN);
@@ -120,7 +120,7 @@ export function parseTimeout(text: string): number {
   throw new InvalidArgumentError("Must be a duration such as 500ms, 10s or 1m, up to 10m.");
 }
 
-/** How fast a recording is sent again: 1 is its own time, `max` without any wait. */
+/** The speed of a replayed recording: 1 is the original timing, `max` without pauses. */
 export function parseSpeed(text: string): number {
   if (text === "max") return Infinity;
   const speed = Number(text);
@@ -128,7 +128,7 @@ export function parseSpeed(text: string): number {
   throw new InvalidArgumentError("Must be max or a factor above 0, such as 1 (original speed) or 10.");
 }
 
-/** A file to write. */
+/** Parses the path of a file to write. */
 export function parseFile(text: string): string {
   if (text === "") throw new InvalidArgumentError("Must be a file name. Is the shell variable set?");
   return text;

@@ -16,7 +16,7 @@ interface LineContext {
   now: number;
 }
 
-/** A report as a person reads it. */
+/** Renders a report for a terminal. */
 export function linesOf(report: Report, context: LineContext): string[] {
   const { styles, now } = context;
   switch (report.event) {
@@ -50,7 +50,7 @@ export function linesOf(report: Report, context: LineContext): string[] {
   }
 }
 
-/** What a gap means for whoever listens. */
+/** Explains a gap. */
 export function gapText({ from, to }: Extract<Report, { event: "gap" }>): string {
   if (from === to) return `event ${to} is corrupt in the platform's database and was not sent`;
   const next = isId("event", to) && to === lowestIdAt("event", timeOfId(to)) ? "new events" : to;
@@ -105,7 +105,7 @@ function statusOf({ status, failure }: ForwardedReport, narrow: boolean): string
   return narrow ? "err" : (failure?.code ?? "failed");
 }
 
-/** Time, status colored by class, type, duration, ID and remarks. */
+/** Time, status colored by class, type, duration, ID and notes. */
 function eventLine(
   arrow: string,
   status: string,
@@ -157,7 +157,7 @@ function hinted(line: string, styles: Styles): string {
   return `${line.slice(0, line.length - text.length)}${styles.accent("hint")} ${text}`;
 }
 
-/** The account at the end. */
+/** The account, at the end. */
 function summaryLines(summary: Summary, styles: Styles, { width }: Layout): string[] {
   const { received, forwarded, failed, duplicates, p50, p99, chaos } = summary;
   const timing =
@@ -174,7 +174,7 @@ function summaryLines(summary: Summary, styles: Styles, { width }: Layout): stri
 
 const EXPECTED: Readonly<Record<string, string>> = { badsig: "rejected", stale: "rejected" };
 
-/** What the receiver did with each kind of fault, and whether that was right. */
+/** Renders how the receiver responded to each kind of fault, and whether that was correct. */
 function chaosLines({ seed, faults }: ChaosSummary, styles: Styles): string[] {
   const rows = Object.entries(faults).map(([fault, tally]) => {
     const expected = EXPECTED[fault] ?? "accepted";
@@ -195,21 +195,21 @@ function outcomes({ accepted, refused, failed }: FaultTally): string {
 const WIDE = 80;
 const MAX_RESPONSE_LENGTH = 4096;
 
-/** Where things stand in a line. */
+/** The layout of a line. */
 interface Layout {
-  /** Columns of the terminal; undefined in a pipe, where lines are as long as they are. */
+  /** Width of the terminal; undefined in a pipe, where lines are not cut. */
   readonly width: number | undefined;
   readonly narrow: boolean;
-  /** Columns of the status, the type and the duration. */
+  /** Widths of the status, the type and the duration. */
   readonly status: number;
   readonly type: number;
   readonly timing: number;
-  /** Before what belongs to the line above. */
+  /** Indentation of details below a line. */
   readonly indent: string;
   readonly fold: Fold | undefined;
 }
 
-/** `foldText`, which only a terminal needs: what it measures text with takes long to load. */
+/** `foldText`, which only a terminal needs: its measurement of text takes long to load. */
 export type Fold = (text: string, width: number, maxLines: number) => string[];
 
 const FULL = { narrow: false, status: 8, type: 22, timing: 9, indent: " ".repeat(20) };
@@ -219,20 +219,20 @@ export function layoutFor(width: number | undefined, fold: Fold | undefined): La
   return { ...(width !== undefined && width < WIDE ? NARROW : FULL), width, fold };
 }
 
-/** An event's id, its middle left out where there is no room: the end tells events apart. */
+/** Returns an event's ID, without its middle if there is no room: the end distinguishes events. */
 function fitId(id: string, { narrow, width }: Layout): string {
   const room = (width ?? 0) - 45;
   return narrow && id.length > room ? `evt_…${id.slice(-Math.max(room - 5, 4))}` : id;
 }
 
-/** Words as indented lines. */
+/** Returns text as indented lines. */
 function indented(text: string, { indent, width }: Layout): string[] {
   const safe = printable(text);
   const lines = width === undefined ? [safe] : wrapWords(safe, Math.max(width - indent.length, 20));
   return lines.map((line) => indent + line);
 }
 
-/** The beginning of a reply as indented lines, its own line breaks kept on a terminal. */
+/** Returns the beginning of a response as indented lines, with its own line breaks on a terminal. */
 export function replyLines(reply: string, { indent, width, fold }: Layout): string[] {
   const shown = reply.slice(0, MAX_RESPONSE_LENGTH);
   if (shown.trim() === "") return [];
@@ -241,7 +241,7 @@ export function replyLines(reply: string, { indent, width, fold }: Layout): stri
   return fold(shown, room, MAX_RESPONSE_LENGTH).map((line) => indent + line);
 }
 
-/** A name and words beside it, further lines below the words. */
+/** Returns a name and the text after it, further lines aligned with the text. */
 function labelled(label: string, text: string, { width }: Layout): string[] {
   const start = `  ${label.padEnd(9)}`;
   const lines = width === undefined ? [text] : wrapWords(text, Math.max(width - start.length, 20));

@@ -10,13 +10,16 @@ import type { Context } from "../../context.ts";
 import { EXIT_CODES, type ExitCode, NotSignedInError, UsageError, UserError } from "../../errors.ts";
 
 export interface PlatformAccess extends Pick<SessionOptions, "baseUrl" | "authorization" | "agent" | "device"> {
-  /** Tells this platform and credential from others; a secret where a key was given, so to be hashed only. */
+  /** Identifies this platform and credential. It is a secret if a key was given, so only use its hash. */
   identity: readonly string[];
-  /** Where the credential came from: `SERVICE_API_KEY`, `profile work`. */
+  /** The source of the credential: `SERVICE_API_KEY`, `profile work`. */
   credentialSource: string;
 }
 
-/** Where to listen, and as whom. Throws UsageError for the live environment, NotSignedInError without a credential. */
+/**
+ * Returns where to listen, and the credential. Throws UsageError for the live environment, NotSignedInError without a
+ * credential.
+ */
 export async function accessPlatform(context: Context): Promise<PlatformAccess> {
   if (context.globals.live) {
     throw new UsageError("Listening is available in the sandbox only", { hint: "Remove --live." });
@@ -37,7 +40,7 @@ export async function accessPlatform(context: Context): Promise<PlatformAccess> 
   };
 }
 
-/** Leads through the proxy that the environment names; undefined where the way is direct. */
+/** Connects through the proxy that the environment names; undefined for a direct connection. */
 async function agentFor(baseUrl: URL, context: Context): Promise<Agent | undefined> {
   const proxy = proxyFor(baseUrl, proxiesOf(context));
   if (proxy === undefined) return undefined;
@@ -45,7 +48,7 @@ async function agentFor(baseUrl: URL, context: Context): Promise<Agent | undefin
   return new TunnelAgent(proxy, baseUrl.protocol);
 }
 
-/** Each connection asks anew: an access token ends long before a session does. */
+/** Each connection gets a fresh token, because an access token expires long before a session. */
 async function bearer(credential: string | CredentialSource): Promise<string> {
   try {
     return `Bearer ${typeof credential === "string" ? credential : await credential.current()}`;
@@ -56,10 +59,10 @@ async function bearer(credential: string | CredentialSource): Promise<string> {
   }
 }
 
-/** A script should not hang where there is no platform. */
+/** A script should not hang if there is no platform. */
 const TIMEOUT_MS = 10_000;
 
-/** Asks the platform for the signing secret of this machine. */
+/** Requests the signing secret of this machine. */
 export async function fetchSessionSecret(
   platform: Pick<SessionOptions, "baseUrl" | "authorization" | "agent" | "device">,
   signal: AbortSignal,
@@ -92,7 +95,7 @@ const EXIT_BY_CODE: Partial<Record<ListenError["code"], ExitCode>> = {
   downtime: EXIT_CODES.unreachable,
 };
 
-/** Why listening ended, with what to do about it. */
+/** Returns why listening ended, and how to fix it. */
 export function explainListenError(error: ListenError): UserError {
   const hints: Partial<Record<ListenError["code"], string>> = {
     unauthorized: "Sign in again: service login",

@@ -7,14 +7,14 @@ import { type Fold, gapText, layoutFor, linesOf } from "./lines.ts";
 
 /** Where lines go. */
 export interface LineSink {
-  /** One or more lines, without the last line end. */
+  /** One or more lines, without the last line break. */
   write(text: string): void;
-  /** Columns of the terminal; undefined in a pipe. */
+  /** Width of the terminal; undefined in a pipe. */
   width(): number | undefined;
   readonly styles: Styles;
 }
 
-/** Prints what a session reports: lines for a person, one JSON object a line, or with `--quiet` the ids of events. */
+/** Prints the reports of a session: text for a person, JSON lines, or with `--quiet` the IDs of events. */
 export async function createListenPrinter(
   context: Context,
   sink: LineSink,
@@ -27,12 +27,12 @@ export async function createListenPrinter(
   const render = rendererOf(context, sink, { ...setup, fold });
   return (report) => {
     for (const line of render(report)) add(line);
-    // Nothing comes after it but why the command failed, and that has the last word.
+    // The error that follows explains why the command failed.
     if (report.event === "summary") flush();
   };
 }
 
-/** A report as the lines that it is printed as. */
+/** Returns the lines of a report. */
 function rendererOf(
   context: Context,
   sink: LineSink,
@@ -42,7 +42,7 @@ function rendererOf(
   if (output.json) return (report) => [toJsonLine(report, context.now(), setup)];
   if (output.quiet) {
     return (report) => {
-      // The list of IDs has a hole that nothing else would show.
+      // Otherwise the list of IDs would have an invisible gap.
       if (report.event === "gap") output.warn(gapText(report));
       return report.event === "received" ? [report.id] : [];
     };
@@ -57,13 +57,13 @@ function rendererOf(
   };
 }
 
-/** What stands for lines that nobody read. */
+/** Replaces lines that the reader did not keep up with. */
 export function omittedLine(lines: number, context: Context): string {
   if (!context.output.json) return `… ${lines} unread lines omitted`;
   return JSON.stringify({ event: "left_out", lines, time: new Date(context.now()).toISOString() });
 }
 
-/** A receiver that is down fails many events: what to do about it need not be said for each. */
+/** A receiver that is down fails many events. The hint is not repeated for each. */
 function dropRepeatedHints(): (report: Report) => Report {
   let last: string | undefined;
   return (report) => {
@@ -92,7 +92,7 @@ function gatherLines(write: (text: string) => void): { add: (line: string) => vo
   };
 }
 
-/** A report as a line of `listen --json`: names in snake_case, durations in milliseconds. */
+/** Returns a report as a line of `listen --json`: names in snake_case, durations in milliseconds. */
 function toJsonLine(report: Report, now: number, setup: Setup): string {
   if (report.event !== "received") return printableJson(JSON.stringify(toRecord(report, now, setup)));
   // The payload is JSON already, and there may be thousands of these a second.

@@ -46,7 +46,7 @@ export async function runReplay(file: string, flags: ReplayFlags, context: Conte
   }
 }
 
-/** Yields lines that end with a line feed and nothing else: node:readline also splits at U+2028 since Node 24. */
+/** Yields lines. Only a line feed ends them: node:readline also splits at U+2028 since Node 24. */
 async function* linesOf(input: Readable): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let parts: string[] = [];
@@ -61,7 +61,7 @@ async function* linesOf(input: Readable): AsyncGenerator<string> {
   yield parts.join("") + decoder.decode();
 }
 
-/** Ends when the command is interrupted, though nothing more may come on stdin. */
+/** Ends on an interrupt, even while stdin is open. */
 async function* readRecording(file: string, context: Context): AsyncGenerator<RecordedEvent> {
   const input = file === "-" ? context.stdin : createReadStream(file);
   let number = 0;

@@ -57,7 +57,7 @@ const DEFAULT_WAIT_SECONDS = 30;
 
 export interface ListeningOptions {
   flags: ListenFlags;
-  /** Runs while events flow; empty for none. */
+  /** Runs while events are forwarded; empty for none. */
   command: readonly string[];
   platform: PlatformAccess;
   receivers: Receivers;
@@ -65,7 +65,7 @@ export interface ListeningOptions {
   display: Display;
 }
 
-/** One session from its start to its end, with all that hangs on it: its files, its place, the command that runs meanwhile. */
+/** One session from start to end, with its files, its position and the command that runs meanwhile. */
 export class Listening {
   readonly #options: ListeningOptions;
   readonly #context: Context;
@@ -78,7 +78,7 @@ export class Listening {
   #childEnd: ChildEnd | undefined;
   #failure: { error: unknown } | undefined;
 
-  /** Throws UserError for a secret that cannot sign, and where the recording cannot be opened. */
+  /** Throws UserError for an invalid signing secret, and if the recording cannot be opened. */
   constructor(options: ListeningOptions, context: Context) {
     const { flags, command, platform, receivers, forwarding, display } = options;
     this.#options = options;
@@ -102,7 +102,7 @@ export class Listening {
     this.#advisor = new PortAdvisor({
       clock: systemClock,
       except: platform.baseUrl.port === "" ? [] : [Number(platform.baseUrl.port)],
-      // A command that runs may well start the receiver itself.
+      // The command may start the receiver itself.
       expected: command.length > 0 ? [] : targetsOf(receivers),
       report: (report) => display.print(report),
     });
@@ -120,7 +120,9 @@ export class Listening {
     this.#session = usageOf(() => new Session(settings), SignatureError, "--secret");
   }
 
-  /** Resolves once it has ended as it was asked to; rejects with why it ended else, SilentExit with the command's code. */
+  /**
+   * Resolves once it has ended as requested. Otherwise rejects with the reason, or SilentExit with the command's code.
+   */
   async run(): Promise<void> {
     const { display } = this.#options;
     const { signal } = this.#context;
@@ -163,9 +165,10 @@ export class Listening {
   }
 
   readonly #onAbort = (): void => {
-    // What is under way may take seconds; a second Ctrl-C then ends the process at once, and must not leave the terminal raw.
+    // Forwards in flight may take seconds. A second Ctrl-C then ends the process at once, and must not leave the
+    // terminal raw.
     this.#options.display.stop();
-    // A command that runs gets the signal itself, and ends in its own time.
+    // The command gets the signal itself, and exits in its own time.
     if (this.#child === undefined) void this.#session.stop();
   };
 
@@ -189,7 +192,7 @@ export class Listening {
   }
 }
 
-/** Without a word from the user, a platform that is not there is a failure; --max-downtime waits for it too. */
+/** By default, an unreachable platform is a failure. --max-downtime waits for it too. */
 function waitMsOf({ wait, maxDowntime }: ListenFlags): number | undefined {
   if (wait !== undefined) return (wait === true ? DEFAULT_WAIT_SECONDS : wait) * 1000;
   return maxDowntime === undefined ? 0 : undefined;

@@ -8,11 +8,11 @@ import { replaceFile } from "./files.ts";
 import type { Receivers } from "./forwarding-options.ts";
 
 export interface StartPosition {
-  /** What `--since last` means: the ID after which the same listener ended, or `now` where it never ran. */
+  /** The position for `--since last`: the ID after which the same listener stopped, or `now` if it never ran. */
   start(): string;
-  /** Takes the position at which a listener without `--since` starts; warns where that skips events. */
+  /** Records the position at which a listener without `--since` starts. Warns if that skips events. */
   startedAt(cursor: string): void;
-  /** Saves a position; it is on disk a moment later. */
+  /** Saves a position. It is on disk a moment later. */
   moved(cursor: string): void;
   /** Resolves once the last position is on disk. */
   settled(): Promise<void>;
@@ -20,15 +20,15 @@ export interface StartPosition {
 
 interface StartPositionOptions {
   context: Context;
-  /** Takes what a person should know, now or while events flow. */
+  /** Receives warnings, now or while events are forwarded. */
   warn: (text: string) => void;
-  /** Platform and credential. */
+  /** Identifies platform and credential. */
   identity: readonly string[];
   events: readonly string[] | undefined;
   receivers: Receivers;
 }
 
-/** Keeps the position of this listener: the same platform, credential, subscriptions and receivers. */
+/** Stores the position of this listener: the same platform, credential, subscriptions and receivers. */
 export function openStartPosition({
   context,
   warn,
@@ -45,7 +45,8 @@ export function openStartPosition({
     onFailure: (error) => warn(`Cannot store the position, so --since last will not resume from it: ${error.message}`),
   });
   const last = position.read();
-  // Until an event has passed, the old position stays: the next `--since last` still delivers what this start skips.
+  // Until an event has been handled, the old position stays, so the next `--since last` still delivers what this start
+  // skips.
   let skippedTo: string | undefined;
   return {
     start() {
@@ -67,23 +68,23 @@ export function openStartPosition({
   };
 }
 
-/** Positions are written at most this often: what was handled since the last time comes again after a crash. */
+/** Positions are written at most this often. What was handled since the last time is sent again after a crash. */
 const SAVE_MS = 250;
 
 interface LastPositionOptions {
-  /** The folder of the settings; throws where there is none. */
+  /** The folder of the settings. Throws if there is none. */
   directory: () => string;
-  /** What tells one listener from another: platform, identity, subscriptions, receivers. */
+  /** Identifies the listener: platform, identity, subscriptions, receivers. */
   identity: readonly string[];
   /** Unix milliseconds. */
   now: () => number;
-  /** Told once, when positions cannot be kept. */
+  /** Called once, when positions cannot be stored. */
   onFailure: (error: Error) => void;
 }
 
 /**
- * Where a listener has come to, in a file of its own (mode 0600), so that `--since last` goes on there after the command
- * or the machine was restarted.
+ * The position of a listener, in a file of its own (mode 0600), so that `--since last` continues there after the
+ * command or the machine was restarted.
  */
 class LastPosition {
   readonly #options: LastPositionOptions;
@@ -101,7 +102,7 @@ class LastPosition {
     this.#name = `${digest.slice(0, 32)}.json`;
   }
 
-  /** The id behind which to go on; undefined where this listener never ran, or too long ago. */
+  /** Returns the ID to continue after; undefined if this listener never ran, or too long ago. */
   read(): string | undefined {
     try {
       const { cursor } = JSON.parse(readFileSync(join(this.#folder(), this.#name), "utf8")) as { cursor?: unknown };
@@ -111,13 +112,13 @@ class LastPosition {
     }
   }
 
-  /** Takes note of a place; it is on disk a moment later. */
+  /** Stores a position. It is on disk a moment later. */
   moved(cursor: string): void {
     this.#cursor = cursor;
     if (!this.#failed) this.#saving ??= this.#save();
   }
 
-  /** Resolves once the last place is on disk. */
+  /** Resolves once the last position is on disk. */
   async settled(): Promise<void> {
     this.#hurrying = true;
     this.#hurry();
@@ -159,7 +160,7 @@ class LastPosition {
     });
   }
 
-  /** Older ones point to events that the platform no longer keeps. */
+  /** Older ones refer to events that the platform no longer retains. */
   #removeOld(folder: string): void {
     const oldest = this.#options.now() - LIMITS.replaySeconds * 1000;
     for (const name of readdirSync(folder)) {

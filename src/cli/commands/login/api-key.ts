@@ -29,7 +29,7 @@ export async function loginWithApiKey({ authUrl, ...flags }: LoginFlags, context
   await showSignIn(context, target, identity);
 }
 
-/** Checks the key offline, so that one that was cut off in copying is named before anything is sent. */
+/** Checks the key offline, so that an incompletely copied one is reported before anything is sent. */
 async function environmentOf(key: string, context: Context): Promise<Environment> {
   const { parseCredential } = await import("../../../contract/credentials.ts");
   const parsed = parseCredential(key);

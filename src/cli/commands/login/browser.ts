@@ -29,11 +29,11 @@ export interface BrowserSignIn {
   /** Maximum time to wait. */
   seconds: number | undefined;
   wish: Wish;
-  /** Stores the tokens; what it answers stands on the page that the browser shows. */
+  /** Stores the tokens. The returned text is shown on the page in the browser. */
   keep: (tokens: TokenSet) => Promise<SuccessPage>;
 }
 
-/** Signs in through a browser on this machine, which comes back to a port of this process (RFC 8252). */
+/** Signs in through a browser on this machine, which redirects to a port of this process (RFC 8252). */
 export async function signInByBrowser(
   context: Context,
   server: AuthorizationServer,
@@ -86,7 +86,7 @@ async function show(context: Context, server: AuthorizationServer, url: URL, ope
   context.output.warn("Could not open a browser. Open the URL above, or sign in with a code: service login --device");
 }
 
-/** The browser waits for its page until all is done, and sees the same outcome as the terminal. */
+/** The browser waits for its page until everything is done, and shows the same outcome as the terminal. */
 async function finish(
   server: AuthorizationServer,
   { authorization, callback, keep }: { authorization: Authorization; callback: Callback; keep: BrowserSignIn["keep"] },

@@ -10,7 +10,7 @@ import type { Context } from "../../context.ts";
 import { formatSpan } from "../../terminal/time.ts";
 import { announce, withinTime } from "./prompt.ts";
 
-/** Signs in by a code that is typed into a browser on any device (RFC 8628). */
+/** Signs in by a code that the user enters in a browser on any device (RFC 8628). */
 export async function signInByDevice(
   context: Context,
   server: AuthorizationServer,

@@ -12,7 +12,7 @@ import {
   withProfile,
 } from "../../settings/profiles.ts";
 
-/** A key is shown once, so that forgetting those of another platform in passing could not be undone. */
+/** A key is shown once, so removing those of another platform implicitly could not be undone. */
 export function assertSamePlatform(settings: Settings, { profile, baseUrl }: ConnectionTarget): void {
   const existing = profileNamed(settings, profile.value);
   if (existing === undefined || Object.keys(existing.credentials).length === 0) return;
@@ -25,8 +25,8 @@ export function assertSamePlatform(settings: Settings, { profile, baseUrl }: Con
 }
 
 /**
- * Stores what signs in from now on. Another environment's credential of the same account stays; one of another goes.
- * Answers the profile with the credentials that are gone: nobody can use their sessions any more.
+ * Stores the new credential. Another environment's credential of the same account stays; one of another account is
+ * removed. Returns the profile with the removed credentials, whose sessions can be revoked.
  */
 export async function storeSignIn(
   context: Context,

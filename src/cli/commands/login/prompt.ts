@@ -4,15 +4,15 @@ import { compactJson } from "../../terminal/json.ts";
 import { formatSpan } from "../../terminal/time.ts";
 
 /**
- * Says on stderr what the person has to do, in a pipe and with `--quiet` too: without it nothing can go on. With `--json`
- * it is a line of JSON.
+ * Prints on stderr what the user has to do, even in a pipe or with `--quiet`, because nothing can continue without it.
+ * With `--json` it is a JSON line.
  */
 export function announce(context: Context, { record, lines }: { record: object; lines: readonly string[] }): void {
   const { output, stderr } = context;
   stderr.write(output.json ? `${compactJson(record)}\n` : `${lines.join("\n")}\n`);
 }
 
-/** Waits for a person, but not for ever. Rejects with UserError `timed_out`, or with the reason of Ctrl-C at once. */
+/** Waits for the user, with a timeout. Rejects with UserError `timed_out`, or at once with the reason of Ctrl-C. */
 export async function withinTime<Result>(context: Context, seconds: number, wait: Promise<Result>): Promise<Result> {
   const { signal } = context;
   let end = (): void => {};

@@ -61,7 +61,7 @@ export async function runLogin(flags: LoginFlags, context: Context): Promise<voi
   }
 }
 
-/** Proves that the tokens work, and stores them. Tokens that cannot be kept are given back. */
+/** Verifies that the tokens work, and stores them. Tokens that cannot be stored are revoked. */
 async function keep(
   context: Context,
   server: AuthorizationServer,
@@ -123,10 +123,10 @@ function explain(error: unknown): unknown {
   return new UserError(words.message, { hint: words.hint, code: error.code, cause: error });
 }
 
-/** How a person will sign in; `why` says what decided it where they did not. */
+/** How the user signs in; `why` is set if the environment decided it. */
 export type Flow = { kind: "browser"; open: boolean } | { kind: "device"; why: string | undefined };
 
-/** What was asked for; else a code wherever no browser can open here. */
+/** Returns the requested method, else the device flow if no browser can open here. */
 export function chooseFlow({ device, browser, callbackPort }: LoginFlags, context: Context): Flow {
   if (device === true) {
     if (browser !== undefined || callbackPort !== undefined) {

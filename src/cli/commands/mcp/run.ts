@@ -19,7 +19,7 @@ import { CLOCK_TOOLS, CUSTOMER_TOOLS, DELIVERY_TOOLS, EVENT_TOOLS, ORDER_TOOLS }
 import { RECEIVER_TOOLS } from "./tools/receiver.ts";
 import { TRIGGER_TOOLS } from "./tools/trigger.ts";
 
-/** As long as a stop may take. */
+/** Maximum duration of a stop. */
 const MAX_SETTLE_MILLISECONDS = 10_000;
 
 const TOOLS: readonly Tool[] = [
@@ -56,10 +56,10 @@ export async function runMcp(context: Context): Promise<void> {
     if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `Unknown tool ${params.name}`);
     const progressToken = params._meta?.progressToken;
     const progress: ToolSession["progress"] = (done, total, message) => {
-      // The answer itself says that all is done.
+      // The result itself says that the work is done.
       if (progressToken === undefined || done === total) return;
       const told = { progressToken, progress: done, total, message };
-      // A client that has gone takes the whole server with it.
+      // A disconnected client ends the whole server.
       sendNotification({ method: "notifications/progress", params: told }).catch(() => {});
     };
     const running = call(tool, params.arguments ?? {}, { client, context, progress });
@@ -74,7 +74,7 @@ export async function runMcp(context: Context): Promise<void> {
   await server.close();
 }
 
-/** Waits for the responses of calls in flight: what they changed stays, so the client should know of it. */
+/** Waits for the responses of calls in flight: their changes are permanent, so the client should know of them. */
 async function settleCalls(calls: ReadonlySet<Promise<unknown>>, { signal }: Context): Promise<void> {
   const timeout = AbortSignal.any([signal, AbortSignal.timeout(MAX_SETTLE_MILLISECONDS)]);
   if (calls.size === 0 || timeout.aborted) return;
@@ -98,7 +98,7 @@ async function call(tool: Tool, input: Record<string, unknown>, session: ToolSes
   }
 }
 
-/** Resolves once nothing more can come: stdin has ended, or the process is told to end. */
+/** Resolves once no more requests can arrive: stdin has ended, or the process gets a signal. */
 function endOf({ stdin, signal }: Context): Promise<void> {
   return new Promise((resolve) => {
     stdin.once("end", () => resolve());
@@ -107,7 +107,7 @@ function endOf({ stdin, signal }: Context): Promise<void> {
   });
 }
 
-/** stdout for messages of the protocol, and for nothing else. */
+/** stdout is only for messages of the protocol. */
 function protocolStream({ stdout }: Context): Writable {
   return new Writable({
     decodeStrings: false,
@@ -118,7 +118,7 @@ function protocolStream({ stdout }: Context): Writable {
   });
 }
 
-/** Formats of JSON Schema that every validator knows; the contract's own are checked by the platform. */
+/** Formats of JSON Schema that every validator knows. The platform checks the contract's own. */
 const COMMON_FORMATS: ReadonlySet<unknown> = new Set(["email", "uri", "date-time"]);
 
 /** A tool as `tools/list` shows it. */
@@ -131,7 +131,7 @@ export function describeTool({ name, description, effect, input }: Tool): Listed
   };
 }
 
-/** JSON Schema without what means nothing outside the contract. */
+/** Returns JSON Schema without what is specific to the contract. */
 function plainSchema(schema: object): unknown {
   return JSON.parse(
     JSON.stringify(schema, (key, value: unknown) => {

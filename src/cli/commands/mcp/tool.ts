@@ -6,11 +6,11 @@ import type { Scope } from "../../../contract/scopes.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 
-/** What tools work with. */
+/** What tools need. */
 export interface ToolSession {
   client: Client;
   context: Context;
-  /** Tells a client that asked for it how far a call has come. */
+  /** Reports the progress of a call to a client that requested it. */
   progress: (done: number, total: number, message: string) => void;
 }
 
@@ -21,12 +21,12 @@ export interface Tool {
   /** snake_case. */
   name: string;
   description: string;
-  /** What the credential must be allowed to do: one of each inner list. */
+  /** Scopes of the credential: at least one of each inner list. */
   scopes: readonly (readonly Scope[])[];
   /** `removes` also changes, and cannot be undone. */
   effect: "reads" | "changes" | "removes";
   input: TSchema;
-  /** Rejects with what an API call or a command would reject with. */
+  /** Rejects with the error of an API call or a command. */
   run(input: Arguments, session: ToolSession): Promise<object>;
 }
 
@@ -34,7 +34,10 @@ interface Description extends Omit<Tool, "scopes" | "run"> {
   scope: Scope;
 }
 
-/** A tool that is one operation of the API, which also checks its arguments. `{id}` in the path is the argument `id`. */
+/**
+ * Defines a tool for one operation of the API, which also validates its arguments. `{id}` in the path is the argument
+ * `id`.
+ */
 export function apiTool(description: Description & { method: Method; path: string; timeLimit?: number }): Tool {
   const { method, path, scope, timeLimit, ...tool } = description;
   return {
@@ -62,7 +65,7 @@ function queryOf(members: Arguments): Record<string, string> {
   );
 }
 
-/** A tool of our own: its arguments are checked against its schema first. */
+/** Defines a custom tool. Its arguments are validated against its schema first. */
 export function ownTool<Input extends TSchema>(
   tool: Omit<Tool, "input" | "run"> & {
     input: Input;
@@ -89,7 +92,7 @@ export function ownTool<Input extends TSchema>(
   };
 }
 
-/** The names and values that a stderrText is about. */
+/** Returns the names and values that a text refers to. */
 function detailOf(params: object): string {
   const lists = Object.values(params).filter(Array.isArray).flat();
   return lists.length === 0 ? "" : `(${lists.join(", ")})`;

@@ -11,7 +11,7 @@ export const ID: Column<{ id: string }> = {
   style: (text, styles) => styles.accent(text),
 };
 
-/** In a table on a terminal an age is what one looks for; a pipe gets the timestamp. */
+/** An age in a table on a terminal; a timestamp in a pipe. */
 export const CREATED: Column<{ created: string }> = {
   label: "Created",
   text: ({ created }, { now, terminal }) => (terminal && !isAhead(created, now) ? relativeTime(created, now) : created),
@@ -25,7 +25,7 @@ export const CREATED_AT: Column<{ created: string }> = {
     terminal && !isAhead(created, now) ? `${created}  (${relativeTime(created, now)})` : created,
 };
 
-/** A test clock has moved the sandbox's time on: how long ago it was there, cannot be told from here. */
+/** A test clock has moved the sandbox's time, so its age cannot be calculated here. */
 function isAhead(created: string, now: number): boolean {
   return Date.parse(created) > now + 60_000;
 }
@@ -46,7 +46,7 @@ export const METADATA: Column<{ metadata: Record<string, string> }> = {
   },
 };
 
-/** Minor units as people write the amount; a pipe gets the API's integer. */
+/** An amount in major units on a terminal; the API's integer in a pipe. */
 export const AMOUNT: Column<{ amount: number; currency: string }> = {
   label: "Amount",
   align: "right",

@@ -8,14 +8,14 @@ import type { Context } from "../../context.ts";
 import { isCtrlC } from "../../errors.ts";
 
 interface Following<Item> extends Omit<NewItemsOptions<Item>, "onLost" | "onBack"> {
-  /** Said once what comes from now on is seen. */
+  /** Printed once new items are being watched. */
   ready: string;
   /** What the spinner says between items. */
   waiting: string;
   print: (item: Item) => Promise<void>;
 }
 
-/** Prints what a list gets, as it comes, until Ctrl-C; a platform that is away is waited for. */
+/** Prints new items of a list until Ctrl-C. Waits for an unreachable platform. */
 export async function followList<Item extends { id: string }>(
   context: Context,
   { ready, waiting, print, ...list }: Following<Item>,
@@ -41,38 +41,40 @@ export async function followList<Item extends { id: string }>(
 
 const POLL_MILLISECONDS = 500;
 const MAX_WAIT_MILLISECONDS = 30_000;
-/** An id holds the time at which its work began; one that began this long before another may be listed after it. */
+/**
+ * An ID contains the time at which its work began. An item that began this long before another may be listed after it.
+ */
 const OVERLAP_MILLISECONDS = 5000;
-/** Every so many polls go back further, where there is work that takes long. */
+/** How often a poll goes back further, if there is work that takes long. */
 const POLLS_PER_DEEP_POLL = 20;
-/** Of IDs in the order of commits. */
+/** True for IDs in the order of commits. */
 const MAX_ID_DISORDER_MILLISECONDS = 60_000;
 
 interface NewItemsOptions<Item> {
   /** `/v1/events` */
   path: string;
-  /** What the platform narrows the list to. */
+  /** Filters for the platform. */
   query: Readonly<Record<string, QueryValue>>;
-  /** True where the list takes `created_after`. */
+  /** True if the list takes `created_after`. */
   timed: boolean;
-  /** True where the list is in the order of commits: what is new comes before all that was seen. */
+  /** True if the list is in the order of commits: new items are before all known ones. */
   inCommitOrder?: boolean;
-  /** How long before others an item that is listed after them may have begun, in milliseconds: 5000 unless it is more. */
+  /** How long before others an item that is listed after them may have begun, in milliseconds (default: 5000). */
   maxLag?: number;
-  /** Which items are given; absent for all. */
+  /** Selects items; absent for all. */
   wanted?: (item: Item) => boolean;
   onLost: (reason: string) => void;
   onBack: () => void;
 }
 
-/** Finds what a list gets after it was made, by looking at it again and again. */
+/** Polls a list for new items. */
 class NewItems<Item extends { id: string }> {
   readonly #client: Client;
   readonly #context: Context;
   readonly #options: NewItemsOptions<Item>;
   readonly #seen = new Set<string>();
   #polls = 0;
-  /** The first of the list when it was last looked at. */
+  /** The first item of the list at the last poll. */
   #first: string | undefined;
   /** The newest item's time on the environment's clock, and when it was seen here. */
   #newest: { time: number; seenAt: number } | undefined;
@@ -83,7 +85,7 @@ class NewItems<Item extends { id: string }> {
     this.#options = options;
   }
 
-  /** What is there already counts as seen. Rejects where the platform cannot be asked. */
+  /** Existing items count as seen. Rejects if the platform cannot be reached. */
   async begin(): Promise<void> {
     for await (const { id } of this.#list(undefined)) {
       this.#first ??= id;
@@ -93,7 +95,7 @@ class NewItems<Item extends { id: string }> {
     }
   }
 
-  /** The next ones, oldest first, at least one. Failures that pass are waited out. */
+  /** Returns the next items, oldest first, at least one. Waits out temporary failures. */
   async next(): Promise<Item[]> {
     for (;;) {
       const fresh = await this.#withRetries(() => this.#poll());
@@ -109,7 +111,7 @@ class NewItems<Item extends { id: string }> {
     for (const id of this.#seen) if (timeOfId(id) < forgotten) this.#seen.delete(id);
     const fresh: Item[] = [];
     let first: string | undefined;
-    // The filter counts whole seconds and leaves its own one out.
+    // The filter has a resolution of seconds and excludes its own.
     const after = since === undefined ? undefined : formatTimestamp(since - 1000);
     for await (const item of this.#list(after)) {
       if (this.#options.inCommitOrder ? item.id === this.#first : since !== undefined && timeOfId(item.id) < since)
@@ -118,7 +120,7 @@ class NewItems<Item extends { id: string }> {
       if (!this.#seen.has(item.id)) fresh.push(item);
     }
     this.#first = first ?? this.#first;
-    // Only now: a poll that breaks off in the middle is made again from where it began.
+    // Updated only now, so that an interrupted poll is repeated from where it began.
     for (const { id } of fresh) this.#seen.add(id);
     const time = fresh[0] === undefined ? undefined : timeOfId(fresh[0].id);
     if (time !== undefined && time > (this.#newest?.time ?? 0)) {
@@ -127,10 +129,10 @@ class NewItems<Item extends { id: string }> {
     return fresh.filter(this.#options.wanted ?? (() => true)).toReversed();
   }
 
-  /** Nothing new can be older than this. The environment's clock never falls behind the time that passes here. */
+  /** Nothing new can be older than this, because the environment's clock runs at least as fast as real time. */
   #horizon(overlap: number): number | undefined {
     if (this.#newest === undefined) return undefined;
-    // New items are found by their place in the list; this bounds the search where the last one seen is gone.
+    // New items are found by their position in the list. This limits the search if the last known one was deleted.
     if (this.#options.inCommitOrder) return this.#newest.time - MAX_ID_DISORDER_MILLISECONDS;
     const passed = Math.max(0, this.#context.now() - this.#newest.seenAt);
     return Math.min(this.#newest.time, this.#newest.time + passed - overlap);

@@ -1,7 +1,7 @@
 import { type KindWith, nounOf, nounsOf, pathOf, RESOURCES } from "../../../contract/resources.ts";
 import type { ResourceView } from "../../terminal/view.ts";
 
-/** Where a resource lives in the API, and how the command shows it. */
+/** The path of a resource in the API, and how the command shows it. */
 export interface Resource<Item extends object> {
   /** `/v1/orders` */
   path: string;
@@ -14,7 +14,7 @@ export interface Resource<Item extends object> {
 
 type CommandKind = KindWith<"command"> & KindWith<"prefix">;
 
-/** Returns where a resource lives, from the table of resources. */
+/** Returns a resource from the table of resources. */
 export function locationOf(kind: CommandKind): Omit<Resource<object>, "view"> {
   return { path: pathOf(kind), command: RESOURCES[kind].command.name, exampleId: exampleIdOf(kind) };
 }

@@ -2,15 +2,15 @@ import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import type { Column, ResourceView } from "../../terminal/view.ts";
 
-/** A member of an object that the platform shows once. */
+/** A field that the platform shows once. */
 export interface Secret<Item> {
-  /** For people: `API key`. */
+  /** For display: `API key`. */
   label: string;
   /** In the JSON: `key`. */
   member: keyof Item & string;
 }
 
-/** Refuses, before anything is made, to make what would be lost. */
+/** Throws before anything is created if its secret would be lost. */
 export function rejectQuiet<Item>({ output }: Context, { label, member }: Secret<Item>): void {
   if (!output.quiet || output.json) return;
   throw new UsageError(`--quiet prints IDs only, so the new ${label} would be lost`, {
@@ -18,7 +18,7 @@ export function rejectQuiet<Item>({ output }: Context, { label, member }: Secret
   });
 }
 
-/** Prints an object together with its secret, which is never to be had again. */
+/** Prints an object together with its secret, which cannot be retrieved again. */
 export async function showSecret<Item extends object>(
   { output }: Context,
   item: Item,

@@ -15,11 +15,11 @@ const DEFAULT_LIMIT = 20;
 interface ListDescription<Item> {
   filters: readonly Option[];
   examples: readonly string[];
-  /** Looks at what was listed, once all of it is printed. */
+  /** Called with the listed items once all are printed. */
   review?: (items: readonly Item[]) => void;
 }
 
-/** `list`, newest first, with the filters that the resource has: each option's name is the query's, with dashes. */
+/** `list`, newest first, with the filters of the resource. Each option has the query parameter's name, with dashes. */
 export function registerList<Item extends object>(
   group: Command,
   context: Context,
@@ -46,7 +46,7 @@ export function registerList<Item extends object>(
       });
       const listed: Item[] = [];
       await context.output.list(keeping(items, listed), resource.view);
-      // Whoever names a limit knows of it.
+      // With an explicit limit, no note about it is needed.
       if (isCut && list.getOptionValueSource("limit") === "default") {
         context.output.notice(`Showing the newest ${flags.limit}. For more, pass --limit <count> or --all.`);
       }
@@ -124,7 +124,7 @@ export function registerAction<Item extends object, Flags extends object>(
   addExamples(addFields(action, view), [`service ${command} ${verb} ${exampleId}`]);
 }
 
-/** What DELETE answers for every resource. */
+/** The response of DELETE for every resource. */
 interface Deleted {
   id: string;
   object: string;
@@ -142,7 +142,7 @@ const DELETED: ResourceView<Deleted> = {
   ],
 };
 
-/** `delete <id>`, which asks first in live mode. */
+/** `delete <id>`, which asks for confirmation in live mode. */
 export function registerDelete<Item extends object>(group: Command, context: Context, resource: Resource<Item>): void {
   const { command, exampleId, path, view } = resource;
   const remove = group
@@ -160,7 +160,7 @@ export function registerDelete<Item extends object>(group: Command, context: Con
   addExamples(addDryRun(addFields(remove, DELETED)), [`service ${command} delete ${exampleId}`]);
 }
 
-/** Live mode asks before it destroys: the id has to be typed. Without anybody to ask, `--yes` is required. */
+/** Asks for confirmation in live mode: the user types the ID. Without a terminal, `--yes` is required. */
 export async function confirmDestruction(
   context: Context,
   {

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 
-/** How the platform works with a PostgreSQL database. */
+/** How the platform uses a PostgreSQL database. */
 export interface PostgresOptions {
   databasePool?: number;
   /** Seconds. */
@@ -36,8 +36,8 @@ export function parseSeconds(text: string): number {
 }
 
 /**
- * The database that is meant: what `--database` or SERVICE_DATABASE names (an SQLite file, or a PostgreSQL URL), or the
- * file under the XDG data folder. Throws UsageError for any other URL.
+ * Returns the database of `--database` or SERVICE_DATABASE (an SQLite file, or a PostgreSQL URL), or the file in the
+ * XDG data folder. Throws UsageError for any other URL.
  */
 export function namedDatabase(options: { database?: string }, context: Context): string {
   const named = options.database ?? context.env["SERVICE_DATABASE"];
@@ -51,12 +51,12 @@ export function namedDatabase(options: { database?: string }, context: Context):
   return resolve(context.cwd, named);
 }
 
-/** Where the master key lies that goes with a PostgreSQL database, unless it is given. */
+/** The path of the master key of a PostgreSQL database, unless it is given. */
 export function defaultKeyFile(context: Context): string {
   return join(dataFolder(context), "master.key");
 }
 
-/** Where the platform keeps its data unless a database is named. */
+/** The folder of the platform's data unless a database is named. */
 export function dataFolder({ env }: Context): string {
   const data = env["XDG_DATA_HOME"] || join(env["HOME"] || homedir(), ".local", "share");
   return join(data, "service");

@@ -6,7 +6,7 @@ import { defaultKeyFile, type PostgresOptions } from "./database-options.ts";
 
 const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** How a command's options say to open a database. Without a log it is opened in silence. */
+/** Returns the settings of a command's options. Without a log the database is opened silently. */
 export function deploymentSettings(
   database: string,
   options: PostgresOptions,

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 const LISTENING = "0A";
 
-/** Who listens on a port of this machine, such as `node (process 4711)`; undefined where the system does not tell. */
+/** Returns the process that listens on a port of this machine, such as `node (process 4711)`; undefined if unknown. */
 export function portOwner(port: number): string | undefined {
   const sockets = new Set(["/proc/net/tcp", "/proc/net/tcp6"].flatMap((table) => listenersIn(table, port)));
   if (sockets.size === 0) return undefined;
@@ -13,7 +13,7 @@ export function portOwner(port: number): string | undefined {
   return pid === undefined ? undefined : `${read(`/proc/${pid}/comm`).trim() || "a program"} (process ${pid})`;
 }
 
-/** The sockets that listen on the port, as links to them are called. */
+/** Targets of the links to the sockets that listen on the port. */
 function listenersIn(table: string, port: number): string[] {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   return read(table)
@@ -23,7 +23,7 @@ function listenersIn(table: string, port: number): string[] {
     .map((columns) => `socket:[${columns[9]}]`);
 }
 
-// Other systems have no such files, and other users' processes are closed.
+// Other systems have no such files, and other users' processes are not readable.
 function read(file: string): string {
   try {
     return readFileSync(file, "utf8");

@@ -6,7 +6,7 @@ import type { Platform } from "../../../platform/start.ts";
 import type { Context } from "../../context.ts";
 import { clockTime, colorStatus } from "../../terminal/traffic.ts";
 
-/** What an empty database was given: the secrets themselves, or the file that holds them. */
+/** The first credentials of an empty database: the secrets themselves, or the file that holds them. */
 export interface FirstCredentials {
   account: string;
   sandbox_key?: string;
@@ -15,15 +15,15 @@ export interface FirstCredentials {
   credentials_file?: string;
 }
 
-/** Says what the platform does: lines for a person, or one JSON object a line. */
+/** Prints the platform's activity: lines for a person, or JSON lines. */
 export interface Reporter {
   log: Log;
   activity: (activity: Activity) => void;
   ready(platform: Platform, database: string, credentials: FirstCredentials | undefined): Promise<void>;
-  /** To be called where the platform could not start: tells what was held back until it would be ready. */
+  /** Call this if the platform could not start. It prints what was held back until it would be ready. */
   failed(): void;
   stopping(): void;
-  /** The line that stands for lines that nobody read. */
+  /** Replaces lines that the reader did not keep up with. */
   omitted(lines: number): string;
 }
 
@@ -31,7 +31,7 @@ export function createReporter(context: Context, level: LogLevel): Reporter {
   return context.output.json ? jsonReporter(context, level) : humanReporter(context, level);
 }
 
-/** The line that tells how to reach the platform comes first, at every level; what follows is the platform's log. */
+/** The line that says how to reach the platform comes first, at every log level, then the platform's log. */
 function jsonReporter(context: Context, level: LogLevel): Reporter {
   const { output, stdout, stderr, version } = context;
   let early: string[] | undefined = [];

@@ -40,10 +40,10 @@ export interface ServeOptions extends PostgresOptions {
 }
 
 const NOT_WRITABLE = "Choose another location with --database, or use a temporary database: --ephemeral.";
-/** A start that takes longer says so. */
+/** A start that takes longer is reported. */
 const SLOW_START_MILLISECONDS = 2000;
 
-/** Runs until a signal or a closed stdout ends it, then finishes what is in flight. Exits 0, after SIGHUP 129. */
+/** Runs until a signal or a closed stdout, then finishes what is in flight. Exits with 0, after SIGHUP with 129. */
 export async function runServe(options: ServeOptions, context: Context): Promise<void> {
   context.output.rejectFilters();
   rejectPublicHost(options, context);
@@ -68,8 +68,8 @@ export async function runServe(options: ServeOptions, context: Context): Promise
 }
 
 /**
- * What is said of the first account: its keys and sign-in link where they end with the process or a person reads them.
- * Where stdout may be a log, they are in a file that only its owner can read.
+ * Returns the keys and sign-in link of the first account if they are temporary or stdout is a terminal. Otherwise
+ * stdout may be a log, so they are in a file that only its owner can read.
  */
 function firstCredentials(
   { baseUrl, firstAccount }: Platform,
@@ -124,7 +124,7 @@ async function start(options: ServeOptions, context: Context, database: string, 
   }
 }
 
-/** A file is ready at once, or refused. */
+/** A file is ready at once, or rejected. */
 function warnAboutSlowStart(database: string, { output }: Context): void {
   if (!isPostgresUrl(database)) return;
   output.warn("Waiting for the database: it is slow to respond, or another process is migrating it.");
@@ -152,7 +152,10 @@ function rateLimitsOf({ rateLimit, rateBurst }: ServeOptions): PlatformSettings[
   return { perSecond: rateLimit, burst: Math.max(1, Math.ceil(rateBurst ?? 2 * rateLimit)) };
 }
 
-/** A trusted proxy alone does not help: others could still connect past it. An https URL says that the proxy speaks TLS. */
+/**
+ * A trusted proxy alone is not enough, because others could connect without it. An https URL means that the proxy uses
+ * TLS.
+ */
 function rejectPublicHost(options: ServeOptions, context: Context): void {
   if (isLoopback(options.host) || context.globals.insecure || publicUrlOf(options)?.startsWith("https:")) return;
   throw new UsageError(`--host ${options.host} would expose the API to other machines over plain http`, {
@@ -172,7 +175,7 @@ function untilSignal({ signal }: Context): Promise<void> {
   });
 }
 
-/** What a person can put right gets its own words; anything else is a defect. */
+/** Turns errors that the user can fix into UserErrors; anything else is a defect. */
 function explain(error: unknown, { port, host }: ServeOptions): unknown {
   if (error instanceof SigningKeysError) return new UsageError(`--leak-keys: ${error.message}`, { cause: error });
   if (error instanceof StorageOpenError || error instanceof MasterKeyError) {
@@ -208,14 +211,14 @@ function explain(error: unknown, { port, host }: ServeOptions): unknown {
   }
 }
 
-/** Failures of the command that tell of the file. */
+/** Failures of the command that report on the file. */
 const FILE_FAILURES = new Set(["not_a_database", "log_mismatch", "missing"]);
-/** Gives way to the platform: a lower priority than processes have by default. */
+/** Yields to the platform: a lower priority than the default. */
 const BACKGROUND = 10;
 
 /**
- * Runs `service db check --quick` on a file in a process of its own: SQLite reads all of a file in one go, which would
- * hold up every request here. Rejects where the process gave no result.
+ * Runs `service db check --quick` on a file in a separate process: SQLite reads the whole file in one call, which would
+ * block every request here. Rejects if the process gave no result.
  */
 export const checkFile: FileCheck = (file, signal) =>
   new Promise((resolve, reject) => {
@@ -234,7 +237,7 @@ export const checkFile: FileCheck = (file, signal) =>
     });
   });
 
-/** Undefined where the text is neither a report nor a failure to open the file. */
+/** Returns undefined if the text is neither a report nor a failure to open the file. */
 function readReport(text: string): readonly string[] | undefined {
   try {
     const report = JSON.parse(text) as { problems?: string[]; code?: string; detail?: string };
@@ -245,11 +248,11 @@ function readReport(text: string): readonly string[] | undefined {
   }
 }
 
-/** Where the system has no priorities, the check runs at the usual one. */
+/** If the system has no priorities, the check runs at the default one. */
 function giveWay(pid: number): void {
   try {
     setPriority(pid, BACKGROUND);
   } catch {
-    // Or the process has ended already.
+    // Or the process has exited already.
   }
 }

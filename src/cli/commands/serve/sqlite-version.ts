@@ -1,6 +1,6 @@
 import { loadSqlite } from "../../../platform/storage/sqlite/runtime.ts";
 
-/** The version of the SQLite that the platform would use. Throws StorageOpenError where there is none. Import lazily. */
+/** Returns the version of the platform's SQLite. Throws StorageOpenError if there is none. Import lazily. */
 export async function sqliteVersion(): Promise<string> {
   const { DatabaseSync } = await loadSqlite();
   const database = new DatabaseSync(":memory:");

@@ -8,12 +8,12 @@ import type { Context } from "../../context.ts";
 import { NotSignedInError } from "../../errors.ts";
 import type { Connection, Sourced } from "../../settings/connection.ts";
 
-/** What `service status --json` prints. */
+/** JSON of `service status`. */
 export interface Status {
   platform: Reachability & { base_url: string; base_url_source: string };
   auth: { auth_url: string; auth_url_source: string };
   versions: { cli: string; api: string; supported: string[] | null };
-  /** How far this machine's clock is ahead, in seconds; null where the platform did not tell. */
+  /** How far this machine's clock is ahead, in seconds; null if the response had no date. */
   clock_ahead_seconds: number | null;
   profile: { name: string; source: string };
   environment: Environment;
@@ -32,17 +32,17 @@ interface CredentialState {
   state: "works" | "refused" | "missing" | "unknown";
   type: "api_key" | "oauth" | null;
   source: string | null;
-  /** When the access token ends. */
+  /** When the access token expires. */
   expires_at: string | null;
   problem: string | null;
-  /** Of the key or token, where it works. */
+  /** Owner of the key or token, if it works. */
   id: string | null;
   scopes: Scope[] | null;
 }
 
 const PROBES = 3;
 
-/** Looks at everything that a command needs; what fails becomes part of the answer. */
+/** Checks everything that a command needs. Failures become part of the result. */
 export async function examine(context: Context): Promise<Status> {
   const connection = await context.connection();
   const { baseUrl, authUrl, profile, environment } = connection;
@@ -84,7 +84,7 @@ async function reach(context: Context, client: Client): Promise<Reachability & {
   }
 }
 
-/** The header counts whole seconds: half a one is added, and less than two are no finding. */
+/** The header has a resolution of seconds: half of one is added, and less than two are ignored. */
 function clockAheadOf(date: unknown, now: number): number | null {
   const there = Date.parse(String(date)) + 500;
   if (Number.isNaN(there)) return null;

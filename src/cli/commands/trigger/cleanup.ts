@@ -15,23 +15,23 @@ function removalOf(id: string): ApiRequest | undefined {
   return { method: "DELETE", path: pathOf(kind) + apiPath`/${id}` };
 }
 
-/** Ids named in a message; more are counted. */
+/** Maximum number of IDs named in a message; the rest are counted. */
 const NAMED = 3;
 
-/** Remembers what calls make, and removes it again. */
+/** Records what calls create, and removes it again. */
 export class Cleanup {
   readonly #created = new Set<string>();
 
-  /** Told of every call that succeeded. */
+  /** Called after every successful call. */
   note({ method, status, id }: Call): void {
     if (method === "POST" && status === 201) this.#created.add(id);
     if (method === "DELETE") this.#created.delete(id);
   }
 
-  /** Removes what can be removed, the newest first, and says what stays. */
+  /** Removes what can be removed, newest first, and reports what stays. */
   async run(client: Client, context: Context): Promise<void> {
     const { output } = context;
-    // A line for each of a thousand would bury the rest; a few need no bar.
+    // A line for each of a thousand would hide the rest; a few need no progress bar.
     const areFew = this.#created.size <= NAMED;
     const bar = output.progress(areFew ? 0 : this.#created.size, "cleaned up");
     const stays: string[] = [];

@@ -7,7 +7,7 @@ import { UserError } from "../../errors.ts";
 import { printable } from "../../terminal/printable.ts";
 import { formatSpan } from "../../terminal/time.ts";
 
-/** What has to be known of an event to find its deliveries. */
+/** What finding the deliveries of an event requires. */
 export type TriggeredEvent = Pick<Event, "id">;
 
 const FIRST_WAIT_MILLISECONDS = 100;
@@ -15,8 +15,8 @@ const MAX_WAIT_MILLISECONDS = 2000;
 const STYLES = { succeeded: "good", failed: "bad", pending: "warn" } as const;
 
 /**
- * Waits until every delivery of the events has succeeded or failed for good, and says what came of each. Throws UserError
- * where one failed, or had not ended after so many seconds.
+ * Waits until every delivery of the events has succeeded or permanently failed, and prints the results. Throws
+ * UserError if one failed, or is pending after this many seconds.
  */
 export async function reportDeliveries(
   events: readonly TriggeredEvent[],
@@ -48,7 +48,7 @@ export async function reportDeliveries(
   output.success(`${countOf(deliveries, deliveries)} succeeded`);
 }
 
-/** Looks again and again, at the deadline for the last time. */
+/** Polls, for the last time at the deadline. */
 async function awaitDeliveries(
   events: readonly TriggeredEvent[],
   client: Client,

@@ -11,7 +11,7 @@ import type { ResourceView } from "../../terminal/view.ts";
 import { RECIPES } from "./recipes.ts";
 import type { TriggerFlags } from "./run.ts";
 
-/** Retries go on for so long. */
+/** Retries last this long. */
 const MAX_WAIT_SECONDS = LIMITS.retryTotalSeconds + LIMITS.retryFirstSeconds;
 
 const FIXTURE_HELP = `
@@ -88,7 +88,7 @@ async function dispatch(
   await runTrigger(known, flags, context);
 }
 
-/** `50`, `50/s` or `600/m`, a second. */
+/** Parses `50`, `50/s` or `600/m` to a number per second. */
 function parseRate(text: string): number {
   const [, count, unit = "s"] = /^(\d{1,7})(?:\/(s|m))?$/.exec(text) ?? [];
   const rate = Number(count) / (unit === "m" ? 60 : 1);

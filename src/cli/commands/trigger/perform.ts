@@ -7,7 +7,7 @@ import { printable } from "../../terminal/printable.ts";
 import { formatDuration } from "../../terminal/time.ts";
 import type { Step } from "./recipes.ts";
 
-/** One call that was made, for the person who watches. */
+/** One completed call, for output. */
 export interface Call {
   method: Method;
   path: string;
@@ -16,13 +16,13 @@ export interface Call {
   milliseconds: number;
 }
 
-/** What became of one trigger: `subject` is the object's id, or the event itself where the platform answered with it. */
+/** The result of one trigger. `subject` is the object's ID, or the event itself if the API returned it. */
 interface Outcome {
   subject: string;
   event: Event | undefined;
 }
 
-/** Makes the calls of a plan in turn. `unique` tells this one from others, as in an email address. */
+/** Makes the calls of a plan in order. `unique` distinguishes this one, as in an email address. */
 export async function perform(
   client: Client,
   steps: readonly Step[],
@@ -45,7 +45,7 @@ export async function perform(
   return { subject, event };
 }
 
-/** The event that the calls caused: the newest of its type about the object. */
+/** Returns the event that the calls caused: the newest of its type about the object. */
 export async function findEvent(
   client: Client,
   type: EventType,
@@ -60,7 +60,7 @@ export async function findEvent(
   return body.data[0];
 }
 
-/** One call that was created, for the person who watches; tab-separated in a pipe. */
+/** Renders one completed call; tab-separated in a pipe. */
 export function callLine({ method, path, status, id, milliseconds }: Call, { output }: Context): string {
   if (!output.terminal) return [method, printable(path), status, printable(id)].join("\t");
   const { styles } = output;

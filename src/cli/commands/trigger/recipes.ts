@@ -14,7 +14,7 @@ import { assign } from "../../arguments/assignments.ts";
 import { objectOfPairs, type Pair } from "../../arguments/repeated.ts";
 import { UsageError } from "../../errors.ts";
 
-/** One API call of a recipe. `id` is that of the object that the call before it created. */
+/** One API call of a recipe. `id` is that of the object that the previous call created. */
 export interface Step {
   method: Method;
   path(id: string): string;
@@ -43,12 +43,12 @@ function recipeOf(kind: ReturnType<typeof kindsWith<"events">>[number], change: 
   }
   const create = createSteps(kind as ObjectKind);
   if (change === "created") return create;
-  // What is changed afterwards keeps the example's values.
+  // Later updates keep the example's values.
   const before = create.map((step) => ({ ...step, takes: change === "updated" ? [] : step.takes }));
   return [...before, changeStep(kind as ObjectKind, change)];
 }
 
-/** Returns the calls that create an object, and before it those that it must refer to. */
+/** Returns the calls that create an object, preceded by those for objects that it must refer to. */
 function createSteps(kind: ObjectKind): Step[] {
   const fields = inputFieldsOf(kind);
   const owner = fields.find(([, { type, required }]) => type === "id" && required);
@@ -86,7 +86,7 @@ function exampleOf({ type, examples = [] }: Field, unique: string): unknown {
   return type === "email" ? String(example).replace("@", `.${unique}@`) : example;
 }
 
-/** The calls that make the event happen: the recipe's, or one with the whole `data.object` given. */
+/** Returns the calls that cause the event: the recipe's, or one with the whole `data.object` given. */
 export function planSteps(
   type: EventType,
   overrides: readonly Pair[],

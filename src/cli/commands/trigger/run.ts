@@ -14,10 +14,10 @@ import { planSteps, type Step } from "./recipes.ts";
 export interface TriggerFlags {
   override: Pair[];
   data?: string;
-  /** A file of calls that are made in place of a type's own. */
+  /** A file with calls to make instead of an event type's own. */
   fixture?: string;
   count: number;
-  /** A second. */
+  /** Number of events per second. */
   rate?: number;
   cleanup?: true;
   wait?: true;
@@ -27,7 +27,7 @@ export interface TriggerFlags {
 
 const MAX_CONCURRENT = 8;
 
-/** Makes an event happen, once or many times; without a type, the calls of a fixture. */
+/** Causes an event, once or many times. Without a type, makes the calls of a fixture. */
 export async function runTrigger(type: EventType | undefined, flags: TriggerFlags, context: Context): Promise<void> {
   if (context.globals.live) {
     throw new UsageError("Events can be triggered in the sandbox only", { hint: "Remove --live." });
@@ -49,7 +49,7 @@ export async function runTrigger(type: EventType | undefined, flags: TriggerFlag
   await cleanUp();
 }
 
-/** Reads and checks all that is needed before anything is sent. */
+/** Reads and validates everything before anything is sent. */
 async function prepare(
   type: EventType | undefined,
   flags: TriggerFlags,
@@ -105,7 +105,7 @@ async function triggerOnce(
   return event;
 }
 
-/** Many of them, up to 8 at once, started no faster than the rate. Resolves with the events where they are asked for. */
+/** Causes many of them, up to 8 at once, started no faster than the rate. Resolves with the events if requested. */
 async function triggerMany(
   type: EventType,
   steps: readonly Step[],
@@ -146,7 +146,7 @@ async function triggerMany(
       throw error;
     }),
   );
-  // What the others have in flight is waited for, so that a cleanup knows of it.
+  // Waits for calls in flight, so that a cleanup knows of them.
   const outcomes = await Promise.allSettled(workers);
   bar.end();
   const failed = outcomes.find((outcome) => outcome.status === "rejected");

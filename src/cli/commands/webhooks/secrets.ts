@@ -6,13 +6,15 @@ import { UsageError } from "../../errors.ts";
 /** The variable that holds the signing secret of a receiver on this machine. */
 export const SECRET_VARIABLE = "SERVICE_WEBHOOK_SECRET";
 
-/** The flags that say which secrets are meant. */
+/** The flags that name the secrets. */
 export interface SecretFlags {
   secret: readonly string[];
   secretFile?: string;
 }
 
-/** A secret may be given twice while it is rotated. Only the flag with the secret itself shows in the list of processes. */
+/**
+ * A secret may be given twice while it is rotated. Only the flag with the secret itself is visible in the process list.
+ */
 export function addSecretOptions(command: Command): Command {
   return command
     .addOption(
@@ -24,14 +26,14 @@ export function addSecretOptions(command: Command): Command {
     .addOption(new Option("--secret-file <file>", "File with the secrets, one per line; - for stdin"));
 }
 
-/** The secrets of the flags, else of the environment. Throws UsageError where there are none. */
+/** Returns the secrets of the flags, else of the environment. Throws UsageError if there are none. */
 export async function secretsOf(flags: SecretFlags, context: Context): Promise<readonly string[]> {
   const secrets = await secretsIfGiven(flags, context);
   if (secrets !== undefined) return secrets;
   throw new UsageError(`No signing secret: pass --secret or --secret-file, or set ${SECRET_VARIABLE}`);
 }
 
-/** The same, or undefined where none is given. */
+/** The same, or undefined if none is given. */
 export async function secretsIfGiven(
   { secret, secretFile }: SecretFlags,
   context: Context,

@@ -1,17 +1,17 @@
 import { type Finding, matchesIn, withoutNuls } from "./finding.ts";
 
-/** Begins the line with a commit's abbreviated hash, author and committer; its message follows, indented. */
+/** Begins the line with a commit's abbreviated hash, author and committer. Its message follows, indented. */
 export const COMMIT_MARK = "\u0001commit ";
 
 const COMMIT_MESSAGE = "(commit message)";
 const HUNK = /^(@@+)(?: -\d+(?:,\d+)?)+ \+(\d+)(?:,\d+)? @@/;
-/** Headers of a file whose name is new with this patch. */
+/** Headers of a file whose name is new in this patch. */
 const NEW_NAME = /^(?:new file mode \d|(?:rename|copy) to (?<path>.*))/;
 
-/** A line, or a piece of a very long one; each piece begins with the line's marks. */
+/** A line, or a piece of a very long one. Each piece begins with the line's marks. */
 export interface PatchLine {
   text: string;
-  /** False where more of the line follows. */
+  /** False if more of the line follows. */
   ends: boolean;
 }
 
@@ -21,7 +21,7 @@ export async function* scanPatch(lines: AsyncIterable<PatchLine>): AsyncGenerato
   let header = "";
   let path = "";
   let line = 0;
-  /** How many characters before each line tell whether it was added; none outside of a hunk. */
+  /** How many characters before each line tell whether it was added; 0 outside of a hunk. */
   let marks = 0;
   for await (const { text, ends } of lines) {
     if (text.startsWith(COMMIT_MARK)) {
@@ -70,14 +70,17 @@ function changeOf(marks: string): "added" | "kept" | "none" {
   return marks.includes("+") ? "added" : "kept";
 }
 
-/** The name in `diff --git a/NAME b/NAME`, whose halves are the same for a new file, or in `diff --combined NAME`. */
+/**
+ * Returns the name in `diff --git a/NAME b/NAME`, whose halves are the same for a new file, or in `diff --combined
+ * NAME`.
+ */
 function pathOfHeader(header: string): string {
   const names = header.slice(header.indexOf(" ", "diff ".length) + 1);
   if (!header.startsWith("diff --git ")) return pathOf(names);
   return pathOf(names.slice((names.length + 1) / 2)).replace(/^b\//, "");
 }
 
-/** git quotes what a shell would not take as it is, and ends names that hold a space with a tab. */
+/** git quotes what a shell would not accept as it is, and ends names that contain a space with a tab. */
 function pathOf(text: string): string {
   const plain = text.replace(/\t$/, "").replace(/^"(.*)"$/, "$1");
   return Buffer.from(plain, "latin1").toString("utf8");

@@ -11,19 +11,19 @@ export interface Match {
 /** A match and its place. */
 export interface Finding extends Match {
   path: string;
-  /** Null where the name itself holds it. */
+  /** Null if the name itself contains it. */
   line: number | null;
-  /** The commit that added it; null in files as they are now. */
+  /** The commit that added it; null in the working tree. */
   commit: string | null;
 }
 
 const BODY = 49;
 const CANDIDATE = new RegExp(`(?:${Object.keys(CREDENTIAL_PREFIXES).join("|")})[0-9A-Za-z]{${BODY}}`, "g");
-/** A candidate that a cut goes through begins no further than this before it. */
+/** A candidate that spans a cut begins at most this far before it. */
 export const MAX_CREDENTIAL_LENGTH =
   Math.max(...Object.keys(CREDENTIAL_PREFIXES).map((prefix) => prefix.length)) + BODY;
 
-/** Bytes as they are searched: Latin letters in UTF-16 are every other byte of them. */
+/** How bytes are searched: Latin letters in UTF-16 are every other byte. */
 export function withoutNuls(text: string): string {
   return text.replace(/\0+/g, "");
 }
@@ -35,7 +35,7 @@ export function* matchesWithIndex(text: string): Generator<Match & { index: numb
     const { index, 0: secret } = found;
     const parsed = parseCredential(secret);
     if (parsed !== undefined) yield { secret, index, kind: parsed.kind, environment: parsed.environment ?? null };
-    // What only looks like one may have a real one inside.
+    // A false match may contain a real one.
     CANDIDATE.lastIndex = parsed === undefined ? index + 1 : index + secret.length;
   }
 }
@@ -45,7 +45,7 @@ export function* matchesIn(text: string): Generator<Match> {
   for (const { index: _, ...match } of matchesWithIndex(text)) yield match;
 }
 
-/** The text, such as a file's name, with each credential in it masked. */
+/** Returns the text, such as a file's name, with each credential in it masked. */
 export function withMaskedCredentials(text: string): string {
   let shown = text;
   for (const { secret } of matchesIn(text)) shown = shown.replace(secret, masked(secret));
@@ -55,7 +55,7 @@ export function withMaskedCredentials(text: string): string {
 const SHOWN_PREFIX = 12;
 const SHOWN_END = 4;
 
-/** As the platform shows it too. */
+/** The same form as the platform's. */
 export function masked(secret: string): string {
   return `${secret.slice(0, SHOWN_PREFIX)}…${secret.slice(-SHOWN_END)}`;
 }

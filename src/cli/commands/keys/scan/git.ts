@@ -7,14 +7,14 @@ import { UserError } from "../../../errors.ts";
 import { COMMIT_MARK, type PatchLine, scanPatch } from "./diff.ts";
 import { type Finding, MAX_CREDENTIAL_LENGTH, matchesIn, withoutNuls } from "./finding.ts";
 
-/** A path inside a git repository, and what its git processes run with. */
+/** A path inside a git repository, and the options of its git processes. */
 export interface Repository {
   path: string;
   env: Readonly<Record<string, string | undefined>>;
   signal: AbortSignal;
 }
 
-/** Overrides what the user's or the repository's configuration and attributes would hide or reformat. */
+/** Overrides configuration and attributes of the user or the repository that would hide or reformat changes. */
 const PATCH_OPTIONS = [
   "--no-color",
   "--no-ext-diff",
@@ -27,11 +27,11 @@ const PATCH_OPTIONS = [
   "--src-prefix=a/",
   "--dst-prefix=b/",
 ];
-/** Without these, git leaves out merged branches whose changes canceled out, and commits without a change. */
+/** Without these, git omits merged branches whose changes canceled out, and commits without a change. */
 const EVERY_COMMIT = ["--all", "--full-history", "--sparse", "--no-follow"];
 
 /**
- * A scanned repository may come from anywhere, and its configuration can name programs for git to run: these settings
+ * A scanned repository may be untrusted, and its configuration can name programs for git to run. These settings
  * override it. The system's and the user's configuration still apply (`safe.directory`).
  */
 const NO_PROGRAMS = [
@@ -42,26 +42,27 @@ const NO_PROGRAMS = [
   "log.showRoot=true",
 ].flatMap((setting) => ["-c", setting]);
 const NO_PROGRAMS_ENV = {
-  // A refreshed index would be written back, which runs a hook.
+  // A refreshed index would be written, which runs a hook.
   GIT_OPTIONAL_LOCKS: "0",
-  // A partial clone would fetch missing objects with a program that its remote names; git before 2.45 knows the second only.
+  // A partial clone would fetch missing objects with a program that its remote names; git before 2.45 knows the second
+  // only.
   GIT_NO_LAZY_FETCH: "1",
   GIT_ALLOW_PROTOCOL: "none",
   // Shows the commits that a push would send.
   GIT_GRAFT_FILE: devNull,
 };
 
-/** A line that is longer is searched in pieces. */
+/** A longer line is searched in pieces. */
 const LINE_LENGTH = 16 * 1024 * 1024;
 /** The characters before a line that tell whether it was added: one for each parent. */
 const MAX_MARKS = 8;
 
-/** Searches what is about to be committed. */
+/** Searches the staged changes. */
 export function scanStaged(repository: Repository): AsyncGenerator<Finding> {
   return scanPatch(git(repository, ["diff", "--cached", "--diff-filter=d", ...PATCH_OPTIONS, "--", "."]));
 }
 
-/** Searches everything that the refs of a repository lead to: what each commit added, messages, names, and tags. */
+/** Searches everything reachable from the refs of a repository: what each commit added, messages, names, and tags. */
 export async function* scanHistory(repository: Repository): AsyncGenerator<Finding> {
   // The message is indented, so that a patch in it is not read as one.
   const format = `--format=${COMMIT_MARK}%h %an <%ae> %cn <%ce>%n%w(0,1,1)%B`;
@@ -70,7 +71,7 @@ export async function* scanHistory(repository: Repository): AsyncGenerator<Findi
   yield* scanRefs(repository);
 }
 
-/** Searches the names of refs, and the objects that they reach other than through commits: tags, and what those name. */
+/** Searches the names of refs, and the objects that they reach other than through commits: tags, and their targets. */
 async function* scanRefs(repository: Repository): AsyncGenerator<Finding> {
   const fields = "--format=%(objecttype) %(objectname) %(*objecttype) %(*objectname) %(refname)";
   const commits: string[] = [];
@@ -118,7 +119,7 @@ async function* scanObjects(
   }
 }
 
-/** The lines that git prints, as they come. Throws UserError where git fails. */
+/** Yields the lines that git prints. Throws UserError if git fails. */
 async function* git({ path, env, signal }: Repository, args: readonly string[], input = ""): AsyncGenerator<PatchLine> {
   const folder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === false ? dirname(path) : path;
   const child = spawn("git", ["--no-pager", "--no-replace-objects", "-C", folder, ...NO_PROGRAMS, ...args], {
@@ -130,7 +131,7 @@ async function* git({ path, env, signal }: Repository, args: readonly string[], 
   child.stderr.setEncoding("utf8").on("data", (text: string) => (stderrText += text));
   const ended = once(child, "close") as Promise<[number | null]>;
   ended.catch(() => {});
-  // Its exit code tells why it stopped reading.
+  // Its exit code tells why it exited before the input was read.
   child.stdin.on("error", () => {}).end(input);
   child.stdout.setEncoding("latin1");
   yield* linesOf(child.stdout);
@@ -154,7 +155,7 @@ function utf8(text: string): string {
   return Buffer.from(text, "latin1").toString("utf8");
 }
 
-/** Lines end with a line feed and nothing else: what follows a carriage return belongs to the line that git marked. */
+/** Only a line feed ends a line: text after a carriage return belongs to the line that git marked. */
 async function* linesOf(stream: AsyncIterable<unknown>): AsyncGenerator<PatchLine> {
   let parts: string[] = [];
   let length = 0;

@@ -145,7 +145,7 @@ function targetOf({ globals, env, settings }: Context, environment: Environment)
   return resolveTarget({ flags: { ...globals, live: environment === "live" }, env, settings });
 }
 
-/** The profile's own credential for an environment, where there is one. */
+/** Returns the profile's own credential for an environment, if there is one. */
 async function profileClient(context: Context, environment: Environment): Promise<Client | undefined> {
   const { globals, env, settings } = context;
   let connection: Connection;

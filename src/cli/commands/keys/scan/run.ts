@@ -83,7 +83,7 @@ function conclusion(
     : `${found} Removing it is not enough, because others may have read it. Revoke it with --revoke.`;
 }
 
-/** A finding as it is printed: enough to find it, not enough to use it. */
+/** A finding for output: enough to locate it, not enough to use it. */
 export interface FindingEntry {
   path: string;
   line: number | null;
@@ -91,7 +91,7 @@ export interface FindingEntry {
   kind: CredentialKind;
   environment: Environment | null;
   credential: string;
-  /** What --revoke did; null without it. */
+  /** The result of --revoke; null without it. */
   outcome: string | null;
 }
 

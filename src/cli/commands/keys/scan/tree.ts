@@ -8,15 +8,15 @@ const MAX_BINARY_BYTES = 1024 * 1024;
 const SNIFFED_BYTES = 8192;
 
 export interface TreeReport {
-  /** Told of each file that was read. */
+  /** Called after each file. */
   onFile: (path: string) => void;
-  /** Told of what could not be read. */
+  /** Called for what could not be read. */
   onUnreadable: (path: string, reason: string) => void;
 }
 
 /**
- * Searches a file, or the names and contents of all files below a folder except .git. Links are not followed, except the
- * one that is given.
+ * Searches a file, or the names and contents of all files below a folder except .git. Follows no links, except the
+ * given path.
  */
 export async function* scanTree(path: string, report: TreeReport): AsyncGenerator<Finding> {
   const stats = await stat(path).catch((error: NodeJS.ErrnoException) => {
@@ -29,7 +29,7 @@ export async function* scanTree(path: string, report: TreeReport): AsyncGenerato
   yield* stats.isDirectory() ? scanFolder(bytes, report) : scanReadable(bytes, report);
 }
 
-/** Paths are bytes here, a character each: a name need not be UTF-8. */
+/** Paths are bytes here, one per character, since a name need not be UTF-8. */
 async function* scanFolder(folder: string, report: TreeReport): AsyncGenerator<Finding> {
   let entries;
   try {
@@ -47,7 +47,7 @@ async function* scanFolder(folder: string, report: TreeReport): AsyncGenerator<F
   }
 }
 
-/** The text of a link is content in git: where it leads. */
+/** Git stores a link's target as its content. */
 async function* scanLink(path: string, report: TreeReport): AsyncGenerator<Finding> {
   try {
     for (const match of matchesIn(await readlink(bytesOf(path), "latin1"))) {
@@ -69,7 +69,7 @@ async function* scanReadable(path: string, report: TreeReport): AsyncGenerator<F
   }
 }
 
-/** Reads in pieces, each with the end of the one before, so that a credential across a cut is found too. */
+/** Reads in pieces, each with the end of the previous one, so that a credential across a cut is found too. */
 async function* scanFile(path: string): AsyncGenerator<Finding> {
   let kept = "";
   let line = 1;

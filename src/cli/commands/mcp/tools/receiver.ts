@@ -56,7 +56,7 @@ export const RECEIVER_TOOLS: readonly Tool[] = [
   }),
 ];
 
-/** Whoever writes the arguments must not reach other machines through this one. */
+/** The author of the arguments must not reach other machines through this one. */
 function onThisMachine(text: string, name: string): URL {
   const address = parseAddress(text, name);
   if (isLoopback(address.hostname)) return address;

@@ -1,6 +1,9 @@
 import type { CheckResult, ReceiverReport } from "../../../../receiver-check/report.ts";
 
-/** The report as JUnit XML: a failure for each required check, while advisory ones are told of and count as skipped. */
+/**
+ * Renders the report as JUnit XML: a failure for each required check. Failed advisory checks are listed and count as
+ * skipped.
+ */
 export function junitOf({ url, checks, duration_ms }: ReceiverReport): string {
   const failures = checks.filter(isFailure).length;
   const skipped = checks.filter(isSkipped).length;
@@ -49,7 +52,7 @@ function seconds(milliseconds: number): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-/** XML 1.0 has no way to write most control characters, nor halves of surrogate pairs. */
+/** XML 1.0 cannot represent most control characters, nor halves of surrogate pairs. */
 function escapeXml(text: string): string {
   return text
     .toWellFormed()

@@ -55,12 +55,12 @@ export function clockOf(context: Context): Clock {
   };
 }
 
-/** A signing secret as the platform makes them. */
+/** Creates a signing secret in the platform's format. */
 export function newSecret(): string {
   return SIGNING_SECRET_PREFIX + randomBytes(32).toString("base64url");
 }
 
-/** An address as a person types it: `localhost:3000/webhooks`, a port, a URL. Throws UsageError. */
+/** Parses an address as typed: `localhost:3000/webhooks`, a port, a URL. Throws UsageError. */
 export function parseAddress(text: string, name: string): URL {
   try {
     return parseTarget(text).url;

@@ -95,7 +95,7 @@ async function openEffects({ sink: address }: CheckFlags, { output }: Context): 
   }
 }
 
-/** On stderr in any case: without it nothing would come of the wait. */
+/** On stderr in any case: without it the user could not configure the receiver. */
 function announceSecret(secret: string, waitSeconds: number, { output, stderr }: Context): void {
   if (output.json) return stderr.write(`${compactJson({ event: "secret", secret })}\n`);
   const lines = [

@@ -22,7 +22,7 @@ export function gradeLine({ grade, verdict, counts }: ReceiverReport): string {
   return ["GRADE", grade, countsInWords(counts), verdict].join("\t");
 }
 
-/** The report on a terminal: a line a check, and under a failure what to know and to do about it. */
+/** Renders the report for a terminal: a line per check, and below a failure its cause and fix. */
 export function reportLines(report: ReceiverReport, styles: Styles, terminalWidth: number): string[] {
   const width = Math.min(terminalWidth, MAX_WIDTH);
   const titleWidth = Math.max(...report.checks.map(({ title }) => title.length));
@@ -48,7 +48,7 @@ export function reportLines(report: ReceiverReport, styles: Styles, terminalWidt
   return [...lines, ...foldText(report.verdict, width, MAX_LINES)];
 }
 
-/** Where the checks begin that one obstacle kept from being judged: a line for each would hide what it was. */
+/** If a group of checks begins that one cause kept from running: a line for each would hide the cause. */
 function blockedFrom(checks: readonly CheckResult[]): number {
   const last = checks.at(-1);
   if (last?.status !== "skipped") return checks.length;
@@ -59,7 +59,7 @@ interface Layout {
   styles: Styles;
   width: number;
   titleWidth: number;
-  /** Why the check before was not judged: the same reason is not told twice. */
+  /** Why the previous check did not run: the same reason is not repeated. */
   reason: string;
 }
 

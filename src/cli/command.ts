@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Context } from "./context.ts";
 
-/** A module of `commands/`: it adds its command, with its subcommands and flags, to the program. */
+/** A module of `commands/`. It adds its command, with its subcommands and flags, to the program. */
 export interface CommandModule {
   /** `programArgs` are the words after `--`, for a command that runs another program. */
   register(program: Command, context: Context, programArgs?: readonly string[]): void;
@@ -12,7 +12,7 @@ export interface CommandEntry {
   group: string;
   /** Imperative, sentence case, no period. */
   summary: string;
-  /** True for commands that only programs call; help does not list them. */
+  /** True for commands that only programs call. Help does not list them. */
   hidden?: true;
   /** True if the words after `--` are a program to run and its arguments. */
   runsProgram?: true;

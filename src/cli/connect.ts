@@ -19,7 +19,7 @@ export interface RequestContext {
   uuid(): string;
 }
 
-/** A client whose waits show a spinner and whose attempts show with --debug. */
+/** A client whose waits show a spinner, and whose attempts are printed with --debug. */
 export function connect(
   context: RequestContext,
   baseUrl: string,

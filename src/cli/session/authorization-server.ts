@@ -6,7 +6,7 @@ import { createTransport } from "../../client/transport.ts";
 import { proxiesOf, type RequestContext, tracingOf, userAgentOf } from "../connect.ts";
 import { UserError } from "../errors.ts";
 
-/** The OAuth server at an address, as this program's own client. */
+/** The OAuth server at an address, as the CLI's own client. */
 export async function openAuthorizationServer(context: RequestContext, authUrl: string): Promise<AuthorizationServer> {
   const issuer = parseBaseUrl(authUrl, { insecure: context.globals.insecure });
   return await discoverAuthorizationServer({

@@ -26,7 +26,7 @@ export interface SessionContext extends RequestContext {
   updateSettings(change: (settings: Settings) => Settings): Promise<Settings>;
 }
 
-/** Which stored session is meant. */
+/** Identifies the stored session. */
 export interface SessionName {
   profile: string;
   environment: Environment;
@@ -86,8 +86,8 @@ async function refreshLocked(
 }
 
 /**
- * A refresh whose answer was lost may be sent again: the server takes the direct parent of an unused token once more,
- * for half a minute.
+ * A refresh whose response was lost may be sent again: for half a minute, the server accepts the direct parent of an
+ * unused token once more.
  */
 async function rotate(context: SessionContext, profile: Profile, stored: StoredTokens): Promise<TokenSet> {
   for (let attempts = 1; ; attempts++) {

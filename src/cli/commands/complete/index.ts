@@ -19,7 +19,7 @@ interface Answer {
   values: Values;
 }
 
-/** `service complete -- <words>`: what the shells' scripts ask at each Tab. The last word is the one to complete. */
+/** `service complete -- <words>`: called by the shells' scripts at each Tab. Completes the last word. */
 export function completionOf(commands: readonly CommandEntry[]): CommandModule {
   return {
     register: (program, context) => {
@@ -92,7 +92,7 @@ async function suggest(
   return { flag: "", values: { ...values, suggestions: [...children, ...values.suggestions] } };
 }
 
-/** The commands by name, the one that is meant with all its parts. */
+/** Loads the commands by name, the named one with all its subcommands. */
 async function declare(
   commands: readonly CommandEntry[],
   named: string | undefined,

@@ -16,7 +16,7 @@ import type { LineSink } from "./printer.ts";
 const CLEAR_LINE = "\r\u001b[2K";
 const CLEAR_ALL = "\u001b[2J\u001b[3J\u001b[H";
 
-/** Where a person watches: lines scroll above one that stays. */
+/** Prints on a terminal: lines scroll above the status line. */
 export class Screen implements LineSink {
   readonly styles: Styles;
   readonly #stdout: TextStream;
@@ -31,7 +31,7 @@ export class Screen implements LineSink {
     this.#stdout.write(`${this.#footer === "" ? "" : CLEAR_LINE}${text}\n${this.#footer}`);
   }
 
-  /** What would go to stderr: there it would land behind the line that stays. */
+  /** Output for stderr. Printed there, it would end up below the status line. */
   warn(text: string): void {
     this.write(wrapAfter("Warning:", text, { width: this.width(), style: (mark) => this.styles.warn(mark) }));
   }
@@ -40,7 +40,7 @@ export class Screen implements LineSink {
     return this.#stdout.columns ?? 80;
   }
 
-  /** Changes the line that stays; an empty text takes it away. */
+  /** Changes the status line. An empty text removes it. */
   setFooter(text: string): void {
     if (text === this.#footer) return;
     this.#footer = text;

@@ -64,7 +64,7 @@ function canControl({ output, interactive, env }: Context): boolean {
   return interactive && output.terminal && !output.json && !output.quiet && env["TERM"] !== "dumb";
 }
 
-/** Plain lines on a stream. */
+/** Prints plain lines on a stream. */
 export function streamSink(stream: TextStream, styles: Styles): LineSink {
   return {
     styles,

@@ -13,7 +13,10 @@ export interface ReplayFlags extends ForwardingFlags {
   speed: number;
 }
 
-/** Sends a recording again; exit 1 where a receiver did not take all of it. Only a missing `--secret` needs the platform. */
+/**
+ * Sends a recording again. Exits with 1 if a receiver did not accept all of it. Only a missing `--secret` needs the
+ * platform.
+ */
 export async function runReplay(file: string, flags: ReplayFlags, context: Context): Promise<void> {
   const { output, signal } = context;
   output.rejectFilters();

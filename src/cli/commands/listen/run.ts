@@ -33,7 +33,9 @@ export interface ListenFlags extends ForwardingFlags {
   maxDowntime?: number;
 }
 
-/** Listens until Ctrl-C, until the command that runs meanwhile has ended, or until the platform refuses for good. */
+/**
+ * Listens until Ctrl-C, until the command that runs meanwhile has exited, or until the platform rejects it permanently.
+ */
 export async function runListen(flags: ListenFlags, command: readonly string[], context: Context): Promise<void> {
   const { output } = context;
   if (flags.printSecret) return await printSecret(context);

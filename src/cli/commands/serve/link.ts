@@ -12,7 +12,10 @@ export interface LinkOptions extends PostgresOptions {
   database?: string;
 }
 
-/** `service serve link`: asks the process that serves an SQLite file, which nobody else can open, or a PostgreSQL itself. */
+/**
+ * `service serve link`: asks the process that serves an SQLite file, which only it can open, or a PostgreSQL database
+ * itself.
+ */
 export async function runLink(options: LinkOptions, context: Context): Promise<void> {
   const database = namedDatabase(options, context);
   const asked = isPostgresUrl(database)

@@ -63,6 +63,10 @@ export interface WebhookEndpoint {
   events: Array<string>;
   description: string | null;
   status: "enabled" | "disabled";
+  /** Who disabled it: a user, or a response with 410 Gone. */
+  disabled_reason: "user" | "gone" | null;
+  /** YYYY-MM-DDTHH:MM:SSZ, UTC. */
+  disabled_at: string | null;
   /** False in the sandbox. */
   livemode: boolean;
   /** YYYY-MM-DDTHH:MM:SSZ, UTC. */

@@ -33,6 +33,8 @@ describe("service endpoints create", () => {
       events: ["order.*", "customer.created"],
       description: "Orders to the shop",
       status: "enabled",
+      disabled_reason: null,
+      disabled_at: null,
       livemode: false,
       created: expect.any(String),
       secret_created: expect.any(String),
@@ -104,7 +106,7 @@ describe("service endpoints get, update, enable, disable, delete", () => {
 
   it("disables and enables", async () => {
     const { id } = await newEndpoint();
-    expect(await json("endpoints", "disable", id)).toMatchObject({ id, status: "disabled" });
+    expect(await json("endpoints", "disable", id)).toMatchObject({ id, status: "disabled", disabled_reason: "user" });
     const { exitCode, stderr } = await service(["endpoints", "ping", id]);
     expect(exitCode).toBe(1);
     expect(stderr).toContain("409 endpoint_disabled");

@@ -122,7 +122,14 @@ describe("a delivery", () => {
       next_attempt: null,
       attempts: [{ status_code: 410 }],
     });
-    expect((await platform.api("GET", `/v1/webhook_endpoints/${id}`)).body.status).toBe("disabled");
+    expect((await platform.api("GET", `/v1/webhook_endpoints/${id}`)).body).toMatchObject({
+      status: "disabled",
+      disabled_reason: "gone",
+      disabled_at: expect.stringMatching(/Z$/),
+    });
+    const enabled = await platform.api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "enabled" });
+    expect(enabled.body).toMatchObject({ status: "enabled", disabled_reason: null, disabled_at: null });
+    await platform.api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
     expect(platform.activities).toContainEqual({ event: "warning", message: expect.stringContaining(id) });
     const event = await createCustomer();
     expect((await platform.api("GET", `/v1/deliveries?event=${event}&endpoint=${id}`)).body.data).toEqual([]);

@@ -35,6 +35,8 @@ describe("creating an endpoint", () => {
       events: ["order.completed"],
       description: "orders",
       status: "enabled",
+      disabled_reason: null,
+      disabled_at: null,
       livemode: false,
       created: expect.stringMatching(/Z$/),
       secret_created: reply.body.created,
@@ -195,10 +197,12 @@ describe("changing an endpoint", () => {
     const { secret, ...before } = (await create({ ...good, description: "old" })).body;
     const path = `/v1/webhook_endpoints/${before.id}`;
     const change = { url: "https://new.example.com/", events: ["*"], status: "disabled" };
-    expect((await platform.api("PATCH", path, change)).body).toEqual({ ...before, ...change });
+    const disabled = { disabled_reason: "user", disabled_at: expect.any(String) };
+    expect((await platform.api("PATCH", path, change)).body).toEqual({ ...before, ...change, ...disabled });
     expect((await platform.api("PATCH", path, { description: null })).body).toEqual({
       ...before,
       ...change,
+      ...disabled,
       description: null,
     });
     expect(secret).toMatch(SECRET);

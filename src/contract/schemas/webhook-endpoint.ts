@@ -14,6 +14,10 @@ export const WebhookEndpoint = Type.Object(
     events: Type.Array(Type.String({ format: "subscription" })),
     description: nullable(Type.String()),
     status: Type.Enum(statusesOf("webhook_endpoint")),
+    disabled_reason: nullable(
+      Type.Enum(["user", "gone"], { description: "Who disabled it: a user, or a response with 410 Gone" }),
+    ),
+    disabled_at: nullable(Timestamp),
     livemode: Livemode,
     created: Timestamp,
     secret_created: Timestamp,

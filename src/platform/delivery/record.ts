@@ -15,9 +15,11 @@ export async function recordFinished(tx: Transaction, finished: readonly Finishe
     finished.map(({ outcome }) => outcome),
   );
   const disabled: string[] = [];
-  for (const { delivery, endpointId, goneUrl } of finished) {
+  for (const { delivery, endpointId, outcome, goneUrl } of finished) {
     if (goneUrl === undefined) continue;
-    if (await disableEndpoint(tx, delivery.environment, endpointId, goneUrl)) disabled.push(endpointId);
+    const { environment } = delivery;
+    const at = outcome.at + outcome.duration_ms;
+    if (await disableEndpoint(tx, { environment, id: endpointId, url: goneUrl, at })) disabled.push(endpointId);
   }
   return disabled;
 }

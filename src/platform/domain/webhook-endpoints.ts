@@ -59,6 +59,8 @@ export async function createEndpoint(
     events: JSON.stringify(input.events),
     description: input.description ?? null,
     status: "enabled",
+    disabled_reason: null,
+    disabled_at: null,
     secret: tools.vault.seal(secret, id),
     secret_created: context.now,
     previous_secret: null,
@@ -87,13 +89,18 @@ export async function changeEndpoint(
   }
   if (input.events !== undefined) row.events = JSON.stringify(input.events);
   if (input.description !== undefined) row.description = input.description;
-  if (input.status !== undefined) row.status = input.status;
+  if (input.status !== undefined && input.status !== row.status) {
+    const isDisabled = input.status === "disabled";
+    row.status = input.status;
+    row.disabled_reason = isDisabled ? "user" : null;
+    row.disabled_at = isDisabled ? context.now : null;
+  }
   await updateEndpoint(tx, row);
   tx.notify("deliveries");
   return toEndpoint(row, context.tenant);
 }
 
-/** Its pending deliveries then fail with that reason. */
+/** Deletes an endpoint. Its pending deliveries are canceled. */
 export async function removeEndpoint(tx: Transaction, context: RequestContext, id: string) {
   await existing("webhook_endpoint", id, () => findEndpoint(tx, context.tenant.environment, id));
   await deleteEndpoint(tx, context.tenant.environment, id);
@@ -156,6 +163,8 @@ function toEndpoint(row: WebhookEndpointRow, tenant: Tenant): WebhookEndpoint {
     events: JSON.parse(row.events) as string[],
     description: row.description,
     status: row.status,
+    disabled_reason: row.disabled_reason,
+    disabled_at: row.disabled_at === null ? null : formatTimestamp(row.disabled_at),
     livemode: tenant.livemode,
     created: formatTimestamp(row.created),
     secret_created: formatTimestamp(row.secret_created),

@@ -9,6 +9,9 @@ export interface WebhookEndpointRow {
   events: string;
   description: string | null;
   status: "enabled" | "disabled";
+  /** Null while it is enabled. */
+  disabled_reason: "user" | "gone" | null;
+  disabled_at: number | null;
   /** The sealed signing secret. */
   secret: Uint8Array;
   secret_created: number;
@@ -18,23 +21,21 @@ export interface WebhookEndpointRow {
   created: number;
 }
 
-const COLUMNS =
-  "environment, id, url, events, description, status, secret, secret_created, previous_secret, previous_until, created";
+const COLUMNS = `environment, id, url, events, description, status, disabled_reason, disabled_at, secret, secret_created,
+  previous_secret, previous_until, created`;
 
 export async function insertEndpoint(tx: Transaction, row: WebhookEndpointRow): Promise<void> {
-  await tx.run(`INSERT INTO webhook_endpoints (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, [
-    row.environment,
-    row.id,
-    ...changeable(row),
-    row.created,
-  ]);
+  await tx.run(
+    `INSERT INTO webhook_endpoints (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+    [row.environment, row.id, ...changeable(row), row.created],
+  );
 }
 
 export async function updateEndpoint(tx: Transaction, row: WebhookEndpointRow): Promise<void> {
   await tx.run(
     `UPDATE webhook_endpoints
-     SET url = $3, events = $4, description = $5, status = $6, secret = $7, secret_created = $8, previous_secret = $9,
-         previous_until = $10
+     SET url = $3, events = $4, description = $5, status = $6, disabled_reason = $7, disabled_at = $8, secret = $9,
+         secret_created = $10, previous_secret = $11, previous_until = $12
      WHERE environment = $1 AND id = $2`,
     [row.environment, row.id, ...changeable(row)],
   );
@@ -46,6 +47,8 @@ function changeable(row: WebhookEndpointRow) {
     row.events,
     row.description,
     row.status,
+    row.disabled_reason,
+    row.disabled_at,
     row.secret,
     row.secret_created,
     row.previous_secret,
@@ -53,12 +56,15 @@ function changeable(row: WebhookEndpointRow) {
   ];
 }
 
-/** Disables the endpoint unless its URL has changed since. */
-export async function disableEndpoint(tx: Transaction, environment: number, id: string, url: string): Promise<boolean> {
+/** Disables an endpoint that is gone, unless its URL has changed since. `at` is the environment's time. */
+export async function disableEndpoint(
+  tx: Transaction,
+  { environment, id, url, at }: { environment: number; id: string; url: string; at: number },
+): Promise<boolean> {
   const disabled = await tx.run(
-    `UPDATE webhook_endpoints SET status = 'disabled'
+    `UPDATE webhook_endpoints SET status = 'disabled', disabled_reason = 'gone', disabled_at = $4
      WHERE environment = $1 AND id = $2 AND url = $3 AND status = 'enabled'`,
-    [environment, id, url],
+    [environment, id, url, at],
   );
   return disabled === 1;
 }

@@ -11,6 +11,13 @@ const DAY_MILLISECONDS = 86_400_000;
 const ROTATE_IT = ", rotate it";
 
 const STATUS = statusColumn("webhook_endpoint");
+const DISABLED: Column<WebhookEndpoint> = {
+  label: "Disabled",
+  text: ({ disabled_reason: reason, disabled_at: at }) => {
+    if (at === null) return "";
+    return `${at}  (${reason === "gone" ? "it responded with 410 Gone" : "by a user"})`;
+  },
+};
 const URL: Column<WebhookEndpoint> = { label: "URL", text: ({ url }) => url, shrinks: true };
 const EVENTS: Column<WebhookEndpoint> = {
   label: "Events",
@@ -59,6 +66,8 @@ export const ENDPOINTS: Resource<WebhookEndpoint> = {
       "events",
       "description",
       "status",
+      "disabled_reason",
+      "disabled_at",
       "livemode",
       "created",
       "secret_created",
@@ -73,7 +82,7 @@ export const ENDPOINTS: Resource<WebhookEndpoint> = {
       { ...DESCRIPTION, shrinks: true, optional: true },
       CREATED,
     ],
-    details: [ID, STATUS, URL, EVENTS, DESCRIPTION, SECRET_CREATED_AT, ENVIRONMENT, CREATED_AT],
+    details: [ID, STATUS, DISABLED, URL, EVENTS, DESCRIPTION, SECRET_CREATED_AT, ENVIRONMENT, CREATED_AT],
   },
 };
 

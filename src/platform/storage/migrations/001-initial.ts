@@ -137,7 +137,8 @@ function deliveries(types: ColumnTypes): string[] {
   return [
     `CREATE TABLE webhook_endpoints (
        environment INTEGER NOT NULL REFERENCES environments (id), id ${id} NOT NULL, url TEXT NOT NULL,
-       events TEXT NOT NULL, description TEXT, status TEXT NOT NULL, secret ${bytes} NOT NULL,
+       events TEXT NOT NULL, description TEXT, status TEXT NOT NULL, disabled_reason TEXT,
+       disabled_at ${integer}, secret ${bytes} NOT NULL,
        secret_created ${integer} NOT NULL, previous_secret ${bytes}, previous_until ${integer},
        created ${integer} NOT NULL, PRIMARY KEY (environment, id))`,
     `CREATE TABLE listeners (

@@ -320,6 +320,12 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "Wait until `GET /v1/test_clock` no longer shows `advancing`, or cancel the advance (`POST /v1/test_clock/cancel`). Then advance by the remaining time.",
     example: { detail: "The test clock is being moved: wait until that is done, or cancel it." },
   },
+  delivery_not_cancelable: {
+    meaning: "The delivery cannot be canceled.",
+    cause: "It has succeeded or failed.",
+    remedy: "Only pending deliveries can be canceled.",
+    example: { detail: "The delivery dlv_06Fv3Tt0q1Yd8mWc5KxLrB cannot be canceled: it has succeeded." },
+  },
   delivery_not_retryable: {
     meaning: "The delivery cannot be retried.",
     cause: "It has succeeded, or it was made by a listener.",

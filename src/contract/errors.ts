@@ -30,6 +30,7 @@ export const ERRORS = {
   endpoint_disabled: { status: 409, title: "Endpoint disabled" },
   endpoint_deleted: { status: 409, title: "Endpoint deleted" },
   test_clock_advancing: { status: 409, title: "Test clock advancing" },
+  delivery_not_cancelable: { status: 409, title: "Delivery not cancelable" },
   delivery_not_retryable: { status: 409, title: "Delivery not retryable" },
   event_expired: { status: 410, title: "Event expired" },
   body_too_large: { status: 413, title: "Body too large" },

@@ -166,7 +166,7 @@ export const RESOURCES = {
     labels: "Deliveries",
     about: "Deliveries of events to endpoints, with every attempt.",
     scoped: true,
-    statuses: { pending: "plain", succeeded: "good", failed: "bad" },
+    statuses: { pending: "plain", succeeded: "good", failed: "bad", canceled: "dim" },
     command: { name: "deliveries" },
     page: { name: "deliveries", section: "Activity" },
   },

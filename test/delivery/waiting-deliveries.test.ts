@@ -112,14 +112,51 @@ describe("pending deliveries", () => {
     await remove(id);
   });
 
-  it("of a deleted endpoint end at once, and say why", async () => {
+  it("of a deleted endpoint are canceled at once, and say why", async () => {
     const { id } = await createEndpoint("/500/deleted");
     const event = await createCustomer();
     await delivered(event, id);
     await remove(id);
     const ended = await delivered(event, id, 2);
-    expect(ended).toMatchObject({ status: "failed", next_attempt: null });
+    expect(ended).toMatchObject({ status: "canceled", next_attempt: null });
     expect(ended.attempts[1]).toMatchObject({ status_code: null, error: expect.stringMatching(/^endpoint_deleted: /) });
+    const listed = await platform.api("GET", `/v1/deliveries?status=canceled&endpoint=${id}`);
+    expect(listed.body.data).toHaveLength(1);
+  });
+
+  it("that a user cancels are not attempted again, even after an attempt in flight", async () => {
+    let answer: (() => void) | undefined;
+    const slow = await startScriptedReceiver((_request, response) => {
+      answer = () => void response.writeHead(500).end();
+    });
+    const { id } = await createEndpoint(slow.url);
+    const event = await createCustomer();
+    await slow.until(1);
+    const [{ id: delivery }] = (await platform.api("GET", `/v1/deliveries?event=${event}&endpoint=${id}`)).body.data;
+    const canceled = await platform.api("POST", `/v1/deliveries/${delivery}/cancel`);
+    expect(canceled).toMatchObject({ status: 200, body: { status: "canceled", next_attempt: null } });
+    answer!();
+    const ended = await delivered(event, id);
+    expect(ended).toMatchObject({ status: "canceled", next_attempt: null });
+    expect(ended.attempts).toHaveLength(1);
+    await remove(id);
+    await slow.close();
+  });
+
+  it("can be retried after they were canceled", async () => {
+    let status = 500;
+    const fickle = await startScriptedReceiver((_request, response) => response.writeHead(status).end());
+    const { id } = await createEndpoint(fickle.url);
+    const event = await createCustomer();
+    const { id: delivery } = await delivered(event, id);
+    expect((await platform.api("POST", `/v1/deliveries/${delivery}/cancel`)).status).toBe(200);
+    status = 200;
+    expect((await platform.api("POST", `/v1/deliveries/${delivery}/retry`)).status).toBe(200);
+    expect(await delivered(event, id, 2)).toMatchObject({ status: "succeeded" });
+    const late = await platform.api("POST", `/v1/deliveries/${delivery}/cancel`);
+    expect([late.status, late.body.code]).toEqual([409, "delivery_not_cancelable"]);
+    await remove(id);
+    await fickle.close();
   });
 
   it("survive a restart", async () => {

@@ -55,7 +55,7 @@ export function DeliveryDetail({ id }: { id: string }) {
           <>
             <Facts
               rows={[
-                ["Status", <Status status={isCanceled(delivery) ? "canceled" : delivery.status} />],
+                ["Status", <Status status={delivery.status} />],
                 ["Event", <ObjectLink id={delivery.event} />],
                 ["Endpoint", <Destination delivery={delivery} endpoint={endpoint.data} isDeleted={isDeleted} />],
                 ["Created", <Time at={delivery.created} />],
@@ -90,11 +90,6 @@ function Destination(props: { delivery: Delivery; endpoint: WebhookEndpoint | un
       {props.endpoint?.url} <ObjectLink id={endpoint} />
     </>
   );
-}
-
-/** True if it ended because its endpoint was deleted. */
-function isCanceled({ status, attempts = [] }: Delivery): boolean {
-  return status === "failed" && attempts.at(-1)?.error?.startsWith("endpoint_deleted:") === true;
 }
 
 /** Attempts in a row with the same outcome; the number is that of the first. */
@@ -144,7 +139,7 @@ function Attempts({ delivery, url }: { delivery: Delivery; url: string | undefin
             Attempt {attempts.length + 2 + index} ~<ClockTime at={at} /> (if needed)
           </li>
         ))}
-        {status === "failed" && !isCanceled(delivery) && <li class="ended">Failed; no more retries</li>}
+        {status === "failed" && <li class="ended">Failed; no more retries</li>}
       </ol>
     </Card>
   );

@@ -150,7 +150,7 @@ async function abandonDeleted(
   const rows = await findDue(tx, { endpointId: endpoint.id, dueAt: Number.MAX_SAFE_INTEGER, limit });
   await setLease(tx, rows, lease, null);
   const at = realNow + offset;
-  const abandoned = rows.map((delivery) => abandon(delivery, endpoint.id, lease.token, at, DELETED));
+  const abandoned = rows.map((delivery) => abandon(delivery, endpoint.id, lease.token, at, DELETED, "canceled"));
   return { ...NOTHING, abandoned, full: rows.length === limit, lastDue: realNow };
 }
 

@@ -155,6 +155,7 @@ export function abandon(
   token: string,
   at: number,
   reason: string,
+  status: "failed" | "canceled" = "failed",
 ): Finished {
   return {
     delivery,
@@ -163,7 +164,7 @@ export function abandon(
       id: delivery.id,
       token,
       claimed_due: delivery.next_attempt,
-      status: "failed",
+      status,
       next_attempt: null,
       at,
       status_code: null,

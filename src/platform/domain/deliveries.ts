@@ -3,6 +3,7 @@ import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { AttemptRow } from "../storage/attempts.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
 import {
+  cancelDelivery,
   findDeliveryWithAttempts,
   findDelivery,
   listDeliveries,
@@ -32,7 +33,8 @@ export async function pageOfDeliveries(
 }
 
 /**
- * Makes a failed or pending delivery due now. A failed one gets another 3 days of retries. Throws ApiError
+ * Makes a delivery due now unless it has succeeded. One that had ended gets another 3 days of
+ * retries. Throws ApiError
  * `delivery_not_retryable`, `endpoint_disabled`, `endpoint_deleted` or `event_expired`.
  */
 export async function retryDelivery(tx: Transaction, context: RequestContext, id: string): Promise<Delivery> {
@@ -49,6 +51,16 @@ export async function retryDelivery(tx: Transaction, context: RequestContext, id
   await requeueDelivery(tx, row, context.now);
   tx.notify("deliveries");
   return toDelivery({ ...row, status: "pending", next_attempt: context.now }, context.tenant);
+}
+
+/** Cancels a pending delivery: it is not attempted any more. Throws ApiError `delivery_not_cancelable`. */
+export async function cancelPending(tx: Transaction, context: RequestContext, id: string): Promise<Delivery> {
+  const row = await existing("delivery", id, () => findDelivery(tx, context.tenant.environment, id));
+  if (row.status !== "canceled" && !(await cancelDelivery(tx, id))) {
+    const detail = `The delivery ${id} cannot be canceled: it has ${row.status}.`;
+    throw new ApiError("delivery_not_cancelable", detail);
+  }
+  return toDelivery({ ...row, status: "canceled", next_attempt: null }, context.tenant);
 }
 
 function notRetryable(id: string, reason: string): ApiError {

@@ -10,7 +10,7 @@ export type Activity =
       /** 1 for the first. */
       attempt: number;
       /** The delivery's status now: pending if there will be a retry. */
-      status: "pending" | "succeeded" | "failed";
+      status: "pending" | "succeeded" | "failed" | "canceled";
       status_code: number | null;
       error: string | null;
       duration_ms: number;

@@ -67,7 +67,7 @@ export async function createMetrics(
     registers: database.dialect === "postgres" ? registers : [],
   });
 
-  const outcomes = { succeeded: "succeeded", pending: "retrying", failed: "failed" } as const;
+  const outcomes = { succeeded: "succeeded", pending: "retrying", failed: "failed", canceled: "canceled" } as const;
   const oldestDueSeconds = async () => {
     const now = clock.now();
     const heads = await queueHeads(database);

@@ -90,13 +90,13 @@ export function listDeliveries(queries: Queries, page: PageRequest, filters: Del
 }
 
 /**
- * Puts a delivery back into the queue, due at a time. If it had failed, its 3 days of retries start again. The due time
+ * Puts a delivery back into the queue, due at a time. If it had ended, its 3 days of retries start again. The due time
  * of a pending delivery always changes, so that an attempt in flight notices the request.
  */
 export async function requeueDelivery(tx: Transaction, row: ShownDelivery, dueAt: number): Promise<void> {
   await tx.run(
     `UPDATE deliveries
-     SET first_attempt = CASE WHEN status = 'failed' THEN NULL ELSE first_attempt END,
+     SET first_attempt = CASE WHEN status = 'pending' THEN first_attempt END,
          status = 'pending', next_attempt = CASE WHEN next_attempt = $2 THEN next_attempt - 1 ELSE $2 END
      WHERE id = $1`,
     [row.id, dueAt],
@@ -127,6 +127,14 @@ export async function recordListenerOutcome(
   ]);
 }
 
+/** Ends a pending delivery. An attempt in flight is still recorded, and no other follows it. */
+export async function cancelDelivery(tx: Transaction, id: string): Promise<boolean> {
+  const sql = "UPDATE deliveries SET status = 'canceled', next_attempt = NULL WHERE id = $1 AND status = 'pending'";
+  return (await tx.run(sql, [id])) === 1;
+}
+
+const ENDED = statusesOf("delivery").filter((status) => status !== "pending");
+
 /** Returns finished deliveries created before an ID of their kind, whose attempts are all older than a time. */
 export function removableDeliveries(
   queries: Queries,
@@ -141,7 +149,7 @@ export function removableDeliveries(
        WHERE environment = $1 AND status = '${status}' AND id < $2
          AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.delivery_id = d.id AND a.at >= $3)
        ORDER BY id LIMIT $4) AS ${status}`;
-  return queries.all(`${part("succeeded")} UNION ALL ${part("failed")} ORDER BY id LIMIT $4`, [
+  return queries.all(`${ENDED.map(part).join(" UNION ALL ")} ORDER BY id LIMIT $4`, [
     environment,
     idBound,
     before,

@@ -304,10 +304,12 @@ function recordBatch(tx: Transaction, outcomes: readonly AttemptOutcome[]): Prom
   // A retry requested during the attempt counts unless the attempt succeeded. It is due at the earlier of both times.
   const retried = "o.column3 <> 'succeeded' AND next_attempt <> CAST(o.column6 AS BIGINT)";
   const scheduled = "CAST(o.column4 AS BIGINT)";
+  // A delivery that was canceled during the attempt stays canceled unless the attempt succeeded.
+  const canceled = "status = 'canceled' AND o.column3 <> 'succeeded'";
   const updated = tx.run(
     `UPDATE deliveries
-     SET status = CASE WHEN ${retried} THEN 'pending' ELSE o.column3 END,
-         next_attempt = CASE WHEN ${retried} AND next_attempt < COALESCE(${scheduled}, next_attempt + 1)
+     SET status = CASE WHEN ${canceled} THEN 'canceled' WHEN ${retried} THEN 'pending' ELSE o.column3 END,
+         next_attempt = CASE WHEN ${canceled} THEN NULL WHEN ${retried} AND next_attempt < COALESCE(${scheduled}, next_attempt + 1)
                         THEN next_attempt ELSE ${scheduled} END,
          attempt_count = attempt_count + 1,
          first_attempt = CASE WHEN ${retried} AND o.column3 = 'failed' THEN NULL

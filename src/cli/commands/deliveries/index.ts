@@ -38,7 +38,12 @@ export function register(program: Command, context: Context): void {
   registerAction(deliveries, context, DELIVERIES, {
     verb: "retry",
     done: (id) => `Retrying delivery ${id}`,
-    description: "Retry a failed or pending delivery now",
+    description: "Retry a delivery now unless it has succeeded",
+  });
+  registerAction(deliveries, context, DELIVERIES, {
+    verb: "cancel",
+    done: (id) => `Canceled delivery ${id}`,
+    description: "Cancel a pending delivery",
   });
 }
 

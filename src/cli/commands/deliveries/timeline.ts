@@ -95,6 +95,7 @@ function endingOf(delivery: Delivery, { styles, now }: TimelineOptions): Point |
     const reason = delivery.endpoint === null ? "no more retries" : "failed: no more retries";
     return { ...none, mark: styles.bad("■"), head: styles.bad(reason) };
   }
+  if (delivery.status === "canceled") return { ...none, head: styles.dim("canceled") };
   const { next_attempt: at } = delivery;
   if (at === null) return { ...none, head: styles.warn("paused: the endpoint is disabled") };
   const seconds = Math.round((Date.parse(at) - now) / 1000);

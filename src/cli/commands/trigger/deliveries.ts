@@ -12,7 +12,7 @@ export type TriggeredEvent = Pick<Event, "id">;
 
 const FIRST_WAIT_MILLISECONDS = 100;
 const MAX_WAIT_MILLISECONDS = 2000;
-const STYLES = { succeeded: "good", failed: "bad", pending: "warn" } as const;
+const STYLES = { succeeded: "good", failed: "bad", pending: "warn", canceled: "dim" } as const;
 
 /**
  * Waits until every delivery of the events has succeeded or permanently failed, and prints the results. Throws
@@ -31,10 +31,10 @@ export async function reportDeliveries(
   );
   if (deliveries.length === 0) return output.note("No deliveries: no endpoint subscribes to this event type.");
   if (!output.json && !output.quiet) for (const delivery of deliveries) output.line(deliveryLine(delivery, context));
-  const failed = deliveries.filter(({ status }) => status === "failed");
+  const failed = deliveries.filter(({ status }) => status === "failed" || status === "canceled");
   const pending = deliveries.filter(({ status }) => status === "pending");
   if (failed.length > 0) {
-    throw new UserError(`${countOf(failed, deliveries)} failed`, {
+    throw new UserError(`${countOf(failed, deliveries)} ${failed[0]!.status}`, {
       hint: `For details: service deliveries get ${failed[0]!.id}`,
       code: "delivery_failed",
     });

@@ -1,5 +1,5 @@
 import { Delivery, DeliveryList, DeliveryListQuery } from "../../../contract/schemas/delivery.ts";
-import { getDelivery, pageOfDeliveries, retryDelivery } from "../../domain/deliveries.ts";
+import { cancelPending, getDelivery, pageOfDeliveries, retryDelivery } from "../../domain/deliveries.ts";
 import type { Vault } from "../../secrets/vault.ts";
 import { sendList, asJson } from "../pagination.ts";
 import { type Operation, readOperation, writeOperation } from "../operation.ts";
@@ -34,13 +34,24 @@ export function deliveryOperations(vault: Vault): Operation[] {
     }),
     writeOperation({
       name: "retryDelivery",
-      summary: "Make a failed or pending delivery due now",
+      summary: "Make a pending, failed or canceled delivery due now",
       method: "POST",
       path: "/v1/deliveries/{id}/retry",
       scope: "deliveries:write",
       errors: ["delivery_not_retryable", "endpoint_disabled", "endpoint_deleted", "event_expired"],
       reply: { status: 200, schema: Delivery },
       write: ({ id }, tx, context) => retryDelivery(tx, context, id),
+    }),
+    writeOperation({
+      name: "cancelDelivery",
+      summary: "Cancel a pending delivery",
+      method: "POST",
+      path: "/v1/deliveries/{id}/cancel",
+      scope: "deliveries:write",
+      isolation: "read committed",
+      errors: ["delivery_not_cancelable"],
+      reply: { status: 200, schema: Delivery },
+      write: ({ id }, tx, context) => cancelPending(tx, context, id),
     }),
   ];
 }

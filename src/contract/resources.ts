@@ -170,6 +170,14 @@ export const RESOURCES = {
     command: { name: "deliveries" },
     page: { name: "deliveries", section: "Activity" },
   },
+  bulk_operation: {
+    prefix: "blk_",
+    plural: "bulk_operations",
+    label: "Bulk operation",
+    labels: "Bulk operations",
+    about: "Retries and replays of many objects, carried out in the background.",
+    statuses: { running: "plain", succeeded: "good", canceled: "dim" },
+  },
   api_key: {
     prefix: "key_",
     plural: "api_keys",

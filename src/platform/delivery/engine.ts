@@ -6,6 +6,7 @@ import { SecretOpener } from "./secret-opener.ts";
 import type { DeliveryLimits } from "./endpoint-queues.ts";
 import type { TargetGuard } from "./target-guard.ts";
 import { TestClockAdvancer } from "./test-clock.ts";
+import { createBulkRunner } from "./bulk-runner.ts";
 import { createOverdueCheck } from "./overdue-check.ts";
 
 /** Everything that attempts deliveries in this process. */
@@ -31,14 +32,16 @@ export function createDeliveryEngine(services: Services, guard: TargetGuard, lim
   const worker = new DeliveryWorker(services, tools);
   const advancer = new TestClockAdvancer(services, tools);
   const ender = createOverdueCheck(services);
+  const bulkRunner = createBulkRunner(services);
   return {
     async start() {
       await worker.start();
       advancer.start();
       ender.start();
+      bulkRunner.start();
     },
     async stop() {
-      await Promise.all([worker.stop(), advancer.stop(), ender.stop()]);
+      await Promise.all([worker.stop(), advancer.stop(), ender.stop(), bulkRunner.stop()]);
       await sender.close();
     },
     clockAdvancer: advancer,

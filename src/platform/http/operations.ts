@@ -2,6 +2,7 @@ import { kindsWith } from "../../contract/resources.ts";
 import type { Services } from "../services.ts";
 import type { Operation } from "./operation.ts";
 import { apiKeyOperations } from "./routes/api-keys.ts";
+import { bulkOperations } from "./routes/bulk-operations.ts";
 import { deliveryOperations } from "./routes/deliveries.ts";
 import { eventOperations } from "./routes/events.ts";
 import { identityOperations } from "./routes/identity.ts";
@@ -22,6 +23,7 @@ export function operationsOf(services: Services, clockAdvancer: ClockAdvancer): 
     ...eventOperations(services),
     ...webhookEndpointOperations(services),
     ...deliveryOperations(services.vault),
+    ...bulkOperations(services.vault),
     ...testClockOperations(services, clockAdvancer),
     ...apiKeyOperations(services),
     ...oauthAppOperations(services),

@@ -3,6 +3,7 @@ import { LIMITS } from "../../contract/limits.ts";
 import { REFRESH_SECONDS } from "../oauth/tokens.ts";
 import { Periodic } from "../time/periodic.ts";
 import type { Services } from "../services.ts";
+import { deleteBulkOperations } from "../storage/bulk-operations.ts";
 import { deleteEmptyQueues, deleteOldestMinute } from "../storage/counts.ts";
 import type { Database, Transaction, WriteOptions } from "../storage/database.ts";
 import { deleteDeliveries, removableDeliveries } from "../storage/deliveries.ts";
@@ -85,6 +86,7 @@ function stepsOf(environment: number, realTime: number, offset: number): Step[] 
   const deliveryBound = lowestIdAt("delivery", kept);
   const eventBound = lowestIdAt("event", kept);
   const requestBound = lowestIdAt("request", realTime - LIMITS.requestLogSeconds * 1000);
+  const bulkBound = lowestIdAt("bulk_operation", kept);
   const keysBound = now - LIMITS.idempotencySeconds * 1000;
   const listenersBound = realTime - LIMITS.listenerSeconds * 1000;
   return [
@@ -105,6 +107,7 @@ function stepsOf(environment: number, realTime: number, offset: number): Step[] 
       if (replays.length > 0) await markRemoved(tx, environment, { replays });
       return replays.length;
     }),
+    inChunks((tx) => deleteBulkOperations(tx, environment, bulkBound, MAX_ROWS)),
     inChunks((tx) => deleteIdempotencyKeys(tx, environment, keysBound, MAX_ROWS)),
     inChunks((tx) => deleteRequestLogs(tx, environment, requestBound, MAX_ROWS)),
     { run: (tx) => deleteOldestMinute(tx, environment, Math.floor(now / 60_000) - COUNTS_KEPT_MINUTES) },

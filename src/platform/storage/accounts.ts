@@ -45,6 +45,18 @@ export async function findEnvironmentNumber(queries: Queries, accountId: string,
   return row.id;
 }
 
+/** An environment with its account. */
+export async function tenantOf(queries: Queries, environment: number) {
+  const row = await queries.get<{ name: Environment } & Record<"account_id" | "account_name" | "version", string>>(
+    `SELECT v.name, a.id AS account_id, a.name AS account_name, a.version
+     FROM environments v JOIN accounts a ON a.id = v.account_id WHERE v.id = $1`,
+    [environment],
+  );
+  if (row === undefined) throw new Error(`No environment has the number ${environment}.`);
+  const account = { id: row.account_id, name: row.account_name, version: row.version };
+  return { environment, name: row.name, livemode: row.name === "live", account };
+}
+
 export function accountOfUser(queries: Queries, userId: string): Promise<AccountRow | undefined> {
   return queries.get<AccountRow>(
     `SELECT a.id, a.name, a.version, a.created FROM accounts a JOIN users u ON u.account_id = a.id WHERE u.id = $1`,

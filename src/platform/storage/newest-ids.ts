@@ -10,6 +10,7 @@ const OF_ENVIRONMENT = [
   "replays",
   "webhook_endpoints",
   "api_keys",
+  "bulk_operations",
   "oauth_apps",
 ];
 /** Tables whose ids are created in real time. */

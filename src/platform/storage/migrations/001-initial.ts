@@ -163,6 +163,13 @@ function deliveries(types: ColumnTypes): string[] {
        delivery_id ${id} NOT NULL, number INTEGER NOT NULL, at ${integer} NOT NULL, status_code INTEGER, error TEXT,
        duration_ms INTEGER NOT NULL, response_excerpt TEXT, PRIMARY KEY (delivery_id, number)) ${clustered}`,
     `CREATE INDEX attempts_by_time ON attempts (at)`,
+    `CREATE TABLE bulk_operations (
+       environment INTEGER NOT NULL REFERENCES environments (id), id ${id} NOT NULL, type TEXT NOT NULL,
+       status TEXT NOT NULL, filters TEXT NOT NULL, request_id ${id} NOT NULL, total ${integer} NOT NULL,
+       done ${integer} NOT NULL, failed ${integer} NOT NULL, last_error TEXT, position ${id} NOT NULL,
+       until_id ${id} NOT NULL, created ${integer} NOT NULL, ended_at ${integer},
+       PRIMARY KEY (environment, id)) ${clustered}`,
+    `CREATE INDEX bulk_operations_running ON bulk_operations (id) WHERE status = 'running'`,
     // `ends_at` and `ended_at` are the environment's time, `created` is real time.
     `CREATE TABLE clock_advances (
        environment INTEGER NOT NULL REFERENCES environments (id), number ${integer} NOT NULL,

@@ -1,0 +1,81 @@
+import { type Static, Type } from "typebox";
+import { statusesOf } from "../resources.ts";
+import { closed, CREATED_FILTERS, idOf, listOf, listQuery, Livemode, nullable, Timestamp } from "./fields.ts";
+
+export const BULK_TYPES = ["deliveries.retry", "events.replay"] as const;
+export type BulkType = (typeof BULK_TYPES)[number];
+
+/** Statuses of deliveries that can be retried. The first one is the default. */
+export const RETRYABLE_STATUSES = ["failed", "canceled", "pending"] as const;
+
+const FILTERS = {
+  endpoint: Type.Optional(idOf("webhook_endpoint", { description: "Deliveries to this endpoint" })),
+  type: Type.Optional(
+    Type.String({ format: "subscription", description: "An event type, or a wildcard such as `order.*`" }),
+  ),
+  ...CREATED_FILTERS,
+};
+const DryRun = Type.Optional(
+  Type.Boolean({ description: "Only count: the response has a `total` and no ID, and nothing is sent" }),
+);
+
+export const DeliveryBulkRetry = closed(
+  {
+    ...FILTERS,
+    status: Type.Optional(
+      Type.Enum([...RETRYABLE_STATUSES], { default: "failed", description: "Deliveries with this status" }),
+    ),
+    dry_run: DryRun,
+  },
+  { $id: "DeliveryBulkRetry", description: "Which deliveries to retry" },
+);
+export type DeliveryBulkRetry = Static<typeof DeliveryBulkRetry>;
+
+export const EventBulkReplay = closed(
+  {
+    ...FILTERS,
+    endpoint: Type.Optional(
+      idOf("webhook_endpoint", { description: "Send only to this endpoint (default: all subscribed endpoints)" }),
+    ),
+    status: Type.Optional(
+      Type.Enum(statusesOf("delivery"), {
+        description: "Only events with a delivery in this status, each sent only to the endpoints of those deliveries",
+      }),
+    ),
+    dry_run: DryRun,
+  },
+  { $id: "EventBulkReplay", description: "Which events to replay, and to which endpoints" },
+);
+export type EventBulkReplay = Static<typeof EventBulkReplay>;
+
+/** Which objects an operation is about: the body of the request that created it. */
+export type BulkFilters = Omit<EventBulkReplay, "dry_run">;
+
+/** Work on many objects, carried out in the background. It survives the process that began it. */
+export const BulkOperation = Type.Object(
+  {
+    id: nullable(idOf("bulk_operation", { description: "Null for a dry run" })),
+    object: Type.Literal("bulk_operation"),
+    type: Type.Enum([...BULK_TYPES]),
+    status: Type.Enum(statusesOf("bulk_operation")),
+    filters: Type.Object({
+      endpoint: nullable(Type.String()),
+      type: nullable(Type.String()),
+      status: nullable(Type.Enum(statusesOf("delivery"))),
+      created_after: nullable(Timestamp),
+      created_before: nullable(Timestamp),
+    }),
+    total: Type.Integer({ description: "How many objects match" }),
+    done: Type.Integer({ description: "How many were retried or replayed" }),
+    failed: Type.Integer({ description: "How many could not be, for example because their endpoint is disabled" }),
+    last_error: nullable(Type.String({ description: "Why the latest of those could not be" })),
+    livemode: Livemode,
+    created: Timestamp,
+    ended_at: nullable(Timestamp),
+  },
+  { $id: "BulkOperation", description: "Retries or replays of many objects, carried out in the background" },
+);
+export type BulkOperation = Static<typeof BulkOperation>;
+
+export const BulkOperationListQuery = listQuery({});
+export const BulkOperationList = listOf(BulkOperation, "BulkOperationList");

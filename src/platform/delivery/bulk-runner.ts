@@ -1,0 +1,39 @@
+import { carryOutSlice } from "../domain/bulk-operations.ts";
+import type { Services } from "../services.ts";
+import { tenantOf } from "../storage/accounts.ts";
+import { runningBulkOperations } from "../storage/bulk-operations.ts";
+import { Periodic } from "../time/periodic.ts";
+
+const LOOK_MILLISECONDS = 250;
+/** Between transactions, so that whoever writes meanwhile waits for one of them at most. */
+const PAUSE_MILLISECONDS = 5;
+
+type Tools = Pick<Services, "database" | "clock" | "log" | "time" | "versions">;
+
+/**
+ * Carries out bulk operations, a slice of each in turn. They are rows of the database: whichever process finds one goes
+ * on with it, one process at a time.
+ */
+export function createBulkRunner(tools: Tools): Periodic {
+  return new Periodic(tools, LOOK_MILLISECONDS, async (signal) => {
+    let hasMore = true;
+    while (hasMore && !signal.aborted) {
+      hasMore = false;
+      for (const { environment, id } of await runningBulkOperations(tools.database)) {
+        if (signal.aborted) return;
+        if (await runSlice(tools, environment, id)) hasMore = true;
+        await new Promise<void>((resolve) => {
+          tools.clock.after(PAUSE_MILLISECONDS, resolve);
+        });
+      }
+    }
+  });
+}
+
+function runSlice({ database, time, versions }: Tools, environment: number, id: string): Promise<boolean> {
+  return database.write(async (tx) => {
+    if (!(await tx.claim(`bulk ${environment}`))) return false;
+    const tenant = await tenantOf(tx, environment);
+    return carryOutSlice(tx, { tenant, requestId: "", versions, ...(await time.read(tx, tenant)) }, id);
+  });
+}

@@ -1,0 +1,196 @@
+import { typesOfSubscription } from "../../contract/event-types.ts";
+import { lowestIdAt } from "../../contract/ids.ts";
+import { LIMITS } from "../../contract/limits.ts";
+import type { BulkFilters, BulkOperation, BulkType } from "../../contract/schemas/bulk-operation.ts";
+import { formatTimestamp, parseTimestamp } from "../../contract/timestamps.ts";
+import {
+  type BulkOperationRow,
+  type BulkRange,
+  countDeliveries,
+  countEvents,
+  endpointDeliveriesOf,
+  findBulkOperation,
+  insertBulkOperation,
+  listBulkOperations,
+  nextDeliveries,
+  nextEvents,
+  updateBulkOperation,
+} from "../storage/bulk-operations.ts";
+import type { Queries, Transaction } from "../storage/database.ts";
+import type { PageRequest } from "../storage/page.ts";
+import { findEndpoint } from "../storage/webhook-endpoints.ts";
+import { ApiError, existing, invalidFields } from "./api-error.ts";
+import { retryDelivery } from "./deliveries.ts";
+import { replayEvent } from "./replay.ts";
+import type { RequestContext, Tenant } from "./request-context.ts";
+
+/** Objects that one slice looks at, and of those the ones that it retries or replays: short enough to hold nobody up. */
+const MAX_SCANNED = 500;
+const MAX_CHANGED = 50;
+
+/**
+ * Creates an operation on all objects that match now. With `dry_run` it is only counted and not stored. Throws ApiError
+ * `invalid_request`.
+ */
+export async function createBulkOperation(
+  tx: Transaction,
+  context: RequestContext,
+  type: BulkType,
+  { dry_run: isDryRun = false, ...filters }: BulkFilters & { dry_run?: boolean },
+): Promise<BulkOperation> {
+  const { tenant, now } = context;
+  const { environment } = tenant;
+  const { endpoint, created_after: after, created_before: before } = filters;
+  if (endpoint !== undefined && (await findEndpoint(tx, environment, endpoint)) === undefined) {
+    throw invalidFields([{ pointer: "/endpoint", code: "unknown", detail: `no endpoint has the id ${endpoint}` }]);
+  }
+  const [from, until] = [after && parseTimestamp(after)!, before && parseTimestamp(before)!];
+  if (from && until && from >= until) {
+    throw invalidFields([
+      { pointer: "/created_after", code: "out_of_range", detail: "must lie before created_before" },
+    ]);
+  }
+  const kind = type === "deliveries.retry" ? "delivery" : "event";
+  // Older events can no longer be sent.
+  const oldest = now - LIMITS.replaySeconds * 1000;
+  const row: BulkOperationRow = {
+    environment,
+    id: context.newId("bulk_operation"),
+    type,
+    status: "running",
+    filters: JSON.stringify(filters),
+    request_id: context.requestId,
+    total: 0,
+    done: 0,
+    failed: 0,
+    last_error: null,
+    position: lowestIdAt(kind, from ? from + 1000 : kind === "event" ? oldest : 0),
+    until_id: lowestIdAt(kind, Math.min(until || Infinity, now + 1)),
+    created: now,
+    ended_at: null,
+  };
+  row.total = await (kind === "delivery" ? countDeliveries : countEvents)(tx, rangeOf(row));
+  if (row.total === 0) end(row, "succeeded", now);
+  if (isDryRun) return { ...toBulkOperation(row, tenant), id: null };
+  await insertBulkOperation(tx, row);
+  return toBulkOperation(row, tenant);
+}
+
+/** Stops an operation where it is. What was done stays done. An operation that has ended stays as it is. */
+export async function cancelBulkOperation(tx: Transaction, context: RequestContext, id: string) {
+  const { environment } = context.tenant;
+  const row = await existing("bulk_operation", id, () => findBulkOperation(tx, environment, id));
+  if (row.status === "running") {
+    end(row, "canceled", context.now);
+    await updateBulkOperation(tx, row);
+  }
+  return toBulkOperation(row, context.tenant);
+}
+
+export async function getBulkOperation(queries: Queries, tenant: Tenant, id: string): Promise<BulkOperation> {
+  const find = () => findBulkOperation(queries, tenant.environment, id);
+  return toBulkOperation(await existing("bulk_operation", id, find), tenant);
+}
+
+export async function pageOfBulkOperations(queries: Queries, tenant: Tenant, page: PageRequest) {
+  return (await listBulkOperations(queries, page)).map((row) => toBulkOperation(row, tenant));
+}
+
+/**
+ * Carries out the next part of a running operation. Its progress is stored with its effects, so that a crash neither
+ * repeats nor skips one. Returns whether there is more to do.
+ */
+export async function carryOutSlice(tx: Transaction, context: RequestContext, id: string): Promise<boolean> {
+  const { environment } = context.tenant;
+  const row = await findBulkOperation(tx, environment, id);
+  if (row?.status !== "running") return false;
+  const range = rangeOf(row);
+  const read = row.type === "deliveries.retry" ? nextDeliveries : nextEvents;
+  const found = await read(tx, range, MAX_SCANNED);
+  let changed = 0;
+  for (const { id: item, type } of found) {
+    if (changed === MAX_CHANGED) break;
+    row.position = item;
+    if (range.types?.includes(type) === false) continue;
+    const isDone = await carryOut(tx, { ...context, requestId: row.request_id }, row, range, item);
+    if (isDone) changed += 1;
+  }
+  const isOver = changed < MAX_CHANGED && found.length < MAX_SCANNED;
+  if (isOver) end(row, "succeeded", context.now);
+  await updateBulkOperation(tx, row);
+  return !isOver;
+}
+
+/** Retries or replays one object. Returns false if it does not belong to the operation. */
+async function carryOut(
+  tx: Transaction,
+  context: RequestContext,
+  row: BulkOperationRow,
+  { environment, endpointId, status }: BulkRange,
+  item: string,
+): Promise<boolean> {
+  try {
+    if (row.type === "deliveries.retry") await retryDelivery(tx, context, item);
+    else if (status === undefined)
+      await replayEvent(tx, context, item, endpointId === undefined ? {} : { endpoint: endpointId });
+    else {
+      const deliveries = await endpointDeliveriesOf(tx, environment, item);
+      const wanted = deliveries.filter((one) => endpointId === undefined || one.endpoint_id === endpointId);
+      if (!wanted.some((one) => one.status === status)) return false;
+      // A later delivery counts: what a replay has delivered since is not sent again.
+      const latest = new Map(wanted.map((one) => [one.endpoint_id, one.status]));
+      for (const [endpoint, current] of latest) {
+        if (current === status) await replayEvent(tx, context, item, { endpoint });
+      }
+    }
+    row.done += 1;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    row.failed += 1;
+    row.last_error = error.message;
+  }
+  return true;
+}
+
+function end(row: BulkOperationRow, status: "succeeded" | "canceled", at: number): void {
+  row.status = status;
+  row.ended_at = at;
+  // What matched at first may have changed since.
+  if (status === "succeeded") row.total = row.done + row.failed;
+}
+
+function rangeOf(row: BulkOperationRow): BulkRange {
+  const { endpoint, type, status } = JSON.parse(row.filters) as BulkFilters;
+  return {
+    environment: row.environment,
+    endpointId: endpoint,
+    types: type === undefined || type === "*" ? undefined : typesOfSubscription(type),
+    status: status ?? (row.type === "deliveries.retry" ? "failed" : undefined),
+    position: row.position,
+    untilId: row.until_id,
+  };
+}
+
+function toBulkOperation(row: BulkOperationRow, tenant: Tenant): BulkOperation {
+  const filters = JSON.parse(row.filters) as BulkFilters;
+  return {
+    id: row.id,
+    object: "bulk_operation",
+    type: row.type,
+    status: row.status,
+    filters: {
+      endpoint: filters.endpoint ?? null,
+      type: filters.type ?? null,
+      status: rangeOf(row).status ?? null,
+      created_after: filters.created_after ?? null,
+      created_before: filters.created_before ?? null,
+    },
+    total: row.total,
+    done: row.done,
+    failed: row.failed,
+    last_error: row.last_error,
+    livemode: tenant.livemode,
+    created: formatTimestamp(row.created),
+    ended_at: row.ended_at === null ? null : formatTimestamp(row.ended_at),
+  };
+}

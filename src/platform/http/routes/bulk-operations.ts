@@ -1,0 +1,77 @@
+import {
+  BulkOperation,
+  BulkOperationList,
+  BulkOperationListQuery,
+  DeliveryBulkRetry,
+  EventBulkReplay,
+} from "../../../contract/schemas/bulk-operation.ts";
+import {
+  cancelBulkOperation,
+  createBulkOperation,
+  getBulkOperation,
+  pageOfBulkOperations,
+} from "../../domain/bulk-operations.ts";
+import type { Vault } from "../../secrets/vault.ts";
+import { type Operation, readOperation, writeOperation } from "../operation.ts";
+import { sendList } from "../pagination.ts";
+
+/** Whoever may read deliveries may follow an operation, and whoever may retry them may cancel it. */
+export function bulkOperations(vault: Vault): Operation[] {
+  return [
+    writeOperation({
+      name: "retryDeliveries",
+      summary: "Retry all deliveries that match, in the background",
+      method: "POST",
+      path: "/v1/deliveries/retry",
+      scope: "deliveries:write",
+      body: DeliveryBulkRetry,
+      reply: { status: 201, schema: BulkOperation },
+      write: ({ body }, tx, context) => createBulkOperation(tx, context, "deliveries.retry", body),
+    }),
+    writeOperation({
+      name: "replayEvents",
+      summary: "Replay all events that match, in the background",
+      method: "POST",
+      path: "/v1/events/replay",
+      scope: "events:write",
+      body: EventBulkReplay,
+      reply: { status: 201, schema: BulkOperation },
+      write: ({ body }, tx, context) => createBulkOperation(tx, context, "events.replay", body),
+    }),
+    readOperation({
+      name: "listBulkOperations",
+      summary: "List bulk operations, newest first",
+      method: "GET",
+      path: "/v1/bulk_operations",
+      scope: "deliveries:read",
+      query: BulkOperationListQuery,
+      reply: { status: 200, schema: BulkOperationList },
+      read: (call, queries) =>
+        sendList(
+          vault,
+          "bulk_operation",
+          call,
+          (page) => pageOfBulkOperations(queries, call.caller.tenant, page),
+          (item) => ({ position: item.id ?? "", json: JSON.stringify(item) }),
+        ),
+    }),
+    readOperation({
+      name: "getBulkOperation",
+      summary: "Retrieve a bulk operation and its progress",
+      method: "GET",
+      path: "/v1/bulk_operations/{id}",
+      scope: "deliveries:read",
+      reply: { status: 200, schema: BulkOperation },
+      read: ({ caller, id }, queries) => getBulkOperation(queries, caller.tenant, id),
+    }),
+    writeOperation({
+      name: "cancelBulkOperation",
+      summary: "Stop a bulk operation where it is",
+      method: "POST",
+      path: "/v1/bulk_operations/{id}/cancel",
+      scope: "deliveries:write",
+      reply: { status: 200, schema: BulkOperation },
+      write: ({ id }, tx, context) => cancelBulkOperation(tx, context, id),
+    }),
+  ];
+}

@@ -1,0 +1,166 @@
+import type { StatusOf } from "../../contract/resources.ts";
+import type { BulkType } from "../../contract/schemas/bulk-operation.ts";
+import type { DeliveryStatus } from "../../contract/schemas/delivery.ts";
+import type { Queries, SqlValue, Transaction } from "./database.ts";
+import { type PageRequest, readPage } from "./page.ts";
+
+export interface BulkOperationRow {
+  environment: number;
+  id: string;
+  type: BulkType;
+  status: StatusOf<"bulk_operation">;
+  /** The request's filters, as JSON. */
+  filters: string;
+  /** The ID of the request that created it. */
+  request_id: string;
+  total: number;
+  done: number;
+  failed: number;
+  last_error: string | null;
+  /** Objects with IDs up to this one are finished. */
+  position: string;
+  /** Objects with IDs from this one on do not belong to the operation. */
+  until_id: string;
+  created: number;
+  ended_at: number | null;
+}
+
+const NAMES = [
+  "environment",
+  "id",
+  "type",
+  "status",
+  "filters",
+  "request_id",
+  "total",
+  "done",
+  "failed",
+  "last_error",
+  "position",
+  "until_id",
+  "created",
+  "ended_at",
+] as const satisfies (keyof BulkOperationRow)[];
+const COLUMNS = NAMES.join(", ");
+
+export async function insertBulkOperation(tx: Transaction, row: BulkOperationRow): Promise<void> {
+  const places = NAMES.map((_name, index) => `$${index + 1}`).join(", ");
+  const values = NAMES.map((name) => row[name]);
+  await tx.run(`INSERT INTO bulk_operations (${COLUMNS}) VALUES (${places})`, values);
+}
+
+/** Sets how far an operation has come, and its status. */
+export async function updateBulkOperation(tx: Transaction, row: BulkOperationRow): Promise<void> {
+  await tx.run(
+    `UPDATE bulk_operations
+     SET status = $3, total = $4, done = $5, failed = $6, last_error = $7, position = $8, ended_at = $9
+     WHERE environment = $1 AND id = $2`,
+    [row.environment, row.id, row.status, row.total, row.done, row.failed, row.last_error, row.position, row.ended_at],
+  );
+}
+
+export function findBulkOperation(queries: Queries, environment: number, id: string) {
+  return queries.get<BulkOperationRow>(`SELECT ${COLUMNS} FROM bulk_operations WHERE environment = $1 AND id = $2`, [
+    environment,
+    id,
+  ]);
+}
+
+export function listBulkOperations(queries: Queries, page: PageRequest): Promise<BulkOperationRow[]> {
+  return readPage<BulkOperationRow>(queries, "bulk_operations", COLUMNS, page, {});
+}
+
+/** The running operations of all environments, oldest first. */
+export function runningBulkOperations(queries: Queries) {
+  return queries.all<{ environment: number; id: string }>(
+    "SELECT environment, id FROM bulk_operations WHERE status = 'running' ORDER BY id",
+  );
+}
+
+/** Removes operations that ended and whose ID is below a bound; returns how many. */
+export function deleteBulkOperations(tx: Transaction, environment: number, idBound: string, limit: number) {
+  return tx.run(
+    `DELETE FROM bulk_operations WHERE environment = $1 AND id IN (
+       SELECT id FROM bulk_operations WHERE environment = $1 AND id < $2 AND status <> 'running' ORDER BY id LIMIT $3)`,
+    [environment, idBound, limit],
+  );
+}
+
+/** Which objects an operation is about. IDs bound their times. */
+export interface BulkRange {
+  environment: number;
+  endpointId: string | undefined;
+  /** Undefined for every type. */
+  types: readonly string[] | undefined;
+  /** Status of deliveries; undefined for events with any deliveries or none. */
+  status: DeliveryStatus | undefined;
+  /** Objects with IDs after this one. */
+  position: string;
+  untilId: string;
+}
+
+interface BulkItem {
+  id: string;
+  type: string;
+}
+
+/** Deliveries to endpoints in the order of their IDs, whatever their type. */
+export function nextDeliveries(queries: Queries, range: BulkRange, limit: number): Promise<BulkItem[]> {
+  const { conditions, parameters } = ofDeliveries(range, "id");
+  const sql = `SELECT id, event_type AS type FROM deliveries WHERE ${conditions}`;
+  return queries.all(`${sql} ORDER BY id LIMIT $${parameters.push(limit)}`, parameters);
+}
+
+/** Events in the order of their IDs, whatever their type and deliveries. */
+export function nextEvents(queries: Queries, range: BulkRange, limit: number): Promise<BulkItem[]> {
+  return queries.all(
+    "SELECT id, type FROM events WHERE environment = $1 AND id > $2 AND id < $3 ORDER BY id LIMIT $4",
+    [range.environment, range.position, range.untilId, limit],
+  );
+}
+
+export async function countDeliveries(queries: Queries, range: BulkRange): Promise<number> {
+  const { conditions, parameters } = ofDeliveries(range, "id");
+  const types = amongTypes("event_type", range.types, parameters);
+  return countOf(queries, `SELECT COUNT(*) AS count FROM deliveries WHERE ${conditions}${types}`, parameters);
+}
+
+export async function countEvents(queries: Queries, range: BulkRange): Promise<number> {
+  if (range.status !== undefined) {
+    const { conditions, parameters } = ofDeliveries(range, "event_id");
+    const types = amongTypes("event_type", range.types, parameters);
+    const sql = `SELECT COUNT(DISTINCT event_id) AS count FROM deliveries WHERE ${conditions}${types}`;
+    return countOf(queries, sql, parameters);
+  }
+  const parameters: SqlValue[] = [range.environment, range.position, range.untilId];
+  const types = amongTypes("type", range.types, parameters);
+  const sql = `SELECT COUNT(*) AS count FROM events WHERE environment = $1 AND id > $2 AND id < $3${types}`;
+  return countOf(queries, sql, parameters);
+}
+
+/** An event's deliveries to endpoints, oldest first. */
+export function endpointDeliveriesOf(queries: Queries, environment: number, eventId: string) {
+  return queries.all<{ endpoint_id: string; status: DeliveryStatus }>(
+    `SELECT endpoint_id, status FROM deliveries
+     WHERE environment = $1 AND event_id = $2 AND endpoint_id IS NOT NULL ORDER BY id`,
+    [environment, eventId],
+  );
+}
+
+function ofDeliveries({ environment, status, endpointId, position, untilId }: BulkRange, bound: "id" | "event_id") {
+  const parameters: SqlValue[] = [environment, status ?? "", position, untilId];
+  const base = `environment = $1 AND status = $2 AND ${bound} > $3 AND ${bound} < $4`;
+  const endpoint =
+    endpointId === undefined ? "endpoint_id IS NOT NULL" : `endpoint_id = $${parameters.push(endpointId)}`;
+  return { conditions: `${base} AND ${endpoint}`, parameters };
+}
+
+function amongTypes(column: string, types: readonly string[] | undefined, parameters: SqlValue[]): string {
+  return types === undefined
+    ? ""
+    : ` AND ${column} IN (${types.map((type) => `$${parameters.push(type)}`).join(", ")})`;
+}
+
+async function countOf(queries: Queries, sql: string, parameters: SqlValue[]): Promise<number> {
+  return (await queries.get<{ count: number }>(sql, parameters))?.count ?? 0;
+}

@@ -1,0 +1,216 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { BulkOperation } from "../../src/contract/schemas/bulk-operation.ts";
+import { type Api, apiOf } from "../support/api.ts";
+import { freePort } from "../support/free-port.ts";
+import { type RunningPlatform, startNode, startPlatformOn } from "../support/platform.ts";
+import { type PostgresServer, usePostgres } from "../support/postgres.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
+
+const SECONDS_OF_RETRIES = 3 * 86_400 + 60;
+
+/** A platform whose deliveries fail until the test mends the receiver. */
+interface Scene {
+  platform: RunningPlatform;
+  api: Api;
+  receiver: ScriptedReceiver;
+  mend(): void;
+  break(): void;
+}
+
+async function startScene(start: () => Promise<RunningPlatform>): Promise<Scene> {
+  const platform = await start();
+  let status = 500;
+  const receiver = await startScriptedReceiver((_request, response) => response.writeHead(status).end());
+  return {
+    platform,
+    api: apiOf(platform.baseUrl, platform.sandboxKey),
+    receiver,
+    mend: () => (status = 200),
+    break: () => (status = 500),
+  };
+}
+
+const createEndpoint = async ({ api, receiver }: Scene, path: string, events = ["*"]): Promise<string> =>
+  (await api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events })).body.id;
+
+async function createOrders({ api }: Scene, count: number): Promise<void> {
+  const order = { amount: 1, currency: "EUR" };
+  await Promise.all(Array.from({ length: count }, () => api("POST", "/v1/orders", order)));
+}
+
+/** Resolves once no delivery is pending and unattempted, then moves time until all of them have failed. */
+async function failAll({ api }: Scene): Promise<void> {
+  const pending = async () => (await api("GET", "/v1/deliveries?status=pending&limit=100")).body.data;
+  await expect
+    .poll(async () => (await pending()).every((one: { attempt_count: number }) => one.attempt_count > 0))
+    .toBe(true);
+  await api("POST", "/v1/test_clock/advance", { seconds: SECONDS_OF_RETRIES });
+  await expect.poll(async () => (await pending()).length).toBe(0);
+}
+
+const ended = async ({ api }: Scene, id: string | null): Promise<BulkOperation> => {
+  const operation = async () => (await api("GET", `/v1/bulk_operations/${id}`)).body as BulkOperation;
+  await expect.poll(async () => (await operation()).status).not.toBe("running");
+  return operation();
+};
+
+const count = async ({ api }: Scene, query: string): Promise<number> => {
+  let total = 0;
+  for (let cursor = ""; ;) {
+    const { body } = await api("GET", `/v1/deliveries?limit=100&${query}${cursor && `&cursor=${cursor}`}`);
+    total += body.data.length;
+    if (!body.has_more) return total;
+    cursor = body.next_cursor;
+  }
+};
+
+describe.each(["sqlite", "postgres"] as const)("bulk operations on %s", (dialect) => {
+  let scene: Scene;
+  let server: (PostgresServer & { remove(): Promise<void> }) | undefined;
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "service-bulk-"));
+    server = dialect === "postgres" ? await usePostgres() : undefined;
+    const database = (await server?.createDatabase()) ?? join(folder, "platform.db");
+    scene = await startScene(async () =>
+      server === undefined ? startPlatformOn(database, await freePort()) : startNode(database),
+    );
+  });
+  afterAll(async () => {
+    await scene.platform.stop();
+    await scene.receiver.close();
+    await server?.remove();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it("retry every failed delivery once, count them first, and report progress", async () => {
+    const endpoint = await createEndpoint(scene, "/retry", ["order.*"]);
+    await createOrders(scene, 120);
+    await failAll(scene);
+    const { body: counted } = await scene.api("POST", "/v1/deliveries/retry", { endpoint, dry_run: true });
+    expect(counted).toMatchObject({ id: null, total: 120, done: 0, filters: { endpoint, status: "failed" } });
+    expect((await scene.api("GET", "/v1/bulk_operations")).body.data).toEqual([]);
+    scene.mend();
+    const before = scene.receiver.at("/retry").length;
+    const { status, body: started } = await scene.api("POST", "/v1/deliveries/retry", { endpoint });
+    expect({ status, started }).toMatchObject({
+      status: 201,
+      started: { id: expect.stringMatching(/^blk_/), type: "deliveries.retry", status: "running", total: 120 },
+    });
+    expect(await ended(scene, started.id)).toMatchObject({ status: "succeeded", total: 120, done: 120, failed: 0 });
+    await expect.poll(() => count(scene, `endpoint=${endpoint}&status=succeeded`)).toBe(120);
+    expect(scene.receiver.at("/retry").length - before).toBe(120);
+    const { body: list } = await scene.api("GET", "/v1/bulk_operations");
+    expect(list.data.map(({ id }: BulkOperation) => id)).toEqual([started.id]);
+    await scene.api("DELETE", `/v1/webhook_endpoints/${endpoint}`);
+  });
+
+  it("count what cannot be retried, and say why", async () => {
+    scene.break();
+    const endpoint = await createEndpoint(scene, "/disabled");
+    await createOrders(scene, 3);
+    await failAll(scene);
+    await scene.api("PATCH", `/v1/webhook_endpoints/${endpoint}`, { status: "disabled" });
+    const { body } = await scene.api("POST", "/v1/deliveries/retry", { endpoint });
+    expect(await ended(scene, body.id)).toMatchObject({
+      status: "succeeded",
+      total: 3,
+      done: 0,
+      failed: 3,
+      last_error: expect.stringContaining("is disabled"),
+    });
+    await scene.api("DELETE", `/v1/webhook_endpoints/${endpoint}`);
+  });
+
+  it("replay only to the endpoints at which an event failed", async () => {
+    scene.break();
+    const broken = await createEndpoint(scene, "/broken");
+    await createOrders(scene, 4);
+    await failAll(scene);
+    scene.mend();
+    const working = await createEndpoint(scene, "/working");
+    await createOrders(scene, 2);
+    const replay = { status: "failed", type: "order.*" };
+    const { body } = await scene.api("POST", "/v1/events/replay", replay);
+    // The deliveries of the test before belong to an endpoint that is deleted.
+    expect(await ended(scene, body.id)).toMatchObject({ type: "events.replay", done: 4, failed: 3, filters: replay });
+    await expect.poll(() => count(scene, `endpoint=${broken}&status=succeeded`)).toBe(6);
+    expect(await count(scene, `endpoint=${working}`)).toBe(2);
+    for (const id of [broken, working]) await scene.api("DELETE", `/v1/webhook_endpoints/${id}`);
+  });
+
+  it("replay events between two times to every subscribed endpoint", async () => {
+    scene.mend();
+    await scene.api("POST", "/v1/test_clock/advance", { seconds: 3600 });
+    const { body: clock } = await scene.api("GET", "/v1/test_clock");
+    await scene.api("POST", "/v1/test_clock/advance", { seconds: 5 });
+    await createOrders(scene, 3);
+    const endpoint = await createEndpoint(scene, "/late");
+    const { body } = await scene.api("POST", "/v1/events/replay", { created_after: clock.now });
+    expect(await ended(scene, body.id)).toMatchObject({ status: "succeeded", total: 3, done: 3 });
+    await expect.poll(() => count(scene, `endpoint=${endpoint}&status=succeeded`)).toBe(3);
+    await scene.api("DELETE", `/v1/webhook_endpoints/${endpoint}`);
+  });
+
+  it("reject an endpoint that does not exist and times in the wrong order", async () => {
+    const missing = { endpoint: "we_06Fv3Tt0q1Yd8mWc5KxLrB" };
+    const unknown = await scene.api("POST", "/v1/events/replay", missing);
+    expect(unknown.body).toMatchObject({ status: 400, errors: [{ pointer: "/endpoint", code: "unknown" }] });
+    const times = { created_after: "2026-01-02T00:00:00Z", created_before: "2026-01-01T00:00:00Z" };
+    const reversed = await scene.api("POST", "/v1/deliveries/retry", times);
+    expect(reversed.body).toMatchObject({ status: 400, errors: [{ pointer: "/created_after" }] });
+    const live = apiOf(scene.platform.baseUrl, scene.platform.liveKey);
+    expect((await live("GET", "/v1/bulk_operations")).body.data).toEqual([]);
+  });
+});
+
+describe("a running bulk operation", () => {
+  const EVENTS = 400;
+  let folder: string;
+  let database: string;
+  let scene: Scene;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "service-bulk-"));
+    database = join(folder, "platform.db");
+    scene = await startScene(async () => startPlatformOn(database, await freePort()));
+    await createOrders(scene, EVENTS);
+    scene.mend();
+    await createEndpoint(scene, "/hook");
+  });
+  afterAll(async () => {
+    await scene.platform.kill();
+    await scene.receiver.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const begin = async () => (await scene.api("POST", "/v1/events/replay", {})).body as BulkOperation;
+  const progress = async (id: string | null) =>
+    (await scene.api("GET", `/v1/bulk_operations/${id}`)).body as BulkOperation;
+
+  it("goes on after its process was killed, and repeats nothing", async () => {
+    const { id } = await begin();
+    await expect.poll(async () => (await progress(id)).done).toBeGreaterThan(0);
+    await scene.platform.kill();
+    const { sandboxKey } = scene.platform;
+    scene.platform = await startPlatformOn(database, await freePort());
+    scene.api = apiOf(scene.platform.baseUrl, sandboxKey);
+    expect(await ended(scene, id)).toMatchObject({ status: "succeeded", total: EVENTS, done: EVENTS, failed: 0 });
+    expect(await count(scene, "")).toBe(EVENTS);
+  });
+
+  it("stops where it is when it is canceled, and stays as it is afterwards", async () => {
+    const { id } = await begin();
+    const { body: canceled } = await scene.api("POST", `/v1/bulk_operations/${id}/cancel`);
+    expect(canceled).toMatchObject({ status: "canceled", total: EVENTS, ended_at: expect.any(String) });
+    expect(canceled.done).toBeLessThan(EVENTS);
+    const { id: next } = await begin();
+    expect((await ended(scene, next)).done).toBe(EVENTS);
+    expect((await scene.api("POST", `/v1/bulk_operations/${id}/cancel`)).body).toEqual(canceled);
+    expect(await count(scene, "")).toBe(2 * EVENTS + canceled.done);
+  });
+});

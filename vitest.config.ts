@@ -1,4 +1,6 @@
+import { relative } from "node:path";
 import { configDefaults, defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { ClosingLine } from "./test/support/closing-line.ts";
 
 /** Files that measure their process: its memory or its processor time. */
@@ -11,7 +13,8 @@ const ALONE = [
 ];
 
 /** Files that wait long, for leases, intervals and restarts. They begin before the others, so that none is left at the end. */
-const WAITING = [
+const WAITING = new Set([
+  "test/bad-input/slow-requests.test.ts",
   "test/cli/events-stream.test.ts",
   "test/cli/login.test.ts",
   "test/cli/login-device.test.ts",
@@ -24,7 +27,15 @@ const WAITING = [
   "test/postgres/faults.test.ts",
   "test/postgres/log-order.test.ts",
   "test/postgres/migration-crash.test.ts",
-];
+]);
+
+class WaitingFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ project, moduleId }: TestSpecification) =>
+      project.name === "alone" ? 0 : WAITING.has(relative(project.config.root, moduleId)) ? 1 : 2;
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+  }
+}
 
 const common = {
   // How long a test may take says nothing of what it tests: these catch what hangs, on a busy machine too.
@@ -34,8 +45,7 @@ const common = {
   pool: "forks",
 } as const;
 
-/** The files of a worker run in one process: to start one and to load the platform takes longer than most files do. */
-const shared = { ...common, isolate: false } as const;
+const isShuffled = process.argv.some((argument) => argument.startsWith("--sequence.shuffle.files"));
 
 export default defineConfig({
   test: {
@@ -43,16 +53,17 @@ export default defineConfig({
     // Twice as many as the smallest machine has processors: much of the time is spent waiting.
     maxWorkers: 4,
     reporters: ["default", new ClosingLine()],
-    // They begin in the order of their names.
+    ...(isShuffled ? {} : { sequence: { sequencer: WaitingFirst } }),
     projects: [
       { test: { ...common, name: "alone", include: ALONE } },
-      { test: { ...shared, name: "first", include: WAITING } },
+      // The files of a worker run in one process: to start one and to load the platform takes longer than most files do.
       {
         test: {
-          ...shared,
-          name: "rest",
+          ...common,
+          name: "shared",
+          isolate: false,
           include: ["test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, ...ALONE, ...WAITING],
+          exclude: [...configDefaults.exclude, ...ALONE],
         },
       },
     ],

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import axe from "axe-core";
-import { afterAll, beforeAll, describe, expect } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import { it } from "../support/chromium.ts";
 import { volume } from "../support/volume.ts";
 import { type Board, openBoard } from "./support/board.ts";
@@ -12,7 +12,23 @@ import { fillHostileAccount, MARKUP, type Pages } from "./support/hostile-accoun
 const PICTURES = fileURLToPath(new URL("../../test-results/dashboard/", import.meta.url));
 const isPictured = volume(1, 0) === 1;
 const WIDTHS = { wide: 1440, narrow: 390 };
-const THEMES = ["light", "dark"] as const;
+const OTHER_WIDTHS = [360, 1920];
+
+interface View {
+  width: keyof typeof WIDTHS;
+  theme: "light" | "dark";
+  /** The rules of axe that can find something new; all unless given. */
+  rules?: string[];
+}
+
+/** A dark page differs from a light one by its colors. */
+const OF_COLORS = ["color-contrast", "link-in-text-block"];
+const VIEWS: readonly View[] = [
+  { width: "wide", theme: "light" },
+  { width: "wide", theme: "dark", rules: OF_COLORS },
+  ...(isPictured ? [{ width: "narrow", theme: "dark", rules: OF_COLORS } as const] : []),
+  { width: "narrow", theme: "light" },
+];
 
 let board: Board;
 let pages: Pages;
@@ -30,79 +46,73 @@ afterAll(async () => {
   await close();
 });
 
-/** Shows a page and waits until nothing of it is being loaded. */
-async function settle(path: string, of = "sandbox"): Promise<void> {
-  await board.show(path === "" ? of : `${of}/${path}`);
+/** Shows a page of the sandbox, or `/live`, and waits until nothing of it is being loaded. */
+async function settle(path: string): Promise<void> {
+  await board.show(path === "/live" ? "live" : `sandbox/${path}`.replace(/\/$/, ""));
   const isSettled = `document.querySelector("h1") !== null && document.querySelector(".loading") === null`;
   await expect.poll(() => board.page.evaluate(isSettled), { interval: 20 }).toBe(true);
 }
 
-async function violations(): Promise<string[]> {
+async function violations(rules?: string[]): Promise<string[]> {
+  const options = JSON.stringify({ resultTypes: ["violations"], ...(rules && { runOnly: rules }) });
   const found = await board.page.evaluate<{ id: string; nodes: { html: string; failureSummary: string }[] }[]>(
-    `axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations)`,
+    `axe.run(document, ${options}).then(({ violations }) => violations)`,
   );
   return found.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`));
 }
 
-async function picture(name: string, { isWhole = false } = {}): Promise<void> {
-  if (isPictured) await board.page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: isWhole });
+type Findings = Record<string, string[]>;
+
+/** Shows what is on the page in several ways, and adds to `found` what somebody could not use. */
+async function look(name: string, views: readonly View[], found: Findings): Promise<void> {
+  const { page } = board;
+  for (const { width, theme, rules } of views) {
+    await page.emulateMedia({ colorScheme: theme });
+    await page.setViewportSize({ width: WIDTHS[width], height: 900 });
+    const broken = await violations(rules);
+    if (broken.length > 0) found[`${name}, ${width} and ${theme}`] = broken;
+    await fit(name, found);
+    if (isPictured) await page.screenshot({ path: join(PICTURES, `${name}-${width}-${theme}.png`), fullPage: true });
+  }
 }
 
-describe.each(THEMES)("in the %s theme", (theme) => {
-  // The narrow page has the colours of the wide one.
-  const widths = Object.entries(WIDTHS).filter(([name]) => isPictured || theme === "light" || name === "wide");
+/** Adds to `found` where the page is wider than the window. */
+async function fit(name: string, found: Findings): Promise<void> {
+  const overflow = await board.page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+  if (overflow > 0) found[`${name}, ${board.page.viewportSize()!.width} pixels wide`] = [`${overflow} too wide`];
+}
 
-  it.each(widths)("every page can be used by everyone: %s", async (name, width) => {
-    const { page } = board;
-    await page.emulateMedia({ colorScheme: theme });
-    await page.setViewportSize({ width, height: 900 });
-    const found: Record<string, string[]> = {};
-    for (const [shown, path] of Object.entries(pages)) {
-      await settle(path);
-      const broken = await violations();
-      if (broken.length > 0) found[shown] = broken;
-      const overflow = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
-      if (overflow > 0) found[`${shown}, too wide by`] = [String(overflow)];
-      await picture(`${shown}-${name}-${theme}`, { isWhole: true });
-    }
-    await settle("", "live");
-    await picture(`live-${name}-${theme}`);
-    expect(found).toEqual({});
-    expect(await violations()).toEqual([]);
-  });
-
-  it("so can its dialogs", async () => {
-    const { page } = board;
-    await page.setViewportSize({ width: WIDTHS.wide, height: 900 });
-    await page.emulateMedia({ colorScheme: theme });
-    const found: Record<string, string[]> = {};
-    for (const [path, button] of [
-      ["customers", "Create customer"],
-      ["keys", "Create key"],
-      ["endpoints", "Create endpoint"],
-      [pages["event"]!, "Replay"],
-    ] as const) {
-      await settle(path);
-      await page.getByRole("button", { name: button }).click();
-      await page.getByRole("dialog").waitFor();
-      const broken = await violations();
-      if (broken.length > 0) found[button] = broken;
-      await picture(`dialog-${button.replace(" ", "-").toLowerCase()}-${theme}`);
-      await page.keyboard.press("Escape");
-    }
-    expect(found).toEqual({});
-  });
-});
-
-it("fits a telephone of 360 pixels and a screen of 1920", async () => {
-  for (const width of [360, 1920]) {
-    await board.page.setViewportSize({ width, height: 800 });
-    for (const path of Object.values(pages)) {
-      await settle(path);
-      const overflow = await board.page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
-      expect(overflow, `${path} at ${width}`).toBeLessThanOrEqual(0);
+it("every page can be used by everyone, in both themes, and fits windows of 360 to 1920 pixels", async () => {
+  const found: Findings = {};
+  for (const [name, path] of [...Object.entries(pages), ["live", "/live"] as const]) {
+    await settle(path);
+    await look(name, VIEWS, found);
+    for (const width of OTHER_WIDTHS) {
+      await board.page.setViewportSize({ width, height: 800 });
+      await fit(name, found);
     }
   }
+  expect(found).toEqual({});
+});
+
+it("every dialog can be used by everyone, in both themes", async () => {
+  const { page } = board;
+  const views = VIEWS.filter(({ width }) => width === "wide");
+  const found: Findings = {};
+  await page.setViewportSize({ width: WIDTHS.wide, height: 900 });
+  for (const [path, button] of [
+    ["customers", "Create customer"],
+    ["keys", "Create key"],
+    ["endpoints", "Create endpoint"],
+    [pages["event"]!, "Replay"],
+  ] as const) {
+    await settle(path);
+    await page.getByRole("button", { name: button }).click();
+    await page.getByRole("dialog").waitFor();
+    await look(`dialog-${button.replace(" ", "-").toLowerCase()}`, views, found);
+    await page.keyboard.press("Escape");
+  }
+  expect(found).toEqual({});
 });
 
 it("can be used with the keyboard alone", async () => {

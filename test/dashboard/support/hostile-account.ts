@@ -33,7 +33,7 @@ export async function fillHostileAccount({
     name: MARKUP,
     metadata,
   });
-  for (let index = 0; index < 40; index++) {
+  for (let index = 0; index < 20; index++) {
     await make("/v1/customers", { email: `person-${index}@example.com`, name: `Person ${index}`, metadata });
   }
   const order = await make("/v1/orders", { amount: 1999, currency: "EUR", customer: customer.id, metadata });

@@ -2,28 +2,20 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { EVENT_TYPES } from "../../src/contract/event-types.ts";
 import { it, startChromium } from "../support/chromium.ts";
-import { type RunningPlatform, startPlatform } from "../support/platform.ts";
+import { type ServedPlatform, servePlatform } from "../support/platform.ts";
 
-let platform: RunningPlatform;
+let platform: ServedPlatform;
 let browser: Browser;
+let page: Page;
+/** What the browser complained about: scripts' errors, and what the page's policy forbade. */
+const complaints: string[] = [];
+/** Every address that was asked for. */
+const asked: string[] = [];
 
 beforeAll(async () => {
-  [platform, browser] = await Promise.all([startPlatform(), startChromium()]);
-});
-afterAll(() => Promise.all([platform.stop(), browser.close()]));
-
-interface Opened {
-  page: Page;
-  /** What the browser complained about: scripts' errors, and what the page's policy forbade. */
-  complaints: string[];
-  /** Every address that was asked for. */
-  asked: string[];
-}
-
-async function open(colorScheme: "light" | "dark" = "light"): Promise<Opened> {
-  const page = await browser.newPage({ colorScheme });
-  const complaints: string[] = [];
-  const asked: string[] = [];
+  [platform, browser] = await Promise.all([servePlatform(), startChromium()]);
+  // One page for all tests: to draw it takes a browser seconds.
+  page = await browser.newPage({ colorScheme: "light" });
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
   });
@@ -31,12 +23,11 @@ async function open(colorScheme: "light" | "dark" = "light"): Promise<Opened> {
   page.on("request", (request) => asked.push(request.url()));
   await page.goto(`${platform.baseUrl}/docs`);
   await page.locator("#operations-Customers-createCustomer").waitFor();
-  return { page, complaints, asked };
-}
+});
+afterAll(() => Promise.all([platform.stop(), browser.close()]));
 
 describe("the API reference", () => {
   it("shows every operation of the document, loads nothing from elsewhere, and breaks no rule of its policy", async () => {
-    const { page, complaints, asked } = await open();
     const document = (await (await fetch(`${platform.baseUrl}/openapi.json`)).json()) as { paths: object };
     const count = Object.values(document.paths).flatMap((path: object) => Object.keys(path)).length;
     expect(await page.locator(".opblock").count()).toBe(count + EVENT_TYPES.length);
@@ -45,11 +36,9 @@ describe("the API reference", () => {
     expect(complaints).toEqual([]);
     expect(asked.filter((url) => !url.startsWith(platform.baseUrl) && !url.startsWith("data:"))).toEqual([]);
     expect(asked.filter((url) => url.endsWith("/openapi.json"))).toHaveLength(1);
-    await page.close();
   });
 
   it("shows what webhook endpoints are sent, for each type of event", async () => {
-    const { page } = await open();
     const webhooks = page.locator(".webhooks .opblock");
     expect(await webhooks.locator(".opblock-summary-path").allTextContents()).toEqual([...EVENT_TYPES]);
     const completed = webhooks.filter({ hasText: "order.completed" });
@@ -57,11 +46,9 @@ describe("the API reference", () => {
     await completed.getByText("Service-Signature").waitFor();
     const payload = JSON.parse((await completed.locator(".body-param__example").textContent())!);
     expect(payload).toMatchObject({ type: "order.completed", data: { object: { status: "completed" } } });
-    await page.close();
   });
 
   it("sends a request that is tried, with the credential that was given", async () => {
-    const { page, complaints } = await open();
     await page.locator(".btn.authorize").click();
     const field = page.locator(".modal-ux input").first();
     await field.fill(platform.sandboxKey);
@@ -74,18 +61,14 @@ describe("the API reference", () => {
     await operation.locator(".live-responses-table .response-col_status", { hasText: "200" }).waitFor();
     expect(await operation.locator(".live-responses-table").textContent()).toContain(platform.ready.account);
     expect(complaints).toEqual([]);
-    await page.close();
   });
 
   it("follows the system's colours", async () => {
-    const backgrounds = await Promise.all(
-      (["light", "dark"] as const).map(async (scheme) => {
-        const { page } = await open(scheme);
-        const color = await page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
-        await page.close();
-        return color;
-      }),
-    );
+    const backgrounds: string[] = [];
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      backgrounds.push(await page.evaluate("getComputedStyle(document.documentElement).backgroundColor"));
+    }
     expect(backgrounds).toEqual(["rgb(255, 255, 255)", "rgb(28, 32, 34)"]);
   });
 });

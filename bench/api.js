@@ -1,4 +1,4 @@
-// POST /v1/customers: durable (every reply after an fsync), against the same server with the storage left out.
+// POST /v1/customers: durable (every response after an fsync), against the same server without storage.
 import autocannon from "autocannon";
 import { atLeast } from "./goals.js";
 import { bundle, median, startNode, startService, stop } from "./measure.js";
@@ -9,7 +9,7 @@ const ROUNDS = 5;
 
 let serial = 0;
 
-/** Customers made in a second, over so many connections, for some seconds or until there are so many. */
+/** Customers created per second, over this many connections, for some seconds or until there are enough. */
 export async function requestsPerSecond(baseUrl, key, connections = CONNECTIONS, amount) {
   const result = await autocannon({
     url: baseUrl,

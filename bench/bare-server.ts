@@ -1,4 +1,4 @@
-// The API's own server with the storage left out: what a durable write is measured against.
+// The API's own server without storage, as the baseline of a durable write.
 import { createIdGenerator } from "../src/contract/ids.ts";
 import { SCOPES } from "../src/contract/scopes.ts";
 import { API_VERSIONS } from "../src/contract/versions.ts";

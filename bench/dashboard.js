@@ -1,4 +1,4 @@
-// The dashboard in a real Chromium: first load to the first figures, a list of 10,000 events, 50 events a second.
+// The dashboard in a real Chromium: first load until the first figures, a list of 10,000 events, 50 events a second.
 import { chromium } from "playwright-core";
 import { atLeast, atMost } from "./goals.js";
 import { api, median, startService, stop } from "./measure.js";
@@ -10,7 +10,7 @@ const PER_SECOND = 50;
 const SECONDS = 6;
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"];
 
-/** Remembers when the first figures stood in the page. */
+/** Records when the first figures appeared. */
 const WATCH = `
   new MutationObserver((_changes, observer) => {
     if (document.querySelector("SELECTOR") === null) return;
@@ -18,7 +18,7 @@ const WATCH = `
     observer.disconnect();
   }).observe(document, { childList: true, subtree: true });`;
 
-/** Counts frames for so many milliseconds while something is done before each; answers the frames of each second. */
+/** Counts frames for this many milliseconds while a step runs before each. Returns the frames of each second. */
 const COUNT_FRAMES = `
   window.countFrames = (milliseconds, before) => new Promise((resolve) => {
     const start = performance.now();
@@ -41,7 +41,7 @@ const COUNT_FRAMES = `
     requestAnimationFrame(frame);
   })`;
 
-/** As many rows as a browser scrolls without help, with nothing to do but to paint them. */
+/** As many rows as a browser scrolls without virtualization, with nothing to do but paint. */
 const PLAIN_LIST = `
   const list = document.querySelector("main");
   Object.assign(list.style, { height: "650px", width: "1200px", overflowY: "scroll" });
@@ -131,7 +131,7 @@ async function measure(service, browser) {
   ];
 }
 
-/** Milliseconds from the start of the navigation until the selector is there, in a browser that has cached nothing. */
+/** Returns the milliseconds from navigation until the selector appears, with an empty browser cache. */
 async function firstLoad(browser, storageState, url, selector) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, storageState });
   const page = await context.newPage();
@@ -143,7 +143,7 @@ async function firstLoad(browser, storageState, url, selector) {
   return shown;
 }
 
-/** Runs each so many times, alternating; answers the results of each. */
+/** Runs each this many times, alternating. Returns the results of each. */
 async function inTurn(rounds, tasks) {
   const results = Object.fromEntries(Object.keys(tasks).map((name) => [name, []]));
   for (let round = 0; round < rounds; round++) {
@@ -163,7 +163,7 @@ async function makeEvents(call, count) {
   await Promise.all(Array.from({ length: AT_ONCE }, make));
 }
 
-/** Reads the list to its end, as somebody who holds the End key down. */
+/** Scrolls the list to its end, as holding down the End key does. */
 async function readAll(page) {
   for (;;) {
     await page.evaluate(`document.querySelector(".virtual-body").scrollTop = 1e9`);
@@ -183,7 +183,7 @@ async function framesOf(page, baseUrl, path, work) {
   return counted;
 }
 
-/** So many events a second, evenly. */
+/** Creates this many events a second, evenly spaced. */
 async function steady(call) {
   const making = [];
   const start = performance.now();

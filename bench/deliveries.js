@@ -7,16 +7,19 @@ const ENDPOINTS = 8;
 const EVENTS = 1_250;
 const BYTES = 1024;
 const ROUNDS = 3;
-/** One endpoint is sent 20 at a time at most. */
+/** At most 20 are sent to one endpoint at a time. */
 const SINGLE_EVENTS = 5_000;
-/** A queue a hundred times as long must drain at the same rate; its endpoints are as many as one environment may have. */
+/**
+ * A queue a hundred times as long must drain at the same rate. It uses the maximum number of endpoints of an
+ * environment.
+ */
 const LONG = { endpoints: 100, events: Number(process.env.BENCH_LONG_EVENTS ?? 1_000) };
 
 function order(receiver, order) {
   receiver.child.stdin.write(`${JSON.stringify(order)}\n`);
 }
 
-/** Lets held replies go and answers the rate at which so many requests are then answered. */
+/** Releases held responses. Returns the rate at which this many requests then get a response. */
 async function rateOf(receiver, count, start = async () => {}) {
   const done = new Promise((resolve) => {
     receiver.lines.once("line", (line) => resolve(JSON.parse(line)));
@@ -27,7 +30,7 @@ async function rateOf(receiver, count, start = async () => {}) {
   return count / seconds;
 }
 
-/** Queues events for endpoints whose receiver holds its replies back, then measures how fast the queue drains. */
+/** Queues events for endpoints whose receiver holds its responses, then measures how fast the queue drains. */
 async function drainRate(service, receiver, { endpoints, events }) {
   const call = api(service);
   const made = await Promise.all(
@@ -41,7 +44,7 @@ async function drainRate(service, receiver, { endpoints, events }) {
   for (let count = 0; count < events; count += 50) {
     await Promise.all(Array.from({ length: Math.min(50, events - count) }, one));
   }
-  // What was under way for longer than an attempt may take is tried again later.
+  // Attempts in flight for longer than the timeout are retried later.
   const rate = await rateOf(receiver, Math.floor(events * endpoints * 0.97));
   await Promise.all(made.map(({ id }) => call("DELETE", `/v1/webhook_endpoints/${id}`)));
   return rate;

@@ -1,5 +1,5 @@
-// A receiver whose replies can be held back. Prints its address, then obeys orders on stdin: hold, or release and time
-// how long so many requests take from the first of them.
+// A receiver that can hold its responses. Prints its address, then reads commands from stdin: hold, or release and time
+// this many requests from the first of them.
 import { createServer } from "node:http";
 import { createInterface } from "node:readline";
 

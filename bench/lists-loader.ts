@@ -1,4 +1,4 @@
-// Fills a platform's stopped database: so many customers and so many events, spread over 20 days. Prints what to ask for.
+// Fills a platform's stopped database with customers and events, spread over 20 days. Prints the IDs to query.
 import { createIdGenerator, timeOfId } from "../src/contract/ids.ts";
 import type { EventType } from "../src/contract/event-types.ts";
 import { formatTimestamp } from "../src/contract/timestamps.ts";

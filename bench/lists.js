@@ -24,7 +24,7 @@ const PAGES = {
   "events, created after the middle": ({ since }) => `/v1/events?created_after=${since}`,
 };
 
-/** A platform whose lists have so many rows. */
+/** Starts a platform whose lists have this many rows. */
 async function startWith(rows, loader) {
   const file = join(temporaryFolder(), "platform.db");
   const flags = [BIN, "serve", "--json", "--port", "0", "--database", file, "--rate-limit", "0"];
@@ -36,7 +36,7 @@ async function startWith(rows, loader) {
   return { service, places, key: empty.ready.sandbox_key };
 }
 
-/** The median time of a page, in milliseconds. */
+/** Returns the median time of a page, in milliseconds. */
 async function pageTime({ service, places, key }, page, dispatcher) {
   const url = service.ready.base_url + page(places);
   const times = [];

@@ -1,4 +1,4 @@
-// What the benchmarks share: processes to start, medians, and folders that are gone at the end.
+// Shared by the benchmarks: processes, medians, and folders that are removed at the end.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { build } from "esbuild";
 export const ROOT = fileURLToPath(new URL("..", import.meta.url));
 export const BIN = join(ROOT, "bin/service.js");
 
-/** The middle of the numbers. */
+/** Returns the median. */
 export function median(numbers) {
   const sorted = [...numbers].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)];
@@ -23,14 +23,14 @@ process.once("exit", () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A folder that is gone when the benchmark ends. */
+/** Creates a folder that is removed when the benchmark ends. */
 export function temporaryFolder() {
   const folder = mkdtempSync(join(tmpdir(), "service-bench-"));
   folders.push(folder);
   return folder;
 }
 
-/** Leaves no process behind, however the benchmark ends. */
+/** Leaves no process running, however the benchmark ends. */
 export function endWithUs(child) {
   children.add(child);
   child.once("exit", () => children.delete(child));
@@ -51,19 +51,19 @@ export async function startNode(args, { env = {}, input = "ignore" } = {}) {
   return { child, ready, lines };
 }
 
-/** The first line with what the platform's file of credentials holds. */
+/** Returns the first line with the content of the platform's credentials file. */
 export function withCredentials(ready) {
   const file = ready.credentials_file;
   return file === undefined ? ready : { ...JSON.parse(readFileSync(file, "utf8")), ...ready };
 }
 
-/** Starts the built platform with its own defaults: durable, on a file. */
+/** Starts the built platform with its defaults: durable, on a file. */
 export async function startService(database = ["--database", join(temporaryFolder(), "platform.db")]) {
   const flags = ["--json", "--port", "0", "--allow-private-targets", "--rate-limit", "0"];
   return startNode([BIN, "serve", ...flags, ...database]);
 }
 
-/** Calls a running platform's API with its sandbox key; throws what it refuses. */
+/** Calls a running platform's API with its sandbox key. Throws on an error response. */
 export function api({ ready }) {
   return async (method, path, body) => {
     const reply = await fetch(ready.base_url + path, {
@@ -76,7 +76,7 @@ export function api({ ready }) {
   };
 }
 
-/** Ends a process and waits for it. */
+/** Stops a process and waits for it. */
 export async function stop({ child }) {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => {
@@ -86,7 +86,7 @@ export async function stop({ child }) {
   await ended;
 }
 
-/** The bundle lies outside, where the package would not be found by its name. */
+/** The bundle is outside the project, where the package would not be found by its name. */
 const installedSqlite = {
   name: "installed SQLite",
   setup: ({ onResolve }) =>

@@ -1,4 +1,5 @@
-// The relays that `service listen` stands beside: how each is installed, found and started, as its own documentation says.
+// The relays that `service listen` is compared with: how each is installed, found and started, as its own documentation
+// says.
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -9,8 +10,8 @@ const PACKAGES = ["@stripe/cli@1.52.0", "hookdeck-cli@2.6.0", "smee-client@5.0.0
 const INSTALL_MILLISECONDS = 180_000;
 
 /**
- * Installs the other relays into a folder that is gone at the end, unless BENCH_PEERS names one that has them. Answers
- * why they cannot be had, where they cannot.
+ * Installs the other relays into a folder that is removed at the end, unless BENCH_PEERS names one that has them.
+ * Returns why they cannot be installed, if so.
  */
 export async function installPeers(say) {
   const given = process.env.BENCH_PEERS;
@@ -28,8 +29,8 @@ export async function installPeers(say) {
 }
 
 /**
- * Every relay that is there, by name: `command` relays from a platform to a receiver, `version` is what starts and ends
- * at once. Native programs are started without their npm shims.
+ * Returns every available relay, by name: `command` relays from a platform to a receiver, `version` starts and exits at
+ * once. Native programs are started without their npm shims.
  */
 export function relaysIn(folder) {
   const modules = join(folder, "node_modules");

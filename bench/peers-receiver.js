@@ -1,4 +1,4 @@
-// A receiver that notes which events came, when, and in which order. Orders come as JSON lines on stdin.
+// A receiver that records which events arrived, when, and in which order. Commands are JSON lines on stdin.
 import { createServer } from "node:http";
 import { createInterface } from "node:readline";
 

@@ -1,6 +1,6 @@
-// Stands in for the server of one relay, offline, with as much of its protocol as relaying needs: `service` (from a log,
-// as its platform does), `stripe`, `hookdeck` (WebSocket, nothing kept) and `smee` (server-sent events, nothing kept).
-// Orders come as JSON lines on stdin; what happens is told as JSON lines on stdout.
+// Replaces the server of one relay, offline, with as much of its protocol as relaying needs: `service` (from a log, as
+// its platform does), `stripe`, `hookdeck` (WebSocket, nothing stored) and `smee` (server-sent events, nothing stored).
+// Commands are JSON lines on stdin; results are JSON lines on stdout.
 import { createServer } from "node:http";
 import { createInterface } from "node:readline";
 import { WebSocketServer } from "ws";
@@ -30,7 +30,7 @@ function makeEvent() {
   return { id: start.id, type: start.type, body: JSON.stringify({ ...start, filler }) };
 }
 
-/** The service's own protocol: resumes behind an id, keeps to the window. */
+/** The protocol of `service listen`: resumes after an ID, respects the window. */
 function serveService(socket, request) {
   const query = new URL(request.url, "http://x").searchParams;
   const after = query.get("after") ?? "now";
@@ -87,7 +87,7 @@ const TARGET = { id: "des_1", name: "cli", type: "CLI", config: { path: "/" } };
 const page = (model) => ({ models: [model], count: 1, pagination: {} });
 const team = { team_id: "t", team_name_no_org: "t", team_mode: "console", client_id: "c" };
 
-/** What the clients ask over HTTP before they open a connection. */
+/** HTTP requests that the clients send before they open a connection. */
 const REPLIES = [
   ["/v1/stripecli/sessions", (base) => stripeSession(base)],
   [

@@ -1,4 +1,4 @@
-// `service listen` beside other relays, in one run, on loopback, each behind a stand-in for its own server
+// `service listen` and other relays, in one run, on loopback, each with a stand-in for its own server
 // (peers-stand-in.js). `node bench/run.js peers`; the others are installed first (peer-relays.js).
 import { spawn, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -13,11 +13,11 @@ const ROUNDS = 3;
 const SINGLE = 400;
 const DOWN_MS = 5_000;
 const EVENTS_WHILE_DOWN = 100;
-/** One of the peers waits 10 s before it dials again. */
+/** One of the peers waits 10 s before it reconnects. */
 const PATIENCE_MS = 40_000;
 const STARTS = 11;
 
-/** The next line that fits; later ones of other kinds are left out. */
+/** Returns the next matching line; other kinds are skipped. */
 function nextLine({ lines }, fits) {
   return new Promise((resolve) => {
     const onLine = (text) => {
@@ -52,14 +52,14 @@ async function closeRelay({ standIn, receiver, child }) {
   await Promise.all([stop(standIn), stop(receiver)]);
 }
 
-/** The receiver notes anew, and tells once so many have come. */
+/** Clears the receiver's record, and resolves once it has this many. */
 async function arm(receiver, target) {
   const armed = nextLine(receiver, (line) => line.armed === true);
   order(receiver, { target });
   await armed;
 }
 
-/** Sends so many at once; resolves with what the receiver noted, once all are there or nothing comes any more. */
+/** Sends this many at once. Resolves with the receiver's record, once all have arrived or nothing more comes. */
 async function burst({ standIn, receiver }, count) {
   await arm(receiver, count);
   const all = nextLine(receiver, (line) => line.notes !== undefined);
@@ -82,7 +82,7 @@ function inversionsIn(notes) {
   return inversions;
 }
 
-/** One event at a time, each relay in its turn: all of them meet the same disturbances of the machine. */
+/** One event at a time, with the relays in turn, so that all are affected by the same disturbances. */
 async function measureLatencies(opened, results) {
   const delays = Object.fromEntries(Object.keys(opened).map((name) => [name, []]));
   for (let i = 0; i < SINGLE; i++) {
@@ -119,7 +119,7 @@ async function lostInDisconnect({ standIn, receiver }) {
   return EVENTS_WHILE_DOWN - came.size;
 }
 
-/** The most memory that a process ever had, MiB. */
+/** Returns the peak memory of a process in MiB. */
 function peakMemory({ child }) {
   const [, kilobytes] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8")) ?? [];
   return Number(kilobytes) / 1024;
@@ -146,7 +146,7 @@ function measureStarts(relays, results) {
   for (const [name, times] of Object.entries(starts)) results[name].start = median(times);
 }
 
-/** What is compared: better is more where `more` is set, else less. */
+/** What is compared. Higher is better if `more` is set. */
 const COMPARED = [
   { name: `events/s, burst of ${BURST} of 1 KiB`, of: ({ rates }) => median(rates), more: true },
   { name: "added latency, one at a time, median", of: ({ p50 }) => p50, unit: "ms", digits: 2 },
@@ -158,7 +158,7 @@ const COMPARED = [
   { name: `events lost of ${EVENTS_WHILE_DOWN} in a disconnect of 5 s`, of: ({ lost }) => lost, isCount: true },
 ];
 
-/** The service's figure, beside each other's; the ratio is to the best of them, and a count must be none. */
+/** The figure of `service`, beside each other's. The ratio is to the best of them, and a count must be zero. */
 function rowsOf({ service, ...others }) {
   return COMPARED.map(({ name, of, more = false, unit = "", digits = 0, isCount = false }) => {
     const write = (value) => `${value.toFixed(digits)} ${unit}`.trim();

@@ -1,4 +1,4 @@
-// A PostgreSQL for the benchmarks, with its own settings: every commit reaches the disk. Orders are lines of JSON.
+// A PostgreSQL server for the benchmarks with default settings: every commit reaches the disk. Commands are JSON lines.
 import { createInterface } from "node:readline";
 import { queueDeliveries } from "../test/postgres/queue.ts";
 import { startPostgres } from "../test/support/postgres.ts";

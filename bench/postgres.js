@@ -1,5 +1,5 @@
-// Several processes on one PostgreSQL: customers made and deliveries carried out in a second by 1, 2 and 4 of them, and
-// whose processor time that takes. The baseline is pgbench with the same statements. `node bench/run.js postgres`.
+// Several processes on one PostgreSQL: customers created and deliveries made per second by 1, 2 and 4 of them, and
+// their processor time. The baseline is pgbench with the same statements. `node bench/run.js postgres`.
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const NODES = [1, 2, 4];
 const ROUNDS = 3;
 const CLIENTS = 16;
 const SECONDS = 4;
-/** A process answers its first requests far slower than the rest: each has so many behind it before it is measured. */
+/** Number of warm-up requests: a process responds to its first ones far slower. */
 const WARM_UP = 4_000;
 const DELIVERIES = 5_000;
 const ENDPOINTS = 10;
@@ -100,7 +100,7 @@ async function deliveries(server, database) {
   return DELIVERIES / ((performance.now() - before) / 1000);
 }
 
-/** The round whose rate is the middle one. */
+/** Returns the round with the median rate. */
 function middle(rounds) {
   const rate = median(rounds.map((round) => round.rate));
   return rounds.find((round) => round.rate === rate);

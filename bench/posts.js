@@ -1,4 +1,4 @@
-// The baseline of relays and deliveries: undici posting bodies of so many bytes, 32 at a time, and nothing else; with
+// The baseline of relays and deliveries: undici posting bodies of this many bytes, 32 at a time, and nothing else; with
 // `signed` as deliveries are. `node bench/posts.js URL COUNT BYTES [signed]`.
 import { createHmac } from "node:crypto";
 import { Agent, request } from "undici";

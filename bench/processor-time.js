@@ -1,10 +1,10 @@
-// Whose processor time something takes, by kind of process. Only Linux tells, in /proc.
+// Measures the processor time of a task, by kind of process. Only on Linux, from /proc.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { cpus } from "node:os";
 
 /** Linux counts in hundredths of a second. */
 const TICK = 10;
-/** One thread cannot do more than about this share of a core. */
+/** Above this share of a core, a thread is the bottleneck. */
 const BUSY = 0.9;
 const IDLE = 0.1;
 const CORES = cpus().length;
@@ -18,12 +18,12 @@ function statOf(pid) {
   }
 }
 
-/** Milliseconds that a process has taken itself. */
+/** Returns the milliseconds of a process itself. */
 const timeOf = (pid) => statOf(pid)?.own ?? 0;
-/** Milliseconds that its children took that have ended. */
+/** Returns the milliseconds of its exited children. */
 const timeOfEnded = (pid) => statOf(pid)?.ofEnded ?? 0;
 
-/** Milliseconds that all processes below one have taken, those that have ended too. */
+/** Returns the milliseconds of all processes below one, including those that have exited. */
 function timeBelow(pid) {
   const all = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -35,16 +35,16 @@ function timeBelow(pid) {
   return sum(pid);
 }
 
-/** Milliseconds that all of the machine's cores have worked. */
+/** Returns the milliseconds that all cores of the machine have worked. */
 function timeOfMachine() {
   const [, user, nice, system, , , irq, softirq] = readFileSync("/proc/stat", "utf8").split("\n", 1)[0].split(/ +/);
   return [user, nice, system, irq, softirq].reduce((total, ticks) => total + Number(ticks) * TICK, 0);
 }
 
 /**
- * Counts from now on. `threads` are the processes of one thread, by kind; `database` lies below a process; pgbench is
- * run by this one. The answer ends it: each kind's share of all cores and its milliseconds, and which is the limit;
- * undefined where nothing tells.
+ * Counts from now on. `threads` are the single-threaded processes, by kind; `database` is below a process; pgbench is a
+ * child of this one. Call the returned function to stop: it returns each kind's share of all cores and its
+ * milliseconds, and the bottleneck, or undefined on other systems.
  */
 export function countProcessorTime({ threads, database, pgbench = false }) {
   if (!existsSync("/proc/stat")) return () => undefined;
@@ -73,7 +73,7 @@ export function countProcessorTime({ threads, database, pgbench = false }) {
   };
 }
 
-/** In words: the shares of all cores, and what the limit is; `count` things were done. */
+/** Describes the shares of all cores, and the bottleneck; `count` is the number of operations. */
 export function sharesInWords(counted, count) {
   if (counted === undefined) return "";
   const { kinds, other, idle } = counted;

@@ -1,4 +1,4 @@
-// A receiver that does nothing but answer. Prints its address, then a line for each time that was asked for on stdin.
+// A receiver that only responds. Prints its address, then a line for each time requested on stdin.
 import { createServer } from "node:http";
 import { createInterface } from "node:readline";
 

@@ -12,7 +12,7 @@ const ROUNDS = 3;
 const LATENCY_EVENTS = 600;
 const LATENCY_RATE = 200;
 
-/** Makes events whose bodies have 1 KiB. */
+/** Creates events whose bodies have 1 KiB. */
 async function storeEvents(call, count) {
   const one = () =>
     call("POST", "/v1/events", { type: "order.completed", data: { id: "ord_1", filler: "x".repeat(BYTES - 218) } });
@@ -52,7 +52,7 @@ async function directRate(receiver, bytes) {
   return EVENTS / (await done).seconds;
 }
 
-/** Events at a steady rate: from the moment the API call was answered (the commit) to the receiver's first byte. */
+/** Events at a steady rate: from the API response (the commit) to the receiver's first byte. */
 async function latency(service, receiver) {
   const listen = await startNode([BIN, "listen", "--json", "--forward-to", receiver.ready.url], {
     env: environment(service),

@@ -1,5 +1,5 @@
-// `npm run bench [part …]`: every performance claim as a ratio against a baseline of the same run, in one table. All parts
-// together take less than twenty minutes and are written to bench/RESULTS.md.
+// `npm run bench [part …]`: every performance claim as a ratio against a baseline of the same run, in one table. All
+// parts together take less than twenty minutes and are written to bench/RESULTS.md.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -57,5 +57,5 @@ if (chosen.length === 0) {
   const limits = readFileSync(join(ROOT, "bench/limits.md"), "utf8");
   writeFileSync(join(ROOT, "bench/RESULTS.md"), `# Results\n\n${report}\n${limits}`);
 }
-// A benchmark that failed half-way, or a peer, may have left something open.
+// A benchmark that failed half-way, or a peer, may have left handles open.
 process.exit(0);

@@ -1,4 +1,4 @@
-// Start-up: whole processes, interleaved, against a Node that does nothing.
+// Start-up: whole processes, interleaved, against an empty Node process.
 import { spawnSync } from "node:child_process";
 import { atMost } from "./goals.js";
 import { api, BIN, median, startService, stop, temporaryFolder } from "./measure.js";

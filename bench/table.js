@@ -1,11 +1,11 @@
-// The one table that a run of the benchmarks ends with.
+// The table of a run of the benchmarks.
 import { verdictOf } from "./goals.js";
 
 const HEADINGS = ["Figure", "Goal", "Measured", "Baseline", "Ratio", "Met"];
 
 /**
- * Rows as a table, and how many of the goals are met. A row is `{ name, figure, value, baseline, ratio, goal }`: `figure`
- * and `baseline` in words, `value` and `ratio` as numbers, `goal` from goals.js.
+ * Returns rows as a table, and how many of the goals are met. A row is `{ name, figure, value, baseline, ratio, goal
+ * }`: `figure` and `baseline` are text, `value` and `ratio` numbers, `goal` from goals.js.
  */
 export function tableOf(rows) {
   const lines = rows.map((row) => [

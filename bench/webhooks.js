@@ -1,4 +1,4 @@
-// The webhooks library: verifying and parsing a delivery, against the same steps written on bare node:crypto.
+// The webhooks library: verifying and parsing a delivery, against the same steps with bare node:crypto.
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { verify, verifyAsync } from "../dist/webhooks/index.js";
 import { atLeast } from "./goals.js";
@@ -11,7 +11,7 @@ const SIZES = [
   { name: "16 KiB", bytes: 16_384, count: 1000 },
 ];
 
-/** Measures verification with parsing, as deliveries a second. */
+/** Measures verification with parsing, in deliveries per second. */
 export async function benchWebhooks() {
   const rows = [];
   for (const { name, bytes, count } of SIZES) {
@@ -38,7 +38,7 @@ export async function benchWebhooks() {
   return rows;
 }
 
-/** What a receiver would write by hand: nothing of the header or the event is checked. */
+/** What a receiver would write by hand, without checks of the header or the event. */
 function verifyBare({ payload, header, secrets }) {
   const [t, v1] = header.split(",").map((item) => item.slice(item.indexOf("=") + 1));
   if (Math.abs(Date.now() / 1000 - Number(t)) > 300) throw new Error("old");

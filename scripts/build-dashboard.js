@@ -1,4 +1,5 @@
-// Builds the dashboard: files with hashed names, each beside its compressed form, and a manifest that names the first ones.
+// Builds the dashboard: files with hashed names, each beside its compressed form, and a manifest that lists the first
+// ones.
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -6,7 +7,7 @@ import { build } from "esbuild";
 
 const OUTDATED_MILLISECONDS = 3_600_000;
 
-/** Answers what the build says about itself. */
+/** Returns the build's metadata. */
 export async function buildDashboard(root, folder) {
   const { outputFiles, metafile } = await build({
     absWorkingDir: root,
@@ -44,7 +45,7 @@ export async function buildDashboard(root, folder) {
     script: basename(main[0]),
     style: named("style-"),
     icon: named("icon-"),
-    // The chart library is asked for late, by the first page all the same.
+    // The chart library is loaded lazily, but the first page needs it as well.
     preload: main[1].imports.map(({ path }) => basename(path)),
   };
   removeOutdated(folder, new Set(outputFiles.map(({ path }) => basename(path))));
@@ -52,7 +53,7 @@ export async function buildDashboard(root, folder) {
   return { metafile };
 }
 
-/** Files of earlier builds stay for an hour: a page that was loaded before may still ask for them. */
+/** Files of earlier builds stay for an hour, because an open page may still request them. */
 function removeOutdated(folder, current) {
   if (!existsSync(folder)) return;
   for (const name of readdirSync(folder)) {

@@ -5,7 +5,7 @@ import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path";
 import { build } from "esbuild";
 
-/** Writes the package into the folder `to`, which `npm pack` and `npm publish` take as it is. */
+/** Writes the package into the folder `to`, ready for `npm pack` and `npm publish`. */
 export async function buildWebhooks(root, to) {
   const options = {
     absWorkingDir: root,

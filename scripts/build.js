@@ -1,8 +1,8 @@
-// Builds what the package ships: the command, and the webhooks library (ESM, CommonJS, types).
+// Builds what the package ships: the CLI, and the webhooks library (ESM, CommonJS, types).
 //
-// The command is three CommonJS files (the version, what all commands share, the command that is named), which Node loads
-// in a third of the time that a dozen ES modules take. What only some commands need (the platform, the relay, prompts,
-// colour …) lies beside them as ES modules that load on demand.
+// The CLI is three CommonJS files (the version, what all commands share, the named command), which Node loads in a
+// third of the time that a dozen ES modules take. What only some commands need (the platform, the relay, prompts, color
+// …) is beside them as ES modules that load on demand.
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,7 +16,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = join(root, "dist");
 const { version, bugs } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
-/** What loads on demand, by the name of its file under dist/lazy. */
+/** Modules that load on demand, by the name of their file under dist/lazy. */
 const LAZY = {
   serve: "src/cli/commands/serve/run.ts",
   db: "src/cli/commands/db/run.ts",
@@ -45,7 +45,7 @@ const LAZY = {
 
 /**
  * What all commands share, in one file: each further file costs Node a third of a millisecond. Error classes, thrown in
- * one file and recognised in another, and what keeps state must be there once, so other files take them from this one.
+ * one file and recognized in another, and modules with state must exist once, so other files import them from this one.
  */
 const CORE = {
   run: "src/cli/run.ts",
@@ -72,7 +72,7 @@ const command = {
 };
 const commonJs = { outdir: "dist/cli", format: "cjs", outExtension: { ".js": ".cjs" } };
 
-/** One file a command, as command-table.ts imports them: only that of the command which is named is read. */
+/** One file per command, as command-table.ts imports them: only that of the named command is read. */
 const TABLE = "src/cli/command-table.ts";
 const table = await build({ ...options, entryPoints: [TABLE], external: ["./commands/*"], outdir: dist, write: false });
 const COMMANDS = Object.fromEntries(
@@ -81,12 +81,12 @@ const COMMANDS = Object.fromEntries(
     .map(({ path }) => [`command-${path.split(/[/.]/)[3]}`, join("src/cli", path)]),
 );
 
-// The native SQLite binding stays a package of its own; jq-wasm loads its .wasm file from beside itself.
+// The native SQLite binding stays a separate package; jq-wasm loads its .wasm file from its own folder.
 const native = ["@photostructure/sqlite", "node:sqlite", "jq-wasm"];
 
 /**
- * commander loads node:child_process, for subcommands that are programs of their own. None of ours is, and the module
- * costs a tenth of the time in which Node starts.
+ * commander loads node:child_process for subcommands that are separate programs. There are none, and the module takes a
+ * tenth of Node's startup time.
  */
 const lateChildProcess = {
   name: "late child_process",
@@ -101,8 +101,8 @@ const lateChildProcess = {
 };
 
 /**
- * conf's file writer ends the process at the first signal, to remove a temporary file that it writes in one step anyhow.
- * Commands finish what is in flight first.
+ * conf's file writer exits at the first signal, to remove a temporary file that it writes in one step anyway. Commands
+ * finish what is in flight first.
  */
 const noExitHook = {
   name: "no exit hook",
@@ -113,9 +113,9 @@ const noExitHook = {
 };
 
 /**
- * undici drops the connection when an endpoint sends 100 Continue unasked, though a client must be able to parse interim
- * responses that it does not expect (RFC 9110 15.2), and fails an assertion for a status below 100. Node's own `assert` then
- * parses the whole bundle to quote the failed expression: seconds in which the platform does nothing else.
+ * undici drops the connection when an endpoint sends an unrequested 100 Continue, though a client must be able to parse
+ * unexpected interim responses (RFC 9110 15.2), and fails an assertion for a status below 100. Node's own `assert` then
+ * parses the whole bundle to quote the failed expression, which blocks the platform for seconds.
  */
 const endpointResponses = {
   name: "endpoint responses",
@@ -137,7 +137,10 @@ const endpointResponses = {
   },
 };
 
-/** A command's module is required: Node would start its loader of ES modules for an import, which takes longer. */
+/**
+ * A command's module is loaded by require: for an import, Node would start its loader of ES modules, which takes
+ * longer.
+ */
 const requireCommands = {
   name: "require commands",
   setup({ onResolve, onLoad }) {
@@ -204,7 +207,7 @@ removeStaleChunks(join(dist, "lazy"));
 writeReference(dirname(fileURLToPath(import.meta.resolve("swagger-ui-dist/package.json"))), join(dist, "reference"));
 writeFileSync(join(dist, "third-party-licenses.txt"), thirdPartyLicenses(root, builds));
 
-/** Leaves imports of the listed modules to run time, as files of their own in this folder. */
+/** Leaves imports of the listed modules to run time, as separate files in this folder. */
 function linkTo(modules, folder) {
   return {
     name: `link to ${folder}`,
@@ -214,7 +217,7 @@ function linkTo(modules, folder) {
   };
 }
 
-/** Imports of what the core holds take it from there. */
+/** Imports of what the core contains use the core. */
 function takeFromCore(folder) {
   return {
     name: "take from core",
@@ -228,7 +231,7 @@ function takeFromCore(folder) {
   };
 }
 
-/** Resolves imports of the listed modules, each a source file or a package, to what `to` makes of their names. */
+/** Resolves imports of the listed modules, each a source file or a package, to what `to` returns for their names. */
 function divert({ onResolve, resolve }, modules, to) {
   const names = new Map(Object.entries(modules).map(([name, path]) => [path, name]));
   onResolve({ filter: /^[.@a-z]/, namespace: "file" }, async ({ path, kind, importer, resolveDir, pluginData }) => {
@@ -241,7 +244,7 @@ function divert({ onResolve, resolve }, modules, to) {
   });
 }
 
-/** The files of the API reference at /docs, compressed as they are sent, and the licences that go with them. */
+/** The files of the API reference at /docs, compressed as they are sent, and their licenses. */
 function writeReference(from, to) {
   mkdirSync(to, { recursive: true });
   for (const name of ["swagger-ui-bundle.js", "swagger-ui.css"]) {

@@ -1,5 +1,5 @@
-// `npm run check:static`: runs all static checks, two at a time, and prints the output of those that fail. Exits with 0 if
-// all pass.
+// `npm run check:static`: runs all static checks, two at a time, and prints the output of those that fail. Exits with 0
+// if all pass.
 import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 

@@ -1,5 +1,5 @@
-// `npm run style`: finds phrases that CONTRIBUTING.md ("Style") replaces by the field's terms, in the pages, comments and
-// texts of the areas below, and checks the subjects of the last commits. A line that needs such a phrase contains
+// `npm run style`: finds phrases that CONTRIBUTING.md ("Style") replaces by the field's terms, in the pages, comments
+// and texts of the areas below, and checks the subjects of the last commits. A line that needs such a phrase contains
 // `style-ok` in a comment. An area joins the list once all of it passes.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";

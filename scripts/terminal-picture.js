@@ -1,4 +1,4 @@
-// Draws docs/terminal.svg: `service demo --once` as a terminal showed it in the run that this script makes.
+// Draws docs/terminal.svg: the output of `service demo --once` on a terminal, from a run that this script makes.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -60,13 +60,13 @@ function draw(rows) {
   ].join("\n");
 }
 
-/** Styles last from one line to the next, as on a terminal. */
+/** Styles continue on the next line, as on a terminal. */
 function drawRows(rows) {
   let style = {};
   return rows.map((row, index) => {
     const spans = [];
     let column = 0;
-    // Text and the sequences that change its style take turns.
+    // Text and the sequences that change its style alternate.
     row.split(/\u001b\[([\d;]*)m/).forEach((part, turn) => {
       if (turn % 2 === 1) style = part.split(";").reduce(restyle, style);
       else if (part !== "") {
@@ -87,7 +87,7 @@ function restyle(style, code) {
   return { ...style, color: COLORS[code] ?? style.color };
 }
 
-/** Not every viewer keeps spaces at the start: they become the place where the text begins. */
+/** Not every viewer keeps leading spaces: they become the position at which the text begins. */
 function span(text, column, { weight, opacity, color }) {
   const indent = text.length - text.trimStart().length;
   const attributes = [

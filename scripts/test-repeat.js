@@ -1,5 +1,5 @@
-// `npm run test:repeat -- 10 [file …]`: runs the suite so often, files and tests in random order, every second time beside
-// a load that takes all processors. Lists what failed; exit 0 means that nothing did.
+// `npm run test:repeat -- 10 [file …]`: runs the suite this many times, files and tests in random order, every second
+// time with a load that takes all processors. Lists what failed. Exits with 0 if nothing did.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ if (!/^[1-9]\d*$/.test(count)) throw new Error("usage: npm run test:repeat -- <r
 const root = fileURLToPath(new URL("..", import.meta.url));
 const vitest = join(root, "node_modules/vitest/vitest.mjs");
 const folder = mkdtempSync(join(tmpdir(), "service-repeat-"));
-/** Processes that end with this one, however that ends. */
+/** Child processes to stop when this one exits. */
 const children = new Set();
 process.once("exit", () => {
   for (const child of children) child.kill("SIGKILL");
@@ -67,7 +67,7 @@ async function runSuite(seed) {
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += text));
   const [code] = await once(child, "close");
   children.delete(child);
-  // A run that broke off has written none.
+  // A run that was interrupted has written none.
   return { code, output, report: existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined };
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The licences of all packages whose code went into a bundle, as their authors ask: one text, sorted by name. */
+/** The licenses of all bundled packages in one text, sorted by name. */
 export function thirdPartyLicenses(root, builds) {
   const folders = new Set(
     builds
@@ -16,7 +16,7 @@ export function thirdPartyLicenses(root, builds) {
 function describe(folder) {
   const { name, version, license, author } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry) && existsSync(join(folder, entry)));
-  // Some packages name their licence in package.json alone.
+  // Some packages name their license only in package.json.
   const text =
     file === undefined
       ? `${license}, ${typeof author === "string" ? author : (author?.name ?? "see its package page")}`

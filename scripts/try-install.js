@@ -1,8 +1,8 @@
-// Installs the packed package as a user does, in an empty folder, and walks the main job with what landed there.
+// Installs the packed package as a user does, in an empty folder, and runs the main workflow with the result.
 //
 //   node scripts/try-install.js [--ignore-scripts] [node-version …]
 //
-// Without a version: the Node that runs this. With versions: each is taken from the npm package `node`.
+// Without a version: the Node that runs this. With versions: each is installed from the npm package `node`.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ const versions = flags.filter((flag) => !flag.startsWith("-"));
 
 const folder = mkdtempSync(join(tmpdir(), "service-install-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-// On Windows npm is a script, which only a shell starts: cross-spawn knows how.
+// On Windows npm is a script, which only a shell can start: cross-spawn handles it.
 function npm(cwd, args, env = process.env) {
   const { status, stderr, error } = spawnProgram.sync("npm", args, { cwd, env, encoding: "utf8" });
   if (status !== 0) throw error ?? new Error(`npm ${args.join(" ")} failed:\n${stderr}`);
@@ -35,7 +35,7 @@ async function tryNode(wanted) {
   const project = join(folder, `project-${wanted ?? "here"}`);
   mkdirSync(project);
   writeFileSync(join(project, "package.json"), JSON.stringify({ name: "receiver", private: true }));
-  // The wanted Node comes first, so that install scripts run on it too.
+  // The requested Node comes first, so that install scripts run on it too.
   const env = {
     ...(process.platform === "win32" ? { SystemRoot: process.env.SystemRoot } : {}),
     PATH: `${dirname(node)}${delimiter}${process.env.PATH}`,
@@ -62,7 +62,7 @@ async function tryNode(wanted) {
   } finally {
     platform.child.kill("SIGTERM");
     const [code] = await once(platform.child, "exit");
-    // Windows has no signals: the process is ended from outside.
+    // Windows has no signals: the process is stopped from outside.
     expect(code === 0 || process.platform === "win32", "service serve exits 0 on SIGTERM");
   }
   const seen = run(["demo", "--once"]);
@@ -94,7 +94,7 @@ async function serve(node, service, env) {
   return { child, ready: JSON.parse(line) };
 }
 
-/** The library, as each kind of project imports it. */
+/** Tests the library in each kind of project. */
 function tryLibrary(node, project) {
   const check = `
     const payload = JSON.stringify({ id: "evt_1", object: "event", type: "order.completed", data: { object: {} } });

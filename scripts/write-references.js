@@ -26,7 +26,7 @@ for (const { page, source } of PAGES) {
   }
 }
 
-/** Runs a program that prints a page, and formats the output. */
+/** Runs a program that prints a page, and formats its output. */
 async function print(source, extension) {
   const program = join(folder, "program.mjs");
   await build({

@@ -1,7 +1,7 @@
 // What a process holds after a garbage collection, read through its inspector.
 import { WebSocket } from "ws";
 
-/** Runs in the process. `this` is an array of all objects with the prototype that was asked for. */
+/** Runs in the process. `this` is an array of all objects with the requested prototype. */
 const COUNTS = {
   listeners: `function () {
     let count = 0;
@@ -23,8 +23,8 @@ const TIMER = "((timer) => (clearTimeout(timer), Object.getPrototypeOf(timer)))(
 const TIMEOUT_MILLISECONDS = 30_000;
 
 /**
- * Collects garbage in a process that runs with --inspect and counts what is left: `heap` in MB, active `timers`, `listeners`
- * of event emitters, prepared `statements`, `promises`. Resolves with undefined where the process is gone.
+ * Collects garbage in a process that runs with --inspect and counts what is left: `heap` in MB, active `timers`,
+ * `listeners` of event emitters, prepared `statements`, `promises`. Resolves with undefined if the process is gone.
  */
 export async function heldBy(inspectorUrl) {
   const socket = new WebSocket(inspectorUrl);

@@ -1,12 +1,12 @@
-// API load of a soak run: writes as a careful client makes them, and a list of everything that was acknowledged.
+// API load of a soak run: writes with idempotency keys and retries, and a list of everything that was acknowledged.
 
-/** A platform that is killed is back in seconds; one that is not will not come. */
+/** A killed platform is back in seconds. One that is not has failed. */
 const PATIENCE_MILLISECONDS = 120_000;
 
 /**
- * Makes customers and completed orders at a rate until told to stop. Every write repeats its Idempotency-Key until there
- * is an answer. `expected` holds the keys (`type id`) of all events that acknowledged writes must have caused; once `stop`
- * has resolved every write was acknowledged, and there must be no other event.
+ * Creates customers and completed orders at a rate until stopped. Every write repeats its Idempotency-Key until there
+ * is a response. `expected` holds the keys (`type id`) of all events that acknowledged writes must have caused. Once
+ * `stop` has resolved, every write was acknowledged, and there must be no other event.
  */
 export function startLoad({ baseUrl, key, perSecond, workers = 4 }) {
   const expected = new Set();

@@ -10,7 +10,7 @@ import { Phoenix } from "./processes.js";
 const NODES = 2;
 const FLAGS = ["serve", "--json", "--allow-private-targets", "--rate-limit=0", "--log-level=warn"];
 
-/** Loads what the soak shares with the tests. */
+/** Loads the code that the soak shares with the tests. */
 export async function loadTesting() {
   const path = (name) => fileURLToPath(new URL(name, import.meta.url));
   const outfile = path("../dist/soak-testing.mjs");
@@ -26,7 +26,9 @@ export async function loadTesting() {
   return import(outfile);
 }
 
-/** Starts the platform on `sqlite` or `postgres`; `processes` come back when they are killed, `close` removes everything. */
+/**
+ * Starts the platform on `sqlite` or `postgres`. `processes` restart when they are killed; `close` removes everything.
+ */
 export async function startPlatform(kind, testing) {
   const folder = mkdtempSync(join(tmpdir(), "service-soak-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -66,7 +68,7 @@ async function startOnPostgres(folder, { startPostgres, startBalancer }) {
     processes,
     async close() {
       await balancer.close();
-      // The server's process keeps nothing alive; without a timer this one would exit before the folder is removed.
+      // The server's process keeps nothing alive. Without a timer this one would exit before the folder is removed.
       const alive = setInterval(() => {}, 1000);
       await server.remove();
       clearInterval(alive);

@@ -1,4 +1,4 @@
-// Draws what a soak run saw as one SVG: a panel a measure, a line a process, a tick where one was killed.
+// Draws the measurements of a soak run as one SVG: a panel per measure, a line per process, a tick at each kill.
 const WIDTH = 960;
 const PANEL = 130;
 const LEFT = 70;

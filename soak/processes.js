@@ -5,19 +5,19 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 const BIN = fileURLToPath(new URL("../bin/service.js", import.meta.url));
-/** The command says that what is in flight gets ten seconds. */
+/** `service serve --help` promises ten seconds for what is in flight. */
 const STOP_MILLISECONDS = 30_000;
 
-/** A process that comes back after each end, and remembers what its first line of its first life said. */
+/** A process that restarts after each exit, and keeps the first line of its first life. */
 export class Phoenix {
   lives = 0;
   child = undefined;
   ready = undefined;
-  /** How lives ended that nobody asked to end: there must be none. */
+  /** How lives ended that were not stopped: there must be none. */
   falls = [];
-  /** How the last life ended: its exit code, or the signal that it took. */
+  /** How the last life ended: its exit code or signal. */
   end = undefined;
-  /** Where the current life's inspector listens. */
+  /** The address of the current life's inspector. */
   inspector = undefined;
   #isWanted = false;
   /** @type {Promise<void> | undefined} */
@@ -55,7 +55,7 @@ export class Phoenix {
       throw new Error(`${this.name} ended with ${code ?? signal} before it was ready:\n${complaints}`);
     });
     ended.catch(() => {});
-    // Only the first line matters; the last one of a life that was killed may be half of one.
+    // Only the first line matters. The last one of a killed process may be incomplete.
     const [line] = await Promise.race([once(lines, "line"), ended]);
     this.ready ??= JSON.parse(line);
     this.lives += 1;
@@ -68,13 +68,13 @@ export class Phoenix {
     });
   }
 
-  /** As a crash would; back as soon as it can be. */
+  /** As a crash would. It restarts as soon as possible. */
   async killAndRestart() {
     await this.#finish("SIGKILL");
     await this.start();
   }
 
-  /** As somebody at the keyboard would; one that does not end is killed, and its end says so. */
+  /** As Ctrl-C would. A process that does not exit is killed, which its exit status shows. */
   async stop() {
     const patience = setTimeout(() => this.child.kill("SIGKILL"), STOP_MILLISECONDS);
     await this.#finish("SIGINT");

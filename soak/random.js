@@ -1,4 +1,4 @@
-/** Numbers in [0, 1) that are the same for the same seed (mulberry32). */
+/** Returns numbers in [0, 1) that are the same for the same seed (mulberry32). */
 export function seededRandom(seed) {
   let state = seed >>> 0;
   return () => {
@@ -9,7 +9,7 @@ export function seededRandom(seed) {
   };
 }
 
-/** One of the list, by such a number. */
+/** Returns a random item of the list. */
 export function pick(list, random) {
   return list[Math.floor(random() * list.length)];
 }

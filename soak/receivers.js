@@ -1,11 +1,11 @@
-// Receivers of a soak run: what they verified is the measure of everything.
+// Receivers of a soak run. The verdicts are based on what they verified.
 import { createServer } from "node:http";
 import { verify } from "../dist/webhooks/index.js";
 
 /**
- * Responds to deliveries as its mood says. `accepted` counts the verified ones that got a 2xx by `type id` of their object,
- * `events` has their event IDs; anything else must be sent again. `isOrdered` is for the verdict; `inversions` counts the
- * orders that were completed here before they were created.
+ * Responds to deliveries according to its mood. `accepted` counts the verified ones that got a 2xx by `type id` of
+ * their object, `events` has their event IDs; anything else must be sent again. `isOrdered` is for the verdict;
+ * `inversions` counts the orders that were completed here before they were created.
  */
 export async function startReceiver({ secrets, mood = () => "accept", isOrdered = false }) {
   const accepted = new Map();

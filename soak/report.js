@@ -1,6 +1,6 @@
 // The result of a soak run: a table of verdicts, a table of measurements, and a plot.
 
-/** The report in Markdown, and whether no verdict failed. */
+/** Returns the report in Markdown, and whether no verdict failed. */
 export function reportOf({ title, verdicts, processes, samples, held }) {
   const max = (list, measure) => Math.round(list.reduce((most, sample) => Math.max(most, sample[measure]), 0));
   const word = { true: "yes", false: "**NO**", undefined: "not judged" };
@@ -21,7 +21,7 @@ export function reportOf({ title, verdicts, processes, samples, held }) {
   return { text, isMet: verdicts.every(({ isMet }) => isMet !== false) };
 }
 
-/** What plot.js draws. */
+/** Input of plot.js. */
 export function plotOf({ title, seconds, processes, samples, held, kills }) {
   const line = (list, measure) => list.map((sample) => [sample.at, sample[measure]]);
   const perProcess = (from, measure) =>

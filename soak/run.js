@@ -1,7 +1,7 @@
 // `npm run soak -- [--database sqlite|postgres] [--minutes 120] [--seed 1] [--rate 60]`: API load, a faulty receiver,
 // listeners that reconnect, and kills at random; ends with a comparison of every acknowledged write with what receivers
-// verified and what the API lists. Exits 0 when every verdict (verdicts.js) is met. Prints the report; `--out FOLDER` also
-// writes it there, as <database>.md and <database>.svg.
+// verified and what the API lists. Exits 0 when every verdict (verdicts.js) is met. Prints the report; `--out FOLDER`
+// also writes it there, as <database>.md and <database>.svg.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -17,10 +17,10 @@ import { lookAt, queueDepth } from "./samples.js";
 import { judge } from "./verdicts.js";
 
 const SAMPLE_SECONDS = 2;
-/** A garbage collection stops the process, so it is asked for far less often than memory is read. */
+/** A garbage collection stops the process, so it happens far less often than reading the memory. */
 const HELD_SECONDS = 20;
 const ADVANCE_SECONDS = 6 * 3600;
-/** Three days, in steps: each is over once everything that fell due in it was attempted. */
+/** Three days, in steps: each is over once everything due in it was attempted. */
 const ADVANCES = 12;
 const MAX_WAIT_SECONDS = 120;
 /** The last part of the run has no kills, so that lives are long enough to judge what a process holds. */
@@ -176,7 +176,7 @@ async function watchHeld() {
   }
 }
 
-/** Twelve kills or so, then none. */
+/** About twelve kills, then none. */
 async function killAtRandom() {
   const end = seconds * (1 - QUIET_SHARE);
   const mean = end / 12;
@@ -190,7 +190,7 @@ async function killAtRandom() {
   }
 }
 
-/** Whether a condition becomes true in time. */
+/** Returns whether a condition becomes true in time. */
 async function comesTrue(condition) {
   for (const start = performance.now(); performance.now() - start < MAX_WAIT_SECONDS * 1000; await pause(200)) {
     if (await condition()) return true;

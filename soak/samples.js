@@ -1,7 +1,7 @@
-// What a soak run looks at while it runs: memory, open files and the queue of the platform and the listeners.
+// Samples during a soak run: memory, open files and the queue of the platform and the listeners.
 import { readdirSync, readFileSync } from "node:fs";
 
-/** One look at a process: memory in MB and open files; undefined while it is between two lives. */
+/** Returns one sample of a process: memory in MB and open files; undefined between two lives. */
 export function lookAt(process) {
   const pid = process.child?.pid;
   try {
@@ -13,7 +13,7 @@ export function lookAt(process) {
   }
 }
 
-/** The number of deliveries that wait, from the platform's metrics. */
+/** Returns the number of waiting deliveries, from the platform's metrics. */
 export async function queueDepth(baseUrl) {
   const text = await fetch(`${baseUrl}/metrics`, { signal: AbortSignal.timeout(5000) }).then(
     (reply) => reply.text(),
@@ -24,8 +24,8 @@ export async function queueDepth(baseUrl) {
 }
 
 /**
- * What a process held in the second and in the last third of its longest life, as medians, and how long that life was;
- * undefined where it was too short. Growth that goes on shows here; a cache that fills once does not.
+ * Returns what a process held in the second and in the last third of its longest life, as medians, and the length of
+ * that life; undefined if it was too short. Continuous growth shows here; a cache that fills once does not.
  */
 export function heldOver(samples, what, minSeconds) {
   const lives = [...groupByLife(samples).values()].map((life) => ({ life, seconds: life.at(-1).at - life[0].at }));

@@ -1,4 +1,4 @@
-// What the soak shares with the tests; run.js bundles it, since Node 20 loads no TypeScript.
+// The code that the soak shares with the tests. run.js bundles it, since Node 20 does not load TypeScript.
 export { findViolations } from "../test/invariants/invariants.ts";
 export { startBalancer } from "../test/postgres/balancer.ts";
 export { apiOf } from "../test/support/api.ts";

@@ -1,13 +1,13 @@
-// What a soak run must have seen: each verdict with its bound, so that a result can be judged by whoever reads it.
+// The verdicts of a soak run, each with its bound.
 import { heldOver } from "./samples.js";
 
-/** What a kill may repeat: a listener's window, or an endpoint's deliveries in flight and as many not recorded yet. */
+/** What a kill may repeat: a listener's window, or an endpoint's deliveries in flight and as many unrecorded ones. */
 const REPEATED_PER_KILL = { listener: 64, endpoint: 40 };
-/** Share of the planned writes. A machine that makes fewer did not put the platform under load. */
+/** Minimum share of the planned writes. A machine that makes fewer did not put the platform under load. */
 const MIN_LOAD = 0.1;
 /**
- * What may grow from the middle of a life to its end, as a ratio and, where that is less than noise, as an amount. `memory`
- * (resident) and `files` are read from outside; the rest is held after a garbage collection.
+ * Maximum growth from the middle of a life to its end, as a ratio and, if that is less than noise, as an amount.
+ * `memory` (resident) and `files` are read from outside; the rest is held after a garbage collection.
  */
 const LIMITS = {
   memory: { label: "memory", unit: "MB", ratio: 1.15, noise: 16 },
@@ -18,15 +18,15 @@ const LIMITS = {
   statements: { label: "prepared statements", unit: "statements", ratio: 1.2, noise: 60 },
   promises: { label: "promises", unit: "promises", ratio: 1.2, noise: 300 },
 };
-/** Younger processes still warm up. */
+/** Younger processes are still warming up. */
 const MIN_LIFE_SECONDS = 100;
 
 /**
  * Judges a run. `receivers` by name, each as of receivers.js; `expected` are the keys of acknowledged events, `planned`
- * how many writes were asked for; `processes` as of processes.js, with `samples` and `held` of each by name; `platforms`
- * names those that run the platform; `kills` are `[seconds, name]`; `pending` is the depth of the queue at the end;
- * `violations` are sentences. Returns `{ what, bound, seen, isMet }` for each; `isMet` is undefined where it cannot be
- * judged.
+ * the number of requested writes; `processes` as of processes.js, with `samples` and `held` of each by name;
+ * `platforms` names those that run the platform; `kills` are `[seconds, name]`; `pending` is the depth of the queue at
+ * the end; `violations` are sentences. Returns `{ what, bound, seen, isMet }` for each; `isMet` is undefined if it
+ * cannot be judged.
  */
 export function judge({
   receivers,
@@ -115,7 +115,7 @@ export function judge({
   ];
 }
 
-/** Whether a process held no more near the end of its longest life than in the middle of it. */
+/** Returns whether a process held no more near the end of its longest life than in the middle of it. */
 function flat(name, measure, samples) {
   const { label, unit, ratio, noise } = LIMITS[measure];
   const verdict = {

@@ -42,7 +42,7 @@ const PAGES: Readonly<Partial<Record<string, ComponentType>>> = {
 export function App() {
   const shown = environment.value;
   useEffect(() => {
-    // The address always names the environment, so that a copied one shows the same.
+    // The URL always names the environment, so that a copied one shows the same.
     if (!location.pathname.startsWith(hrefOf(""))) settle(hrefOf(""));
     const stops = [
       startStore(),

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 
-/** Milliseconds by which the environment's clock is ahead of real time: a sandbox's can be moved. */
+/** Milliseconds by which the environment's clock is ahead of real time, which a sandbox's may be. */
 export const clockOffset = signal(0);
 
 /** The current time, each second, for countdowns and relative times. */

@@ -9,7 +9,7 @@ const fullDate = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeS
 
 const DAY_SECONDS = 86_400;
 
-/** Returns a time within a day of now as a distance (`5 min ago`), another one as a date. Unix milliseconds. */
+/** Returns a time within a day of now as a relative time (`5 min ago`), another one as a date. Unix milliseconds. */
 export function relativeTime(at: number, now: number): string {
   const seconds = Math.round((at - now) / 1000);
   const distance = Math.abs(seconds);
@@ -68,14 +68,14 @@ export function counted(value: number, singular: string, plural = `${singular}s`
   return `${count(value)} ${value === 1 ? singular : plural}`;
 }
 
-/** Returns text as it is compared in a search: formats of numbers have spaces that nobody types. */
+/** Returns text for comparison in a search: formatted numbers have spaces that nobody types. */
 export function searchable(text: string): string {
   return text.toLowerCase().replaceAll(/[^\S\n]+/g, " ");
 }
 
 export function percent(part: number, whole: number): string {
   if (whole === 0) return "–";
-  // Cut, not rounded: one failure in ten thousand is not 100 %.
+  // Rounded down: with one failure in ten thousand it is not 100 %.
   const share = Math.floor((1000 * part) / whole) / 10;
   return `${share === 100 ? "100" : share.toFixed(1)} %`;
 }

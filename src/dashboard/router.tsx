@@ -4,7 +4,7 @@ import type { Environment } from "../contract/environments.ts";
 
 const BASE = "/dashboard";
 
-/** What the address names: `/dashboard/<environment>/<page>/<id>?<query>`. */
+/** The parts of the URL: `/dashboard/<environment>/<page>/<id>?<query>`. */
 export interface Place {
   environment: Environment;
   /** Empty for the overview. */
@@ -26,7 +26,7 @@ export const place = computed<Place>(() => {
   return { environment: environment === "live" ? "live" : "sandbox", page, id: decoded(id), query };
 });
 
-/** An address may be typed by hand: what cannot be decoded is an id that no object has. */
+/** A URL may be typed by hand: what cannot be decoded is an ID that no object has. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -37,14 +37,14 @@ function decoded(part: string): string {
 
 export const environment = computed(() => place.value.environment);
 
-/** The address of a page in the environment that is shown, unless another is named. */
+/** Returns the URL of a page in the current environment, unless another is given. */
 export function hrefOf(page: string, id = "", query: Record<string, string> = {}, of: Environment = environment.value) {
   const path = [BASE, of, page, encodeURIComponent(id)].join("/").replace(/\/+$/, "");
   const search = new URLSearchParams(query).toString();
   return search === "" ? path : `${path}?${search}`;
 }
 
-/** Writes an address over the one that was asked for; the page is the same. */
+/** Replaces the URL; the page stays the same. */
 export function settle(href: string): void {
   history.replaceState(null, "", href);
   address.value = readAddress();
@@ -53,17 +53,19 @@ export function settle(href: string): void {
 let moves = 0;
 let isBack = false;
 
-/** True once the user went from one page to another: the first page leaves the focus where the browser put it. */
+/**
+ * Returns true once the user went from one page to another. The first page leaves the focus where the browser put it.
+ */
 export function hasMoved(): boolean {
   return moves > 0;
 }
 
-/** True while the page is one that Back or Forward led to, which shows what it showed before. */
+/** Returns true while the page was reached by Back or Forward, which shows what it showed before. */
 export function hasGoneBack(): boolean {
   return isBack;
 }
 
-/** Goes to an address of the dashboard without loading it anew. */
+/** Navigates to a URL of the dashboard without a page load. */
 export function go(href: string, { replace = false } = {}): void {
   const before = place.value;
   if (replace) history.replaceState(history.state, "", href);
@@ -77,7 +79,7 @@ export function go(href: string, { replace = false } = {}): void {
   if (before.page !== place.value.page || before.id !== place.value.id) scrollTo(0, 0);
 }
 
-/** Writes filters into the address; one that is empty is left out. */
+/** Writes filters into the URL. Empty ones are omitted. */
 export function filter(changes: Record<string, string>): void {
   const { page, id, query } = place.value;
   const all = Object.entries({ ...Object.fromEntries(query), ...changes }).filter(([, value]) => value !== "");
@@ -95,7 +97,7 @@ function rememberPosition(): void {
   history.replaceState({ scroll: scrollY, link } satisfies Position, "");
 }
 
-/** Back leads to where the page was left, with the focus on the link that was followed. */
+/** Back returns to the previous scroll position, with the focus on the link that was followed. */
 function restorePosition({ scroll, link }: Position): void {
   scrollTo(0, scroll);
   if (link === null) return;
@@ -119,11 +121,11 @@ addEventListener("popstate", ({ state }) => {
   isBack = true;
   address.value = readAddress();
   const position = state as Position | null;
-  // What was there is drawn from memory, within the next frame.
+  // The previous content is rendered from memory, within the next frame.
   requestAnimationFrame(() => requestAnimationFrame(() => position !== null && restorePosition(position)));
 });
 
-/** A link within the dashboard; with a modifier key the browser opens it as it opens any link. */
+/** A link within the dashboard. With a modifier key the browser opens it as usual. */
 export function Link(props: {
   href: string;
   class?: string;

@@ -36,7 +36,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   );
 }
 
-/** Follows the sandbox's clock, which may be moved from elsewhere; until it is known, real time counts. */
+/** Follows the sandbox's clock, which others may move. Until it is known, real time is used. */
 function EnvironmentClock() {
   const { data } = useQuery<TestClock>(isLive.value ? undefined : "/v1/test_clock");
   const seconds = data?.offset_seconds ?? 0;
@@ -52,7 +52,7 @@ function closeOnEscape({ key }: KeyboardEvent): void {
   document.querySelector<HTMLElement>(".menu-button")?.focus();
 }
 
-/** Which environment is shown, in words and by the color of the strip, and what works on every page. */
+/** Shows the environment, in words and by the color of the strip, and the controls of every page. */
 function Bar() {
   const { page } = place.value;
   return (

@@ -12,14 +12,14 @@ function readTheme(): Theme {
   return THEMES.find((name) => name === stored) ?? "system";
 }
 
-/** Shows a theme, and remembers it in this browser. */
+/** Applies a theme, and stores it in this browser. */
 export function showTheme(chosen: Theme): void {
   theme.value = chosen;
   document.documentElement.dataset["theme"] = chosen;
   remember(STORED_AS, chosen);
 }
 
-/** Returns what this browser remembers; nothing where storage is disabled. */
+/** Returns the stored theme; undefined if storage is disabled. */
 export function remembered(name: string): string | null {
   try {
     return localStorage.getItem(name);

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
- * Makes a folder that only its owner may enter, with the parents that are missing. Throws the file system's error.
- * Node's own way of making parents never ends where a file system such as /proc denies that a folder's parent is there.
+ * Creates a folder that only its owner may enter, with missing parents. Throws the file system's error. Node's own
+ * recursive option never returns if a file system such as /proc denies that a folder's parent exists.
  */
 export function makeFolder(path: string): void {
   if (isFolder(path)) return;
@@ -12,7 +12,7 @@ export function makeFolder(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // Another process may have been faster.
+    // Another process may have created it first.
     if (!isFolder(path)) throw error;
   }
 }

@@ -1,8 +1,8 @@
 import type { LookupFunction } from "node:net";
 
 /**
- * How long one of several addresses of a host may take to connect before the next one is tried, in milliseconds. The 250
- * of Node.js are too short for slow networks and busy hosts.
+ * How long one of several addresses of a host may take to connect before the next one is tried, in milliseconds. The
+ * 250 of Node.js are too short for slow networks and busy hosts.
  */
 export const CONNECT_ATTEMPT_MS = 2500;
 
@@ -13,7 +13,7 @@ export const LOOPBACK = [
 ];
 const lookupLoopback: LookupFunction = (_hostname, _options, callback) => callback(null, LOOPBACK);
 
-/** True for `localhost` and the names below it, which need no DNS (RFC 6761). */
+/** Returns true for `localhost` and the names below it, which need no DNS (RFC 6761). */
 export function isLocalhost(hostname: string): boolean {
   return hostname === "localhost" || hostname.endsWith(".localhost");
 }
@@ -29,9 +29,9 @@ export function isLoopback(hostname: string): boolean {
 }
 
 /**
- * Options of `net.connect`, `tls.connect` and `http.request`: which addresses of a host are tried, and when. `localhost`
- * is 127.0.0.1, or ::1 if that refuses the connection: servers listen on either, and both may be different programs.
- * `limitMs` is the time limit of the whole exchange.
+ * Options of `net.connect`, `tls.connect` and `http.request`: which addresses of a host are tried, and when.
+ * `localhost` is 127.0.0.1, or ::1 if that refuses the connection: servers listen on either, and both may be different
+ * programs. `limitMs` is the time limit of the whole exchange.
  */
 export function connectOptions(hostname: string, limitMs: number) {
   return isLocalhost(hostname)

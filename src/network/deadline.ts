@@ -2,9 +2,9 @@
 export const SUSPENDED_MS = 1000;
 
 /**
- * Calls back once after a delay in milliseconds; the returned function cancels it. After a suspension, timers fire before
- * sockets are read, so a late callback waits for one turn of the event loop: what has arrived meanwhile is read first.
- * With `ref` false, the timer does not keep the process alive.
+ * Calls back once after a delay in milliseconds. The returned function cancels it. After a suspension, timers fire
+ * before sockets are read, so a late callback waits for one turn of the event loop: what has arrived meanwhile is read
+ * first. With `ref` false, the timer does not keep the process alive.
  */
 export function callAfter(milliseconds: number, callback: () => void, { ref = true } = {}): () => void {
   const due = Date.now() + milliseconds;

@@ -1,4 +1,4 @@
-/** What can go wrong between two machines. */
+/** Kinds of network failures. */
 export type FailureKind = "refused" | "timeout" | "reset" | "dns" | "tls" | "unreachable";
 
 const KINDS: Readonly<Record<string, FailureKind>> = {

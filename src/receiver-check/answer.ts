@@ -1,36 +1,36 @@
-/** Why no complete answer came. */
+/** Reasons for the lack of a complete response. */
 export type FailureKind = "timeout" | "refused" | "closed" | "other";
 
-/** What a receiver made of one delivery. */
+/** A receiver's response to one delivery. */
 export interface Answer {
-  /** Absent where no complete answer came. */
+  /** Absent without a complete response. */
   status?: number;
   failure?: { kind: FailureKind; message: string };
   milliseconds: number;
-  /** The beginning of the reply's body. */
+  /** The beginning of the response body. */
   excerpt: string;
-  /** Where a redirect points to. */
+  /** The target of a redirect. */
   location?: string;
-  /** The receiver's clock by its `Date` header, Unix milliseconds. */
+  /** The receiver's clock by its `Date` header, in Unix milliseconds. */
   date?: number;
 }
 
-/** True for 2xx: the delivery counts as received (platform specification 6, rule 1). */
+/** Returns true for 2xx: the delivery counts as received. */
 export function isAccepted({ status }: Answer): boolean {
   return status !== undefined && status >= 200 && status < 300;
 }
 
-/** True for 4xx: judged and turned away. A 5xx or a closed connection is a breakdown, not a judgement. */
+/** Returns true for 4xx: verified and rejected. A 5xx or a closed connection is a failure, not a rejection. */
 export function isRefused({ status }: Answer): boolean {
   return status !== undefined && status >= 400 && status < 500;
 }
 
-/** True where the receiver may be gone: nothing listens, or the connection broke. */
+/** Returns true if the receiver may be down: the connection was refused or broken. */
 export function isDisconnection({ failure }: Answer): boolean {
   return failure !== undefined && failure.kind !== "timeout";
 }
 
-/** The answer in a few words: `204 in 3 ms`. */
+/** Summarizes the response: `204 in 3 ms`. */
 export function inWords(answer: Answer): string {
   const { status, failure, milliseconds, excerpt, location } = answer;
   if (status === undefined) return failure?.message ?? "no answer";

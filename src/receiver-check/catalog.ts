@@ -7,7 +7,7 @@ import { REFUSING } from "./checks/refusing.ts";
 import { ROTATION } from "./checks/rotation.ts";
 import { TIME } from "./checks/time.ts";
 
-/** Every check behind the first delivery, in the order in which they run. */
+/** Every check after the first delivery, in the order in which they run. */
 export const CHECKS: readonly Check[] = [
   ...ACCEPTING,
   ...RAW_BODY,

@@ -4,49 +4,49 @@ import type { Subject } from "./subject.ts";
 export const GROUPS = ["Accepting", "Raw body", "Refusing", "Time", "Rotation", "Duplicates", "Load"] as const;
 export type Group = (typeof GROUPS)[number];
 
-/** A required check decides the exit code; an advisory one advises. */
+/** A required check determines the exit code; an advisory one does not. */
 export type Level = "required" | "advisory";
 
-/** `skipped`: it could not be judged, and `seen` says why. */
+/** `skipped`: it could not run, and `seen` says why. */
 export type Status = "passed" | "failed" | "skipped";
 
-/** What one check found out. */
+/** The result of one check. */
 export interface Finding {
   status: Status;
-  /** What was sent, in words. */
+  /** A description of what was sent. */
   sent: string;
-  /** What came back, or what was observed. */
+  /** A description of the response, or of what was observed. */
   seen: string;
-  /** In place of the check's own, where what was seen tells more. */
+  /** Replaces the check's own text if the observation tells more. */
   explanation?: string;
   fix?: string;
-  /** True where a connection failed: the receiver may be gone, or was for a moment. */
+  /** True if a connection failed: the receiver may be down, or was for a moment. */
   disconnected?: boolean;
 }
 
-/** One thing that a receiver must do, or had better do. */
+/** One rule that a receiver must, or should, follow. */
 export interface Check {
   /** Stable, kebab-case. */
   id: string;
   title: string;
   group: Group;
-  /** Where the platform specification asks for it. */
+  /** The rule that the check is based on. */
   rule: string;
   level: Level;
-  /** What a failure means. */
+  /** The meaning of a failure. */
   explanation: string;
-  /** What to do about a failure. */
+  /** How to fix a failure. */
   fix: string;
-  /** True where a failure lets a forger in: nothing else counts then. */
+  /** True if a failure allows forged deliveries: then nothing else counts. */
   forgery?: true;
-  /** True where it needs something that not every receiver has: unjudged it does not count in the grade. */
+  /** True if it needs something that not every receiver has. If it is skipped, it does not count in the grade. */
   optional?: true;
-  /** True where it may run beside its neighbours: what it sends does not depend on what they send. */
+  /** True if it may run concurrently with its neighbors: its deliveries do not depend on theirs. */
   together?: true;
   run(subject: Subject): Promise<Finding>;
 }
 
-/** A delivery of a check, by a name that tells it from the others. */
+/** Returns a delivery of a check, by a name that distinguishes it from the others. */
 export interface Variant {
   name: string;
   answer: Answer;

@@ -7,13 +7,13 @@ const PATIENCE_MILLISECONDS = 10_000;
 const LEAST_QUIET_MILLISECONDS = 500;
 const MOST_QUIET_MILLISECONDS = 5000;
 
-/** Counts what a receiver does about some events, from now on. */
+/** Counts the receiver's effects of some events, from now on. */
 export class Effects {
   readonly #observer: Observer;
   readonly #clock: Clock;
   readonly #ids: readonly string[];
   readonly #before: number;
-  /** How long the slowest effect took to show. */
+  /** How long the slowest effect took to appear. */
   #delay = 0;
 
   private constructor(observer: Observer, clock: Clock, ids: readonly string[], before: number) {
@@ -23,7 +23,7 @@ export class Effects {
     this.#before = before;
   }
 
-  /** Begins to count once what earlier deliveries set going has come to rest. */
+  /** Begins to count once effects of earlier deliveries have stopped. */
   static async countFor(ids: readonly string[], observer: Observer, clock: Clock): Promise<Effects> {
     const started = clock.now();
     let before = await observer.count(ids);
@@ -37,7 +37,7 @@ export class Effects {
     return new Effects(observer, clock, ids, before);
   }
 
-  /** Waits until so many effects were seen, for 10 s at most; resolves with how many there are. */
+  /** Waits until this many effects were seen, for at most 10 s. Resolves with their number. */
   async reach(wanted: number): Promise<number> {
     const started = this.#clock.now();
     for (;;) {

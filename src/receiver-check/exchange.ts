@@ -10,20 +10,20 @@ export interface Outgoing {
   method: "GET" | "POST";
   headers: Readonly<Record<string, string>>;
   body: Uint8Array;
-  /** From the connect to the last byte of the reply. */
+  /** From the connect to the last byte of the response. */
   limitMilliseconds: number;
   /** Accepts any TLS certificate. */
   skipVerify: boolean;
   signal: AbortSignal;
-  /** Milliseconds that never run backwards. */
+  /** Milliseconds of a monotonic clock. */
   now: () => number;
 }
 
-/** So much of a reply is kept; the rest is read and dropped. */
+/** This much of a response is stored; the rest is read and dropped. */
 const KEPT_BYTES = 4096;
 const EXCERPT_LENGTH = 200;
 
-/** Sends one request on a connection of its own; redirects are not followed. Rejects only where `signal` aborts. */
+/** Sends one request on a connection of its own. Redirects are not followed. Rejects only if `signal` aborts. */
 export function exchange(outgoing: Outgoing): Promise<Answer> {
   const { url, method, headers, body, limitMilliseconds, skipVerify, signal, now } = outgoing;
   const started = now();
@@ -109,7 +109,7 @@ const WORDS: Readonly<Record<string, [FailureKind, string]>> = {
 };
 
 function describe(error: NodeJS.ErrnoException, url: URL): [FailureKind, string] {
-  // Of several addresses that were tried, the first one's error counts.
+  // If several addresses were tried, the first one's error counts.
   const [first = error] = (error as { errors?: NodeJS.ErrnoException[] }).errors ?? [];
   const code = error.code ?? first.code ?? "";
   if (code === "ECONNREFUSED") return ["refused", `connection refused: nothing listens on ${url.host}`];

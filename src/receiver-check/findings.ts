@@ -1,12 +1,12 @@
 import { type Answer, durationInWords, inWords, isAccepted, isDisconnection, isRefused } from "./answer.ts";
 import type { Finding, Variant } from "./check.ts";
 
-/** Passed where every delivery got 2xx. */
+/** Passes if every delivery got 2xx. */
 export function acceptedAll(sent: string, variants: readonly Variant[]): Finding {
   return judge(sent, variants, isAccepted);
 }
 
-/** Passed where every delivery got 4xx. */
+/** Passes if every delivery got 4xx. */
 export function refusedAll(sent: string, variants: readonly Variant[]): Finding {
   const finding = judge(sent, variants, isRefused);
   const broken = variants.find(({ answer }) => !isRefused(answer) && !isAccepted(answer));
@@ -51,7 +51,7 @@ function statusesOf(variants: readonly Variant[]): string {
   return `${statuses} in ${durationInWords(Math.max(...variants.map(({ answer }) => answer.milliseconds)))}`;
 }
 
-/** It could not be judged. */
+/** A check that could not run. */
 export function skipped(sent: string, why: string): Finding {
   return { status: "skipped", sent, seen: why };
 }

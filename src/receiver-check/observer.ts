@@ -2,25 +2,25 @@ import { inWords, isAccepted } from "./answer.ts";
 import { exchange } from "./exchange.ts";
 import type { Clock } from "./ports.ts";
 
-/** Sees what a receiver does about events, as its answers do not tell. */
+/** Observes a receiver's effects, which its responses do not reveal. */
 export interface Observer {
-  /** In words: `the probe at http://…`. */
+  /** For display: `the probe at http://…`. */
   name: string;
   /**
-   * How often the receiver has acted: on these events where the observer can tell events apart, else on any. Rejects with
-   * ObserverError.
+   * Returns how often the receiver has acted: on these events if the observer can distinguish events, else on any.
+   * Rejects with ObserverError.
    */
   count(eventIds: readonly string[]): Promise<number>;
 }
 
-/** The observer itself does not work, so nothing can be judged by it. */
+/** The observer itself does not work, so effects cannot be counted. */
 export class ObserverError extends Error {
   override name = "ObserverError";
 }
 
 const LIMIT_MILLISECONDS = 5000;
 
-/** Asks a URL how often the receiver has acted: it answers with a number, or with a JSON object that has a `count`. */
+/** Requests the number of effects from a URL, which returns a number, or a JSON object with a `count`. */
 export function probeAt(url: URL, { clock, signal }: { clock: Clock; signal: AbortSignal }): Observer {
   const name = `the probe at ${url.href}`;
   return {

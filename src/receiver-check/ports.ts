@@ -1,9 +1,9 @@
-/** What a check takes from outside. */
+/** What a check takes from its environment. */
 export interface Clock {
-  /** Milliseconds that never run backwards; only differences mean something. */
+  /** Milliseconds of a monotonic clock. Only differences are meaningful. */
   now(): number;
   /** Unix time in milliseconds. */
   unixMilliseconds(): number;
-  /** Resolves after so many milliseconds; rejects where the whole check is given up. */
+  /** Resolves after this many milliseconds. Rejects if the whole check is aborted. */
   sleep(milliseconds: number): Promise<void>;
 }

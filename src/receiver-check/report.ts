@@ -1,6 +1,6 @@
 import type { Check, Group, Level, Status } from "./check.ts";
 
-/** What became of one check, as `--json` prints it. */
+/** The result of one check in `--json`. */
 export interface CheckResult {
   id: string;
   title: string;
@@ -10,7 +10,7 @@ export interface CheckResult {
   status: Status;
   sent: string;
   seen: string;
-  /** What the failure means, and what to do about it; null where there is none. */
+  /** The meaning of the failure and its fix; null if it passed. */
   explanation: string | null;
   fix: string | null;
   duration_ms: number;
@@ -18,11 +18,11 @@ export interface CheckResult {
 
 export type Grade = "A" | "B" | "C" | "D" | "F";
 
-/** The whole check of one receiver. */
+/** The report on one receiver. */
 export interface ReceiverReport {
   object: "receiver_check";
   url: string;
-  /** True where no required check failed. */
+  /** True if no required check failed. */
   passed: boolean;
   grade: Grade;
   /** The grade in a sentence. */
@@ -32,10 +32,10 @@ export interface ReceiverReport {
   checks: CheckResult[];
 }
 
-/** So many required checks may fail for a C. */
+/** Maximum number of failed required checks for a C. */
 const FEW = 2;
 
-/** The grade, and why; `checks` say what a failure means. */
+/** Returns the grade and its reason. `checks` contains the meaning of failures. */
 export function gradeOf(results: readonly CheckResult[], checks: readonly Check[]): { grade: Grade; verdict: string } {
   const forgeries = new Set(checks.filter(({ forgery }) => forgery).map(({ id }) => id));
   const optional = new Set(checks.filter(({ optional }) => optional).map(({ id }) => id));

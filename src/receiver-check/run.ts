@@ -7,21 +7,21 @@ import { type CheckResult, gradeOf, type ReceiverReport } from "./report.ts";
 import { Subject, type SubjectOptions } from "./subject.ts";
 
 export interface RunOptions extends SubjectOptions {
-  /** How long the receiver may take to accept its first delivery, as while it is being started or given its secret. */
+  /** Timeout for the receiver to accept its first delivery, for example while it starts or gets its secret. */
   waitMilliseconds: number;
-  /** Told as each check ends. */
+  /** Called after each check. */
   onResult: (result: CheckResult) => void;
 }
 
-/** How many results a run has. */
+/** Number of results of a run. */
 export const CHECK_COUNT = CHECKS.length + 2;
 
-/** A receiver that was quick at first may later take so long: more only slows the check down. */
+/** Maximum timeout for a receiver that was fast at first: more only slows the check down. */
 const LATER_LIMIT_MILLISECONDS = 5000;
 const RETURN_MILLISECONDS = 5000;
 const RETRY_MILLISECONDS = 250;
 
-/** Checks a receiver. Rejects only where `signal` aborts. */
+/** Checks a receiver. Rejects only if `signal` aborts. */
 export async function checkReceiver(options: RunOptions): Promise<ReceiverReport> {
   const { clock, url, onResult } = options;
   const started = clock.now();
@@ -67,7 +67,7 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
 }
 
 /**
- * Runs neighbours together. Those whose connection failed are tried again alone: one of the others may have brought the
+ * Runs neighbors concurrently. Those whose connection failed are repeated alone: one of the others may have taken the
  * receiver down for a moment.
  */
 async function runBatch(
@@ -85,7 +85,7 @@ async function runBatch(
   return { findings, survived: true };
 }
 
-/** Delivers one event again and again until it is accepted, or the time for that is over. */
+/** Delivers one event until it is accepted, or the time is over. */
 async function firstAnswer(subject: Subject, { clock, waitMilliseconds }: RunOptions): Promise<Answer> {
   const event = subject.event();
   const started = clock.now();
@@ -97,7 +97,7 @@ async function firstAnswer(subject: Subject, { clock, waitMilliseconds }: RunOpt
   }
 }
 
-/** True where the receiver answers, or does so again within a while: watchers restart what has crashed. */
+/** Returns true if the receiver responds, or does so again soon: watchers restart what has crashed. */
 async function isThere(subject: Subject): Promise<boolean> {
   const { clock } = subject;
   const started = clock.now();
@@ -108,7 +108,7 @@ async function isThere(subject: Subject): Promise<boolean> {
   }
 }
 
-/** Neighbours that may run together, together; every other check alone. */
+/** Groups neighbors that may run concurrently; every other check is alone. */
 function batches(checks: readonly Check[]): Check[][] {
   const batches: Check[][] = [];
   for (const check of checks) {

@@ -2,7 +2,7 @@ import type { IdGenerator } from "../contract/ids.ts";
 import { kindsWith, type KindWith, resourceOf } from "../contract/resources.ts";
 import { formatTimestamp } from "../contract/timestamps.ts";
 
-/** An event as the platform would send it; its type may be one that does not exist. */
+/** An event as the platform would send it. Its type may be one that does not exist. */
 export interface SampleEvent {
   id: string;
   object: "event";

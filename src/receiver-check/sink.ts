@@ -13,8 +13,8 @@ const READ_BYTES = 65_536;
 const EVENT_ID = /evt_[0-9A-Za-z]{22}/g;
 
 /**
- * Opens a sink. A call that names an event, in its path or its body, counts for that event; one that names none counts
- * for all. Rejects where the address cannot be listened on.
+ * Opens a sink. A call that names an event, in its path or its body, counts for that event; any other counts for all.
+ * Rejects if it cannot listen on the address.
  */
 export async function openSink({ host, port }: { host: string; port: number }): Promise<Sink> {
   /** The events that each call named. */

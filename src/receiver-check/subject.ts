@@ -7,7 +7,7 @@ import type { Observer } from "./observer.ts";
 import type { Clock } from "./ports.ts";
 import { sampleEvent, type SampleEvent } from "./sample-events.ts";
 
-/** The receiver's own secret, the one before it where a rotation is checked too, and one that it cannot know. */
+/** The receiver's own secret, the previous one if a rotation is checked too, and an unknown one. */
 export interface Secrets {
   current: string;
   previous: string | undefined;
@@ -17,7 +17,7 @@ export interface Secrets {
 export interface SubjectOptions {
   url: URL;
   secrets: Secrets;
-  /** What deliveries are about, unless a check is about something else. */
+  /** The object of deliveries, unless a check uses another. */
   eventType: string;
   observer: Observer | undefined;
   skipVerify: boolean;
@@ -26,30 +26,30 @@ export interface SubjectOptions {
   signal: AbortSignal;
 }
 
-/** What differs from a delivery as the platform would send it. */
+/** Differences from a delivery as the platform would send it. */
 export interface Deviation {
   /** Sent in place of the event's JSON. */
   body?: string;
-  /** The body that is signed, where another one is sent. */
+  /** The signed body, if another one is sent. */
   signedBody?: string;
   secrets?: readonly string[];
   /** `t`, Unix seconds. */
   timestamp?: number;
-  /** Makes the header's value of the one that is right; undefined leaves the header out. */
+  /** Returns the header's value from the valid one; undefined omits the header. */
   header?: (right: string) => string | undefined;
   attempt?: number;
   limitMilliseconds?: number;
 }
 
-/** The receiver that is checked. */
+/** The receiver under test. */
 export class Subject {
   readonly secrets: Secrets;
   readonly eventType: string;
   readonly observer: Observer | undefined;
   readonly clock: Clock;
-  /** How long a delivery may take, unless it says so itself. */
+  /** Timeout of a delivery that sets none. */
   limitMilliseconds: number;
-  /** False once the observer has seen nothing of what the receiver did. */
+  /** False once the observer has seen no effect of the receiver. */
   effectsShow = true;
   readonly #options: SubjectOptions;
 

@@ -6,7 +6,7 @@ import { environment } from "../router.tsx";
 /** True once the platform says that the session has expired or was revoked. */
 export const signedOut = signal(false);
 
-/** Why a call failed, in words for the user who made it. */
+/** Why a call failed, in words for the user. */
 export class CallError extends Error {
   override name = "CallError";
   /** 0 if there was no response. */
@@ -24,12 +24,12 @@ export class CallError extends Error {
   }
 }
 
-/** Reads time out; a change is waited for, however much it has to do. */
+/** Reads time out. A change has no timeout, because it may be long. */
 const READ_MILLISECONDS = 30_000;
 
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
-/** Idempotency keys of changes without a response yet, by all that they ask: asked again, a change keeps its key. */
+/** Idempotency keys of changes without a response yet, by method, path and body. A repeated change reuses its key. */
 const pendingKeys = new Map<string, string>();
 
 /** Not `crypto.randomUUID`, which pages over plain HTTP from another machine lack. */
@@ -38,7 +38,7 @@ function newKey(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** The one way to the platform: its public API, as the user who is signed in. Throws CallError. */
+/** Calls the platform's public API as the signed-in user. Throws CallError. */
 export async function send(
   method: Method,
   path: string,
@@ -67,14 +67,14 @@ export async function send(
     throw new CallError(0, { detail: "The platform cannot be reached. Is it running?", code: "unavailable" });
   }
   const problem: Partial<Problem> = response.ok ? {} : await response.json().catch(() => ({}));
-  // A 5xx may hide that the change was made, and one that is in flight will be.
+  // A 5xx may hide that the change was made, or still will be.
   if (response.status < 500 && problem.code !== "idempotency_in_flight") pendingKeys.delete(change);
   if (response.ok) return response;
   if (response.status === 401) signedOut.value = true;
   throw new CallError(response.status, problem);
 }
 
-/** A call whose response is JSON. Throws CallError. */
+/** Returns the JSON of a response. Throws CallError. */
 export async function call<Reply>(method: Method, path: string, body?: unknown): Promise<Reply> {
   return (await (await send(method, path, body)).json()) as Reply;
 }
@@ -86,7 +86,7 @@ export function withQuery(path: string, query: Record<string, string | number | 
   return text === "" ? path : `${path}?${text}`;
 }
 
-/** Any thrown value as the error that is shown. */
+/** Converts any thrown value to the error that is shown. */
 export function asCallError(error: unknown): CallError {
   return error instanceof CallError ? error : new CallError(0, { detail: String(error) });
 }

@@ -5,18 +5,18 @@ import { CallError, send, withQuery } from "./call.ts";
 
 export const liveState = signal<"connecting" | "live" | "paused">("connecting");
 
-/** What the platform says has changed, of what no event tells. */
+/** Changes reported by the platform that no event reports. */
 export type Topic = "deliveries" | "clock" | "requests";
 
 interface Follower {
   event?(event: Event, isReplay: boolean): void;
   changed?(topic: Topic): void;
-  /** What was read before may be outdated in any way; with a gap, events are missing that will not come. */
+  /** Earlier reads may be outdated in any way; with a gap, some events will never arrive. */
   missed?(isGap: boolean): void;
 }
 const followers = new Set<Follower>();
 
-/** Calls back with everything that the stream tells from now on; returns how to stop. */
+/** Calls back with everything that the stream reports from now on. Returns a function to stop. */
 export function follow(follower: Follower): () => void {
   followers.add(follower);
   return () => {
@@ -24,11 +24,11 @@ export function follow(follower: Follower): () => void {
   };
 }
 
-/** The platform writes every second; a stream that is silent for this long is dead. */
+/** The platform writes every second. A stream that is silent for this long is dead. */
 const SILENCE_MILLISECONDS = 10_000;
 const RETRY_MILLISECONDS = [250, 1000, 2000, 5000];
 
-/** Keeps one stream open while the page is visible, and resumes it after the last event. Returns how to stop. */
+/** Keeps one stream open while the page is visible, and resumes it after the last event. Returns a function to stop. */
 export function startLive(): () => void {
   let stopped = false;
   let after: string | undefined;
@@ -55,7 +55,7 @@ export function startLive(): () => void {
         }
       }
     } else if (name === "gap" || after === undefined) {
-      // What was committed between a page's reads and the start of its stream is in neither.
+      // Changes committed between a page's reads and the start of its stream are in neither.
       for (const follower of followers) follower.missed?.(name === "gap");
     }
     after = id ?? after;
@@ -109,7 +109,7 @@ export function startLive(): () => void {
   };
 }
 
-/** The fields of one message; comments have none. */
+/** Returns the fields of one message; comments have none. */
 function fieldsOf(message: string): { name?: string | undefined; id?: string | undefined; data?: string | undefined } {
   const fields = new Map<string, string>();
   for (const line of message.split("\n")) {

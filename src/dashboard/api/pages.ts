@@ -9,10 +9,10 @@ interface ListReply<Item> {
   next_cursor: string | null;
 }
 
-/** A list as far as it was read. */
+/** The loaded part of a list. */
 export interface Pages<Item> {
   items: Item[] | undefined;
-  /** New items that are held back, so that what is being read does not move. */
+  /** New items that are held back, so that the rows on screen do not move. */
   held: number;
   error: CallError | undefined;
   hasMore: boolean;
@@ -21,14 +21,14 @@ export interface Pages<Item> {
   reload: () => void;
   /** Holds new items back, or shows them. */
   hold: (isHeld: boolean) => void;
-  /** Shows the newest items, at the cost of the pages that were read besides. */
+  /** Shows the newest items, and drops other loaded pages. */
   startOver: () => void;
 }
 
-/** As a limit: for lists that are always returned whole. */
+/** The maximum limit, for lists that are always returned whole. */
 export const WHOLE = 0;
 
-/** Lists whose pages are remembered, so that Back shows them again. */
+/** Maximum number of lists whose pages are kept, so that Back shows them again. */
 const MAX_LISTINGS = 20;
 
 interface Listing<Item> {
@@ -36,7 +36,7 @@ interface Listing<Item> {
   /** The newest page that was merged, and the one that is held back. */
   merged: ListReply<Item> | undefined;
   waiting: ListReply<Item> | undefined;
-  /** Of each page after the first; the last one leads on. */
+  /** The pages after the first; the last one leads on. */
   cursors: string[];
   /** After the last page; undefined before the first. */
   next: string | null | undefined;
@@ -79,7 +79,7 @@ export function usePages<Item extends { id: string }>(
   const newest = useQuery<ListReply<Item>>(first);
   const key = `${environment.value} ${first}`;
   useMemo(() => {
-    // A link leads to the newest items, Back to those that were there.
+    // A link shows the newest items, Back those that were there.
     if (!hasGoneBack()) listings.delete(key);
   }, [key]);
   const listing = listingOf<Item>(key);
@@ -93,7 +93,7 @@ export function usePages<Item extends { id: string }>(
     redraw();
     try {
       const page = await call<ListReply<Item>>("GET", withQuery(path, { ...query, limit, cursor: next }));
-      // The list may have begun anew meanwhile.
+      // The list may have been restarted meanwhile.
       if (listing.next === next) {
         const known = new Set(listing.items.map(({ id }) => id));
         listing.items = [...listing.items, ...page.data.filter(({ id }) => !known.has(id))];
@@ -129,13 +129,13 @@ export function usePages<Item extends { id: string }>(
   };
 }
 
-/** Takes the newest page: at once, or when the list is not being read any more. */
+/** Shows the newest page: at once, or when the list is no longer being read. */
 function take<Item extends { id: string }>(listing: Listing<Item>, page: ListReply<Item>): void {
   const fresh = freshIn(listing, page);
   if (listing.merged === undefined) beginWith(listing, page);
   else if (fresh.length === 0 || (!listing.isHeld && meets(listing, page))) merge(listing, page);
   else if (listing.isHeld || listing.cursors.length > 0) {
-    // Changes of what is shown do not wait.
+    // Changes to visible items are shown at once.
     update(listing, page);
     listing.merged = page;
     listing.waiting = page;
@@ -147,13 +147,13 @@ function beginWith<Item>(listing: Listing<Item>, page: ListReply<Item>): void {
   Object.assign(listing, begun);
 }
 
-/** Items of the newest page that the list does not show. */
+/** Returns the items of the newest page that the list does not show. */
 function freshIn<Item extends { id: string }>({ items }: Listing<Item>, { data }: ListReply<Item>): Item[] {
   const known = new Set(items.map(({ id }) => id));
   return data.filter(({ id }) => !known.has(id));
 }
 
-/** True if nothing can be missing between the newest page and what the list shows. */
+/** Returns true if nothing can be missing between the newest page and the loaded ones. */
 function meets<Item extends { id: string }>(listing: Listing<Item>, { data, has_more: hasMore }: ListReply<Item>) {
   const known = new Set(listing.items.map(({ id }) => id));
   return !hasMore || listing.items.length === 0 || data.some(({ id }) => known.has(id));
@@ -164,7 +164,7 @@ function update<Item extends { id: string }>(listing: Listing<Item>, { data }: L
   listing.items = listing.items.map((item) => current.get(item.id) ?? item);
 }
 
-/** Puts the newest page before what was read after it; what the page lacks within its range is gone. */
+/** Puts the newest page before the loaded ones. Items that the page lacks within its range were removed. */
 function merge<Item extends { id: string }>(listing: Listing<Item>, page: ListReply<Item>): void {
   listing.merged = page;
   listing.waiting = undefined;

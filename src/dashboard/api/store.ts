@@ -5,33 +5,33 @@ import { environment } from "../router.tsx";
 import { asCallError, call, type CallError, send } from "./call.ts";
 import { follow, liveState, type Topic } from "./live.ts";
 
-/** What a page shows of one read: nothing yet, an error, or data (and the error of a later try beside it). */
+/** The state of one read: nothing yet, an error, or data (and the error of a later try beside it). */
 export interface Query<Data> {
   data: Data | undefined;
   error: CallError | undefined;
   reload: () => void;
 }
 
-/** One read, shared by all that show it. */
+/** One read, shared by all components that show it. */
 interface Entry {
   path: string;
   ask: (path: string) => Promise<unknown>;
   data: unknown;
   error: CallError | undefined;
-  /** Who draws when it changes. */
+  /** Components to render after a change. */
   users: Set<() => void>;
   isReading: boolean;
-  /** It changed while it was being read. */
+  /** It changed during the read. */
   isOutdated: boolean;
   startedAt: number;
   timer: ReturnType<typeof setTimeout> | undefined;
 }
 
-/** Entries that nobody shows are kept, so that Back shows at once what was there. */
+/** Maximum number of unused entries that are kept, so that Back shows them at once. */
 const MAX_ENTRIES = 200;
-/** However much happens, a path is read once a second. */
+/** A path is read at most once a second. */
 const MIN_PAUSE_MILLISECONDS = 1000;
-/** How often what is shown is read while the stream is down, or the last read failed. */
+/** How often visible data is read while the stream is down, or the last read failed. */
 const POLL_MILLISECONDS = 2000;
 /** Statistics change with time alone. */
 const STATISTICS_MILLISECONDS = 30_000;
@@ -51,7 +51,7 @@ export function useText(path: string | undefined): Query<string> {
 function useEntry(path: string | undefined, ask: (path: string) => Promise<unknown>): Query<unknown> {
   const [, draw] = useReducer((count: number) => count + 1, 0);
   const entry = path === undefined ? undefined : entryOf(path, ask);
-  // Before the first paint: what is read is what the user waits for.
+  // Before the first paint, because the user waits for this data.
   useLayoutEffect(() => {
     if (entry === undefined) return undefined;
     const user = () => draw(undefined);
@@ -85,7 +85,7 @@ function entryOf(path: string, ask: Entry["ask"]): Entry {
     startedAt: 0,
     timer: undefined,
   };
-  // The order of the map is that of the last use.
+  // The map is ordered by last use.
   entries.delete(key);
   entries.set(key, entry);
   for (const [old, { users }] of entries) {
@@ -95,7 +95,7 @@ function entryOf(path: string, ask: Entry["ask"]): Entry {
   return entry;
 }
 
-/** Reads an entry now; if it is being read, once more afterwards. */
+/** Reads an entry now, or once more after the current read. */
 async function refresh(entry: Entry): Promise<void> {
   if (entry.isReading) {
     entry.isOutdated = true;
@@ -130,7 +130,7 @@ function refreshSoon(entry: Entry): void {
   }, wait);
 }
 
-/** Paths that each topic changes. */
+/** The paths that each topic changes. */
 const PATHS: Record<Topic, readonly string[]> = {
   deliveries: ["/v1/deliveries", "/v1/statistics", "/v1/webhook_endpoints"],
   clock: ["/v1/test_clock", "/v1/deliveries", "/v1/statistics"],
@@ -146,7 +146,7 @@ function outdate(isOutdated: (entry: Entry) => boolean): void {
   for (const entry of entries.values()) if (isOutdated(entry)) refreshSoon(entry);
 }
 
-/** Keeps what is shown current by the stream, and by polling while the stream is down. Returns how to stop. */
+/** Keeps visible data current with the stream, and by polling while the stream is down. Returns a function to stop. */
 export function startStore(): () => void {
   const stop = follow({
     event({ type }: Event) {

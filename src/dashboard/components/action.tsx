@@ -6,7 +6,7 @@ import { Dialog } from "./dialog.tsx";
 import { ErrorBox } from "./page.tsx";
 import { say } from "./toasts.tsx";
 
-/** Runs one thing at a time: calls while it runs do nothing, also within the same frame. */
+/** Runs one task at a time: calls while it runs do nothing, also within the same frame. */
 export function useOnce(run: () => Promise<void>): { isBusy: boolean; act: () => void } {
   const running = useRef(false);
   const [isBusy, setBusy] = useState(false);
@@ -26,13 +26,13 @@ export function useOnce(run: () => Promise<void>): { isBusy: boolean; act: () =>
 
 interface ActionProps {
   children: ComponentChildren;
-  /** Returns what to say, if there is something to say. */
+  /** Returns the message to show, if any. */
   run: () => Promise<string | undefined>;
   class?: string;
   disabled?: boolean;
 }
 
-/** A button that does one thing once, and says how that went. It keeps the focus while it is busy. */
+/** A button that runs one task, and shows the result. It keeps the focus while it is busy. */
 export function Action({ children, run, class: name = "", disabled = false }: ActionProps) {
   const { isBusy, act } = useOnce(async () => {
     try {
@@ -51,9 +51,9 @@ export function Action({ children, run, class: name = "", disabled = false }: Ac
 
 interface ConfirmedProps extends ActionProps {
   title: string;
-  /** What the action means, before it is done. */
+  /** An explanation of the action, before it is done. */
   explanation: ComponentChildren;
-  /** The words on the button that does it. */
+  /** The label of the button that confirms. */
   verb: string;
 }
 
@@ -97,7 +97,7 @@ export function ConfirmedAction({ title, explanation, verb, run, children, class
   );
 }
 
-/** A button that opens a dialog; an address with `create=1` opens it at once, and loses that when it is closed. */
+/** A button that opens a dialog. A URL with `create=1` opens it at once, and loses that parameter when it is closed. */
 export function CreateButton(props: { label: string; dialog: (close: () => void) => ComponentChildren }) {
   const isAsked = place.value.query.get("create") === "1";
   const [isOpen, setOpen] = useState(false);

@@ -9,13 +9,13 @@ export interface Series {
 
 interface ChartProps {
   title: string;
-  /** What the chart says, in a sentence. */
+  /** The content of the chart in a sentence. */
   summary: string;
   kind: "bars" | "lines";
   /** Start of each interval, in Unix milliseconds. */
   times: readonly number[];
   series: readonly Series[];
-  /** Writes a value at the axis and in the tooltip. */
+  /** Formats a value for the axis and the tooltip. */
   write: (value: number) => string;
 }
 
@@ -88,7 +88,7 @@ export function Chart({ title, summary, kind, times, series, write }: ChartProps
   );
 }
 
-/** A segment for each run of values; one that stands alone is as wide as its interval. */
+/** A segment for each run of values. A single value is as wide as its interval. */
 function lineOf(values: readonly (number | null)[], slot: number, y: (value: number) => number): string {
   return values
     .map((value, index) => {

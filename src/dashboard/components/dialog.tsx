@@ -3,8 +3,8 @@ import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { CopyLine } from "./values.tsx";
 
 /**
- * A dialog over the page. Escape closes it unless something would be lost: a secret that is shown once, or what was
- * entered in a form.
+ * A dialog over the page. Escape closes it unless something would be lost: a secret that is shown once, or input in a
+ * form.
  */
 export function Dialog(props: {
   title: string;
@@ -13,7 +13,7 @@ export function Dialog(props: {
   class?: string;
   /** What Escape would lose, and how to close the dialog instead. */
   keeps?: string;
-  /** False where text is typed that is not worth keeping. */
+  /** False if typed text is not worth keeping. */
   isForm?: boolean;
 }) {
   const element = useRef<HTMLDialogElement>(null);
@@ -27,7 +27,7 @@ export function Dialog(props: {
     const dialog = element.current;
     dialog?.showModal();
     return () => {
-      // An element that is only taken out of the page leaves the focus nowhere; its event comes later, and says nothing new.
+      // Removing an element from the page leaves the focus nowhere; its close event comes later, and adds nothing.
       isGone.current = true;
       dialog?.close();
     };
@@ -45,7 +45,7 @@ export function Dialog(props: {
       aria-labelledby={title}
       onInput={() => (isEdited.current = props.isForm !== false)}
       onCancel={stay}
-      // A browser closes a dialog at a second Escape without asking.
+      // A browser closes a dialog at a second Escape without an event.
       onKeyDown={(event) => {
         event.stopPropagation();
         if (event.key === "Escape") stay(event);
@@ -63,7 +63,7 @@ export function Dialog(props: {
   );
 }
 
-/** A secret or link that cannot be shown again. */
+/** Shows a secret or link that cannot be shown again. */
 export function ShownOnce(props: {
   title: string;
   secret: string;

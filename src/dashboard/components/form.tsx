@@ -6,7 +6,7 @@ import { ErrorBox } from "./page.tsx";
 
 interface FieldProps {
   label: string;
-  /** The field of the request: its errors are shown beside it. */
+  /** The field of the request, whose errors are shown beside it. */
   name: string;
   value: string;
   onInput: (value: string) => void;
@@ -16,11 +16,11 @@ interface FieldProps {
   placeholder?: string;
   required?: boolean;
   isLong?: boolean;
-  /** Where the value is one of a few. */
+  /** The options, if the value is one of a few. */
   options?: readonly (readonly [value: string, label: string])[];
 }
 
-/** One labelled input, with what the platform says about it. */
+/** One labeled input, with the API's errors about it. */
 export function Field(props: FieldProps) {
   const id = useId();
   const problem = props.error?.fields.find(({ pointer }) => isOf(pointer, props.name));
@@ -72,7 +72,7 @@ function isOf(pointer: string, name: string): boolean {
   return pointer === `/${name}` || pointer.startsWith(`/${name}/`);
 }
 
-/** A form that makes one call; errors of fields are shown beside them. */
+/** A form that makes one call. Errors of fields are shown beside them. */
 export function Form(props: {
   submit: string;
   run: () => Promise<void>;
@@ -136,7 +136,7 @@ export function MetadataField(props: {
   );
 }
 
-/** Reads the lines; a line without `=` is a name with an empty value. */
+/** Parses the lines. A line without `=` is a name with an empty value. */
 export function parseMetadata(text: string): Record<string, string> {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   return Object.fromEntries(

@@ -28,12 +28,12 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** Returns the icon of a page; pages without one of their own have none. */
+/** Returns the icon of a page, if it has one. */
 export function iconOf(page: string): IconName | undefined {
   return page === "" ? "overview" : page in PATHS ? (page as IconName) : undefined;
 }
 
-/** A picture beside words: assistive technology does not read it. */
+/** A picture beside text: assistive technology does not read it. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">

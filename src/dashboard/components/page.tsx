@@ -7,14 +7,14 @@ import { Icon, type IconName } from "./icon.tsx";
 
 interface PageProps {
   title: string;
-  /** Where the heading leads back to. */
+  /** The page that the heading leads back to. */
   back?: { href: string; label: string };
   subtitle?: ComponentChildren;
   actions?: ComponentChildren;
   children: ComponentChildren;
 }
 
-/** A page's frame. The heading takes the focus, so that a screen reader says where a link has led. */
+/** The frame of a page. Its heading takes the focus, so that a screen reader announces the page. */
 export function Page({ title, back, subtitle, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -57,7 +57,7 @@ export function Card(props: { title: string; actions?: ComponentChildren; childr
   );
 }
 
-/** Names and values; what is undefined is left out. */
+/** Names and values. Undefined values are omitted. */
 export function Facts({ rows }: { rows: readonly (readonly [label: string, value: ComponentChildren])[] }) {
   return (
     <dl class="facts">
@@ -73,7 +73,7 @@ export function Facts({ rows }: { rows: readonly (readonly [label: string, value
   );
 }
 
-/** Why something failed, with what helps to ask about it. */
+/** Shows why something failed, with the details that support needs. */
 export function ErrorBox({ error, onRetry }: { error: CallError; onRetry?: () => void }) {
   return (
     <div class="notice bad" role="alert">
@@ -122,7 +122,7 @@ export function Empty({ title, icon, children }: { title: string; icon?: IconNam
   );
 }
 
-/** Shows a read's data once it is there; an error of a later try stands above the data that it left. */
+/** Shows data once it is there. The error of a later try is above the previous data. */
 export function Loaded<Data>({ of, children }: { of: Query<Data>; children: (data: Data) => ComponentChildren }) {
   const { data, error, reload } = of;
   return (

@@ -7,16 +7,16 @@ import { ErrorBox, Loading } from "./page.tsx";
 export interface Column<Item> {
   label: string;
   cell: (item: Item) => ComponentChildren;
-  /** Whether a row has something to show here; a column that no row needs is left out. */
+  /** Whether a row has a value here; a column without any is omitted. */
   isFor?: (item: Item) => boolean;
-  /** The narrowest screen that shows it, where not all do. */
+  /** The narrowest screen that shows it, unless all do. */
   from?: "tablet" | "desktop";
   isNumber?: boolean;
-  /** True for text of any length, which takes the room that the others leave. */
+  /** True for text of any length, which fills the remaining width. */
   isLong?: boolean;
 }
 
-/** Rows with a heading each column. The first link of a row is the row's: a click anywhere follows it. */
+/** A table with a heading per column. The first link of a row applies to the row: a click anywhere follows it. */
 export function Table<Item>(props: {
   label: string;
   columns: readonly Column<Item>[];
@@ -58,7 +58,7 @@ export function Table<Item>(props: {
   );
 }
 
-/** Follows the row's link as if it had been clicked itself, with the same keys held. */
+/** Follows the row's link as if it had been clicked itself, with the same modifier keys. */
 export function followRow(event: MouseEvent): void {
   const target = event.target as HTMLElement;
   if (target.closest("a, button, input, label, dialog") !== null || String(getSelection()) !== "") return;
@@ -67,19 +67,19 @@ export function followRow(event: MouseEvent): void {
   link?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, ctrlKey, metaKey, shiftKey }));
 }
 
-/** New rows are shown at once only where the top of the list is in sight. */
+/** New rows are shown at once only if the top of the list is visible. */
 const TOP_PIXELS = 80;
 
-/** A list as far as it was read, with a way to read on. */
+/** The loaded part of a list, with a way to load more. */
 export function PagedTable<Item extends { id: string }>(props: {
   label: string;
   columns: readonly Column<Item>[];
   pages: Pages<Item>;
-  /** Shown where the list is empty. */
+  /** Shown if the list is empty. */
   empty: ComponentChildren;
-  /** Narrows what is shown of the rows that were read. */
+  /** Filters the loaded rows. */
   fits?: (item: Item) => boolean;
-  /** True for the list of a page: rows that are being read do not move. */
+  /** True for the list of a page: visible rows do not move. */
   keepsPlace?: boolean;
 }) {
   const { items, error, hasMore, isLoading, held, hold, startOver, loadMore, reload } = props.pages;

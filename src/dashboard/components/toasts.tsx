@@ -11,7 +11,7 @@ const toasts = signal<readonly Toast[]>([]);
 const SHOWN_MILLISECONDS = 6000;
 let last = 0;
 
-/** Says how an action went, also to a screen reader. An error stays until it is closed. */
+/** Shows the result of an action, also to a screen reader. An error stays until it is closed. */
 export function say(text: string, isGood = true): void {
   const id = ++last;
   toasts.value = [...toasts.value.slice(-3), { id, text, isGood }];

@@ -6,7 +6,7 @@ import { counted, exactTime, localTime, relativeTime } from "../format.ts";
 import { hrefOf, Link } from "../router.tsx";
 import { Icon } from "./icon.tsx";
 
-/** What has no value. */
+/** Placeholder for no value. */
 export function None() {
   return <span class="soft">–</span>;
 }
@@ -19,7 +19,7 @@ interface TimeProps {
 
 /** A time of the API: how long ago it was, and the exact time in a tooltip. */
 export function Time({ at, isReal = false }: TimeProps) {
-  // The text alone changes, and only when it reads differently.
+  // Only the text is updated, and only if it reads differently.
   const text = useComputed(() =>
     typeof at === "string" ? relativeTime(Date.parse(at), isReal ? tick.value : environmentNow()) : "",
   );
@@ -31,7 +31,7 @@ export function Time({ at, isReal = false }: TimeProps) {
   );
 }
 
-/** A time by the clock. */
+/** A time of day. */
 export function ClockTime({ at }: { at: string | number }) {
   const iso = typeof at === "string" ? at : `${new Date(at).toISOString().slice(0, 19)}Z`;
   return (
@@ -52,7 +52,7 @@ const TONES: Record<string, string> = {
   pending: "wait",
 };
 
-/** A status: quiet where all is well, so that a failure stands out. */
+/** A status. Success is subdued, so that a failure stands out. */
 export function Status({ status }: { status: string }) {
   return (
     <span class={`status ${TONES[status] ?? "off"}`}>
@@ -62,7 +62,7 @@ export function Status({ status }: { status: string }) {
   );
 }
 
-/** The status code of a response; without one, what happened instead. */
+/** The status code of a response, or what happened instead. */
 export function StatusCode({ code, error = null }: { code: number | null; error?: string | null }) {
   if (code === null) {
     const words = isNotSent(error) ? "not sent" : /timeout|within/i.test(error ?? "") ? "timeout" : "connection error";
@@ -71,12 +71,12 @@ export function StatusCode({ code, error = null }: { code: number | null; error?
   return <span class={`code ${code < 400 ? "good" : code < 500 ? "wait" : "bad"}`}>{code}</span>;
 }
 
-/** True for an attempt that was recorded without a request, because nothing could be sent any more. */
+/** Returns true for an attempt that was recorded without a request, because nothing could be sent any more. */
 export function isNotSent(error: string | null): boolean {
   return /^(endpoint_deleted|event_expired|endpoint_disabled|expired):/.test(error ?? "");
 }
 
-/** Kinds of objects that have a page of their own; users share one. */
+/** Kinds of objects that have a page; users share one. */
 const LINKED = kindsWith("prefix").flatMap((kind) =>
   "page" in RESOURCES[kind] && kind !== "user" ? [kind as KindWith<"prefix"> & KindWith<"page">] : [],
 );
@@ -142,7 +142,7 @@ export function Id({ id }: { id: string }) {
   );
 }
 
-/** A command or secret on a line of its own, which breaks between its words and not within them. */
+/** A command or secret on a line of its own, which breaks only between its words. */
 export function CopyLine({ text, what }: { text: string; what: string }) {
   return (
     <div class="copy-line">

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { followRow } from "./table.tsx";
 
-/** Rows are drawn and dropped in groups: most frames of a scroll then draw nothing. */
+/** Rows are added and removed in groups, so that most frames of a scroll render nothing. */
 const STEP_ROWS = 8;
 
 interface VirtualListProps<Item> {
@@ -13,15 +13,15 @@ interface VirtualListProps<Item> {
   rowHeight: number;
   row: (item: Item) => ComponentChildren;
   headings: readonly string[];
-  /** Where the list was scrolled to when it was last shown. */
+  /** The scroll position when the list was last shown. */
   scrollTop: number;
-  /** Called when the end comes near. */
+  /** Called when the end is near. */
   onNearEnd: () => void;
   /** Called when the list is scrolled, or the pointer enters or leaves it. */
   onRead: (scrollTop: number, isPointed: boolean) => void;
 }
 
-/** A long list of which only the visible rows are in the page. */
+/** A long list of which only the visible rows are in the DOM. */
 export function VirtualList<Item>(props: VirtualListProps<Item>) {
   const { items, rowHeight, keyOf, onNearEnd, onRead } = props;
   const box = useRef<HTMLDivElement>(null);

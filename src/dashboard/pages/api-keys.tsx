@@ -19,7 +19,7 @@ export function ApiKeys() {
   return id === "" ? <KeyList /> : <KeyDetail id={id} />;
 }
 
-/** True if the key was revoked because it was found in public. */
+/** Returns true if the key was revoked because it was found in public. */
 function isLeaked({ revoked_reason: reason }: ApiKey): boolean {
   return reason?.startsWith("leaked") === true;
 }
@@ -219,13 +219,13 @@ function LeakReports({ keys }: { keys: readonly ApiKey[] }) {
   );
 }
 
-/** Text, never a link: it is chosen by whoever reported the key. */
+/** Text, never a link: the reporter of the key chose it. */
 function placeOf({ revoked_reason: reason }: ApiKey): string {
   const found = /^leaked: (.*)$/s.exec(reason ?? "")?.[1];
   return found === undefined ? "place unknown" : `found at ${found}`;
 }
 
-/** The user's email address; of a removed user, and of another key, the ID. */
+/** Returns the user's email address; the ID for a removed user or another key. */
 function Creator({ id, users }: { id: string | null; users: readonly User[] }) {
   if (id === null) return <None />;
   return <>{users.find((user) => user.id === id)?.email ?? <code class="soft">{id}</code>}</>;
@@ -238,7 +238,7 @@ function permissionsOf({ scopes, ip_allowlist: ranges }: ApiKey): string {
 
 const READ_ONLY = SCOPES.filter((scope) => scope.endsWith(":read"));
 
-/** Creates a key: restricted to the scopes of a table, or one with full access. */
+/** Creates a key: restricted to scopes chosen in a table, or with full access. */
 function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (key: ApiKey) => void }) {
   const [name, setName] = useState("");
   const [access, setAccess] = useState<"read" | "chosen" | "full">("chosen");
@@ -312,7 +312,7 @@ function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (ke
   );
 }
 
-/** Scopes that no operation asks for. */
+/** Scopes that no operation requires. */
 const WITHOUT_EFFECT = "request_logs:write";
 
 /** Scopes as a table of resource and action; write does not imply read. */

@@ -64,7 +64,7 @@ export function DeliveryTable(props: {
   pages: Pages<Delivery>;
   empty?: ComponentChildren;
   keepsPlace?: boolean;
-  /** What all of them have in common, and the page says. */
+  /** What all of them have in common is shown once, on the page. */
   of?: "event" | "endpoint";
 }) {
   const endpoints = useEndpoints();

@@ -110,7 +110,7 @@ function groupsOf(attempts: readonly Attempt[]): Group[] {
   return groups;
 }
 
-/** Every attempt that was made, the next one, and when later ones are likely. */
+/** Every attempt, the next one, and when later ones are likely. */
 function Attempts({ delivery, url }: { delivery: Delivery; url: string | undefined }) {
   const { attempts = [], next_attempt: next, status, event } = delivery;
   const body = useText(`/v1/events/${event}`);
@@ -145,7 +145,7 @@ function Attempts({ delivery, url }: { delivery: Delivery; url: string | undefin
   );
 }
 
-/** What all attempts of a delivery send. */
+/** The parts of the request that all attempts share. */
 interface SentRequest {
   event: string;
   url: string | undefined;
@@ -217,7 +217,7 @@ function AttemptGroup(props: { group: Group; isLast: boolean; request: SentReque
   );
 }
 
-/** The request of one attempt, as far as the platform keeps it: its signature is not stored. */
+/** The request of one attempt, as far as the platform stores it: its signature is not stored. */
 function requestOf({ event, url, body, isExpired }: SentRequest, attempt: number) {
   const headers = [
     "Content-Type: application/json",
@@ -240,7 +240,10 @@ function quoted(text: string): string {
 
 const LIKELY_SHOWN = 4;
 
-/** When the attempts after the next one are likely: the waits double up to a maximum, until 3 days after the first. */
+/**
+ * Returns when the attempts after the next one are likely: the wait doubles up to a maximum, until 3 days after the
+ * first.
+ */
 function likelyAttempts({ attempts = [], next_attempt: next, attempt_count: made }: Delivery): number[] {
   if (next === null) return [];
   const last = Date.parse(attempts[0]?.at ?? next) + LIMITS.retryTotalSeconds * 1000;

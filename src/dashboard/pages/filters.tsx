@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { filter, go, place } from "../router.tsx";
 import { hrefOfId } from "../components/values.tsx";
 
-/** Returns a filter of the page, which its address holds. */
+/** Returns a filter of the page, which is stored in the URL. */
 export function filterOf(name: string): string {
   return place.value.query.get(name) ?? "";
 }
@@ -16,7 +16,7 @@ export function Filters({ children }: { children: ComponentChildren }) {
   );
 }
 
-/** One of a few values; the empty one is all. */
+/** A filter with a few values; the empty one is all. */
 export function Choice(props: {
   label: string;
   name: string;
@@ -53,20 +53,20 @@ function sentence(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
-/** A search, kept in the address. A full ID leads to its object, unless the list takes it as a filter. */
+/** A search, stored in the URL. A full ID opens its object, unless the list takes it as a filter. */
 export function Search(props: {
   hint: string;
   name?: string;
   label?: string;
-  /** Why the text cannot be searched for. */
+  /** Returns why the text cannot be searched for. */
   problemOf?: (text: string) => string | undefined;
-  /** True for IDs that the list is filtered by. */
+  /** Returns true for IDs that the list can be filtered by. */
   takes?: (id: string) => boolean;
 }) {
   const { name = "q", label = "Search" } = props;
   const asked = filterOf(name);
   const [text, setText] = useState(asked);
-  // A link to the whole list leaves this field where it is.
+  // A link to the unfiltered list leaves this field as it is.
   useEffect(() => setText((before) => (before.trim() === asked ? before : asked)), [asked]);
   const problem = props.problemOf?.(text.trim());
   return (

@@ -88,7 +88,7 @@ function RequestList() {
   );
 }
 
-/** How many requests are searched for one by its ID; the API has no other way to it. */
+/** Number of recent requests that are searched for an ID, because the API has no other way to find it. */
 const MAX_SEARCHED = 2000;
 
 function RequestDetail({ id }: { id: string }) {

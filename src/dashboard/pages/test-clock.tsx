@@ -70,7 +70,7 @@ function Advance({ clock, query }: { clock: TestClock; query: Query<TestClock> }
   const [amount, setAmount] = useState("6");
   const [unit, setUnit] = useState<keyof typeof UNITS>("hours");
   const advance = async (seconds: number) => {
-    // The page shows the progress while the platform works: the response comes at the end.
+    // The page shows the progress while the platform works: the response arrives at the end.
     const advanced = call<TestClock>("POST", "/v1/test_clock/advance", { seconds });
     query.reload();
     await advanced;
@@ -112,7 +112,7 @@ function Advance({ clock, query }: { clock: TestClock; query: Query<TestClock> }
   );
 }
 
-/** How far the running advance has got, or how the last one went. */
+/** Shows how far the running advance is, or the result of the last one. */
 function LastAdvance({ clock, target, reload }: { clock: TestClock; target: string; reload: () => void }) {
   const { status, attempts, succeeded, failed, remaining } = clock;
   const outcome =

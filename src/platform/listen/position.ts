@@ -12,7 +12,7 @@ import {
   positionBefore,
 } from "../storage/event-log.ts";
 
-/** If a session starts in its environment's log. */
+/** Where a session starts in its environment's log. */
 export interface Start {
   /** Events after this position are sent. */
   position: LogPosition;

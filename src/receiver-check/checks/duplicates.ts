@@ -15,7 +15,7 @@ const COMMON = {
   level: "required",
 } as const;
 
-/** Only effects tell: a receiver that acts twice answers 2xx twice as well. */
+/** Only effects reveal it: a receiver that acts twice also returns 2xx twice. */
 export const DUPLICATES: readonly Check[] = [
   {
     ...COMMON,
@@ -82,7 +82,7 @@ async function atOnce(subject: Subject, observer: Observer): Promise<Omit<Findin
   for (const event of events) {
     const copies = Array.from({ length: COPIES }, (_, i) => subject.deliver(event, { attempt: i + 1 }));
     const answers = await Promise.all(copies);
-    // Copies that meet the first one at work may be put off; the platform would send them again.
+    // Copies that arrive while the first one is processed may be rejected: the platform would send them again.
     if (!answers.some(isAccepted)) await subject.deliver(event, { attempt: COPIES + 1 });
   }
   await subject.deliver(last);

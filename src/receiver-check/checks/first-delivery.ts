@@ -31,7 +31,7 @@ export const WITHIN_TEN_SECONDS: FirstCheck = {
 
 export const FIRST_LIMIT_MILLISECONDS = LIMITS.deliverySeconds * 1000;
 
-/** What the answer to the first delivery says about both. */
+/** Returns both results from the response to the first delivery. */
 export function judgeFirst(answer: Answer): [valid: Finding, inTime: Finding] {
   const seen = inWords(answer);
   if (answer.failure?.kind === "timeout") {

@@ -12,7 +12,7 @@ const COMMON = {
   fix: "Verify the raw request body, before any JSON parser gets it: register the route before express.json(), or keep the bytes.",
 } as const;
 
-/** A valid delivery whose bytes a parser would not write again. */
+/** A valid delivery whose bytes change if a parser writes them again. */
 function spelled(id: string, title: string, what: string, spell: (event: SampleEvent) => string): Check {
   return {
     ...COMMON,
@@ -26,7 +26,7 @@ function spelled(id: string, title: string, what: string, spell: (event: SampleE
   };
 }
 
-/** The event's JSON with more members in `data.object`, written by hand. */
+/** Returns the event's JSON with more members in `data.object`, written by hand. */
 function withMembers(event: SampleEvent, members: string): string {
   return JSON.stringify(event).replace('"data":{"object":{', `"data":{"object":{${members},`);
 }

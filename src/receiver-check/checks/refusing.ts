@@ -10,7 +10,7 @@ interface Refusal extends Pick<Check, "id" | "title" | "rule" | "explanation" | 
   deviations: (subject: Subject) => Deviations;
 }
 
-/** Deliveries that only a receiver which does not verify would take. */
+/** Deliveries that only a receiver without verification accepts. */
 function refusal({ sent, deviations, ...check }: Refusal): Check {
   return {
     ...check,
@@ -29,7 +29,7 @@ function refusal({ sent, deviations, ...check }: Refusal): Check {
   };
 }
 
-/** The value of the right header with its `v1` in another form. */
+/** Returns the valid header with its `v1` in another form. */
 function withV1(change: (v1: string) => string): Deviation {
   return { header: (right) => right.replace(/v1=([0-9a-f]{64})/, (_all, v1: string) => `v1=${change(v1)}`) };
 }

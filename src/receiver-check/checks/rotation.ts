@@ -11,7 +11,7 @@ const COMMON = {
   fix: "Read every v1 of the header, and accept where any of them matches.",
 } as const;
 
-/** The other secret of the rotation: the receiver's own where both are known, else one that it does not have. */
+/** The other secret of the rotation: the receiver's own if both are known, else an unknown one. */
 function other({ secrets }: Subject): string {
   return secrets.previous ?? secrets.foreign;
 }

@@ -6,7 +6,7 @@ import type { Subject } from "../subject.ts";
 
 const TOLERANCE = LIMITS.signatureToleranceSeconds;
 const TRIES = 5;
-/** Clocks further apart than this are told of. */
+/** A larger difference between clocks is reported. */
 const NOTABLE_SKEW_SECONDS = 2;
 
 const COMMON = {
@@ -57,8 +57,8 @@ async function acceptedAtEdge(subject: Subject, offset: number): Promise<Finding
 }
 
 /**
- * Delivers at the beginning of a second, where clocks that count whole seconds and those that do not agree. An answer
- * counts only where t was on the meant side of the limit until the end; undefined where that never came about.
+ * Delivers at the beginning of a second, when clocks with and without fractions agree. A response counts only if t was
+ * on the intended side of the limit until the end. Returns undefined if that never happened.
  */
 async function atEdge(
   subject: Subject,
@@ -79,7 +79,7 @@ function tooSlow(sent: string): Finding {
   return skipped(sent, "The receiver answered too slowly for a limit of one second to be judged");
 }
 
-/** A wrong clock is the likeliest cause, and the reply's Date header tells it. */
+/** A wrong clock is the most likely cause, and the response's Date header reveals it. */
 function withSkew(finding: Finding, answer: Answer, { clock }: Subject): Finding {
   if (finding.status !== "failed" || answer.date === undefined) return finding;
   const skew = Math.round((answer.date - clock.unixMilliseconds()) / 1000);

@@ -20,7 +20,7 @@ import { EndpointForm, RotateSecret } from "./form.tsx";
 
 const MINUTES = 180;
 
-/** True if the secret should be rotated. */
+/** Returns true if the secret should be rotated. */
 export function isOldSecret({ secret_created: created }: WebhookEndpoint): boolean {
   return environmentNow() - Date.parse(created) > LIMITS.secretAgeDays * 86_400_000;
 }
@@ -182,7 +182,7 @@ function DisabledNotice({ gone }: { gone: string | undefined }) {
   );
 }
 
-/** The last three hours; the charts have their place before there is anything to draw. */
+/** The last three hours. The charts have a fixed size, so the page does not move when they appear. */
 function Health({ minutes }: { minutes: Statistics["minutes"] }) {
   const times = minutes.map(({ at }) => Date.parse(at));
   const sum = (of: "failed" | "succeeded") => minutes.reduce((total, minute) => total + minute[of], 0);

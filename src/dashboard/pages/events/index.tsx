@@ -18,7 +18,7 @@ export function Events() {
 }
 
 const ROW_HEIGHT = 38;
-/** A search reads on until it has found this many. */
+/** A search loads more until it has found this many. */
 const ENOUGH_FOUND = 50;
 
 function EventList() {
@@ -34,7 +34,7 @@ function EventList() {
     if (!isLoading && !isComplete && error === undefined) loadMore();
   };
   useEffect(() => {
-    // What is searched for may be in pages that were not read yet.
+    // Matches may be on pages that are not loaded yet.
     if (wanted !== "" && shown.length < ENOUGH_FOUND) readOn();
   });
   return (
@@ -119,7 +119,7 @@ function eventRow({ id, type, created, data }: Event) {
   );
 }
 
-/** Returns what the event's object is called in a line. */
+/** Returns the name of the event's object for a line. */
 function nameOf(object: Record<string, unknown>): string {
   const { email, amount, currency, url, id } = object;
   if (typeof email === "string") return email;

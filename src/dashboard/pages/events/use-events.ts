@@ -7,9 +7,9 @@ import { environment, hasGoneBack } from "../../router.tsx";
 
 const PAGE = 100;
 const MAX_EVENTS = 10_000;
-/** Lists that go on while another page is shown, so that Back shows them as they were left. */
+/** Maximum number of lists that stay current while another page is shown, so that Back shows them as they were. */
 const MAX_LISTINGS = 2;
-/** New events are shown together, a few times a second: a redraw for each would not keep up with a burst. */
+/** New events are shown together, a few times a second: rendering each would not keep up with a burst. */
 const GATHER_MILLISECONDS = 200;
 
 interface EventPage {
@@ -19,27 +19,27 @@ interface EventPage {
 
 export interface ListedEvents {
   events: readonly Event[];
-  /** Events that came while the list was held. */
+  /** Events that arrived while the list was held. */
   held: number;
   isLoading: boolean;
   isComplete: boolean;
   error: CallError | undefined;
-  /** Where the list was left. */
+  /** The scroll position of the list. */
   scrollTop: number;
   loadMore: () => void;
-  /** Remembers what is being read; while the list is held, new events do not move it. */
+  /** Records what is being read. While the list is held, new events do not move it. */
   read: (scrollTop: number, isHeld: boolean) => void;
   /** Shows the events that were held. */
   show: () => void;
 }
 
-/** The list of one type as far as it is known. */
+/** The loaded part of the list of one type. */
 interface Listing {
   type: string;
   events: Event[];
-  /** What happened since the list was last shown, oldest first. */
+  /** Events since the list was last shown, oldest first. */
   fresh: Event[];
-  /** Of all in `events` and `fresh`. */
+  /** IDs of everything in `events` and `fresh`. */
   ids: Set<string>;
   /** Undefined before the first page, null after the last one. */
   cursor: string | null | undefined;
@@ -54,7 +54,7 @@ interface Listing {
 
 const listings = new Map<string, Listing>();
 
-/** Begins a list, which follows the stream until it is forgotten. */
+/** Creates a list, which follows the stream until it is dropped. */
 function begin(key: string, type: string): Listing {
   const listing: Listing = {
     type,
@@ -73,7 +73,7 @@ function begin(key: string, type: string): Listing {
   const { value: of } = environment;
   const stop = follow({
     event(event, isReplay) {
-      // The stream is now that of the other environment, and what happens here is not told.
+      // The stream is now that of the other environment and does not report events of this one.
       if (environment.value !== of) listings.delete(key);
       if (environment.value !== of || isReplay || listing.ids.has(event.id)) return;
       if (type !== "" && !matchesSubscriptions([type], event.type)) return;
@@ -122,11 +122,11 @@ async function load(listing: Listing): Promise<void> {
   listing.draw?.();
   try {
     const page = await call<EventPage>("GET", withQuery("/v1/events", { limit: PAGE, type: listing.type, cursor }));
-    // The list may have begun anew meanwhile.
+    // The list may have been restarted meanwhile.
     if (listing.ids !== ids) return;
     const added = page.data.filter(({ id }) => !ids.has(id));
     for (const { id } of added) ids.add(id);
-    // What came meanwhile may be among those of the page: the IDs tell the order.
+    // Events that arrived meanwhile may be on the page as well. The IDs tell the order.
     listing.events = [...listing.events, ...added].sort((a, b) => (a.id < b.id ? 1 : -1));
     listing.cursor = page.next_cursor;
   } catch (error) {
@@ -137,7 +137,7 @@ async function load(listing: Listing): Promise<void> {
   listing.draw?.();
 }
 
-/** Events of a type, newest first: pages of the API and what happens from now on. */
+/** Events of a type, newest first: pages of the API, then new ones. */
 export function useEvents(type: string): ListedEvents {
   const [, draw] = useReducer((drawn: number) => drawn + 1, 0);
   const key = `${environment.value} ${type}`;
@@ -176,7 +176,7 @@ export function useEvents(type: string): ListedEvents {
   };
 }
 
-/** A page that stays open for days must not grow: what fell out of the list is not remembered either. */
+/** A page that stays open for days must not grow, so IDs that left the list are removed here too. */
 function forget({ ids }: Listing, events: readonly Event[]): void {
   for (const { id } of events) ids.delete(id);
 }

@@ -56,7 +56,7 @@ export function CreateObject({ kind, onClose }: { kind: ObjectKind; onClose: () 
   );
 }
 
-/** Changes the fields of an object; an empty one is removed. */
+/** Changes the fields of an object. An empty one is removed. */
 export function EditObject({ kind, item, onClose }: { kind: ObjectKind; item: Item; onClose: () => void }) {
   const fields = inputFieldsOf(kind);
   const [values, setValues] = useState<Values>(
@@ -166,7 +166,7 @@ function placeholderOf({ type, of, examples: [example] = [] }: FieldEntry): stri
   return type === "text" || example === undefined ? "" : String(example);
 }
 
-/** Returns an amount as a number; the platform says what is wrong with other text. */
+/** Returns an amount as a number. The platform reports errors in other text. */
 function inputOf({ type }: FieldEntry, value: string): string | number {
   return type === "amount" && /^\d+$/.test(value.trim()) ? Number(value) : value;
 }

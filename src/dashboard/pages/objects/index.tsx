@@ -28,7 +28,7 @@ export function objectPage(kind: ObjectKind) {
   };
 }
 
-/** A search reads on until it has found this many, or read that many. */
+/** A search loads more until it has found this many, or loaded that many. */
 const ENOUGH_FOUND = 20;
 const MAX_SEARCHED = 2000;
 
@@ -104,7 +104,7 @@ function ObjectList({ kind }: { kind: ObjectKind }) {
   );
 }
 
-/** Returns what a row shows, as text to search. */
+/** Returns the text of a row for a search. */
 function textOf(kind: ObjectKind, item: Item): string {
   const shown = shownFields(kind).map(([name, field]) => amountOrText(item, name, field));
   return searchable([item.id, ...shown, ...Object.values(item.metadata)].join("\n"));

@@ -32,7 +32,7 @@ interface Failing {
   failures: StatisticsFailure[];
 }
 
-/** Groups failures by their endpoint; there is nothing to be done about one that was deleted. */
+/** Groups failures by their endpoint, without deleted ones, which need no action. */
 export function failingOf(
   failures: readonly StatisticsFailure[],
   endpoints: readonly WebhookEndpoint[] = [],
@@ -49,7 +49,7 @@ export function failingOf(
   return [...byId.values()];
 }
 
-/** Which endpoints fail, since when and with what, and what can be done about it. */
+/** Shows which endpoints fail, since when and why, and how to fix it. */
 export function FailingEndpoints(props: { failing: readonly Failing[]; minutes: number; onChange: () => void }) {
   return (
     <ul class="failing">

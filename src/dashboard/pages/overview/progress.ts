@@ -17,7 +17,7 @@ export interface Progress {
   delivered: Delivery | undefined;
 }
 
-/** Watches the first steps until they are done: undefined while that is not known, null where none is left to show. */
+/** Watches the first steps until they are done: undefined while unknown, null if none is left to show. */
 export function useProgress(endpoints: Pages<WebhookEndpoint>, isWanted: boolean): Progress | null | undefined {
   const [isDone, setDone] = useState(!isWanted);
   const read = (path: string, query: Record<string, string | number>) => (isDone ? undefined : withQuery(path, query));
@@ -41,7 +41,9 @@ export function useProgress(endpoints: Pages<WebhookEndpoint>, isWanted: boolean
   };
 }
 
-/** True if an event was delivered to the same endpoint twice: a replay, or a listener that got it again. */
+/**
+ * Returns true if an event was delivered to the same endpoint twice: a replay, or a listener that received it again.
+ */
 function hasRepeated(deliveries: readonly Delivery[]): boolean {
   const first = new Set<string>();
   return deliveries.some(({ event, endpoint, listener, attempt_count: attempts }) => {

@@ -48,7 +48,7 @@ export function reportLines(report: ReceiverReport, styles: Styles, terminalWidt
   return [...lines, ...foldText(report.verdict, width, MAX_LINES)];
 }
 
-/** If a group of checks begins that one cause kept from running: a line for each would hide the cause. */
+/** Where a group of checks begins that one cause kept from running: a line for each would hide the cause. */
 function blockedFrom(checks: readonly CheckResult[]): number {
   const last = checks.at(-1);
   if (last?.status !== "skipped") return checks.length;

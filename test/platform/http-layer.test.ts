@@ -92,7 +92,7 @@ describe("paths and methods", () => {
   it("answers 405 with Allow on a known path", async () => {
     const reply = await api("PUT", "/v1/customers", {});
     expect(reply.status).toBe(405);
-    expect(reply.headers.get("allow")?.split(", ").sort()).toEqual(["GET", "POST"]);
+    expect(reply.headers.get("allow")).toBe("GET, HEAD, OPTIONS, POST");
     expect(reply.body.code).toBe("method_not_allowed");
   });
 

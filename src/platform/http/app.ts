@@ -1,12 +1,14 @@
 import { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { HEADERS } from "../../contract/headers.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { ApiError } from "../domain/api-error.ts";
 import type { Services } from "../services.ts";
 import { addCommonHeaders, sendError } from "./answers.ts";
 import type { Authenticate } from "./authenticate.ts";
+import { compressJson } from "./compression.ts";
+import { addPreflightHeaders, allowCrossOrigin, type CrossOrigin } from "./cross-origin.ts";
 import { registerOperations } from "./dispatch.ts";
 import { registerFormats } from "./formats.ts";
 import { loggedPath, recordRequests } from "./request-log.ts";
@@ -29,16 +31,24 @@ export function createApp(
   const app = createServer(services);
 
   const routes: Route[] = [];
-  app.addHook("onRoute", ({ method, url }) => {
-    for (const name of [method].flat()) if (name !== "HEAD") routes.push({ method: name, path: url });
+  app.addHook("onRoute", ({ method, url, config }) => {
+    for (const name of [method].flat()) routes.push({ method: name, path: url, crossOrigin: config?.crossOrigin });
   });
   const notFound = ({ method, url }: FastifyRequest) => nothingHere(routes, method, url);
   app.addHook("onRequest", (request, reply, done) => {
     addCommonHeaders(services, reply, request.id);
     // Before the body is read; otherwise anyone could send a body to a path that does not exist.
     const problem = rejectRequest(request.raw, services.publicUrl?.hostname);
-    done(problem ?? (request.is404 ? notFound(request) : undefined));
+    if (problem !== undefined || !request.is404) {
+      // Clients that send no body may still name a type for it (axios, curl -d '').
+      if (isEmpty(request.raw)) delete request.raw.headers["content-type"];
+      return done(problem);
+    }
+    if (request.method === "OPTIONS" && sendOptions(routes, request, reply)) return;
+    done(notFound(request));
   });
+  allowCrossOrigin(app);
+  compressJson(app);
   app.addHook("onResponse", (request, reply, done) => {
     if (request.routeOptions.config.quiet === true) return done();
     services.report({
@@ -133,6 +143,10 @@ function rejectRequest(request: IncomingMessage, publicHost: string | undefined)
   return undefined;
 }
 
+function isEmpty({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) === 0;
+}
+
 const OFFERED = Symbol("offered");
 
 /**
@@ -158,14 +172,35 @@ interface Route {
   method: string;
   /** As Fastify writes it: `/v1/customers/:id`. */
   path: string;
+  crossOrigin?: CrossOrigin | undefined;
+}
+
+/** Returns the routes with a path, whatever their methods. */
+function routesAt(routes: readonly Route[], path: string): Route[] {
+  return routes.filter((route) => pathPattern(route.path).test(path));
+}
+
+function methodsOf(routes: readonly Route[]): string[] {
+  return [...new Set([...routes.map(({ method }) => method), "OPTIONS"])].sort();
+}
+
+/** Says what a path takes; returns false where there is no such path. */
+function sendOptions(routes: readonly Route[], request: FastifyRequest, reply: FastifyReply): boolean {
+  const matching = routesAt(routes, request.url.split("?", 1)[0]!);
+  if (matching.length === 0) return false;
+  const methods = methodsOf(matching);
+  const crossOrigin = matching.find((route) => route.crossOrigin !== undefined)?.crossOrigin;
+  addPreflightHeaders(request, reply, { crossOrigin, methods });
+  void reply.code(204).header("Allow", methods.join(", ")).send();
+  return true;
 }
 
 /** Responds 405 if the path exists with other methods, else 404 with the nearest path. */
 export function nothingHere(routes: readonly Route[], method: string, url: string): ApiError {
   const path = url.split("?", 1)[0]!;
-  const matching = routes.filter((route) => pathPattern(route.path).test(path));
+  const matching = routesAt(routes, path);
   if (matching.length > 0) {
-    const allow = [...new Set(matching.map((route) => route.method))].join(", ");
+    const allow = methodsOf(matching).join(", ");
     return new ApiError("method_not_allowed", `${method} is not possible here. Allowed: ${allow}.`, {
       headers: { Allow: allow },
     });

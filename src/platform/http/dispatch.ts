@@ -1,10 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { HEADERS } from "../../contract/headers.ts";
+import { kindOfId } from "../../contract/ids.ts";
+import { pathOf, type ResourceKind } from "../../contract/resources.ts";
 import { ApiError, invalidFields } from "../domain/api-error.ts";
 import { type Authenticate, assertScope, assertSession } from "./authenticate.ts";
 import type { Caller } from "../domain/request-context.ts";
 import { InFlight } from "./idempotency.ts";
-import type { Call, Operation } from "./operation.ts";
+import { type Call, type Operation, RawJson } from "./operation.ts";
 import { compileQuery } from "./query.ts";
 import { runLong, runWrite, toJson } from "./run.ts";
 import type { Services } from "../services.ts";
@@ -40,6 +42,7 @@ export function registerOperations(
     app.route({
       method: operation.method,
       url: operation.path.replace("{id}", ":id"),
+      config: operation.session === undefined ? { crossOrigin: "access token" } : {},
       onRequest: async (request, reply) => {
         request.caller = await authenticate(request.raw, (caller) => {
           request.identified = { caller, path: operation.path };
@@ -64,12 +67,17 @@ export function registerOperations(
           body: bodyOf(request, operation, checkBody, (body) => versions.upgrade(version, operation.name, body)),
         };
         if (operation.read !== undefined) {
-          const json = toJson(versions, version, await operation.read(call, services.database));
-          return send(reply, operation.reply.status, json);
+          const body = await operation.read(call, services.database);
+          if (body instanceof RawJson && body.nextCursor !== undefined) {
+            void reply.header("Link", `<${nextPage(request.url, body.nextCursor)}>; rel="next"`);
+          }
+          return send(reply, operation.reply.status, toJson(versions, version, body));
         }
         const run = operation.long === undefined ? runWrite : runLong;
         const outcome = await run({ services, inFlight, operation, call, request, version });
         if (outcome.replayed) void reply.header(HEADERS.idempotentReplayed, "true");
+        const created = outcome.status === CREATED ? locationOf(outcome.json) : undefined;
+        if (created !== undefined) void reply.header("Location", created);
         return send(reply, outcome.status, outcome.json);
       },
     });
@@ -91,6 +99,24 @@ function bodyOf(
   const errors = check(given);
   if (errors.length > 0) throw invalidFields(errors);
   return given;
+}
+
+const CREATED = 201;
+
+/** Returns the path of the resource in a response, which begins with its ID. */
+function locationOf(json: string): string | undefined {
+  const [, id] = /^\{"id":"(\w+)"/.exec(json) ?? [];
+  // Every ID that a response begins with is that of a resource.
+  if (id !== undefined) return `${pathOf(kindOfId(id) as ResourceKind)}/${id}`;
+  const [, event] = /^\{"object":"replay","event":"(\w+)"/.exec(json) ?? [];
+  return event === undefined ? undefined : `${pathOf("delivery")}?event=${event}`;
+}
+
+/** Returns the path of the next page: the same query with another cursor. */
+function nextPage(url: string, cursor: string): string {
+  const [path, query = ""] = url.split("?", 2);
+  const others = query.split("&").filter((pair) => pair !== "" && !pair.startsWith("cursor="));
+  return `${path}?${[...others, `cursor=${cursor}`].join("&")}`;
 }
 
 function isEmptyObject(body: unknown): boolean {

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { LIMITS } from "../../contract/limits.ts";
 import { ApiError } from "../domain/api-error.ts";
-import type { FastifyInstance } from "fastify";
+import { errorCodes, type FastifyInstance } from "fastify";
 
 /**
  * Parses a JSON body. Rejects what JSON.parse accepts or repairs: duplicate keys, numbers that would be rounded,
@@ -166,11 +166,24 @@ export function takeJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
     try {
+      if ((body as Buffer).length === 0) return done(null, undefined);
       assertUtf8(request.headers["content-type"]);
-      done(null, (body as Buffer).length === 0 ? undefined : parseStrictJson(body as Buffer));
+      done(null, parseStrictJson(body as Buffer));
     } catch (error) {
       done(error as Error);
     }
+  });
+  // Of another type, a body that ends before its first byte is none, too; any other is rejected unread.
+  app.addContentTypeParser("*", (request, body, done) => {
+    const reject = () => {
+      body.off("error", done).pause();
+      done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE(request.headers["content-type"]));
+    };
+    if (request.headers["transfer-encoding"] === undefined) return reject();
+    body
+      .once("data", reject)
+      .once("end", () => done(null, undefined))
+      .once("error", done);
   });
 }
 

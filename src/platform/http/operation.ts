@@ -18,8 +18,11 @@ export type ReplyBody = object | RawJson;
 
 export class RawJson {
   readonly text: string;
-  constructor(text: string) {
+  /** The cursor of the next page, if this is a page of a list that has one. */
+  readonly nextCursor: string | undefined;
+  constructor(text: string, nextCursor?: string) {
     this.text = text;
+    this.nextCursor = nextCursor;
   }
 }
 

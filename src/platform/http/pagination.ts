@@ -87,9 +87,10 @@ export async function sendList<Item, Query extends ListQuery>(
   const rows = await readRows({ environment, position, before, from, limit });
   const items = rows.slice(0, limit).map(render);
   const hasMore = rows.length > limit;
-  const next = hasMore ? JSON.stringify(encodeCursor(vault, scope, items.at(-1)!.position)) : "null";
+  const next = hasMore ? encodeCursor(vault, scope, items.at(-1)!.position) : null;
   const data = items.map(({ json }) => json).join(",");
-  return new RawJson(`{"object":"list","data":[${data}],"has_more":${hasMore},"next_cursor":${next}}`);
+  const text = `{"object":"list","data":[${data}],"has_more":${hasMore},"next_cursor":${JSON.stringify(next)}}`;
+  return new RawJson(text, next ?? undefined);
 }
 
 /** Renders most resources. */

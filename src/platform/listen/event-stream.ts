@@ -29,7 +29,7 @@ export function registerEventStream(app: FastifyInstance, services: Services, au
   const connections = new OpenConnections("event streams", LIMITS.eventStreamsPerEnvironment);
   const readQuery = compileQuery(EventStreamQuery);
   let isClosing = false;
-  app.get(EVENT_STREAM_PATH, async (request, reply) => {
+  app.get(EVENT_STREAM_PATH, { config: { crossOrigin: "access token" } }, async (request, reply) => {
     const { database, clock, time, versions } = services;
     // A stream is not logged as a request, because its response does not end.
     const caller = await authenticate(request.raw, ({ tenant }) => {
@@ -38,8 +38,9 @@ export function registerEventStream(app: FastifyInstance, services: Services, au
     assertScope(caller, "events:read");
     await services.rateLimit?.take(caller.credential.id, (name, value) => reply.header(name, value));
     const environment = caller.tenant.environment;
-    connections.take(environment, reply.raw);
     const { after, type = "*" } = readQuery(request.url) as { after?: string; type?: string };
+    void reply.header("Content-Type", "text/event-stream; charset=utf-8");
+    connections.take(environment, reply.raw);
     const { now } = await time.read(database, caller.tenant);
     const start = await findStart(database, environment, lastEventId(request.headers) ?? after, now);
     // Checked last: a stream that begins after the others were ended would delay the stop.
@@ -47,8 +48,11 @@ export function registerEventStream(app: FastifyInstance, services: Services, au
     reply.hijack();
     // The client may have disconnected meanwhile.
     if (reply.raw.destroyed) return;
-    const headers = { ...reply.getHeaders(), "Content-Type": "text/event-stream; charset=utf-8" };
-    reply.raw.writeHead(200, headers as Record<string, string>);
+    reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
+    if (request.method === "HEAD") {
+      reply.raw.end();
+      return;
+    }
     const stream = new EventStream(services, reply.raw, {
       tenant: caller.tenant,
       types: typesOfSubscription(type),

@@ -36,6 +36,16 @@ const REPLY_HEADERS = {
     description: "`true` where this is the reply to an earlier request with the same Idempotency-Key",
     schema: { type: "string", const: "true" },
   },
+  Location: {
+    name: "Location",
+    description: "Path of what was created",
+    schema: { type: "string", format: "uri-reference", examples: ["/v1/customers/cus_06Fv3Tt0q1Yd8mWc5KxLrB"] },
+  },
+  Link: {
+    name: "Link",
+    description: 'Path of the next page, with `rel="next"` (RFC 8288); absent on the last page',
+    schema: { type: "string", examples: ['</v1/customers?cursor=AbC123>; rel="next"'] },
+  },
   RetryAfter: { name: "Retry-After", description: "Seconds to wait before the next try", schema: WHOLE_SECONDS },
   WwwAuthenticate: {
     name: "WWW-Authenticate",

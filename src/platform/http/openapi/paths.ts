@@ -107,11 +107,16 @@ function requestBody(body: TSchema, schemas: Schemas): Json {
   };
 }
 
-function reply({ method, reply: { schema } }: Operation, schemas: Schemas): Json {
+function reply({ method, query, reply: { schema, status } }: Operation, schemas: Schemas): Json {
   const { description = "Done" } = schema as { description?: string };
+  const hasPages = query !== undefined && "cursor" in (query as { properties?: object }).properties!;
   return {
     description,
-    headers: headersOf(...(method === "POST" ? (["IdempotentReplayed"] as const) : [])),
+    headers: headersOf(
+      ...(status === 201 ? (["Location"] as const) : []),
+      ...(hasPages ? (["Link"] as const) : []),
+      ...(method === "POST" ? (["IdempotentReplayed"] as const) : []),
+    ),
     content: { [JSON_MEDIA_TYPE]: { schema: schemas.place(schema), example: exampleReply(schema) } },
   };
 }

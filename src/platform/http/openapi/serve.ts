@@ -16,12 +16,20 @@ export function serveDocument(app: FastifyInstance, services: Services, operatio
   const build = async (): Promise<Served> => {
     const { buildDocument } = await import("./document.ts");
     const text = JSON.stringify(buildDocument(operations, services.baseUrl));
-    return { text, tag: `"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"` };
+    // Weak: the compressed text has other bytes.
+    return { text, tag: `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"` };
   };
-  app.get(DOCUMENT_PATH, async (request, reply) => {
+  app.get(DOCUMENT_PATH, { config: { crossOrigin: "anyone" } }, async (request, reply) => {
     const { text, tag } = await (served ??= build());
     void reply.header("Cache-Control", "no-cache").header("ETag", tag);
-    if (request.headers["if-none-match"] === tag) return reply.code(304).send();
+    if (matchesTag(request.headers["if-none-match"], tag)) return reply.code(304).send();
     return reply.header("Content-Type", "application/json; charset=utf-8").send(text);
   });
+}
+
+/** True where the client has what the tag stands for: weak comparison of a list of tags, or `*` (RFC 9110 13.1.2). */
+function matchesTag(header: string | undefined, tag: string): boolean {
+  if (header === undefined) return false;
+  const opaque = tag.replace("W/", "");
+  return header.trim() === "*" || [...header.matchAll(/"[^"]*"/g)].some(([listed]) => listed === opaque);
 }

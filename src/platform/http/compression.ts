@@ -1,0 +1,51 @@
+import { brotliCompress, type CompressCallback, constants, gzip } from "node:zlib";
+import type { FastifyInstance, FastifyReply } from "fastify";
+
+const MIN_LENGTH = 1024;
+/** Compresses JSON about as well as gzip does, in less time. */
+const BROTLI_QUALITY = 4;
+
+const COMPRESSORS = {
+  br: (text: string, done: CompressCallback) =>
+    brotliCompress(text, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } }, done),
+  gzip: (text: string, done: CompressCallback) => gzip(text, done),
+};
+
+type Coding = keyof typeof COMPRESSORS;
+const CODINGS = Object.keys(COMPRESSORS) as Coding[];
+
+/**
+ * Compresses JSON for clients that accept it, in Node's thread pool. Pages are left alone: their forms hold tokens, which
+ * the length of compressed text could give away.
+ */
+export function compressJson(app: FastifyInstance): void {
+  app.addHook("onSend", (request, reply, payload, done) => {
+    if (typeof payload !== "string" || payload.length < MIN_LENGTH || !isJson(reply)) return done(null, payload);
+    void reply.header("Vary", "Accept-Encoding");
+    const coding = preferredCoding(request.headers["accept-encoding"]);
+    if (coding === undefined) return done(null, payload);
+    COMPRESSORS[coding](payload, (error, bytes) => {
+      void reply.header("Content-Encoding", coding).removeHeader("Content-Length");
+      done(error, bytes);
+    });
+  });
+}
+
+function isJson(reply: FastifyReply): boolean {
+  return /^application\/(problem\+)?json\b/.test(String(reply.getHeader("Content-Type") ?? ""));
+}
+
+/** The coding of the greatest weight, brotli among equals (RFC 9110 12.5.3). */
+function preferredCoding(header: string | string[] | undefined): Coding | undefined {
+  if (header === undefined) return undefined;
+  const weights = new Map<string, number>();
+  for (const part of String(header).split(",")) {
+    const [name = "", ...parameters] = part.split(";").map((text) => text.trim().toLowerCase());
+    const weight = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2);
+    weights.set(name, weight === undefined ? 1 : Number(weight) || 0);
+  }
+  const weightOf = (coding: string) => weights.get(coding) ?? weights.get("*") ?? 0;
+  const [best] = CODINGS.filter((coding) => weightOf(coding) > 0).sort((a, b) => weightOf(b) - weightOf(a));
+  // `identity` is only better where a client says so.
+  return best !== undefined && weightOf(best) < (weights.get("identity") ?? 0) ? undefined : best;
+}

@@ -16,12 +16,14 @@ let platform: RunningPlatform;
 let full: Client;
 const clients: Client[] = [];
 const strayOutput: Error[] = [];
+let warnings = "";
 
 /** An MCP client that has started the built command with this key. */
 async function connect(key: string): Promise<Client> {
   const client = new Client({ name: "test", version: "1" });
   const env = cliEnv({ ...platform.env, SERVICE_API_KEY: key });
   const transport = new StdioClientTransport({ command: process.execPath, args: [BIN, "mcp"], env, stderr: "pipe" });
+  transport.stderr!.on("data", (text) => (warnings += String(text)));
   // What stands on stdout and is no message of the protocol ends up here.
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client is no EventTarget
   client.onerror = (error) => {
@@ -102,6 +104,18 @@ describe("service mcp", () => {
     expect(tool("get_order").annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
     expect(tool("delete_customer").annotations).toMatchObject({ readOnlyHint: false, destructiveHint: true });
     expect(JSON.stringify(tools)).not.toMatch(/"\$id"|-id"/);
+  });
+
+  it("takes many calls at once, without a warning", async () => {
+    const orders = Array.from({ length: 30 }, () => result("create_order", { amount: 1, currency: "EUR" }));
+    expect(new Set((await Promise.all(orders)).map(({ id }) => id)).size).toBe(30);
+    expect(warnings).toBe("");
+  });
+
+  it("says what is wrong with an id", async () => {
+    const wrong = async (args: Record<string, unknown>) => textOf(await call("get_customer", args));
+    expect(await wrong({ id: 1, extra: 2 })).toContain("id must be a string");
+    expect(await wrong({})).toContain("id is required");
   });
 
   it("works with customers", async () => {

@@ -15,7 +15,7 @@ export function register(program: Command, context: Context): void {
       `
 Add the command to the configuration of your MCP client:
 
-  { "mcpServers": { "service": { "command": "service", "args": ["mcp"] } } }
+  { "mcpServers": { "service": { "command": "npx", "args": ["-y", "service-cli", "mcp"] } } }
 `,
     )
     .action(async () => {

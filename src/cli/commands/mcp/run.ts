@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import {
@@ -67,6 +68,8 @@ export async function runMcp(context: Context): Promise<void> {
     return await running.finally(() => calls.delete(running));
   });
 
+  // Each call in flight listens for the end.
+  setMaxListeners(0, context.signal);
   const ended = endOf(context);
   await server.connect(new StdioServerTransport(context.stdin, protocolStream(context)));
   await ended;

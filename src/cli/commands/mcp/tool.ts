@@ -46,7 +46,10 @@ export function apiTool(description: Description & { method: Method; path: strin
     async run(input, { client }) {
       const { id, ...rest } = input;
       const takesId = path.includes("{id}");
-      if (takesId && typeof id !== "string") throw new UsageError("id is required", { code: "invalid_arguments" });
+      if (takesId && typeof id !== "string") {
+        const problem = id === undefined ? "id is required" : "id must be a string";
+        throw new UsageError(problem, { code: "invalid_arguments" });
+      }
       const members = takesId ? rest : input;
       const { body } = await client.request<object>({
         method,

@@ -38,7 +38,6 @@ const LAZY = {
   proxy: "src/client/proxy.ts",
   chalk: "chalk",
   ora: "ora",
-  tab: "@bomb.sh/tab",
   "update-notice": "src/cli/update/notice.ts",
   prompts: "@inquirer/prompts",
 };

@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { spawn } from "@lydell/node-pty";
@@ -153,6 +154,15 @@ describe("the scripts", () => {
 
   it.each(["bash", "zsh", "fish", "powershell"])("for %s evaluates nothing that was typed", async (shell) => {
     expect((await spawnCli(["completion", shell])).stdout).not.toMatch(/^[^#]*\b(eval|Invoke-Expression|iex)\b/im);
+  });
+
+  it.each(["bash", "zsh", "fish", "powershell"])("for %s of service-cli leaves `service` alone", async (shell) => {
+    const link = join(makeConfigDir(), "service-cli");
+    symlinkSync(BIN, link);
+    const { stdout } = spawnSync(process.execPath, [link, "completion", shell], { env: cliEnv(), encoding: "utf8" });
+    const registrations = stdout.split("\n").filter((line) => /^(complete|  compdef|#compdef|Register)/.test(line));
+    expect(registrations.length).toBeGreaterThan(0);
+    for (const line of registrations) expect(line.replaceAll("service-cli", "")).not.toMatch(/(?<!_)\bservice\b/);
   });
 
   it("completion exists for no other shell", async () => {

@@ -13,7 +13,7 @@ export function register(program: Command, context: Context): void {
     .addArgument(new Argument("<shell>", "Shell").choices(SHELLS))
     .action(async (shell: Shell) => {
       const { printScript } = await import("./scripts.ts");
-      await printScript(shell, context.stdout);
+      printScript(shell, process.argv[1] ?? "", context.stdout);
     });
   addExamples(completion, [
     "source <(service completion bash)                               # in ~/.bashrc",

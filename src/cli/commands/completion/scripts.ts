@@ -1,23 +1,24 @@
+import { basename } from "node:path";
 import type { TextStream } from "../../terminal/text-stream.ts";
 
 export type Shell = "bash" | "zsh" | "fish" | "powershell";
 
-const NAME = "service";
-
-/** Prints the script that binds `service complete` to a shell's Tab key. */
-export async function printScript(shell: Shell, stdout: TextStream): Promise<void> {
-  if (shell === "bash") return stdout.write(`${BASH}\n`);
-  if (shell === "zsh") return stdout.write(`${ZSH}\n`);
-  if (shell === "powershell") return stdout.write(`${POWERSHELL}\n`);
-  const { script } = await import("@bomb.sh/tab");
-  script(shell, NAME, NAME);
+/**
+ * Prints the script that binds the program's `complete` to a shell's Tab key. Asked as `service-cli`, the script leaves
+ * `service` alone, which may be another program: several Linux distributions have one.
+ */
+export function printScript(shell: Shell, program: string, stdout: TextStream): void {
+  const names = basename(program).startsWith(PACKAGE) ? [PACKAGE] : ["service", PACKAGE];
+  stdout.write(`${SCRIPTS[shell](names)}\n`);
 }
+
+const PACKAGE = "service-cli";
 
 /**
  * Returns the script for bash. Unlike that of the completion library it needs no other package, completes values with a
  * colon and flags with an inline value, and never evaluates the input.
  */
-export const BASH = `# bash completion for service
+const bashScript = (names: readonly string[]) => `# bash completion for service
 _service_completion() {
   local word reply directive line value current head="" strip=""
   local -a words=()
@@ -52,10 +53,10 @@ _service_completion() {
   if ((directive & 4)); then compopt +o default 2>/dev/null; fi
   return 0
 }
-complete -o default -F _service_completion service service-cli`;
+complete -o default -F _service_completion ${names.join(" ")}`;
 
 /** Returns the script for zsh. That of the completion library cuts values at a colon, and splits quoted words. */
-export const ZSH = `#compdef service service-cli
+const zshScript = (names: readonly string[]) => `#compdef ${names.join(" ")}
 _service() {
   local reply line value directive width=0
   local -a values descriptions shown extra
@@ -85,15 +86,36 @@ _service() {
 if [[ "\${funcstack[1]}" == _service ]]; then
   _service "$@"
 else
-  compdef _service service service-cli
+  compdef _service ${names.join(" ")}
 fi`;
+
+/**
+ * Returns the script for fish. That of the completion library completes one name only, and keeps the results of the last
+ * word in a global variable.
+ */
+const fishScript = (names: readonly string[]) => `# fish completion for service
+function __service_complete
+    set -l word (commandline -ct)
+    set -l words (commandline -opc) "$word"
+    set -l reply ($words[1] complete -- $words[2..-1] 2>/dev/null)
+    set -l directive (string match -rg '^:(\\d+)$' -- $reply[-1])
+    test -n "$directive"; or return
+    # A flag that holds its value keeps itself.
+    set -l flag (string match -r -- '^-[^=]*=' "$word")
+    set -l values (string match -re '\\t' -- $reply)
+    printf '%s\\n' "$flag"$values
+    if test (count $values) -eq 0; and test (math "bitand($directive, 4)") -eq 0
+        __fish_complete_path (string replace -r -- '^-[^=]*=' '' "$word")
+    end
+end
+${names.map((name) => `complete -c ${name} -f -k -a '(__service_complete)'`).join("\n")}`;
 
 /**
  * Returns the script for PowerShell. That of the completion library builds a command from the typed text and evaluates
  * it. A typographic quote, which PowerShell treats as its own, would end the quoting.
  */
-export const POWERSHELL = `# PowerShell completion for service
-Register-ArgumentCompleter -Native -CommandName 'service', 'service-cli' -ScriptBlock {
+const powershellScript = (names: readonly string[]) => `# PowerShell completion for service
+Register-ArgumentCompleter -Native -CommandName ${names.map((name) => `'${name}'`).join(", ")} -ScriptBlock {
     param($wordToComplete, $commandAst, $cursorPosition)
     # The words up to the cursor, as they were typed.
     $words = @(foreach ($element in $commandAst.CommandElements | Select-Object -Skip 1) {
@@ -108,7 +130,7 @@ Register-ArgumentCompleter -Native -CommandName 'service', 'service-cli' -Script
     $encoding = [Console]::OutputEncoding
     try {
         [Console]::OutputEncoding = [System.Text.Encoding]::UTF8
-        $reply = @(& service complete '--' @words 2>$null)
+        $reply = @(& ${names[0]} complete '--' @words 2>$null)
     } finally {
         [Console]::OutputEncoding = $encoding
     }
@@ -128,3 +150,10 @@ Register-ArgumentCompleter -Native -CommandName 'service', 'service-cli' -Script
         [System.Management.Automation.CompletionResult]::new($quoted, $value, 'ParameterValue', $tip)
     }
 }`;
+
+const SCRIPTS: Readonly<Record<Shell, (names: readonly string[]) => string>> = {
+  bash: bashScript,
+  zsh: zshScript,
+  fish: fishScript,
+  powershell: powershellScript,
+};

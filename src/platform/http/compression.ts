@@ -25,8 +25,9 @@ export function compressJson(app: FastifyInstance): void {
     const coding = preferredCoding(request.headers["accept-encoding"]);
     if (coding === undefined) return done(null, payload);
     COMPRESSORS[coding](payload, (error, bytes) => {
+      if (error !== null) return done(null, payload);
       void reply.header("Content-Encoding", coding).removeHeader("Content-Length");
-      done(error, bytes);
+      done(null, bytes);
     });
   });
 }

@@ -53,7 +53,7 @@ const database: Database = {
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 const vault = createVault(Buffer.alloc(32, 1), systemRandom);
 const clientAddress = createClientAddress([]);
-const app = createApp(
+const { app } = createApp(
   {
     database,
     vault,

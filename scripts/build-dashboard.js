@@ -15,6 +15,8 @@ export async function buildDashboard(root, folder) {
       main: "src/dashboard/main.tsx",
       style: "src/dashboard/styles/index.css",
       icon: "src/dashboard/icon.svg",
+      reference: "src/dashboard/reference/main.ts",
+      "reference-style": "src/dashboard/reference/style.css",
     },
     outdir: folder,
     entryNames: "[name]-[hash]",
@@ -40,13 +42,15 @@ export async function buildDashboard(root, folder) {
   }
   const outputs = Object.entries(metafile.outputs);
   const main = outputs.find(([, { entryPoint }]) => entryPoint === "src/dashboard/main.tsx");
-  const named = (start) => outputFiles.map(({ path }) => basename(path)).find((name) => name.startsWith(start));
+  const named = (start, end = "") =>
+    outputFiles.map(({ path }) => basename(path)).find((name) => name.startsWith(start) && name.endsWith(end));
   const manifest = {
     script: basename(main[0]),
     style: named("style-"),
     icon: named("icon-"),
     // The chart library is loaded lazily, but the first page needs it as well.
     preload: main[1].imports.map(({ path }) => basename(path)),
+    reference: { script: named("reference-", ".js"), style: named("reference-style-") },
   };
   removeOutdated(folder, new Set(outputFiles.map(({ path }) => basename(path))));
   writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifest));

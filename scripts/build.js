@@ -3,10 +3,9 @@
 // The CLI is three CommonJS files (the version, what all commands share, the named command), which Node loads in a
 // third of the time that a dozen ES modules take. What only some commands need (the platform, the relay, prompts, color
 // …) is beside them as ES modules that load on demand.
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { buildDashboard } from "./build-dashboard.js";
 import { buildWebhooks } from "./build-webhooks.js";
@@ -203,7 +202,6 @@ const builds = await Promise.all([
 await buildWebhooks(root, join(dist, "webhooks"));
 
 removeStaleChunks(join(dist, "lazy"));
-writeReference(dirname(fileURLToPath(import.meta.resolve("swagger-ui-dist/package.json"))), join(dist, "reference"));
 writeFileSync(join(dist, "third-party-licenses.txt"), thirdPartyLicenses(root, builds));
 
 /** Leaves imports of the listed modules to run time, as separate files in this folder. */
@@ -241,18 +239,6 @@ function divert({ onResolve, resolve }, modules, to) {
     const name = names.get(path.startsWith(".") ? relative(root, found.path) : path);
     return name === undefined ? undefined : to(name);
   });
-}
-
-/** The files of the API reference at /docs, compressed as they are sent, and their licenses. */
-function writeReference(from, to) {
-  mkdirSync(to, { recursive: true });
-  for (const name of ["swagger-ui-bundle.js", "swagger-ui.css"]) {
-    const text = readFileSync(join(from, name), "utf8").replace(/\n\/[/*]# sourceMappingURL=.*\s*$/, "\n");
-    writeFileSync(join(to, `${name}.gz`), gzipSync(text, { level: 9 }));
-  }
-  for (const name of ["LICENSE", "NOTICE", "swagger-ui-bundle.js.LICENSE.txt"]) {
-    copyFileSync(join(from, name), join(to, name));
-  }
 }
 
 /** Chunks of earlier builds stay for an hour, because a running command may still load them. */

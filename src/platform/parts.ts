@@ -12,6 +12,7 @@ import { registerDocs } from "./docs/routes.ts";
 import type { Versions } from "./domain/versions.ts";
 import { EnvironmentTime } from "./time/environment-time.ts";
 import { createApp } from "./http/app.ts";
+import type { ServedDocument } from "./http/openapi/serve.ts";
 import { type Authenticate, createAuthenticate } from "./http/authenticate.ts";
 import { createClientAddress } from "./http/client-address.ts";
 import { registerHealth } from "./http/health.ts";
@@ -35,7 +36,7 @@ import type { PlatformSettings } from "./settings.ts";
 import { TransactionWatch } from "./observability/transaction-watch.ts";
 import { readFileSync } from "node:fs";
 import fastifyCookie from "@fastify/cookie";
-import { loadAssets } from "./dashboard/assets.ts";
+import { type Assets, loadAssets } from "./dashboard/assets.ts";
 import { dashboardRoutes } from "./dashboard/routes.ts";
 import { Passwords } from "./domain/passwords.ts";
 import { logFailure } from "./http/answers.ts";
@@ -99,10 +100,11 @@ export async function assembleParts(
   const health = { isStopping: false };
   const adminToken = Buffer.from(random.bytes(32)).toString("base64url");
   const servesApi = settings.role !== "worker";
-  const app = createApp(services, servesApi ? { authenticate, clockAdvancer: engine.clockAdvancer } : undefined);
+  const api = servesApi ? { authenticate, clockAdvancer: engine.clockAdvancer } : undefined;
+  const { app, document } = createApp(services, api);
   if (descriptors !== undefined) limitConnections(app.server, descriptors.connections, settings.log);
   registerHealth(app, services, { metrics, isStopping: () => health.isStopping });
-  if (servesApi) registerRoutes(app, services, { authenticate, settings, leakKeys, adminToken });
+  if (document !== undefined) registerRoutes(app, services, { authenticate, document, settings, leakKeys, adminToken });
   return {
     deployment,
     services,
@@ -162,19 +164,22 @@ function registerRoutes(
   services: Services,
   {
     authenticate,
+    document,
     settings,
     leakKeys,
     adminToken,
   }: {
     authenticate: Authenticate;
+    document: () => Promise<ServedDocument>;
     settings: PlatformSettings;
     leakKeys: SigningKeys | undefined;
     adminToken: string;
   },
 ): void {
-  registerWeb(app, services, settings);
+  const assets = settings.dashboard === undefined ? undefined : loadAssets(settings.dashboard);
+  registerWeb(app, services, { assets, passwordCost: settings.passwordCost });
   registerEventStream(app, services, authenticate);
-  registerDocs(app, services, settings.reference);
+  registerDocs(app, services, { document, files: assets?.reference });
   app.register(async (scope) => leakReportRoute(scope, services, leakKeys));
   adminRoutes(app, services, adminToken);
 }
@@ -237,10 +242,13 @@ function openFileLimit(): number | undefined {
   }
 }
 
-type WebSettings = Pick<PlatformSettings, "dashboard" | "passwordCost">;
+interface WebSettings {
+  assets: Assets | undefined;
+  passwordCost: PlatformSettings["passwordCost"];
+}
 
 /** Adds the routes for browsers and OAuth clients: HTML pages, and endpoints with OAuth's JSON. */
-function registerWeb(app: FastifyInstance, services: Services, { dashboard, passwordCost }: WebSettings): void {
+function registerWeb(app: FastifyInstance, services: Services, { assets, passwordCost }: WebSettings): void {
   app.register(async (scope) => {
     await scope.register(fastifyCookie);
     takeForms(scope);
@@ -254,7 +262,6 @@ function registerWeb(app: FastifyInstance, services: Services, { dashboard, pass
     signInRoutes(scope, tools);
     linkRoutes(scope, tools);
     accountRoutes(scope, tools);
-    const assets = dashboard === undefined ? undefined : loadAssets(dashboard);
     dashboardRoutes(scope, browserSessions, assets);
     authorizeRoutes(scope, services, browserSessions);
     deviceRoutes(scope, services, browserSessions);

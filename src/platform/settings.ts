@@ -38,6 +38,4 @@ export interface PlatformSettings extends DeploymentSettings {
   passwordCost?: PasswordCost | undefined;
   /** Folder of the dashboard's built files. Without it /dashboard shows the page that needs none. */
   dashboard?: string | undefined;
-  /** Folder of the API reference's built files. Without it there is no page at /docs. */
-  reference?: string | undefined;
 }

@@ -10,7 +10,6 @@ import { type EmbeddedPlatform, startEmbedded } from "../oauth/support/embedded-
 import { type Api, apiOf } from "../support/api.ts";
 
 const BUILT = fileURLToPath(new URL("../../dist/dashboard/", import.meta.url));
-const REFERENCE = fileURLToPath(new URL("../../dist/reference/", import.meta.url));
 const EMAIL = "new@example.com";
 
 let platform: EmbeddedPlatform;
@@ -19,7 +18,7 @@ let call: Api;
 let cookie: string;
 
 beforeAll(async () => {
-  platform = await startEmbedded({ dashboard: BUILT, reference: REFERENCE });
+  platform = await startEmbedded({ dashboard: BUILT });
   cookie = await signIn();
   call = callsWith(cookie);
 });

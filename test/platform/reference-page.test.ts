@@ -1,98 +1,183 @@
+import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect } from "vitest";
+import { beforeAll, afterAll, describe, expect, it as test } from "vitest";
 import { EVENT_TYPES } from "../../src/contract/event-types.ts";
+import { cliOnPlatform } from "../support/cli-on-platform.ts";
 import { it, startChromium } from "../support/chromium.ts";
-import { type ServedPlatform, servePlatform } from "../support/platform.ts";
 
-let platform: ServedPlatform;
-let browser: Browser;
-let page: Page;
-/** What the browser complained about: scripts' errors, and what the page's policy forbade. */
-const complaints: string[] = [];
-/** Every address that was asked for. */
-const asked: string[] = [];
+const cli = cliOnPlatform();
+let browser: Browser | undefined;
+afterAll(() => browser?.close());
 
-beforeAll(async () => {
-  [platform, browser] = await Promise.all([servePlatform(), startChromium()]);
-  // One page for all tests: to draw it takes a browser seconds.
-  page = await browser.newPage({ colorScheme: "light" });
-  page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(error.message));
-  page.on("request", (request) => asked.push(request.url()));
-  await page.goto(`${platform.baseUrl}/docs`);
-  await page.locator("#operations-Customers-createCustomer").waitFor();
-});
-afterAll(() => Promise.all([platform.stop(), browser.close()]));
+interface OpenApi {
+  paths: Record<string, Record<string, { operationId: string; security: object[] }>>;
+}
+
+async function operations() {
+  const { paths } = (await (await fetch(`${cli.platform.baseUrl}/openapi.json`)).json()) as OpenApi;
+  return Object.values(paths).flatMap((methods) => Object.values(methods));
+}
+
+/** One part of each kind: the whole page takes a minute to check. */
+const PARTS = ["header", "#menu", "#introduction", "#createCustomer", "#streamEvents", "#onOrderCompleted"];
+const WIDE = { width: 1440, height: 900 };
 
 describe("the API reference", () => {
-  it("shows every operation of the document, loads nothing from elsewhere, and breaks no rule of its policy", async () => {
-    const document = (await (await fetch(`${platform.baseUrl}/openapi.json`)).json()) as { paths: object };
-    const count = Object.values(document.paths).flatMap((path: object) => Object.keys(path)).length;
-    expect(await page.locator(".opblock").count()).toBe(count + EVENT_TYPES.length);
-    await page.locator("#operations-Customers-createCustomer .opblock-summary-control").first().click();
-    await page.getByRole("listitem").getByText("Email already in use").waitFor();
+  let page: Page;
+  /** What the browser complained about: scripts' errors, and what the page's policy forbade. */
+  const complaints: string[] = [];
+  const requested: string[] = [];
+
+  const open = async (hash = "") => {
+    // Another part of the same page would not be loaded again.
+    await page.goto("about:blank");
+    await page.goto(`${cli.platform.baseUrl}/docs${hash}`);
+    await page.locator("#menu input").waitFor();
+  };
+  beforeAll(async () => {
+    browser = await startChromium().catch(() => undefined);
+    if (browser === undefined) return;
+    const context = await browser.newContext({ viewport: WIDE });
+    await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: cli.platform.baseUrl });
+    page = await context.newPage();
+    page.on("console", (message) => {
+      if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => complaints.push(error.message));
+    page.on("request", (request) => requested.push(request.url()));
+    await open();
+  });
+  afterAll(() => {
     expect(complaints).toEqual([]);
-    expect(asked.filter((url) => !url.startsWith(platform.baseUrl) && !url.startsWith("data:"))).toEqual([]);
-    expect(asked.filter((url) => url.endsWith("/openapi.json"))).toHaveLength(1);
+    expect(requested.filter((url) => !url.startsWith(cli.platform.baseUrl))).toEqual([]);
   });
 
-  it("shows what webhook endpoints are sent, for each type of event", async () => {
-    const webhooks = page.locator(".webhooks .opblock");
-    expect(await webhooks.locator(".opblock-summary-path").allTextContents()).toEqual([...EVENT_TYPES]);
-    const completed = webhooks.filter({ hasText: "order.completed" });
-    await completed.locator(".opblock-summary-control").click();
-    await completed.getByText("Service-Signature").waitFor();
-    const payload = JSON.parse((await completed.locator(".body-param__example").textContent())!);
-    expect(payload).toMatchObject({ type: "order.completed", data: { object: { status: "completed" } } });
+  it("shows every operation and every event type of the OpenAPI document", async () => {
+    const shown = await page.locator("article").evaluateAll((found) => found.map(({ id }) => id));
+    const calls = (await operations()).map(({ operationId }) => operationId);
+    expect(shown).toEqual(expect.arrayContaining(calls));
+    expect(shown).toHaveLength(calls.length + EVENT_TYPES.length);
+    const create = page.locator("#createCustomer");
+    await create.getByText("Errors", { exact: true }).click();
+    await create.getByText("Email already in use").waitFor();
+    const body = JSON.parse((await page.locator("#onOrderCompleted .panel pre").nth(1).textContent())!);
+    expect(body).toMatchObject({ type: "order.completed", data: { object: { status: "completed" } } });
   });
 
-  it("sends a request that is tried, with the credential that was given", async () => {
-    await page.locator(".btn.authorize").click();
-    const field = page.locator(".modal-ux input").first();
-    await field.fill(platform.sandboxKey);
-    await page.locator(".modal-ux .btn.authorize").first().click();
-    await page.locator(".modal-ux .btn-done").first().click();
-    const operation = page.locator("#operations-Identity-getIdentity");
-    await operation.locator(".opblock-summary-control").click();
-    await operation.locator(".try-out__btn").click();
-    await operation.locator(".execute").click();
-    await operation.locator(".live-responses-table .response-col_status", { hasText: "200" }).waitFor();
-    expect(await operation.locator(".live-responses-table").textContent()).toContain(platform.ready.account);
-    expect(complaints).toEqual([]);
+  it("finds operations by words of their summary, method and path", async () => {
+    await page.keyboard.press("/");
+    await page.keyboard.type("post delivery");
+    const found = page.locator("#menu li[data-text]:visible");
+    await expect.poll(() => found.allTextContents()).toEqual([expect.stringContaining("delivery due now")]);
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/#retryDelivery$/);
+    await page.locator("#menu input").fill("no such thing");
+    await page.getByText("No matches").waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator("#menu").getByRole("link", { name: "Create a customer" }).waitFor();
   });
 
-  it("follows the system's colours", async () => {
-    const backgrounds: string[] = [];
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme });
-      backgrounds.push(await page.evaluate("getComputedStyle(document.documentElement).backgroundColor"));
-    }
-    expect(backgrounds).toEqual(["rgb(255, 255, 255)", "rgb(28, 32, 34)"]);
+  it("shows all samples in the chosen language, which it remembers, and copies them", async () => {
+    await open("#createCustomer");
+    const request = page.locator("#createCustomer .samples");
+    await request.getByText("curl -X POST").waitFor();
+    await request.getByRole("button", { name: "CLI" }).click();
+    await open("#createOrder");
+    await page.locator("#createOrder").getByText("service orders create --amount 4200 --currency EUR").waitFor();
+    await page.locator("#createOrder .samples").getByRole("button", { name: "Copy" }).click();
+    await expect
+      .poll(() => page.evaluate("navigator.clipboard.readText()"))
+      .toMatch(/^service orders create --amount 4200 --currency EUR --customer cus_\w{22} --metadata plan=team$/);
+  });
+
+  it("sends a request with a sandbox key and its body, and rejects a live key before it is sent", async () => {
+    await open("#createCustomer");
+    const form = page.locator("#createCustomer form");
+    await page.locator("#createCustomer [data-try]").click();
+    await form.getByLabel("Sandbox API key").fill(cli.platform.liveKey);
+    const sent = requested.length;
+    await form.getByRole("button", { name: "Send request" }).click();
+    await form.getByText("This is a live key.").waitFor();
+    expect(requested).toHaveLength(sent);
+    await form.getByLabel("Sandbox API key").fill(cli.platform.sandboxKey);
+    await form.getByLabel("Body").fill('{"email":"reader@example.com"}');
+    await form.getByRole("button", { name: "Send request" }).click();
+    await form.getByText(/^201 Created/).waitFor();
+    const [customer] = await cli.json<{ id: string }[]>("customers", "list", "--email", "reader@example.com");
+    await form.getByText(customer!.id).waitFor();
+
+    // The key holds for other operations of the page, and is gone when the page is loaded again.
+    await page.locator("#getCustomer [data-try]").click();
+    const get = page.locator("#getCustomer form");
+    await get.getByLabel("id").fill(customer!.id);
+    await get.getByRole("button", { name: "Send request" }).click();
+    await get.getByText(/^200 OK/).waitFor();
+    expect(await page.content()).not.toContain(cli.platform.sandboxKey);
+    expect(await page.evaluate("JSON.stringify([localStorage, sessionStorage])")).not.toContain("sk_sandbox_");
+  });
+
+  it.each(["light", "dark"] as const)(
+    "has no accessibility violation in the %s theme, wide or narrow",
+    async (theme) => {
+      await page.emulateMedia({ colorScheme: theme });
+      await open("#createCustomer");
+      await page.locator("#createCustomer [data-try]").click();
+      await page.locator("#createCustomer form").waitFor();
+      await page.evaluate(axe.source);
+      for (const width of [1440, 390]) {
+        await page.setViewportSize({ width, height: 900 });
+        const found = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
+          `axe.run({ include: ${JSON.stringify(PARTS)} }, { resultTypes: ["violations"] }).then((run) => run.violations)`,
+        );
+        expect(found.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([]);
+        const isCut = `document.documentElement.scrollWidth > document.documentElement.clientWidth`;
+        expect(await page.evaluate(isCut)).toBe(false);
+      }
+      await page.setViewportSize(WIDE);
+    },
+  );
+
+  it("reads without JavaScript", async () => {
+    const context = await browser!.newContext({ javaScriptEnabled: false });
+    const plain = await context.newPage();
+    await plain.goto(`${cli.platform.baseUrl}/docs#createCustomer`);
+    await plain.locator("#createCustomer").getByText("curl -X POST").waitFor();
+    await expect.poll(() => plain.getByRole("button").count()).toBe(0);
+    await context.close();
   });
 });
 
-describe("its files", () => {
-  it("are kept by browsers for good, under names that change with them", async () => {
-    const page = await (await fetch(`${platform.baseUrl}/docs`)).text();
-    const urls = [...page.matchAll(/(?:src|href)="(\/docs\/[^"]+)"/g)].map(([, url]) => url!);
-    expect(urls).toHaveLength(2);
-    for (const url of urls) {
-      const zipped = await fetch(platform.baseUrl + url);
-      const plain = await fetch(platform.baseUrl + url, { headers: { "Accept-Encoding": "identity" } });
-      expect(zipped.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
-      expect(zipped.headers.get("content-type")).toMatch(url.endsWith(".css") ? /^text\/css/ : /^text\/javascript/);
-      expect(zipped.headers.get("content-encoding")).toBe("gzip");
-      expect(plain.headers.get("content-encoding")).toBeNull();
-      expect(await plain.text()).toBe(await zipped.text());
-      expect((await fetch(`${platform.baseUrl}${url}x`)).status).toBe(404);
-    }
-  });
+test("every sample of a command is one that the command accepts", async () => {
+  const html = await (await fetch(`${cli.platform.baseUrl}/docs`)).text();
+  const samples = [...html.matchAll(/<pre[^>]*data-sample="cli"><code>([^<]*)<\/code>/g)].map(([, text]) =>
+    plain(text!),
+  );
+  expect(samples.length).toBeGreaterThan(40);
+  const rejected: string[] = [];
+  for (const sample of new Set(samples.flatMap((text) => text.split("\n")))) {
+    // These two wait: for a browser, and for events.
+    const waits = ["service login", "service events tail"].includes(sample);
+    const [command, input] = sample.split(" <<< ");
+    const [, ...args] = [...command!.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare!);
+    const { exitCode, stderr } = await cli.service(waits ? [...args, "--help"] : args, {
+      input: input?.slice(1, -1) ?? "",
+    });
+    if (exitCode === 2) rejected.push(`${sample}\n${stderr}`);
+  }
+  expect(rejected).toEqual([]);
+});
 
-  it("come under a policy that allows nothing from elsewhere and no inline script but the page's own", async () => {
-    const policy = (await fetch(`${platform.baseUrl}/docs`)).headers.get("content-security-policy")!;
-    expect(policy).toContain("default-src 'none'");
-    expect(policy).not.toMatch(/unsafe|https?:|\*/);
-  });
+/** Undoes the escapes of a page's text. */
+function plain(text: string): string {
+  return text.replace(/&#(\d+);/g, (_escape, code) => String.fromCharCode(Number(code)));
+}
+
+test("the page comes under a policy that allows nothing inline and nothing from elsewhere, and is revalidated", async () => {
+  const { headers } = await fetch(`${cli.platform.baseUrl}/docs`);
+  const policy = headers.get("content-security-policy")!;
+  expect(policy).toContain("default-src 'none'");
+  expect(policy).toContain("require-trusted-types-for 'script'");
+  expect(policy).not.toMatch(/unsafe|https?:|\*/);
+  const again = await fetch(`${cli.platform.baseUrl}/docs`, { headers: { "If-None-Match": headers.get("etag")! } });
+  expect(again.status).toBe(304);
 });

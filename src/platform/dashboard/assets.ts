@@ -8,10 +8,12 @@ export interface Asset {
   gzipped: Buffer;
 }
 
-/** The built dashboard: files with hashed names, and the page that loads them. */
+/** The dashboard as it was built: files with hashed names, the page that loads them, and those of the API reference. */
 export interface Assets {
   files: ReadonlyMap<string, Asset>;
   page: string;
+  /** Paths of the files that the API reference loads. */
+  reference: { script: string; style: string; icon: string };
 }
 
 const MEDIA_TYPES: Record<string, string> = {
@@ -26,6 +28,7 @@ interface Manifest {
   icon: string;
   /** Scripts that the first page imports. Preloaded, so that they do not load one after the other. */
   preload: string[];
+  reference: { script: string; style: string };
 }
 
 /** Reads the built files. Returns undefined if the dashboard was not built. */
@@ -40,11 +43,16 @@ export function loadAssets(folder: string): Assets | undefined {
     const file = join(folder, name);
     files.set(name, { mediaType, bytes: readFileSync(file), gzipped: readFileSync(`${file}.gz`) });
   }
-  return { files, page: pageOf(manifest) };
+  const { icon, reference } = manifest;
+  const paths = { script: pathOf(reference.script), style: pathOf(reference.style), icon: pathOf(icon) };
+  return { files, page: pageOf(manifest), reference: paths };
+}
+
+function pathOf(name: string): string {
+  return `/dashboard/assets/${name}`;
 }
 
 function pageOf({ script, style, icon, preload }: Manifest): string {
-  const url = (name: string) => `/dashboard/assets/${name}`;
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -52,10 +60,10 @@ function pageOf({ script, style, icon, preload }: Manifest): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>Dashboard · Service</title>
-<link rel="icon" href="${url(icon)}">
-<link rel="stylesheet" href="${url(style)}">
-${preload.map((name) => `<link rel="modulepreload" href="${url(name)}">`).join("\n")}
-<script type="module" src="${url(script)}"></script>
+<link rel="icon" href="${pathOf(icon)}">
+<link rel="stylesheet" href="${pathOf(style)}">
+${preload.map((name) => `<link rel="modulepreload" href="${pathOf(name)}">`).join("\n")}
+<script type="module" src="${pathOf(script)}"></script>
 </head>
 <body>
 <div id="dashboard"></div>

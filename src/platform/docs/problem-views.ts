@@ -2,8 +2,9 @@ import { STATUS_CODES } from "node:http";
 import { ERROR_GUIDES } from "../../contract/error-guides.ts";
 import { ERRORS, type ErrorCode, PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
 import { exampleProblem, PROBLEMS_PATH } from "../http/problem.ts";
-import { html, type Html } from "../pages/html.ts";
+import { html } from "../pages/html.ts";
 import type { Page } from "../pages/page.ts";
+import { inline } from "./prose.ts";
 
 const CODES = Object.keys(ERRORS) as ErrorCode[];
 
@@ -46,14 +47,14 @@ export function problemPage(code: ErrorCode, baseUrl: string): Page {
     wide: true,
     body: html`<p class="soft"><a href="${PROBLEMS_PATH}">Errors</a> · ${statusLine(status)} · <code>${code}</code></p>
       <h1>${title}</h1>
-      <p>${withCode(meaning)}</p>
+      <p>${inline(meaning)}</p>
       <section>
         <h2>Why it happens</h2>
-        <p>${withCode(cause)}</p>
+        <p>${inline(cause)}</p>
       </section>
       <section>
         <h2>What to do</h2>
-        <p>${withCode(remedy)}</p>
+        <p>${inline(remedy)}</p>
       </section>
       <section>
         <h2>An example</h2>
@@ -77,9 +78,4 @@ function exampleText(status: number, document: object): string {
 
 function statusLine(status: number): string {
   return `${status} ${STATUS_CODES[status]}`;
-}
-
-/** Renders text whose parts in backticks are code. */
-function withCode(text: string): Html[] {
-  return text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
 }

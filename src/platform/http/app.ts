@@ -14,7 +14,7 @@ import { registerFormats } from "./formats.ts";
 import { loggedPath, recordRequests } from "./request-log.ts";
 import { problemOfHost } from "./host.ts";
 import { operationsOf } from "./operations.ts";
-import { serveDocument } from "./openapi/serve.ts";
+import { serveDocument, type ServedDocument } from "./openapi/serve.ts";
 import { rejectBrokenRequest, CONNECT_REQUEST } from "./problem.ts";
 import type { ClockAdvancer } from "./routes/test-clock.ts";
 import { takeJson } from "./json.ts";
@@ -22,11 +22,11 @@ import { nearest } from "../../contract/nearest.ts";
 
 const REQUEST_SECONDS = 30;
 
-/** The platform's HTTP server, not yet listening; without `api` it only serves health probes. */
+/** The platform's HTTP server, not yet listening; without `api` it only serves health probes and has no document. */
 export function createApp(
   services: Services,
   api: { authenticate: Authenticate; clockAdvancer: ClockAdvancer } | undefined,
-): FastifyInstance {
+): { app: FastifyInstance; document: (() => Promise<ServedDocument>) | undefined } {
   registerFormats();
   const app = createServer(services);
 
@@ -65,15 +65,16 @@ export function createApp(
   recordRequests(app, services.requests);
   takeJson(app);
 
+  let document: (() => Promise<ServedDocument>) | undefined;
   if (api !== undefined) {
     const operations = operationsOf(services, api.clockAdvancer);
     registerOperations(app, services, api.authenticate, operations);
-    serveDocument(app, services, operations);
+    document = serveDocument(app, services, operations);
   }
 
   app.setErrorHandler((error, request, reply) => sendError(services, error, request.id, reply));
   app.setNotFoundHandler((request, reply) => sendError(services, notFound(request), request.id, reply));
-  return app;
+  return { app, document };
 }
 
 /** Creates Fastify with the limits of the contract. Requests that cannot be parsed get a problem document, too. */

@@ -5,30 +5,37 @@ import type { Operation } from "../operation.ts";
 
 export const DOCUMENT_PATH = "/openapi.json";
 
-interface Served {
+/** The OpenAPI document as it is served. */
+export interface ServedDocument {
   text: string;
   tag: string;
 }
 
-/** Serves the OpenAPI document without authentication. It is generated at the first request. */
-export function serveDocument(app: FastifyInstance, services: Services, operations: readonly Operation[]): void {
-  let served: Promise<Served> | undefined;
-  const build = async (): Promise<Served> => {
+/** Serves the OpenAPI document without authentication. Returns a function that generates it at the first call. */
+export function serveDocument(
+  app: FastifyInstance,
+  services: Services,
+  operations: readonly Operation[],
+): () => Promise<ServedDocument> {
+  let served: Promise<ServedDocument> | undefined;
+  const build = async (): Promise<ServedDocument> => {
     const { buildDocument } = await import("./document.ts");
     const text = JSON.stringify(buildDocument(operations, services.baseUrl));
     // Weak: the compressed text has other bytes.
     return { text, tag: `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"` };
   };
+  const document = () => (served ??= build());
   app.get(DOCUMENT_PATH, { config: { crossOrigin: "anyone" } }, async (request, reply) => {
-    const { text, tag } = await (served ??= build());
+    const { text, tag } = await document();
     void reply.header("Cache-Control", "no-cache").header("ETag", tag);
     if (matchesTag(request.headers["if-none-match"], tag)) return reply.code(304).send();
     return reply.header("Content-Type", "application/json; charset=utf-8").send(text);
   });
+  return document;
 }
 
 /** True where the client has what the tag stands for: weak comparison of a list of tags, or `*` (RFC 9110 13.1.2). */
-function matchesTag(header: string | undefined, tag: string): boolean {
+export function matchesTag(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false;
   const opaque = tag.replace("W/", "");
   return header.trim() === "*" || [...header.matchAll(/"[^"]*"/g)].some(([listed]) => listed === opaque);

@@ -1,0 +1,104 @@
+import { remember, remembered, showTheme, theme } from "../theme.ts";
+import { openTry } from "./try.ts";
+
+/** What the API reference does in a browser: search, the language of the samples, copy and "Try it". */
+
+const LANGUAGE = "service-reference-language";
+
+showTheme(theme.value);
+for (const control of document.querySelectorAll<HTMLElement>("button[hidden], .search[hidden]")) control.hidden = false;
+chooseLanguage(remembered(LANGUAGE) ?? "curl");
+markPlace();
+
+document.addEventListener("click", ({ target }) => {
+  const button = (target as Element).closest("button");
+  if (button === null) return;
+  const { choose } = button.dataset;
+  if (choose !== undefined) keepInPlace(button, () => chooseLanguage(choose));
+  if ("copy" in button.dataset) void copy(button);
+  if ("try" in button.dataset) void openTry(button);
+});
+
+const search = document.querySelector<HTMLInputElement>("#menu input")!;
+search.addEventListener("input", () => filter(search.value.trim().toLowerCase()));
+search.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") {
+    search.value = "";
+    filter("");
+  }
+  if (event.key === "Enter") document.querySelector<HTMLAnchorElement>("#menu li[data-text]:not([hidden]) a")?.click();
+});
+document.addEventListener("keydown", (event) => {
+  const isTyping = (event.target as Element).closest("input, textarea, select") !== null;
+  if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  search.focus();
+});
+
+function chooseLanguage(name: string): void {
+  document.body.dataset["language"] = name;
+  remember(LANGUAGE, name);
+  for (const button of document.querySelectorAll<HTMLElement>("[data-choose]")) {
+    button.setAttribute("aria-pressed", String(button.dataset["choose"] === name));
+  }
+}
+
+/** Samples of other languages have other heights: what the reader looks at stays where it is. */
+function keepInPlace(element: Element, change: () => void): void {
+  const before = element.getBoundingClientRect().top;
+  change();
+  scrollBy({ top: element.getBoundingClientRect().top - before, behavior: "instant" });
+}
+
+async function copy(button: HTMLElement): Promise<void> {
+  const shown = [...button.closest(".panel")!.querySelectorAll("pre")].find((sample) => sample.offsetParent !== null);
+  const label = button.textContent;
+  try {
+    await navigator.clipboard.writeText(shown?.textContent ?? "");
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "Select and copy";
+  }
+  setTimeout(() => (button.textContent = label), 2000);
+}
+
+function filter(words: string): void {
+  let count = 0;
+  for (const group of document.querySelectorAll<HTMLElement>("#menu > ul > li")) {
+    const items = [...group.querySelectorAll<HTMLElement>("li[data-text]")];
+    for (const item of items) {
+      item.hidden = !words.split(" ").every((word) => item.dataset["text"]!.includes(word));
+      if (!item.hidden) count += 1;
+    }
+    group.hidden = words !== "" && items.every(({ hidden }) => hidden);
+  }
+  document.querySelector("#menu .none")!.textContent = count === 0 ? "No matches" : "";
+}
+
+/** Marks the link of the part that is being read. */
+function markPlace(): void {
+  const links = new Map(
+    [...document.querySelectorAll<HTMLAnchorElement>("#menu a")].map((link) => [link.hash.slice(1), link]),
+  );
+  const inSight = new Set<string>();
+  const observer = new IntersectionObserver(
+    (entries) => {
+      for (const { target, isIntersecting } of entries) {
+        if (isIntersecting) inSight.add(target.id);
+        else inSight.delete(target.id);
+      }
+      const first = [...links.keys()].find((id) => inSight.has(id));
+      for (const [id, link] of links) {
+        if (id === first) link.setAttribute("aria-current", "location");
+        else link.removeAttribute("aria-current");
+      }
+      const current = first === undefined ? undefined : links.get(first);
+      const menu = document.querySelector("#menu")!;
+      const isHidden =
+        current !== undefined && menu.scrollHeight > menu.clientHeight && !document.activeElement?.closest("#menu");
+      if (isHidden) menu.scrollTop = current.offsetTop - menu.clientHeight / 2;
+    },
+    { rootMargin: "-80px 0px -70% 0px" },
+  );
+  for (const part of document.querySelectorAll("article, #introduction")) observer.observe(part);
+}

@@ -1,0 +1,146 @@
+/** "Try it": sends an operation's request from the page. The key stays in this page's memory and is gone with it. */
+
+interface Document {
+  paths: Record<string, Record<string, OperationObject>>;
+  components: { parameters: Record<string, ParameterObject> };
+}
+
+interface OperationObject {
+  operationId: string;
+  parameters?: readonly (ParameterObject | { $ref: string })[];
+  requestBody?: { content: Record<string, { example?: unknown }> };
+}
+
+interface ParameterObject {
+  name: string;
+  in: string;
+  description?: string;
+  schema: { examples?: readonly string[]; enum?: readonly unknown[] };
+}
+
+let key = "";
+let loaded: Promise<Document> | undefined;
+
+/** Opens the form of the operation that a button belongs to, or closes it. */
+export async function openTry(button: HTMLButtonElement): Promise<void> {
+  const panel = button.closest(".panel")!;
+  const open = panel.querySelector("form");
+  button.textContent = open === null ? "Close" : "Try it";
+  button.setAttribute("aria-expanded", String(open === null));
+  if (open !== null) return open.remove();
+  const { method, path } = button.closest("article")!.dataset as { method: string; path: string };
+  loaded ??= fetch("/openapi.json").then((response) => response.json() as Promise<Document>);
+  const { paths, components } = await loaded;
+  const operation = paths[path]![method.toLowerCase()]!;
+  const parameters = (operation.parameters ?? []).map((parameter) =>
+    "$ref" in parameter ? components.parameters[parameter.$ref.split("/").at(-1)!]! : parameter,
+  );
+  const form = tryForm(method, path, parameters, Object.values(operation.requestBody?.content ?? {})[0]?.example);
+  panel.append(form);
+  form.querySelector("input")!.focus();
+}
+
+function tryForm(method: string, path: string, parameters: readonly ParameterObject[], body: unknown): HTMLFormElement {
+  const form = element("form", { className: "try" });
+  const keyField = element("input", { type: "password", autocomplete: "off", spellcheck: false, value: key });
+  keyField.placeholder = "sk_sandbox_…";
+  const note = "The key stays in this page and is sent to this platform alone.";
+  form.append(field("Sandbox API key", keyField, note));
+  const inputs = parameters
+    .filter((parameter) => parameter.in !== "header")
+    .map((parameter) => {
+      const input = element("input", { autocomplete: "off", spellcheck: false });
+      if (parameter.in === "path") input.placeholder = parameter.schema.examples?.[0] ?? "";
+      form.append(field(parameter.name, input, parameter.in === "path" ? undefined : parameter.description));
+      return { parameter, input };
+    });
+  const text = body === undefined ? undefined : element("textarea", { spellcheck: false });
+  if (text !== undefined) {
+    text.value = JSON.stringify(body, null, 2);
+    text.rows = Math.min(text.value.split("\n").length, 16);
+    form.append(field("Body", text));
+  }
+  const send = element("button", { type: "submit", textContent: "Send request", className: "primary" });
+  const result = element("div", { className: "result" });
+  result.setAttribute("role", "status");
+  form.append(send, result);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    key = keyField.value.trim();
+    const problem = problemOfKey(key);
+    if (problem !== undefined) {
+      result.replaceChildren(element("p", { className: "problem", textContent: problem }));
+      return keyField.focus();
+    }
+    let target = path;
+    const query = new URLSearchParams();
+    for (const { parameter, input } of inputs) {
+      const value = input.value.trim();
+      if (parameter.in === "path")
+        target = target.replace(`{${parameter.name}}`, encodeURIComponent(value || input.placeholder));
+      else if (value !== "") query.set(parameter.name, value);
+    }
+    const url = query.size > 0 ? `${target}?${query.toString()}` : target;
+    send.disabled = true;
+    void request(method, url, text?.value)
+      .then((shown) => result.replaceChildren(...shown))
+      .finally(() => (send.disabled = false));
+  });
+  return form;
+}
+
+function problemOfKey(given: string): string | undefined {
+  if (given === "")
+    return "Enter a sandbox key. “service serve” prints one at its first start; the dashboard creates more.";
+  if (/^(sk|rk)_live_/.test(given)) return "This is a live key. Use a sandbox key (sk_sandbox_… or rk_sandbox_…).";
+  return /^(sk|rk)_sandbox_/.test(given) ? undefined : "A sandbox key begins with sk_sandbox_ or rk_sandbox_.";
+}
+
+async function request(method: string, url: string, body: string | undefined): Promise<HTMLElement[]> {
+  const headers: Record<string, string> = { Authorization: `Bearer ${key}` };
+  if (method === "POST") headers["Idempotency-Key"] = crypto.randomUUID();
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const began = performance.now();
+  try {
+    const response = await fetch(url, { method, headers, ...(body !== undefined && { body }), credentials: "omit" });
+    const text = await response.text();
+    const milliseconds = Math.round(performance.now() - began);
+    const isGood = response.ok ? "good" : "bad";
+    const output = element("pre", { tabIndex: 0 });
+    output.append(element("code", { textContent: indented(text) }));
+    return [
+      element("p", {
+        className: isGood,
+        textContent: `${response.status} ${response.statusText} · ${milliseconds} ms`,
+      }),
+      element("p", { className: "id", textContent: response.headers.get("Request-Id") ?? "" }),
+      ...(text === "" ? [] : [output]),
+    ];
+  } catch {
+    return [
+      element("p", { className: "problem", textContent: "The platform could not be reached. Is it still running?" }),
+    ];
+  }
+}
+
+function indented(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+function field(label: string, input: HTMLElement, note?: string): HTMLElement {
+  const row = element("label", {});
+  row.append(element("span", { textContent: label }), input);
+  if (note !== undefined) row.append(element("small", { textContent: note.replaceAll("`", "") }));
+  return row;
+}
+
+function element<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  properties: Partial<HTMLElementTagNameMap[Name]>,
+): HTMLElementTagNameMap[Name] {
+  return Object.assign(document.createElement(name), properties);
+}

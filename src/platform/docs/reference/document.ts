@@ -1,0 +1,143 @@
+/** The parts of an OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1) that the reference shows. */
+export interface OpenApiDocument {
+  info: { title: string; version: string; summary: string; description: string };
+  tags: readonly { name: string; description: string }[];
+  paths: Record<string, Record<string, OperationObject>>;
+  webhooks: Record<string, { post: OperationObject }>;
+  components: Record<"schemas" | "responses" | "parameters", Record<string, object>>;
+}
+
+export interface OperationObject {
+  operationId: string;
+  summary: string;
+  description: string;
+  tags: readonly string[];
+  security?: readonly Record<string, readonly string[]>[];
+  parameters?: readonly (ParameterObject | Reference)[];
+  requestBody?: { content: Record<string, MediaType> };
+  responses: Record<string, ResponseObject | Reference>;
+}
+
+export interface ParameterObject {
+  name: string;
+  in: "path" | "query" | "header";
+  description?: string;
+  required?: boolean;
+  schema: Schema;
+}
+
+export interface ResponseObject {
+  description: string;
+  content?: Record<string, MediaType>;
+}
+
+interface MediaType {
+  schema: Schema | Reference;
+  example?: unknown;
+}
+
+export interface Schema {
+  type?: string | readonly string[];
+  description?: string;
+  required?: readonly string[];
+  properties?: Record<string, Schema | Reference>;
+  items?: Schema | Reference;
+  additionalProperties?: Schema | Reference | boolean;
+  allOf?: readonly (Schema | Reference)[];
+  anyOf?: readonly (Schema | Reference)[];
+  enum?: readonly unknown[];
+  const?: unknown;
+  format?: string;
+  default?: unknown;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  examples?: readonly unknown[];
+}
+
+export interface Reference {
+  $ref: string;
+}
+
+/** An operation of the API, with its place. */
+export interface Operation extends Omit<OperationObject, "parameters"> {
+  method: string;
+  path: string;
+  parameters: readonly ParameterObject[];
+  /** The body that it takes, with an example. */
+  body: { schema: Schema; example: unknown } | undefined;
+  success: { status: string; description: string; mediaType?: string; schema?: Schema; example?: unknown };
+  errors: readonly { status: string; description: string }[];
+}
+
+/** Follows references within one document. */
+export class Documents {
+  readonly document: OpenApiDocument;
+
+  constructor(document: OpenApiDocument) {
+    this.document = document;
+  }
+
+  /** Returns what a reference of the form `#/components/<kind>/<name>` leads to; anything else as it is. */
+  follow<T extends object>(value: T | Reference): T {
+    if (!("$ref" in value)) return value;
+    const [, , kind, name] = value.$ref.split("/") as [string, string, keyof OpenApiDocument["components"], string];
+    return this.document.components[kind][name] as T;
+  }
+
+  /** Returns a schema with its references followed and the parts of `allOf` joined. */
+  schema(given: Schema | Reference): Schema {
+    const { allOf, ...schema } = this.follow<Schema>(given);
+    if (allOf === undefined) return schema;
+    return allOf.map((part) => this.schema(part)).reduce((joined, part) => this.#join(joined, part), schema);
+  }
+
+  #join(one: Schema, other: Schema): Schema {
+    const properties = { ...one.properties };
+    for (const [name, property] of Object.entries(other.properties ?? {})) {
+      const known = properties[name];
+      properties[name] = known === undefined ? property : this.#join(this.schema(known), this.schema(property));
+    }
+    return { ...one, ...other, ...(Object.keys(properties).length > 0 && { properties }) };
+  }
+
+  /** Every operation, in the order of the document. */
+  operations(): Operation[] {
+    return Object.entries(this.document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => this.#operation(method.toUpperCase(), path, operation)),
+    );
+  }
+
+  /** What webhook endpoints receive: one operation per event type, with the type as its path. */
+  webhooks(): Operation[] {
+    return Object.entries(this.document.webhooks).map(([type, { post }]) => this.#operation("POST", type, post));
+  }
+
+  #operation(method: string, path: string, operation: OperationObject): Operation {
+    const { requestBody, parameters = [] } = operation;
+    const responses = Object.entries(operation.responses).map(([status, response]) => ({
+      status,
+      ...this.follow<ResponseObject>(response),
+    }));
+    const [mediaType] = Object.values(requestBody?.content ?? {});
+    const isSuccess = ({ status }: { status: string }) => status.startsWith("2");
+    const { status, description, content } = responses.find(isSuccess)!;
+    const [reply] = Object.entries(content ?? {});
+    return {
+      ...operation,
+      method,
+      path,
+      parameters: parameters.map((parameter) => this.follow<ParameterObject>(parameter)),
+      body: mediaType && { schema: this.schema(mediaType.schema), example: mediaType.example },
+      success: {
+        status,
+        description,
+        ...(reply && { mediaType: reply[0], schema: this.schema(reply[1].schema), example: reply[1].example }),
+      },
+      errors: responses.filter((response) => !isSuccess(response)),
+    };
+  }
+}

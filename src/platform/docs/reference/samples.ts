@@ -1,0 +1,126 @@
+import { RESOURCES } from "../../../contract/resources.ts";
+import type { Operation } from "./document.ts";
+
+/** One way to make a request, as a reader pastes it. */
+export interface Sample {
+  name: "curl" | "node" | "cli";
+  label: string;
+  text: string;
+}
+
+/** Commands whose words or flags do not follow from the operation. `{id}` is the ID of the example. */
+const COMMANDS: Readonly<Record<string, string>> = {
+  advanceTestClock: "service clock advance 1h",
+  cancelTestClock: "service clock cancel",
+  createApiKey: "service keys create --name reporting --scope customers:read --expires-in 90d",
+  createOAuthApp: "service apps create --name Reports --redirect-uri https://app.example.com/callback",
+  getIdentity: "service whoami",
+  getTestClock: "service clock show",
+  listRequestLogs: "service logs list",
+  resetTestClock: "service clock reset",
+  rotateWebhookEndpointSecret: "service endpoints rotate-secret {id} --overlap 1d",
+  streamEvents: "service events tail",
+  updateWebhookEndpoint: "service endpoints update {id} --url https://example.com/webhooks",
+};
+
+/** Operations of resources with a command that have no subcommand of their own. */
+const WITHOUT_COMMAND = new Set(["createEvent"]);
+
+/** The requests that a reader can paste: with cURL, with Node.js and with the command. */
+export function requestSamples(operation: Operation, baseUrl: string): Sample[] {
+  return [
+    { name: "curl", label: "cURL", text: curl(operation, baseUrl) },
+    { name: "node", label: "Node.js", text: node(operation, baseUrl) },
+    { name: "cli", label: "CLI", text: commandOf(operation) },
+  ];
+}
+
+function curl(operation: Operation, baseUrl: string): string {
+  const { method, body } = operation;
+  return [
+    `curl ${method === "GET" ? "" : `-X ${method} `}${baseUrl}${examplePath(operation)}`,
+    `-H "Authorization: Bearer $SERVICE_API_KEY"`,
+    ...(body === undefined
+      ? []
+      : [`-H "Content-Type: application/json"`, `-d ${quoted(JSON.stringify(body.example))}`]),
+  ].join(" \\\n  ");
+}
+
+function node(operation: Operation, baseUrl: string): string {
+  const { method, body, success } = operation;
+  const headers = ["Authorization: `Bearer ${process.env.SERVICE_API_KEY}`"];
+  if (body !== undefined) headers.push(`"Content-Type": "application/json"`);
+  return [
+    `const response = await fetch("${baseUrl}${examplePath(operation)}", {`,
+    ...(method === "GET" ? [] : [`  method: "${method}",`]),
+    `  headers: {`,
+    ...headers.map((header) => `    ${header},`),
+    `  },`,
+    ...(body === undefined ? [] : [`  body: JSON.stringify(${indent(JSON.stringify(body.example, null, 2))}),`]),
+    `});`,
+    `if (!response.ok) throw new Error((await response.json()).detail);`,
+    ...(success.mediaType === "application/json"
+      ? [`const ${variable(success.example)} = await response.json();`]
+      : []),
+  ].join("\n");
+}
+
+/** The command that makes the request; `service api` where there is none of its own. */
+function commandOf(operation: Operation): string {
+  const { operationId, method, path, body } = operation;
+  const known = COMMANDS[operationId];
+  if (known !== undefined) return known.replace("{id}", exampleId(operation));
+  const [, , plural, ...rest] = path.split("/");
+  const resource = Object.values(RESOURCES).find((entry) => entry.plural === plural);
+  if (resource === undefined || !("command" in resource) || WITHOUT_COMMAND.has(operationId)) {
+    const input = body === undefined ? "" : ` --input - <<< ${quoted(JSON.stringify(body.example))}`;
+    return `service api ${method === "GET" ? "" : `${method} `}${examplePath(operation)}${input}`;
+  }
+  const takesId = rest[0] === "{id}";
+  const verb = rest[1]?.replaceAll("_", "-") ?? VERBS[`${method}${takesId ? " one" : ""}`];
+  const parts = ["service", resource.command.name, verb, ...(takesId ? [exampleId(operation)] : [])];
+  return [...parts, ...flags(body?.example ?? {})].join(" ");
+}
+
+const VERBS: Readonly<Record<string, string>> = {
+  GET: "list",
+  POST: "create",
+  "GET one": "get",
+  "PATCH one": "update",
+  "DELETE one": "delete",
+};
+
+function flags(example: object): string[] {
+  return Object.entries(example).flatMap(([name, value]) => {
+    const flag = `--${name.replaceAll("_", "-")}`;
+    if (name === "metadata") return Object.entries(value as object).map((pair) => `${flag} ${quoted(pair.join("="))}`);
+    return [`${flag} ${quoted([value].flat().join(","))}`];
+  });
+}
+
+/** The path with the ID of an example. */
+export function examplePath(operation: Operation): string {
+  return operation.path.replace("{id}", exampleId(operation));
+}
+
+function exampleId({ parameters }: Operation): string {
+  const { schema } = parameters.find((parameter) => parameter.in === "path") ?? {};
+  const example = schema?.examples?.[0];
+  return typeof example === "string" ? example : "{id}";
+}
+
+/** Quotes for a POSIX shell, if it must be. */
+function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function indent(text: string): string {
+  return text.replaceAll("\n", "\n  ");
+}
+
+/** A name for what came: its kind. */
+function variable(example: unknown): string {
+  const { object } = (example ?? {}) as { object?: string };
+  const words = (object ?? "result").split("_");
+  return words.map((word, at) => (at === 0 ? word : word[0]!.toUpperCase() + word.slice(1))).join("");
+}

@@ -6,7 +6,7 @@ import { apiOf } from "../support/api.ts";
 import { startChromium } from "../support/chromium.ts";
 import { type RunningListener, startListener } from "../support/listener.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
-import { type OwnPostgresServer, startPostgres } from "../support/postgres.ts";
+import { type OwnPostgresServer, startOwnPostgres } from "../support/postgres.ts";
 import { volume } from "../support/volume.ts";
 
 const LISTENERS = volume(3, 1);
@@ -30,7 +30,7 @@ let page: Page;
 let clients: Client[];
 
 beforeAll(async () => {
-  [server, chromium] = await Promise.all([startPostgres(), startChromium()]);
+  [server, chromium] = await Promise.all([startOwnPostgres(), startChromium()]);
   node = await startNode(await server.createDatabase());
   listeners = await Promise.all(Array.from({ length: LISTENERS }, () => startListener(node.env, [])));
   source = new EventSource(`${node.baseUrl}/v1/events/stream`, {

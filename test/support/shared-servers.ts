@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestProject } from "vitest/node";
 import { startBrowserServer } from "./browser-server.ts";
-import { startPostgres } from "./postgres.ts";
+import { makePostgresTemplate, type PostgresTemplate, startPostgres } from "./postgres.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -21,11 +21,18 @@ interface SharedServer {
 
 /**
  * Starts servers that test files share, each once a file asks for it: `/postgres/N` is a PostgreSQL for the worker of that
- * number, `/browser` a Chromium for all. The reply is the server's address; 503 with the reason where there is none.
+ * number, `/browser` a Chromium for all. The reply is the server's address, and for `/postgres-template` what the data of a
+ * PostgreSQL is copied from; 503 with the reason where there is none.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const servers = new Map<string, Promise<SharedServer>>();
-  const start = (path: string) => (path === "/browser" ? startBrowserServer() : startPostgres());
+  let template: PostgresTemplate | undefined;
+  const start = async (path: string): Promise<SharedServer> => {
+    if (path === "/browser") return startBrowserServer();
+    template ??= makePostgresTemplate();
+    if (path === "/postgres-template") return { url: JSON.stringify(template), remove: async () => {} };
+    return startPostgres(undefined, template);
+  };
   const listener = createServer((request, response) => {
     const path = request.url ?? "";
     const server = servers.get(path) ?? start(path);

@@ -5,7 +5,6 @@ import { API_VERSIONS } from "../src/contract/versions.ts";
 import { Versions } from "../src/platform/domain/versions.ts";
 import { ClockTrust } from "../src/platform/time/clock-trust.ts";
 import { EnvironmentTime } from "../src/platform/time/environment-time.ts";
-import { localLimiters } from "../src/platform/limits/local-limiter.ts";
 import { createApp } from "../src/platform/http/app.ts";
 import { createClientAddress } from "../src/platform/http/client-address.ts";
 import { createAuthenticate } from "../src/platform/http/authenticate.ts";
@@ -52,7 +51,6 @@ const database: Database = {
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 const vault = createVault(Buffer.alloc(32, 1), systemRandom);
-const clientAddress = createClientAddress([]);
 const { app } = createApp(
   {
     database,
@@ -62,30 +60,27 @@ const { app } = createApp(
     random: systemRandom,
     newId: createIdGenerator((size) => systemRandom.bytes(size)),
     time: new EnvironmentTime(systemClock, systemRandom, new Map()),
-    targets: { allowPrivate: true, blockReason: () => undefined },
+    urlRules: { allowHttp: true, blockReason: () => undefined, baseUrl: () => "" },
     log,
     versions: new Versions(API_VERSIONS),
     requests: new RequestRecorder({ database, clock: systemClock, log, vault }),
     report: (activity) => void process.stdout.write(`${JSON.stringify(activity)}\n`),
-    baseUrl: "",
-    createLimiter: localLimiters(systemClock.elapsed),
-    clientAddress,
+    baseUrl: () => "",
     publicUrl: undefined,
-  },
-  {
-    authenticate: createAuthenticate({
-      database,
-      vault,
-      now: systemClock.now,
-      usage: new KeyUsage(database, systemClock, log),
-      clientAddress,
-      publicUrl: undefined,
-    }),
+    rateLimit: undefined,
     clockAdvancer: {
       begin: () => Promise.reject(new Error("no clock here")),
       follow: () => Promise.reject(new Error("no clock here")),
     },
   },
+  createAuthenticate({
+    database,
+    vault,
+    now: systemClock.now,
+    usage: new KeyUsage(database, systemClock, log),
+    clientAddress: createClientAddress([]),
+    publicUrl: undefined,
+  }),
 );
 const baseUrl = await app.listen({ host: "127.0.0.1", port: 0 });
 process.stdout.write(`${JSON.stringify({ base_url: baseUrl })}\n`);

@@ -31,7 +31,6 @@ import { createMetrics, type Metrics } from "./observability/metrics.ts";
 import type { Periodic } from "./time/periodic.ts";
 import type { Log, Random } from "./ports.ts";
 import { RequestRecorder } from "./observability/request-recorder.ts";
-import type { Services } from "./services.ts";
 import type { PlatformSettings } from "./settings.ts";
 import { TransactionWatch } from "./observability/transaction-watch.ts";
 import { readFileSync } from "node:fs";
@@ -51,6 +50,7 @@ import { accountRoutes } from "./sign-in/account-routes.ts";
 import { linkRoutes } from "./sign-in/link-routes.ts";
 import { signInRoutes } from "./sign-in/sign-in-routes.ts";
 import { BrowserSessions } from "./sign-in/browser-sessions.ts";
+import type { Activity } from "./observability/activity.ts";
 
 /** How long a stop waits for requests in flight. */
 const DRAIN_SECONDS = 10;
@@ -59,7 +59,8 @@ const DELIVERY_LIMITS: DeliveryLimits = { perEndpoint: 20, perProcess: 256, body
 /** The parts of this process, created but not started. */
 export interface Parts {
   deployment: Deployment;
-  services: Services;
+  /** Where clients reach the platform: known once the server listens. */
+  address: { baseUrl: string };
   app: FastifyInstance;
   engine: DeliveryEngine;
   retention: Periodic;
@@ -91,34 +92,38 @@ export async function assembleParts(
     lookup: settings.lookup ?? createLookup({ system: allowPrivate ? systemLookup : undefined }),
   });
   const createLimiter = limiters?.create ?? localLimiters(clock.elapsed);
-  const services = createServices(deployment, settings, { random, versions, guard, metrics, createLimiter });
+  const address = { baseUrl: "" };
+  const baseUrl = () => address.baseUrl;
+  const shared = createShared(deployment, settings, { random, versions, guard, metrics, createLimiter, baseUrl });
   const usage = new KeyUsage(database, clock, settings.log);
-  const authenticate = createAuthenticate({ ...services, now: clock.now, usage });
+  const authenticate = createAuthenticate({ ...shared, now: clock.now, usage });
   const descriptors = descriptorBudget(DELIVERY_LIMITS.perProcess);
   const perProcess = descriptors?.deliveries ?? DELIVERY_LIMITS.perProcess;
-  const engine = createDeliveryEngine(services, guard, { ...DELIVERY_LIMITS, perProcess, ...settings.deliveryLimits });
+  const engine = createDeliveryEngine(shared, guard, { ...DELIVERY_LIMITS, perProcess, ...settings.deliveryLimits });
   const health = { isStopping: false };
   const adminToken = Buffer.from(random.bytes(32)).toString("base64url");
   const servesApi = settings.role !== "worker";
-  const api = servesApi ? { authenticate, clockAdvancer: engine.clockAdvancer } : undefined;
-  const { app, document } = createApp(services, api);
+  const { clockAdvancer } = engine;
+  const { app, document } = createApp({ ...shared, clockAdvancer }, servesApi ? authenticate : undefined);
   if (descriptors !== undefined) limitConnections(app.server, descriptors.connections, settings.log);
-  registerHealth(app, services, { metrics, isStopping: () => health.isStopping });
-  if (document !== undefined) registerRoutes(app, services, { authenticate, document, settings, leakKeys, adminToken });
+  registerHealth(app, database, { metrics, isStopping: () => health.isStopping });
+  if (document !== undefined) registerRoutes(app, shared, { authenticate, document, settings, leakKeys, adminToken });
   return {
     deployment,
-    services,
+    address,
     app,
     engine,
-    retention: createRetention(services),
-    countFolder: createCountFolder(services),
+    retention: createRetention(shared),
+    countFolder: createCountFolder(shared),
     transactions,
-    listening: servesApi ? createListenServer(app.server, services, authenticate) : undefined,
-    writers: [...(limiters === undefined ? [] : [limiters]), usage, services.requests],
+    listening: servesApi ? createListenServer(app.server, shared, authenticate) : undefined,
+    writers: [...(limiters === undefined ? [] : [limiters]), usage, shared.requests],
     adminToken,
     health,
   };
 }
+
+type Shared = ReturnType<typeof createShared>;
 
 /** Rejects connections that would leave no file descriptors for anything else. */
 function limitConnections(server: Server, max: number, log: Log): void {
@@ -128,12 +133,20 @@ function limitConnections(server: Server, max: number, log: Log): void {
   );
 }
 
-function createServices(
+/** What the parts share, created once. Each takes what it uses. */
+function createShared(
   { database, vault, clock, newId, newestIds, lastTrusted }: Deployment,
   settings: PlatformSettings,
-  tools: { random: Random; versions: Versions; guard: TargetGuard; metrics: Metrics; createLimiter: CreateLimiter },
-): Services {
-  const { random, versions, guard, metrics, createLimiter } = tools;
+  tools: {
+    random: Random;
+    versions: Versions;
+    guard: TargetGuard;
+    metrics: Metrics;
+    createLimiter: CreateLimiter;
+    baseUrl: () => string;
+  },
+) {
+  const { random, versions, guard, metrics, createLimiter, baseUrl } = tools;
   return {
     database,
     vault,
@@ -143,12 +156,12 @@ function createServices(
     clockTrust: new ClockTrust(clock, settings.log, lastTrusted),
     time: new EnvironmentTime(clock, random, newestIds.environments),
     log: settings.log,
-    report(activity) {
+    report(activity: Activity) {
       metrics.observe(activity);
       settings.report(activity);
     },
-    targets: { allowPrivate: settings.allowPrivateTargets ?? false, blockReason: guard.blockReason },
-    baseUrl: "",
+    baseUrl,
+    urlRules: { allowHttp: settings.allowPrivateTargets ?? false, blockReason: guard.blockReason, baseUrl },
     versions,
     requests: new RequestRecorder({ database, clock, log: settings.log, vault }),
     createLimiter,
@@ -161,7 +174,7 @@ function createServices(
 /** Routes besides the operations of the API. */
 function registerRoutes(
   app: FastifyInstance,
-  services: Services,
+  shared: Shared,
   {
     authenticate,
     document,
@@ -177,11 +190,11 @@ function registerRoutes(
   },
 ): void {
   const assets = settings.dashboard === undefined ? undefined : loadAssets(settings.dashboard);
-  registerWeb(app, services, { assets, passwordCost: settings.passwordCost });
-  registerEventStream(app, services, authenticate);
-  registerDocs(app, services, { document, files: assets?.reference });
-  app.register(async (scope) => leakReportRoute(scope, services, leakKeys));
-  adminRoutes(app, services, adminToken);
+  registerWeb(app, shared, { assets, passwordCost: settings.passwordCost });
+  registerEventStream(app, shared, authenticate);
+  registerDocs(app, shared.baseUrl, { document, files: assets?.reference });
+  app.register(async (scope) => leakReportRoute(scope, shared, leakKeys));
+  adminRoutes(app, shared, adminToken);
 }
 
 /** Accepts no more work, finishes what is in flight within its time limits, and closes the database. */
@@ -248,25 +261,25 @@ interface WebSettings {
 }
 
 /** Adds the routes for browsers and OAuth clients: HTML pages, and endpoints with OAuth's JSON. */
-function registerWeb(app: FastifyInstance, services: Services, { assets, passwordCost }: WebSettings): void {
+function registerWeb(app: FastifyInstance, shared: Shared, { assets, passwordCost }: WebSettings): void {
   app.register(async (scope) => {
     await scope.register(fastifyCookie);
     takeForms(scope);
     scope.setErrorHandler((error, request, reply) => {
       const shown = asPageError(error);
-      if (shown.status === 500) logFailure(services, error, request);
+      if (shown.status === 500) logFailure(shared.log, error, request);
       return sendPage(reply.headers(shown.headers), shown.status, errorPage(shown));
     });
-    const browserSessions = new BrowserSessions(services);
-    const tools = { services, browserSessions, passwords: new Passwords(services.random, passwordCost) };
-    signInRoutes(scope, tools);
-    linkRoutes(scope, tools);
-    accountRoutes(scope, tools);
+    const browserSessions = new BrowserSessions(shared);
+    const passwords = new Passwords(shared.random, passwordCost);
+    signInRoutes(scope, shared, browserSessions, passwords);
+    linkRoutes(scope, shared, browserSessions, passwords);
+    accountRoutes(scope, shared, browserSessions, passwords);
     dashboardRoutes(scope, browserSessions, assets);
-    authorizeRoutes(scope, services, browserSessions);
-    deviceRoutes(scope, services, browserSessions);
+    authorizeRoutes(scope, shared, browserSessions);
+    deviceRoutes(scope, shared, browserSessions);
   });
-  app.register(async (scope) => tokenRoutes(scope, services));
+  app.register(async (scope) => tokenRoutes(scope, shared));
 }
 
 function asPageError(error: unknown): PageError {

@@ -6,7 +6,7 @@ import type { DeploymentSettings } from "./deployment.ts";
 import type { AddressRange } from "./domain/addresses.ts";
 import type { PasswordCost } from "./domain/passwords.ts";
 import type { RateLimits } from "./limits/rate-limit.ts";
-import type { Clock, Random } from "./ports.ts";
+import type { Clock } from "./ports.ts";
 
 /** Role of the process: serve the API (and listeners), deliver webhooks and remove expired data, or everything. */
 type Role = "all" | "api" | "worker";
@@ -22,7 +22,6 @@ export interface PlatformSettings extends DeploymentSettings {
   trustedProxies?: readonly AddressRange[];
   report: (activity: Activity) => void;
   clock?: Clock;
-  random?: Random;
   /** Allows deliveries to private addresses, and sandbox endpoints with http: for local development. */
   allowPrivateTargets?: boolean;
   deliveryLimits?: Partial<DeliveryLimits>;

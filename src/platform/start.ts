@@ -31,11 +31,14 @@ export interface Platform {
  * SigningKeysError or the listen error.
  */
 export async function startPlatform(settings: PlatformSettings): Promise<Platform> {
-  const random = settings.random ?? systemRandom;
   const versions = new Versions(settings.versions ?? API_VERSIONS);
-  const deployment = await openDeployment(settings, { machine: settings.clock ?? systemClock, random, versions });
+  const deployment = await openDeployment(settings, {
+    machine: settings.clock ?? systemClock,
+    random: systemRandom,
+    versions,
+  });
   try {
-    const parts = await assembleParts(deployment, settings, { random, versions });
+    const parts = await assembleParts(deployment, settings, { random: systemRandom, versions });
     try {
       return await run(parts, settings);
     } catch (error) {
@@ -51,12 +54,12 @@ export async function startPlatform(settings: PlatformSettings): Promise<Platfor
 
 /** Opens the port, then starts background work. */
 async function run(parts: Parts, settings: PlatformSettings): Promise<Platform> {
-  const { app, services, engine, retention, countFolder, transactions, adminToken } = parts;
+  const { app, address, engine, retention, countFolder, transactions, adminToken } = parts;
   const { database, firstAccount } = parts.deployment;
   await app.listen({ host: settings.host, port: settings.port });
-  const { address, port, family } = app.server.address() as AddressInfo;
-  const listenUrl = `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
-  services.baseUrl = settings.publicUrl ?? listenUrl;
+  const { address: host, port, family } = app.server.address() as AddressInfo;
+  const listenUrl = `http://${family === "IPv6" ? `[${host}]` : host}:${port}`;
+  address.baseUrl = settings.publicUrl ?? listenUrl;
   transactions.start();
   if (settings.role !== "api") {
     await engine.start();
@@ -65,16 +68,16 @@ async function run(parts: Parts, settings: PlatformSettings): Promise<Platform> 
   }
   const hasAdminFile = database.dialect === "sqlite";
   if (!hasAdminFile && settings.role !== "worker") {
-    await database.write((tx) => putSetting(tx, PUBLIC_URL_SETTING, Buffer.from(services.baseUrl)));
+    await database.write((tx) => putSetting(tx, PUBLIC_URL_SETTING, Buffer.from(address.baseUrl)));
   }
   if (hasAdminFile) writeAdminFile(settings.database, { url: localUrl(listenUrl), token: adminToken });
   return {
-    baseUrl: services.baseUrl,
+    baseUrl: address.baseUrl,
     listenUrl,
     firstAccount: firstAccount && {
       id: firstAccount.id,
       keys: firstAccount.keys,
-      signInUrl: signInUrl(services.baseUrl, firstAccount.linkToken),
+      signInUrl: signInUrl(address.baseUrl, firstAccount.linkToken),
     },
     async close(delaySeconds = 0) {
       parts.health.isStopping = true;

@@ -21,14 +21,12 @@ import { isEmail, registerFormats } from "../../src/platform/http/formats.ts";
 import { parseIdempotencyKey } from "../../src/platform/http/idempotency.ts";
 import { loggedPath } from "../../src/platform/http/request-log.ts";
 import { nothingHere } from "../../src/platform/http/app.ts";
-import { operationsOf } from "../../src/platform/http/operations.ts";
-import type { ClockAdvancer } from "../../src/platform/http/routes/test-clock.ts";
+import { operationsOf, type OperationTools } from "../../src/platform/http/operations.ts";
 import { parseStrictJson } from "../../src/platform/http/json.ts";
 import { compileCheck } from "../../src/platform/http/validate.ts";
 import { parseScopeNames } from "../../src/platform/oauth/scope-names.ts";
 import { readUserCode } from "../../src/platform/oauth/user-code.ts";
 import { formOf, queryOf } from "../../src/platform/pages/parameters.ts";
-import type { Services } from "../../src/platform/services.ts";
 import { createVault } from "../../src/platform/secrets/vault.ts";
 import { InvalidResponseError, ResponseParser } from "../../src/relay/response-parser.ts";
 import { parseSignatureHeader } from "../../src/webhooks/signature-header.ts";
@@ -41,7 +39,7 @@ const VAULT = createVault(Buffer.alloc(32), { bytes: (count) => Buffer.alloc(cou
 const ENDPOINT_RULES: EndpointUrlRules = {
   allowHttp: false,
   blockReason: () => undefined,
-  baseUrl: "http://127.0.0.1:4010",
+  baseUrl: () => "http://127.0.0.1:4010",
 };
 
 describe("judges a JSON body of 1 MiB within the budget", () => {
@@ -61,8 +59,8 @@ describe("judges a JSON body of 1 MiB within the budget", () => {
 
 describe("judges 1 MiB in a field within the budget, and does not send it back", () => {
   registerFormats();
-  // What is needed here of the operations are their schemas, which depend on no service.
-  const bodies = operationsOf({} as Services, {} as ClockAdvancer).flatMap(({ name, body }) =>
+  // What is needed here of the operations are their schemas, which depend on none of their tools.
+  const bodies = operationsOf({} as OperationTools).flatMap(({ name, body }) =>
     body === undefined ? [] : [{ name, body }],
   );
   const ideographs = Array.from({ length: 20_000 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join("");

@@ -4,7 +4,9 @@ import { formatTimestamp } from "../../contract/timestamps.ts";
 import { parseAddress } from "../domain/addresses.ts";
 import { ApiError, missing } from "../domain/api-error.ts";
 import { createLinkToken, SIGN_IN_LINK_SECONDS } from "../domain/sign-in-links.ts";
-import type { Services } from "../services.ts";
+import type { Database } from "../storage/database.ts";
+import type { Vault } from "../secrets/vault.ts";
+import type { Random, Clock } from "../ports.ts";
 import { firstOwner } from "../storage/users.ts";
 
 export const SIGN_IN_LINKS_PATH = "/admin/sign_in_links";
@@ -18,8 +20,17 @@ export interface SignInLink {
 }
 
 /** Routes for the administrator of this machine, who proves it with the token in the file beside the database. */
-export function adminRoutes(app: FastifyInstance, services: Services, token: string): void {
-  const { database, vault, clock } = services;
+export function adminRoutes(
+  app: FastifyInstance,
+  {
+    database,
+    vault,
+    random,
+    clock,
+    baseUrl,
+  }: { database: Database; vault: Vault; random: Random; clock: Clock; baseUrl: () => string },
+  token: string,
+): void {
   const wanted = vault.digest(token);
 
   const assertAdministrator = async ({ raw }: FastifyRequest) => {
@@ -36,11 +47,11 @@ export function adminRoutes(app: FastifyInstance, services: Services, token: str
     const now = clock.now();
     const owner = (await firstOwner(database)) ?? missing("user", "owner");
     const link = await database.write((tx) =>
-      createLinkToken(tx, services, { userId: owner.id, invitation: false, now }),
+      createLinkToken(tx, { vault, random }, { userId: owner.id, invitation: false, now }),
     );
     void reply.code(201);
     return {
-      sign_in_url: signInUrl(services.baseUrl, link),
+      sign_in_url: signInUrl(baseUrl(), link),
       email: owner.email,
       expires_at: formatTimestamp(now + SIGN_IN_LINK_SECONDS * 1000),
     };

@@ -1,20 +1,30 @@
 import { carryOutSlice } from "../domain/bulk-operations.ts";
-import type { Services } from "../services.ts";
+import type { Versions } from "../domain/versions.ts";
+import type { Clock, Log } from "../ports.ts";
 import { tenantOf } from "../storage/accounts.ts";
 import { runningBulkOperations } from "../storage/bulk-operations.ts";
+import type { Database } from "../storage/database.ts";
+import type { EnvironmentTime } from "../time/environment-time.ts";
 import { Periodic } from "../time/periodic.ts";
 
 const LOOK_MILLISECONDS = 250;
 /** Between transactions, so that whoever writes meanwhile waits for one of them at most. */
 const PAUSE_MILLISECONDS = 5;
 
-type Tools = Pick<Services, "database" | "clock" | "log" | "time" | "versions">;
+/** What bulk operations are carried out with. */
+export interface BulkTools {
+  database: Database;
+  clock: Clock;
+  log: Log;
+  time: EnvironmentTime;
+  versions: Versions;
+}
 
 /**
  * Carries out bulk operations, a slice of each in turn. They are rows of the database: whichever process finds one goes
  * on with it, one process at a time.
  */
-export function createBulkRunner(tools: Tools): Periodic {
+export function createBulkRunner(tools: BulkTools): Periodic {
   return new Periodic(tools, LOOK_MILLISECONDS, async (signal) => {
     let hasMore = true;
     while (hasMore && !signal.aborted) {
@@ -30,7 +40,7 @@ export function createBulkRunner(tools: Tools): Periodic {
   });
 }
 
-function runSlice({ database, time, versions }: Tools, environment: number, id: string): Promise<boolean> {
+function runSlice({ database, time, versions }: BulkTools, environment: number, id: string): Promise<boolean> {
   return database.write(async (tx) => {
     if (!(await tx.claim(`bulk ${environment}`))) return false;
     const tenant = await tenantOf(tx, environment);

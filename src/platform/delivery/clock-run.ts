@@ -1,4 +1,3 @@
-import type { Services } from "../services.ts";
 import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
 import { type ClockAdvance, endAdvance, findAdvance, recordTally, type Tally } from "../storage/clock-advances.ts";
 import { findLapsed, firstDue, hasLapsedLease, hasLeased } from "../storage/delivery-queue.ts";
@@ -53,7 +52,6 @@ interface Share {
  * So the order is that of real time, and a step of the schedule takes as long as its slowest attempt.
  */
 export class ClockRun {
-  readonly #services: Services;
   readonly #tools: DeliveryTools;
   readonly #environment: number;
   readonly #number: number;
@@ -77,11 +75,9 @@ export class ClockRun {
   #signal: () => void = () => {};
 
   constructor(
-    services: Services,
     tools: DeliveryTools,
     { environment, number, holder }: { environment: number; number: number; holder: string },
   ) {
-    this.#services = services;
     this.#tools = tools;
     this.#environment = environment;
     this.#number = number;
@@ -89,7 +85,7 @@ export class ClockRun {
     this.ended = this.#run().catch((error: unknown) => {
       // Another process, or this one, takes over once the hold has expired.
       if (!(error instanceof StorageUnavailableError)) {
-        services.log.error({ err: error }, "the test clock could not be advanced");
+        tools.log.error({ err: error }, "the test clock could not be advanced");
       }
     });
   }
@@ -106,7 +102,7 @@ export class ClockRun {
     for (;;) {
       const step = await this.#step();
       if (step === undefined) {
-        const now = this.#services.clock.elapsed();
+        const now = this.#tools.clock.elapsed();
         if (this.#stopping && this.#inFlight.size === 0) giveUpAt ??= now + GIVE_UP_MILLISECONDS;
         if (giveUpAt !== undefined && now >= giveUpAt) return;
         await this.#pause(STORAGE_PAUSE_MILLISECONDS);
@@ -121,7 +117,7 @@ export class ClockRun {
 
   /** Waits for the attempts of other processes to finish. Returns false if there is nothing left to do. */
   async #start(): Promise<boolean> {
-    const { database, clock } = this.#services;
+    const { database, clock } = this.#tools;
     const environment = this.#environment;
     // Attempts that began before the clock was held belong to the time before. Those of dead processes never finish.
     while (await hasLeased(database, environment)) {
@@ -151,7 +147,7 @@ export class ClockRun {
   }
 
   async #takeOverLapsed(): Promise<void> {
-    const { database, clock, clockTrust, random, report } = this.#services;
+    const { database, clock, clockTrust, random, report } = this.#tools;
     const interrupted = await database.write(
       async (tx) => {
         const now = await leaseTime(tx, clock.now);
@@ -168,7 +164,7 @@ export class ClockRun {
    * again.
    */
   async #step(): Promise<Step | undefined> {
-    const { database, report } = this.#services;
+    const { database, report } = this.#tools;
     const finished = this.#finished.splice(0);
     const unsent = this.#unsent.splice(0);
     const tally = add(this.#tally, finished);
@@ -213,7 +209,7 @@ export class ClockRun {
     };
     await releaseTokens(tx, this.#doubtful);
     await releaseLeases(tx, ended.unsent.map(toLease));
-    const now = await leaseTime(tx, this.#services.clock.now);
+    const now = await leaseTime(tx, this.#tools.clock.now);
     if (!(await keepClock(tx, environment, this.#holder, now))) {
       const isCanceled = (await findAdvance(tx, environment, number))?.status === "canceled";
       if (isCanceled) await recordTally(tx, environment, number, ended.tally);
@@ -243,7 +239,7 @@ export class ClockRun {
   }
 
   async #claim(tx: Transaction, step: Step, lease: { token: string; until: number }): Promise<void> {
-    const { clock } = this.#services;
+    const { clock } = this.#tools;
     const shares = await this.#plan(tx);
     step.wasDue = shares.size > 0 && !this.#isEmptyForLong();
     const claimant = { opener: this.#tools.opener, lease, bodies: new BodyClaim(this.#tools.bodies, true) };
@@ -320,7 +316,7 @@ export class ClockRun {
   }
 
   #isEmptyForLong(): boolean {
-    return this.#emptySince !== undefined && this.#services.clock.elapsed() - this.#emptySince >= EMPTY_MILLISECONDS;
+    return this.#emptySince !== undefined && this.#tools.clock.elapsed() - this.#emptySince >= EMPTY_MILLISECONDS;
   }
 
   /** Returns whether the next step follows at once. Pauses if due deliveries could not be claimed. */
@@ -330,7 +326,7 @@ export class ClockRun {
       return this.#inFlight.size === 0;
     }
     if (wasDue) {
-      this.#emptySince ??= this.#services.clock.elapsed();
+      this.#emptySince ??= this.#tools.clock.elapsed();
       await this.#pause(LOOK_AGAIN_MILLISECONDS);
     }
     return true;
@@ -339,7 +335,7 @@ export class ClockRun {
   async #untilAttemptEnds(): Promise<void> {
     if (this.#finished.length === 0 && this.#unsent.length === 0) {
       await new Promise<void>((resolve) => {
-        const cancel = this.#services.clock.after(RENEW_MILLISECONDS, resolve);
+        const cancel = this.#tools.clock.after(RENEW_MILLISECONDS, resolve);
         this.#signal = () => {
           cancel();
           resolve();
@@ -352,7 +348,7 @@ export class ClockRun {
 
   #pause(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
-      this.#services.clock.after(milliseconds, resolve);
+      this.#tools.clock.after(milliseconds, resolve);
     });
   }
 }

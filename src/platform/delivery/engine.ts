@@ -1,12 +1,12 @@
-import type { Services } from "../services.ts";
+import type { Vault } from "../secrets/vault.ts";
 import { DeliverySender } from "./sender.ts";
 import { EventBodies } from "./event-bodies.ts";
-import { DeliveryWorker } from "./worker.ts";
+import { DeliveryWorker, type RecordTools } from "./worker.ts";
 import { SecretOpener } from "./secret-opener.ts";
 import type { DeliveryLimits } from "./endpoint-queues.ts";
 import type { TargetGuard } from "./target-guard.ts";
 import { TestClockAdvancer } from "./test-clock.ts";
-import { createBulkRunner } from "./bulk-runner.ts";
+import { type BulkTools, createBulkRunner } from "./bulk-runner.ts";
 import { createOverdueCheck } from "./overdue-check.ts";
 
 /** Everything that attempts deliveries in this process. */
@@ -20,19 +20,25 @@ export interface DeliveryEngine {
   clockAdvancer: TestClockAdvancer;
 }
 
-export function createDeliveryEngine(services: Services, guard: TargetGuard, limits: DeliveryLimits): DeliveryEngine {
-  const sender = new DeliverySender(guard, services.clock, services.random);
-  const tools = {
+export function createDeliveryEngine(
+  tools: RecordTools & BulkTools & { vault: Vault },
+  guard: TargetGuard,
+  limits: DeliveryLimits,
+): DeliveryEngine {
+  const { vault, clock, random } = tools;
+  const sender = new DeliverySender(guard, clock, random);
+  const deliveryTools = {
+    ...tools,
     sender,
-    opener: new SecretOpener(services.vault),
+    opener: new SecretOpener(vault),
     bodies: new EventBodies(limits.bodyBytes),
     limits,
-    owner: Buffer.from(services.random.bytes(12)).toString("base64url"),
+    owner: Buffer.from(random.bytes(12)).toString("base64url"),
   };
-  const worker = new DeliveryWorker(services, tools);
-  const advancer = new TestClockAdvancer(services, tools);
-  const ender = createOverdueCheck(services);
-  const bulkRunner = createBulkRunner(services);
+  const worker = new DeliveryWorker(deliveryTools);
+  const advancer = new TestClockAdvancer(deliveryTools);
+  const ender = createOverdueCheck(tools);
+  const bulkRunner = createBulkRunner(tools);
   return {
     async start() {
       await worker.start();

@@ -1,7 +1,6 @@
 import { LIMITS } from "../../contract/limits.ts";
 import type { ClockTrust } from "../time/clock-trust.ts";
 import type { Clock } from "../ports.ts";
-import type { Services } from "../services.ts";
 import { LEASE_MILLISECONDS } from "./claim.ts";
 import type { DeliverySender, Finished, Job } from "./sender.ts";
 import type { EventBodies } from "./event-bodies.ts";
@@ -44,7 +43,7 @@ export class InFlight {
    * no file descriptor left. At most `max` may be unsettled at once.
    */
   constructor(
-    { clock, clockTrust }: Pick<Services, "clock" | "clockTrust">,
+    { clock, clockTrust }: { clock: Clock; clockTrust: ClockTrust },
     { sender, queues, bodies }: { sender: DeliverySender; queues: EndpointQueues; bodies: EventBodies },
     max: number,
     { ended, paused }: { ended: () => void; paused: () => void },

@@ -1,12 +1,12 @@
 import { lowestIdAt } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { Periodic } from "../time/periodic.ts";
-import type { Services } from "../services.ts";
 import type { Transaction, WriteOptions } from "../storage/database.ts";
 import { endpointsDueAfter, hastenDeliveries, hastenFirstAttempts, leaseTime } from "../storage/delivery-queue.ts";
 import { allEnvironments } from "../storage/environments.ts";
 import { claimEnded, LEASE_MILLISECONDS } from "./claim.ts";
 import { recordFinished, reportFinished } from "./record.ts";
+import type { RecordTools } from "./worker.ts";
 
 const EVERY_MILLISECONDS = 60_000;
 const MAX_ROWS = 250;
@@ -20,17 +20,17 @@ const LONGEST_WAIT_MILLISECONDS = (LIMITS.maxRetryWaitSeconds + 3600) * 1000;
 const SOON_MILLISECONDS = 60_000;
 
 /** Fails deliveries that the worker never claims because they never become due. Runs periodically. */
-export function createOverdueCheck(services: Services): Periodic {
-  return new Periodic(services, EVERY_MILLISECONDS, async (signal) => {
-    await hastenUnreachable(services, signal);
-    await hastenFirst(services, signal);
-    await endWaiting(services, signal);
+export function createOverdueCheck(tools: RecordTools): Periodic {
+  return new Periodic(tools, EVERY_MILLISECONDS, async (signal) => {
+    await hastenUnreachable(tools, signal);
+    await hastenFirst(tools, signal);
+    await endWaiting(tools, signal);
   });
 }
 
 /** Finishes deliveries that waited for a disabled endpoint until their retry period was over. */
-async function endWaiting(services: Services, signal: AbortSignal): Promise<void> {
-  const { database, clock, clockTrust, report, random } = services;
+async function endWaiting(tools: RecordTools, signal: AbortSignal): Promise<void> {
+  const { database, clock, clockTrust, report, random } = tools;
   const token = Buffer.from(random.bytes(12)).toString("base64url");
   for (const { id, clock_offset: offset } of await allEnvironments(database)) {
     for (let ended = MAX_ROWS; ended === MAX_ROWS && !signal.aborted;) {
@@ -48,30 +48,30 @@ async function endWaiting(services: Services, signal: AbortSignal): Promise<void
 }
 
 /** Makes deliveries due that were scheduled while the clock was far ahead. */
-async function hastenUnreachable(services: Services, signal: AbortSignal): Promise<void> {
-  const { database, clock } = services;
+async function hastenUnreachable(tools: RecordTools, signal: AbortSignal): Promise<void> {
+  const { database, clock } = tools;
   const now = await leaseTime(database, clock.now);
   const latest = now + LONGEST_WAIT_MILLISECONDS;
   for (const { endpoint_id: endpointId, clock_offset: offset } of await endpointsDueAfter(database, latest)) {
     const haste = { endpointId, after: latest + offset, dueAt: now + offset, limit: MAX_ROWS };
-    await hasten(services, signal, { endpoint: endpointId }, (tx) => hastenDeliveries(tx, haste));
+    await hasten(tools, signal, { endpoint: endpointId }, (tx) => hastenDeliveries(tx, haste));
   }
 }
 
 /** Makes first attempts due that were created while a clock was ahead, however slightly. */
-async function hastenFirst(services: Services, signal: AbortSignal): Promise<void> {
-  const { database, clock } = services;
+async function hastenFirst(tools: RecordTools, signal: AbortSignal): Promise<void> {
+  const { database, clock } = tools;
   const now = await leaseTime(database, clock.now);
   for (const { id: environment, clock_offset: offset } of await allEnvironments(database)) {
     const dueAt = now + offset;
     const after = dueAt + SOON_MILLISECONDS;
     const haste = { environment, after, madeAfter: lowestIdAt("delivery", after), dueAt, limit: MAX_ROWS };
-    await hasten(services, signal, { environment }, (tx) => hastenFirstAttempts(tx, haste));
+    await hasten(tools, signal, { environment }, (tx) => hastenFirstAttempts(tx, haste));
   }
 }
 
 async function hasten(
-  { database, log }: Services,
+  { database, log }: RecordTools,
   signal: AbortSignal,
   of: Record<string, unknown>,
   some: (tx: Transaction) => Promise<number>,

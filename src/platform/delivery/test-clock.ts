@@ -1,7 +1,6 @@
 import type { TestClock } from "../../contract/schemas/test-clock.ts";
 import { beginAdvance, showAdvance, showClock } from "../domain/test-clock.ts";
 import { Periodic } from "../time/periodic.ts";
-import type { Services } from "../services.ts";
 import type { Transaction } from "../storage/database.ts";
 import { findAdvance, runningAdvances } from "../storage/clock-advances.ts";
 import { leaseTime } from "../storage/delivery-queue.ts";
@@ -20,17 +19,15 @@ const WATCH_MILLISECONDS = 100;
  * process that finds it without a holder continues it.
  */
 export class TestClockAdvancer {
-  readonly #services: Services;
   readonly #tools: DeliveryTools;
   readonly #periodic: Periodic;
   readonly #runs = new Map<string, ClockRun>();
   #holders = 0;
   #stopping = false;
 
-  constructor(services: Services, tools: DeliveryTools) {
-    this.#services = services;
+  constructor(tools: DeliveryTools) {
     this.#tools = tools;
-    this.#periodic = new Periodic(services, LOOK_MILLISECONDS, () => this.#look());
+    this.#periodic = new Periodic(tools, LOOK_MILLISECONDS, () => this.#look());
   }
 
   /** Begins to take over advances that nobody carries out. */
@@ -47,7 +44,7 @@ export class TestClockAdvancer {
 
   /** Starts an advance in the caller's transaction. Call `follow` after the commit. Throws ApiError. */
   begin(tx: Transaction, environment: number, seconds: number): Promise<{ number: number; endsAt: number }> {
-    const { now } = this.#services.clock;
+    const { now } = this.#tools.clock;
     return beginAdvance(tx, environment, { seconds, holder: this.#newHolder(), now });
   }
 
@@ -56,7 +53,7 @@ export class TestClockAdvancer {
    * exists.
    */
   async follow(environment: number, number: number): Promise<TestClock> {
-    const { database, clock } = this.#services;
+    const { database, clock } = this.#tools;
     const until = clock.elapsed() + SHORT_MILLISECONDS;
     await this.#look();
     for (;;) {
@@ -74,7 +71,7 @@ export class TestClockAdvancer {
 
   /** Continues the advances that this process holds, and those that nobody holds. */
   async #look(): Promise<void> {
-    const { database, clock } = this.#services;
+    const { database, clock } = this.#tools;
     const advances = await runningAdvances(database);
     if (advances.length === 0) return;
     const now = await leaseTime(database, clock.now);
@@ -97,7 +94,7 @@ export class TestClockAdvancer {
   #run(environment: number, number: number, holder: string): void {
     const name = nameOf(environment, number);
     if (this.#stopping || this.#runs.has(name)) return;
-    const run = new ClockRun(this.#services, this.#tools, { environment, number, holder });
+    const run = new ClockRun(this.#tools, { environment, number, holder });
     this.#runs.set(name, run);
     void run.ended.then(() => this.#runs.delete(name));
   }
@@ -112,7 +109,7 @@ export class TestClockAdvancer {
 
   #pause(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
-      this.#services.clock.after(milliseconds, resolve);
+      this.#tools.clock.after(milliseconds, resolve);
     });
   }
 }

@@ -1,5 +1,7 @@
-import type { Services } from "../services.ts";
-import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
+import type { Clock, Random, Log } from "../ports.ts";
+import type { ClockTrust } from "../time/clock-trust.ts";
+import type { Activity } from "../observability/activity.ts";
+import { StorageUnavailableError, type Transaction, type Database } from "../storage/database.ts";
 import {
   findAllLeased,
   findLapsed,
@@ -38,8 +40,18 @@ interface Claimed {
   queues: (Pick<EndpointQueue, "ready" | "starved" | "due" | "ended"> & { queue: EndpointQueue })[];
 }
 
+/** What attempts are recorded with. */
+export interface RecordTools {
+  database: Database;
+  clock: Clock;
+  clockTrust: ClockTrust;
+  random: Random;
+  log: Log;
+  report: (activity: Activity) => void;
+}
+
 /** What the worker and the test clock share: the sender and the limits of this process. */
-export interface DeliveryTools {
+export interface DeliveryTools extends RecordTools {
   sender: DeliverySender;
   opener: SecretOpener;
   bodies: EventBodies;
@@ -53,7 +65,6 @@ export interface DeliveryTools {
  * as there are free slots, endpoint by endpoint, so that the queue of one endpoint never delays another's.
  */
 export class DeliveryWorker {
-  readonly #services: Services;
   readonly #tools: DeliveryTools;
   readonly #queues: EndpointQueues;
   readonly #inFlight: InFlight;
@@ -77,19 +88,18 @@ export class DeliveryWorker {
   #giveUpAt: number | undefined;
   #warnedAt = -Infinity;
 
-  constructor(services: Services, tools: DeliveryTools) {
-    this.#services = services;
+  constructor(tools: DeliveryTools) {
     this.#tools = tools;
     this.#queues = new EndpointQueues(tools.limits);
     const queues = this.#queues;
-    this.#inFlight = new InFlight(services, { ...tools, queues }, tools.limits.perProcess, {
+    this.#inFlight = new InFlight(tools, { ...tools, queues }, tools.limits.perProcess, {
       ended: () => this.#plan(),
       paused: () => this.#warnOfDescriptors(),
     });
   }
 
   async start(): Promise<void> {
-    const { database, clock, clockTrust, random, report } = this.#services;
+    const { database, clock, clockTrust, random, report } = this.#tools;
     // Only one process opens an SQLite file, so any other holder of a lease is dead.
     if (database.dialect === "sqlite") {
       const interrupted = await database.write(async (tx) => {
@@ -117,7 +127,7 @@ export class DeliveryWorker {
     this.#cancelTimer?.();
     const leased = [...this.#unbegun, ...this.#inFlight.takeStale()].map(toLease);
     if (leased.length === 0) return;
-    await this.#services.database
+    await this.#tools.database
       .write((tx) => releaseLeases(tx, leased))
       .catch((error: unknown) => {
         // Other processes take them over once their leases have expired.
@@ -130,7 +140,7 @@ export class DeliveryWorker {
     if (this.#turning) return;
     if (this.#stopped !== undefined && this.#inFlight.idle) return this.#stopped();
     if (!this.#inFlight.hasFinished && !this.#canClaim()) return this.#setTimer(this.#idleMilliseconds(), false);
-    const wait = this.#lastTurn + TURN_MILLISECONDS - this.#services.clock.elapsed();
+    const wait = this.#lastTurn + TURN_MILLISECONDS - this.#tools.clock.elapsed();
     if (wait <= 0 || this.#inFlight.hungry) return this.#turn();
     this.#setTimer(wait, true);
   }
@@ -141,7 +151,7 @@ export class DeliveryWorker {
   }
 
   #idleMilliseconds(): number {
-    return Math.min(POLL_MILLISECONDS, Math.max(1, this.#nextDue - this.#services.clock.now()));
+    return Math.min(POLL_MILLISECONDS, Math.max(1, this.#nextDue - this.#tools.clock.now()));
   }
 
   /** A short timer replaces a long one; otherwise the running one stays. */
@@ -149,7 +159,7 @@ export class DeliveryWorker {
     if (this.#cancelTimer !== undefined && (this.#timerIsShort || !short)) return;
     this.#cancelTimer?.();
     this.#timerIsShort = short;
-    this.#cancelTimer = this.#services.clock.after(milliseconds, () => {
+    this.#cancelTimer = this.#tools.clock.after(milliseconds, () => {
       this.#cancelTimer = undefined;
       if (!short) this.#stale = true;
       if (!this.#turning) this.#turn();
@@ -158,7 +168,7 @@ export class DeliveryWorker {
 
   #turn(): void {
     this.#turning = true;
-    this.#lastTurn = this.#services.clock.elapsed();
+    this.#lastTurn = this.#tools.clock.elapsed();
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     this.#takeTurn().then(
@@ -169,7 +179,7 @@ export class DeliveryWorker {
       (error: unknown) => {
         // A database that rejects writes has already logged it.
         if (!(error instanceof StorageUnavailableError)) {
-          this.#services.log.error({ err: error }, "deliveries could not be claimed or recorded");
+          this.#tools.log.error({ err: error }, "deliveries could not be claimed or recorded");
         }
         this.#turning = false;
         this.#stale = true;
@@ -186,13 +196,13 @@ export class DeliveryWorker {
   #mayGiveUp(): boolean {
     if (this.#inFlight.idle) return true;
     if (this.#inFlight.isSending) return false;
-    const now = this.#services.clock.elapsed();
+    const now = this.#tools.clock.elapsed();
     this.#giveUpAt ??= now + GIVE_UP_MILLISECONDS;
     return now >= this.#giveUpAt;
   }
 
   async #takeTurn(): Promise<void> {
-    const { database, report, clock, clockTrust, random } = this.#services;
+    const { database, report, clock, clockTrust, random } = this.#tools;
     const inFlight = this.#inFlight;
     const { owner } = this.#tools;
     if (this.#stale && this.#stopped === undefined) await this.#look();
@@ -235,10 +245,10 @@ export class DeliveryWorker {
   }
 
   #warnOfDescriptors(): void {
-    const now = this.#services.clock.elapsed();
+    const now = this.#tools.clock.elapsed();
     if (now - this.#warnedAt < WARN_AGAIN_MILLISECONDS) return;
     this.#warnedAt = now;
-    this.#services.log.warn(
+    this.#tools.log.warn(
       {},
       "deliveries wait because no file descriptors are left for connections: raise the limit of open files (ulimit -n)",
     );
@@ -246,7 +256,7 @@ export class DeliveryWorker {
 
   /** Finds the endpoints that have due deliveries. */
   async #look(): Promise<void> {
-    const { database, clock } = this.#services;
+    const { database, clock } = this.#tools;
     this.#stale = false;
     this.#nextDue = Infinity;
     const now = await leaseTime(database, clock.now);
@@ -262,7 +272,7 @@ export class DeliveryWorker {
   }
 
   async #claim(tx: Transaction, token: string, { free, now }: { free: number; now: number }): Promise<Claimed> {
-    const { clock, clockTrust } = this.#services;
+    const { clock, clockTrust } = this.#tools;
     const jobs: Job[] = [];
     const abandoned: Finished[] = [];
     const queues: Claimed["queues"] = [];

@@ -4,7 +4,6 @@ import { ERRORS, type ErrorCode } from "../../contract/errors.ts";
 import { matchesTag, type ServedDocument } from "../http/openapi/serve.ts";
 import { PROBLEMS_PATH } from "../http/problem.ts";
 import { sendPage } from "../pages/page.ts";
-import type { Services } from "../services.ts";
 import { problemIndexPage, problemPage, unknownProblemPage } from "./problem-views.ts";
 import type { ReferenceFiles } from "./reference/page.ts";
 
@@ -31,12 +30,12 @@ interface Reference {
 }
 
 /** Registers the documentation pages: one per error code, and the API reference. */
-export function registerDocs(app: FastifyInstance, services: Services, { document, files }: Reference): void {
-  if (files !== undefined) referenceRoutes(app, services, { document, files });
+export function registerDocs(app: FastifyInstance, baseUrl: () => string, { document, files }: Reference): void {
+  if (files !== undefined) referenceRoutes(app, baseUrl, { document, files });
   app.get(PROBLEMS_PATH, async (_request, reply) => sendPage(reply, 200, problemIndexPage()));
   app.get<{ Params: { code: string } }>(`${PROBLEMS_PATH}/:code`, async ({ params: { code } }, reply) =>
     Object.hasOwn(ERRORS, code)
-      ? sendPage(reply, 200, problemPage(code as ErrorCode, services.baseUrl))
+      ? sendPage(reply, 200, problemPage(code as ErrorCode, baseUrl()))
       : sendPage(reply, 404, unknownProblemPage()),
   );
 }
@@ -44,13 +43,13 @@ export function registerDocs(app: FastifyInstance, services: Services, { documen
 /** The page is built at the first request. */
 function referenceRoutes(
   app: FastifyInstance,
-  services: Services,
+  baseUrl: () => string,
   { document, files }: Reference & { files: ReferenceFiles },
 ): void {
   let built: Promise<{ page: string; tag: string }> | undefined;
   const build = async () => {
     const [{ text }, { referencePage }] = await Promise.all([document(), import("./reference/page.ts")]);
-    const page = referencePage(JSON.parse(text), services.baseUrl, files);
+    const page = referencePage(JSON.parse(text), baseUrl(), files);
     return { page, tag: `W/"${createHash("sha256").update(page).digest("base64url").slice(0, 22)}"` };
   };
   const show = async (ifNoneMatch: string | undefined, reply: FastifyReply) => {

@@ -10,7 +10,7 @@ export interface EndpointUrlRules {
   /** Returns why deliveries can never reach the URL's host, or undefined. */
   blockReason: (url: URL) => string | undefined;
   /** The platform's own origin. */
-  baseUrl: string;
+  baseUrl: () => string;
 }
 
 /** Checks an endpoint's URL. Returns what is wrong with it, or undefined. */
@@ -40,7 +40,7 @@ export function checkEndpointUrl(text: string, rules: EndpointUrlRules): FieldEr
   }
   if (text.includes("#")) return wrong("has_fragment", "must not hold a fragment (#…): it is never sent");
   if (url.port === "0") return wrong("out_of_range", "must have a port from 1 to 65535");
-  if (isOwn(url, new URL(rules.baseUrl))) {
+  if (isOwn(url, new URL(rules.baseUrl()))) {
     return wrong("own_platform", "is this platform itself: its events would be delivered in a circle");
   }
   const refusal = rules.blockReason(url);

@@ -14,13 +14,16 @@ export async function listUsers(queries: Queries, { account }: Tenant, you: stri
   return (await usersOfAccount(queries, account.id)).map((row) => toUser(row, you));
 }
 
+/** What an invitation is created with. */
+export interface InviteTools extends SecretTools {
+  clock: Clock;
+  newId: IdGenerator;
+  /** Returns the API's origin as clients see it, without a trailing slash. */
+  baseUrl: () => string;
+}
+
 /** Adds a member without a password, and the link to choose one. Throws ApiError `email_taken`. */
-export async function inviteUser(
-  tx: Transaction,
-  tools: SecretTools & { clock: Clock; newId: IdGenerator; baseUrl: string },
-  accountId: string,
-  email: string,
-): Promise<User> {
+export async function inviteUser(tx: Transaction, tools: InviteTools, accountId: string, email: string): Promise<User> {
   const now = tools.clock.now();
   const row: UserRow = {
     id: tools.newId("user", now),
@@ -36,7 +39,7 @@ export async function inviteUser(
     throw new ApiError("email_taken", "Somebody signs in with that email address already.", { members: { errors } });
   }
   const token = await createLinkToken(tx, tools, { userId: row.id, invitation: true, now });
-  return { ...toUser(row, ""), invitation_url: `${tools.baseUrl}/invitation?token=${token}` };
+  return { ...toUser(row, ""), invitation_url: `${tools.baseUrl()}/invitation?token=${token}` };
 }
 
 const MAX_KEYS_LISTED = 100;

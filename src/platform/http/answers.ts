@@ -1,34 +1,46 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
 import { HEADERS } from "../../contract/headers.ts";
-import type { Services } from "../services.ts";
+import type { Versions } from "../domain/versions.ts";
+import type { RateLimit } from "../limits/rate-limit.ts";
+import type { Log } from "../ports.ts";
 import { INTERNAL_ERROR, toApiError, toProblem } from "./problem.ts";
 
+/** What every response needs. */
+export interface ReplyTools {
+  versions: Versions;
+  /** Undefined if requests are not limited. */
+  rateLimit: RateLimit | undefined;
+  log: Log;
+  /** Returns the API's origin as clients see it, without a trailing slash. Known once the server listens. */
+  baseUrl: () => string;
+}
+
 /** Adds the headers of every response. A page or a file may replace them later. */
-export function addCommonHeaders(services: Services, reply: FastifyReply, requestId: string): void {
-  void reply.header(HEADERS.requestId, requestId).header(HEADERS.version, services.versions.latest);
-  if (services.rateLimit !== undefined) void reply.header(HEADERS.rateLimitPolicy, services.rateLimit.policy);
+export function addCommonHeaders(tools: ReplyTools, reply: FastifyReply, requestId: string): void {
+  void reply.header(HEADERS.requestId, requestId).header(HEADERS.version, tools.versions.latest);
+  if (tools.rateLimit !== undefined) void reply.header(HEADERS.rateLimitPolicy, tools.rateLimit.policy);
   void reply.header("Cache-Control", "no-store").header("X-Content-Type-Options", "nosniff");
 }
 
 /** Logs a failed request; only at level debug if the client closed the connection before it had sent the whole body. */
-export function logFailure({ log }: Services, error: unknown, { id, raw }: FastifyRequest): void {
+export function logFailure(log: Log, error: unknown, { id, raw }: FastifyRequest): void {
   const isAborted = (error as NodeJS.ErrnoException).code === "ECONNRESET" && !raw.complete;
   if (isAborted) log.debug({ request_id: id }, "a client closed its connection before the end of the request");
   else log.error({ request_id: id, err: error }, "a request failed");
 }
 
 /** Responds to anything thrown with a problem document, and logs what is the platform's fault. */
-export function sendError(services: Services, error: unknown, requestId: string, reply: FastifyReply): FastifyReply {
+export function sendError(tools: ReplyTools, error: unknown, requestId: string, reply: FastifyReply): FastifyReply {
   const shown = toApiError(error) ?? INTERNAL_ERROR;
-  if (shown.status === 500) logFailure(services, error, reply.request);
+  if (shown.status === 500) logFailure(tools.log, error, reply.request);
   reply.request.errorCode = shown.code;
   for (const [name, value] of Object.entries(shown.headers)) void reply.header(name, value);
   // Do not reveal account details in a 401.
-  if (shown.status === 401) void reply.header(HEADERS.version, services.versions.latest);
+  if (shown.status === 401) void reply.header(HEADERS.version, tools.versions.latest);
   return reply
     .code(shown.status)
     .header("Content-Type", PROBLEM_MEDIA_TYPE)
     .header(HEADERS.requestId, requestId)
-    .send(JSON.stringify(toProblem(shown, requestId, services.baseUrl)));
+    .send(JSON.stringify(toProblem(shown, requestId, tools.baseUrl())));
 }

@@ -4,8 +4,8 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { HEADERS } from "../../contract/headers.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { ApiError } from "../domain/api-error.ts";
-import type { Services } from "../services.ts";
-import { addCommonHeaders, sendError } from "./answers.ts";
+import type { Activity } from "../observability/activity.ts";
+import { addCommonHeaders, type ReplyTools, sendError } from "./answers.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { compressJson } from "./compression.ts";
 import { addPreflightHeaders, allowCrossOrigin, type CrossOrigin } from "./cross-origin.ts";
@@ -13,22 +13,29 @@ import { registerOperations } from "./dispatch.ts";
 import { registerFormats } from "./formats.ts";
 import { loggedPath, recordRequests } from "./request-log.ts";
 import { problemOfHost } from "./host.ts";
-import { operationsOf } from "./operations.ts";
+import { operationsOf, type OperationTools } from "./operations.ts";
 import { serveDocument, type ServedDocument } from "./openapi/serve.ts";
 import { rejectBrokenRequest, CONNECT_REQUEST } from "./problem.ts";
-import type { ClockAdvancer } from "./routes/test-clock.ts";
+import type { RunTools } from "./run.ts";
 import { takeJson } from "./json.ts";
 import { nearest } from "../../contract/nearest.ts";
 
 const REQUEST_SECONDS = 30;
 
-/** The platform's HTTP server, not yet listening; without `api` it only serves health probes and has no document. */
+/** What the server and its operations work with. */
+export interface AppTools extends ReplyTools, RunTools, OperationTools {
+  /** The public URL of the platform, if configured. */
+  publicUrl: URL | undefined;
+  report: (activity: Activity) => void;
+}
+
+/** The platform's HTTP server, not yet listening; without `authenticate` it only serves health probes and has no document. */
 export function createApp(
-  services: Services,
-  api: { authenticate: Authenticate; clockAdvancer: ClockAdvancer } | undefined,
+  tools: AppTools,
+  authenticate: Authenticate | undefined,
 ): { app: FastifyInstance; document: (() => Promise<ServedDocument>) | undefined } {
   registerFormats();
-  const app = createServer(services);
+  const app = createServer(tools);
 
   const routes: Route[] = [];
   app.addHook("onRoute", ({ method, url, config }) => {
@@ -36,9 +43,9 @@ export function createApp(
   });
   const notFound = ({ method, url }: FastifyRequest) => nothingHere(routes, method, url);
   app.addHook("onRequest", (request, reply, done) => {
-    addCommonHeaders(services, reply, request.id);
+    addCommonHeaders(tools, reply, request.id);
     // Before the body is read; otherwise anyone could send a body to a path that does not exist.
-    const problem = rejectRequest(request.raw, services.publicUrl?.hostname);
+    const problem = rejectRequest(request.raw, tools.publicUrl?.hostname);
     if (problem !== undefined || !request.is404) {
       // Clients that send no body may still name a type for it (axios, curl -d '').
       if (isEmpty(request.raw)) delete request.raw.headers["content-type"];
@@ -51,7 +58,7 @@ export function createApp(
   compressJson(app);
   app.addHook("onResponse", (request, reply, done) => {
     if (request.routeOptions.config.quiet === true) return done();
-    services.report({
+    tools.report({
       event: "request",
       method: request.method,
       path: loggedPath(request.url),
@@ -62,24 +69,24 @@ export function createApp(
     done();
   });
 
-  recordRequests(app, services.requests);
+  recordRequests(app, tools.requests);
   takeJson(app);
 
   let document: (() => Promise<ServedDocument>) | undefined;
-  if (api !== undefined) {
-    const operations = operationsOf(services, api.clockAdvancer);
-    registerOperations(app, services, api.authenticate, operations);
-    document = serveDocument(app, services, operations);
+  if (authenticate !== undefined) {
+    const operations = operationsOf(tools);
+    registerOperations(app, tools, authenticate, operations);
+    document = serveDocument(app, tools.baseUrl, operations);
   }
 
-  app.setErrorHandler((error, request, reply) => sendError(services, error, request.id, reply));
-  app.setNotFoundHandler((request, reply) => sendError(services, notFound(request), request.id, reply));
+  app.setErrorHandler((error, request, reply) => sendError(tools, error, request.id, reply));
+  app.setNotFoundHandler((request, reply) => sendError(tools, notFound(request), request.id, reply));
   return { app, document };
 }
 
 /** Creates Fastify with the limits of the contract. Requests that cannot be parsed get a problem document, too. */
-function createServer(services: Services): FastifyInstance {
-  const newRequestId = () => services.newId("request", services.clock.now());
+function createServer(tools: AppTools): FastifyInstance {
+  const newRequestId = () => tools.newId("request", tools.clock.now());
   const app = Fastify({
     logger: false,
     genReqId: newRequestId,
@@ -100,14 +107,13 @@ function createServer(services: Services): FastifyInstance {
     // Each operation reads its own query.
     routerOptions: { maxParamLength: LIMITS.urlLength, querystringParser: () => ({}) },
     frameworkErrors: (error, request, reply) => {
-      addCommonHeaders(services, reply, request.id);
-      void sendError(services, error, request.id, reply);
+      addCommonHeaders(tools, reply, request.id);
+      void sendError(tools, error, request.id, reply);
     },
     clientErrorHandler: (error, socket) => rejectOnSocket(error, socket),
   });
   const rejectOnSocket = (error: { code?: unknown }, socket: Socket) => {
-    const { baseUrl, clock } = services;
-    rejectBrokenRequest(error, socket, { requestId: newRequestId(), baseUrl, clock });
+    rejectBrokenRequest(error, socket, { requestId: newRequestId(), baseUrl: tools.baseUrl(), clock: tools.clock });
   };
   // Node would close the connection without a response.
   app.server.on("connect", (_request, socket) => rejectOnSocket({ code: CONNECT_REQUEST }, socket as Socket));

@@ -8,8 +8,8 @@ import type { Caller } from "../domain/request-context.ts";
 import { InFlight } from "./idempotency.ts";
 import { type Call, type Operation, RawJson } from "./operation.ts";
 import { compileQuery } from "./query.ts";
-import { runLong, runWrite, toJson } from "./run.ts";
-import type { Services } from "../services.ts";
+import { runLong, type RunTools, runWrite, toJson } from "./run.ts";
+import type { RateLimit } from "../limits/rate-limit.ts";
 import { type Check, compileCheck } from "./validate.ts";
 import { versionOf, versionOfReply } from "./version.ts";
 
@@ -26,13 +26,13 @@ declare module "fastify" {
  */
 export function registerOperations(
   app: FastifyInstance,
-  services: Services,
+  tools: RunTools & { rateLimit: RateLimit | undefined },
   authenticate: Authenticate,
   operations: readonly Operation[],
 ): void {
   const inFlight = new InFlight();
   app.decorateRequest("caller", null);
-  const { versions } = services;
+  const { versions } = tools;
   /** Error responses name the caller's version, too, as soon as it is known. */
   const nameVersion = (reply: FastifyReply, { tenant: { account } }: Caller) =>
     void reply.header(HEADERS.version, versionOfReply(versions, reply.request.headers, account.version));
@@ -52,7 +52,7 @@ export function registerOperations(
         if (operation.session !== undefined) assertSession(request.caller, operation.session);
         if (operation.scope !== null) assertScope(request.caller, operation.scope);
         if (operation.sandboxOnly === true && request.caller.tenant.livemode) throw sandboxOnly(operation);
-        await services.rateLimit?.take(request.caller.credential.id, (name, value) => reply.header(name, value));
+        await tools.rateLimit?.take(request.caller.credential.id, (name, value) => reply.header(name, value));
       },
       handler: async (request, reply) => {
         const caller = request.caller!;
@@ -67,14 +67,14 @@ export function registerOperations(
           body: bodyOf(request, operation, checkBody, (body) => versions.upgrade(version, operation.name, body)),
         };
         if (operation.read !== undefined) {
-          const body = await operation.read(call, services.database);
+          const body = await operation.read(call, tools.database);
           if (body instanceof RawJson && body.nextCursor !== undefined) {
             void reply.header("Link", `<${nextPage(request.url, body.nextCursor)}>; rel="next"`);
           }
           return send(reply, operation.reply.status, toJson(versions, version, body));
         }
         const run = operation.long === undefined ? runWrite : runLong;
-        const outcome = await run({ services, inFlight, operation, call, request, version });
+        const outcome = await run({ tools, inFlight, operation, call, request, version });
         if (outcome.replayed) void reply.header(HEADERS.idempotentReplayed, "true");
         const created = outcome.status === CREATED ? locationOf(outcome.json) : undefined;
         if (created !== undefined) void reply.header("Location", created);

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { Metrics } from "../observability/metrics.ts";
-import type { Services } from "../services.ts";
+import type { Database } from "../storage/database.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -12,7 +12,7 @@ declare module "fastify" {
 /** Serves health checks and metrics, without a credential. */
 export function registerHealth(
   app: FastifyInstance,
-  { database }: Services,
+  database: Database,
   { metrics, isStopping }: { metrics: Metrics; isStopping: () => boolean },
 ): void {
   const config = { quiet: true };

@@ -1,5 +1,9 @@
 import { kindsWith } from "../../contract/resources.ts";
-import type { Services } from "../services.ts";
+import type { EnvironmentTime } from "../time/environment-time.ts";
+import type { Versions } from "../domain/versions.ts";
+import type { RequestRecorder } from "../observability/request-recorder.ts";
+import type { InviteTools } from "../domain/users.ts";
+import type { EndpointTools } from "../domain/webhook-endpoints.ts";
 import type { Operation } from "./operation.ts";
 import { apiKeyOperations } from "./routes/api-keys.ts";
 import { bulkOperations } from "./routes/bulk-operations.ts";
@@ -16,22 +20,31 @@ import { type ClockAdvancer, testClockOperations } from "./routes/test-clock.ts"
 import { userOperations } from "./routes/users.ts";
 import { webhookEndpointOperations } from "./routes/webhook-endpoints.ts";
 
+/** What the operations work with. */
+export interface OperationTools extends InviteTools, EndpointTools {
+  time: EnvironmentTime;
+  versions: Versions;
+  requests: RequestRecorder;
+  clockAdvancer: ClockAdvancer;
+}
+
 /** Returns every operation of the API, in the document's order. */
-export function operationsOf(services: Services, clockAdvancer: ClockAdvancer): Operation[] {
+export function operationsOf(tools: OperationTools): Operation[] {
+  const { vault, clock } = tools;
   return [
-    ...kindsWith("fields").flatMap((kind) => objectOperations(kind, services.vault)),
-    ...eventOperations(services),
-    ...webhookEndpointOperations(services),
-    ...deliveryOperations(services.vault),
-    ...bulkOperations(services.vault),
-    ...testClockOperations(services, clockAdvancer),
-    ...apiKeyOperations(services),
-    ...oauthAppOperations(services),
-    ...requestLogOperations(services),
-    ...identityOperations(services.versions),
-    ...statisticsOperations(services),
-    ...userOperations(services),
-    ...sessionOperations(services),
-    ...oauthGrantOperations(services),
+    ...kindsWith("fields").flatMap((kind) => objectOperations(kind, vault)),
+    ...eventOperations(vault, clock),
+    ...webhookEndpointOperations(tools),
+    ...deliveryOperations(vault),
+    ...bulkOperations(vault),
+    ...testClockOperations(clock, tools.clockAdvancer),
+    ...apiKeyOperations(tools),
+    ...oauthAppOperations(tools),
+    ...requestLogOperations(vault, tools.requests),
+    ...identityOperations(tools.versions),
+    ...statisticsOperations(tools.time),
+    ...userOperations(tools),
+    ...sessionOperations(clock),
+    ...oauthGrantOperations(clock),
   ];
 }

@@ -2,17 +2,26 @@ import type { FastifyRequest } from "fastify";
 import type { TSchema } from "typebox";
 import type { RequestContext } from "../domain/request-context.ts";
 import type { Versions } from "../domain/versions.ts";
-import type { Services } from "../services.ts";
+import type { ClockTrust } from "../time/clock-trust.ts";
 import { digestIdempotencyKey, type Vault } from "../secrets/vault.ts";
-import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
-import type { EnvironmentNow } from "../time/environment-time.ts";
+import { StorageUnavailableError, type Transaction, type Database } from "../storage/database.ts";
+import type { EnvironmentNow, EnvironmentTime } from "../time/environment-time.ts";
 import { ApiError } from "../domain/api-error.ts";
 import { fingerprintOf, type InFlight, type KeptReply, onceForKey, readIdempotencyKey } from "./idempotency.ts";
 import { type Call, type Operation, RawJson, type ReplyBody } from "./operation.ts";
 
+/** What changes are made with. */
+export interface RunTools {
+  database: Database;
+  vault: Vault;
+  time: EnvironmentTime;
+  clockTrust: ClockTrust;
+  versions: Versions;
+}
+
 /** A validated request for a change. */
 interface Run {
-  services: Services;
+  tools: RunTools;
   inFlight: InFlight;
   operation: Operation;
   call: Call<unknown, unknown>;
@@ -23,8 +32,8 @@ interface Run {
 
 /** Runs an operation in one transaction, and stores its response under the Idempotency-Key. */
 export function runWrite(run: Run): Promise<KeptReply> {
-  const { services, operation, call, request, version } = run;
-  const { versions } = services;
+  const { tools, operation, call, request, version } = run;
+  const { versions } = tools;
   const { tenant } = call.caller;
   return writeOnce(run, async (tx, at) => {
     const context: RequestContext = { tenant, requestId: request.id, versions, ...at };
@@ -40,7 +49,7 @@ const ACCEPTED = 202;
  * refers to the work from the start, so a repeated request gets the state of the same work.
  */
 export async function runLong(run: Run): Promise<KeptReply> {
-  const { services, operation, call, version } = run;
+  const { tools, operation, call, version } = run;
   const { begin, follow } = operation.long!;
   const { json: reference, replayed } = await writeOnce(run, async (tx) => {
     const begun = await begin(call, tx);
@@ -51,7 +60,7 @@ export async function runLong(run: Run): Promise<KeptReply> {
   });
   return {
     status: isDone ? operation.reply.status : ACCEPTED,
-    json: toJson(services.versions, version, body),
+    json: toJson(tools.versions, version, body),
     replayed,
   };
 }
@@ -66,10 +75,10 @@ function begunAndUnknown(cause: Error): ApiError {
 
 /** Runs a unit of work in a transaction, at most once for the request's Idempotency-Key, if it has one. */
 function writeOnce(
-  { services, inFlight, operation, call, request, version }: Run,
+  { tools, inFlight, operation, call, request, version }: Run,
   unit: (tx: Transaction, at: EnvironmentNow) => Promise<{ status: number; json: string; createdAt?: number }>,
 ): Promise<KeptReply> {
-  const { database, vault, time, clockTrust } = services;
+  const { database, vault, time, clockTrust } = tools;
   const { tenant } = call.caller;
   const isolation = operation.isolation ?? (operation.additive === true ? "batched" : "serialized");
   const place = placeOf(vault, operation, call, request);

@@ -4,7 +4,9 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import { ApiError } from "../domain/api-error.ts";
 import { endLeaked, type Leak } from "../domain/leaks.ts";
-import type { Services } from "../services.ts";
+import type { Database } from "../storage/database.ts";
+import type { Vault } from "../secrets/vault.ts";
+import type { Clock, Log } from "../ports.ts";
 import { type SigningKeys, SigningKeysError } from "./signing-keys.ts";
 
 export const LEAK_REPORT_PATH = "/v1/leaked_keys/report";
@@ -49,8 +51,11 @@ export const LeakFeedback = Type.Array(
 );
 
 /** Accepts signed reports of credentials that were found in public. They are revoked before the response. */
-export function leakReportRoute(scope: FastifyInstance, services: Services, keys: SigningKeys | undefined): void {
-  const leakTools = { database: services.database, vault: services.vault, now: services.clock.now };
+export function leakReportRoute(
+  scope: FastifyInstance,
+  { database, vault, clock, log }: { database: Database; vault: Vault; clock: Clock; log: Log },
+  keys: SigningKeys | undefined,
+): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser("application/json", { parseAs: "buffer", bodyLimit: MAX_BYTES }, (_request, body, done) =>
     done(null, body),
@@ -64,9 +69,9 @@ export function leakReportRoute(scope: FastifyInstance, services: Services, keys
     // ECDSA over P-256 with SHA-256, over the raw bytes.
     if (!verify("sha256", raw, key, signature)) throw unsigned("The signature does not fit the body.");
     const leaks = readReport(raw);
-    const real = await endLeaked(leakTools, leaks);
+    const real = await endLeaked({ database, vault, now: clock.now }, leaks);
     const count = real.filter(Boolean).length;
-    if (count > 0) services.log.warn({ count }, "credentials were found in public and ended");
+    if (count > 0) log.warn({ count }, "credentials were found in public and ended");
     return leaks.map(({ token, type }, index) => ({
       token_hash: createHash("sha256").update(token).digest("hex"),
       token_type: type,

@@ -1,7 +1,7 @@
 import type { Ack, ForwardAttempt } from "../../contract/listen.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { EnvironmentNow } from "../time/environment-time.ts";
-import type { Services } from "../services.ts";
+import type { LogTools } from "./log-reader.ts";
 import { hasListenerAttempt, insertAttempt, storableText } from "../storage/attempts.ts";
 import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
 import { findListenerDelivery, insertDelivery, recordListenerOutcome } from "../storage/deliveries.ts";
@@ -29,7 +29,7 @@ const MAX_TRIES = 120;
 
 /** Records the outcomes of one listener as deliveries with their attempts. */
 export class AckRecorder {
-  readonly #services: Services;
+  readonly #tools: LogTools;
   readonly #listener: { id: string; environment: number };
   #waiting: Outcome[] = [];
   #recording: Promise<void> | undefined;
@@ -39,8 +39,8 @@ export class AckRecorder {
   #tryNow: () => void = () => {};
   #hasGivenUp = false;
 
-  constructor(services: Services, listener: { id: string; environment: number }) {
-    this.#services = services;
+  constructor(tools: LogTools, listener: { id: string; environment: number }) {
+    this.#tools = tools;
     this.#listener = listener;
   }
 
@@ -66,7 +66,7 @@ export class AckRecorder {
   }
 
   async #record(): Promise<void> {
-    const { database, log, time } = this.#services;
+    const { database, log, time } = this.#tools;
     let tries = 0;
     let mayBeRecorded = false;
     while (this.#waiting.length > 0) {
@@ -116,7 +116,7 @@ export class AckRecorder {
 
   #pause(milliseconds: number, endableBy: (end: () => void) => void): Promise<void> {
     return new Promise((resolve) => {
-      const cancel = this.#services.clock.after(milliseconds, resolve);
+      const cancel = this.#tools.clock.after(milliseconds, resolve);
       endableBy(() => {
         cancel();
         resolve();

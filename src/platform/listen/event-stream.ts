@@ -11,32 +11,39 @@ import { assertScope, type Authenticate } from "../http/authenticate.ts";
 import type { Caller, Tenant } from "../domain/request-context.ts";
 import { compileQuery } from "../http/query.ts";
 import { versionOfReply } from "../http/version.ts";
-import type { Services } from "../services.ts";
+import type { Versions } from "../domain/versions.ts";
+import type { RateLimit } from "../limits/rate-limit.ts";
 import { CredentialWatch, type Watched, OpenConnections } from "./listeners.ts";
 import { stopping } from "./server.ts";
 import { type PageStamps, readStamps } from "./page-stamps.ts";
 import { findStart, cursorOf, type Start } from "./position.ts";
 import type { LoggedEvent } from "../storage/event-log.ts";
-import { type LogClient, LogReader, MAX_BUFFERED_BYTES } from "./log-reader.ts";
+import { type LogClient, LogReader, type LogTools, MAX_BUFFERED_BYTES } from "./log-reader.ts";
+
+interface StreamTools extends LogTools {
+  versions: Versions;
+  /** Undefined if requests are not limited. */
+  rateLimit: RateLimit | undefined;
+}
 
 /**
  * `GET /v1/events/stream`: events as they are committed, as server-sent events, in either environment. `id` is a value
  * for `after` and `Last-Event-ID`, `data` the event's JSON. A replay is sent again under its own ID.
  */
-export function registerEventStream(app: FastifyInstance, services: Services, authenticate: Authenticate): void {
+export function registerEventStream(app: FastifyInstance, tools: StreamTools, authenticate: Authenticate): void {
   const streams = new Map<EventStream, Caller>();
-  const watch = new CredentialWatch(services, streams);
+  const watch = new CredentialWatch(tools, streams);
   const connections = new OpenConnections("event streams", LIMITS.eventStreamsPerEnvironment);
   const readQuery = compileQuery(EventStreamQuery);
   let isClosing = false;
   app.get(EVENT_STREAM_PATH, { config: { crossOrigin: "access token" } }, async (request, reply) => {
-    const { database, clock, time, versions } = services;
+    const { database, clock, time, versions } = tools;
     // A stream is not logged as a request, because its response does not end.
     const caller = await authenticate(request.raw, ({ tenant }) => {
       void reply.header(HEADERS.version, versionOfReply(versions, request.headers, tenant.account.version));
     });
     assertScope(caller, "events:read");
-    await services.rateLimit?.take(caller.credential.id, (name, value) => reply.header(name, value));
+    await tools.rateLimit?.take(caller.credential.id, (name, value) => reply.header(name, value));
     const environment = caller.tenant.environment;
     const { after, type = "*" } = readQuery(request.url) as { after?: string; type?: string };
     void reply.header("Content-Type", "text/event-stream; charset=utf-8");
@@ -53,7 +60,7 @@ export function registerEventStream(app: FastifyInstance, services: Services, au
       reply.raw.end();
       return;
     }
-    const stream = new EventStream(services, reply.raw, {
+    const stream = new EventStream(tools, reply.raw, {
       tenant: caller.tenant,
       types: typesOfSubscription(type),
       start,
@@ -104,7 +111,7 @@ interface StreamOptions {
  * from. The dashboard's streams also have `changed`, with the stamps of what no event reports.
  */
 class EventStream implements LogClient, Watched {
-  readonly #services: Services;
+  readonly #tools: LogTools;
   readonly #response: ServerResponse;
   readonly #cursor: string;
   readonly #reader: LogReader;
@@ -113,12 +120,12 @@ class EventStream implements LogClient, Watched {
   #cancelBeat: (() => void) | undefined;
   #isStopped = false;
 
-  constructor(services: Services, response: ServerResponse, { tenant, types, start, stamps }: StreamOptions) {
-    this.#services = services;
+  constructor(tools: LogTools, response: ServerResponse, { tenant, types, start, stamps }: StreamOptions) {
+    this.#tools = tools;
     this.#response = response;
     this.#cursor = cursorOf(start.position);
     this.#stamps = stamps;
-    this.#reader = new LogReader(services, tenant, types, start, this);
+    this.#reader = new LogReader(tools, tenant, types, start, this);
   }
 
   start(): void {
@@ -166,7 +173,7 @@ class EventStream implements LogClient, Watched {
   }
 
   failed(error: unknown): void {
-    this.#services.log.error({ err: error }, "a stream of events could not be served");
+    this.#tools.log.error({ err: error }, "a stream of events could not be served");
     this.end();
   }
 
@@ -177,7 +184,7 @@ class EventStream implements LogClient, Watched {
 
   #beat(): void {
     if (this.#isStopped) return;
-    this.#cancelBeat = this.#services.clock.after(BEAT_MILLISECONDS, () => {
+    this.#cancelBeat = this.#tools.clock.after(BEAT_MILLISECONDS, () => {
       this.#response.write(": still here\n\n");
       void this.#tellChanges().then(() => this.#beat());
     });

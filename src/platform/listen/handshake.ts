@@ -9,7 +9,10 @@ import type { Caller } from "../domain/request-context.ts";
 import { problemOfHost } from "../http/host.ts";
 import { INTERNAL_ERROR, toApiError, toProblem } from "../http/problem.ts";
 import { versionOfReply } from "../http/version.ts";
-import type { Services } from "../services.ts";
+import type { Clock } from "../ports.ts";
+import type { RequestRecorder } from "../observability/request-recorder.ts";
+import type { Versions } from "../domain/versions.ts";
+import type { ReplyTools } from "../http/answers.ts";
 
 /** A request to listen, before it becomes a session. */
 export interface Handshake {
@@ -23,9 +26,17 @@ export interface Handshake {
   headers: Record<string, string>;
 }
 
+/** What handshakes are answered with. */
+export interface HandshakeTools extends ReplyTools {
+  clock: Clock;
+  requests: RequestRecorder;
+  /** The public URL of the platform, if configured. */
+  publicUrl: URL | undefined;
+}
+
 /** Into the request log. */
 export function recordHandshake(
-  { requests, clock }: Services,
+  { requests, clock }: HandshakeTools,
   handshake: Handshake,
   status: number,
   errorCode?: ErrorCode,
@@ -44,7 +55,7 @@ export function recordHandshake(
 
 /** Authenticates a listener. Throws ApiError. */
 export async function admit(
-  { publicUrl }: Services,
+  { publicUrl }: HandshakeTools,
   handshake: Handshake,
   authenticate: Authenticate,
 ): Promise<Caller> {
@@ -66,19 +77,19 @@ export async function admit(
 }
 
 /** Sends an error response instead of a session, and closes the socket. */
-export function reject(services: Services, stream: Duplex, handshake: Handshake, error: unknown): void {
+export function reject(tools: HandshakeTools, stream: Duplex, handshake: Handshake, error: unknown): void {
   const known = toApiError(error);
-  if (known === undefined) services.log.error({ err: error }, "a listener could not be accepted");
+  if (known === undefined) tools.log.error({ err: error }, "a listener could not be accepted");
   const shown = known ?? INTERNAL_ERROR;
-  const problem = toProblem(shown, handshake.id, services.baseUrl);
-  recordHandshake(services, handshake, problem.status, problem.code);
+  const problem = toProblem(shown, handshake.id, tools.baseUrl());
+  recordHandshake(tools, handshake, problem.status, problem.code);
   const body = JSON.stringify(problem);
   const headers = {
     ...handshake.headers,
     ...shown.headers,
     [HEADERS.requestId]: handshake.id,
-    [HEADERS.version]: versionOfError(services, handshake, problem.status),
-    ...(services.rateLimit === undefined ? {} : { [HEADERS.rateLimitPolicy]: services.rateLimit.policy }),
+    [HEADERS.version]: versionOfError(tools.versions, handshake, problem.status),
+    ...(tools.rateLimit === undefined ? {} : { [HEADERS.rateLimitPolicy]: tools.rateLimit.policy }),
     "Content-Type": PROBLEM_MEDIA_TYPE,
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -91,7 +102,7 @@ export function reject(services: Services, stream: Duplex, handshake: Handshake,
 }
 
 /** Do not reveal account details in a 401. */
-function versionOfError({ versions }: Services, { request, identified }: Handshake, status: number): string {
+function versionOfError(versions: Versions, { request, identified }: Handshake, status: number): string {
   if (identified === undefined || status === 401) return versions.latest;
   return versionOfReply(versions, request.headers, identified.tenant.account.version);
 }

@@ -1,7 +1,9 @@
 import type { Duplex } from "node:stream";
 import { Periodic } from "../time/periodic.ts";
-import type { Services } from "../services.ts";
-import { StorageUnavailableError } from "../storage/database.ts";
+import type { Vault } from "../secrets/vault.ts";
+import type { Clock, Random, Log } from "../ports.ts";
+import type { IdGenerator } from "../../contract/ids.ts";
+import { StorageUnavailableError, type Database } from "../storage/database.ts";
 import {
   countSessionsElsewhere,
   deleteOldListenerCounts,
@@ -17,6 +19,16 @@ import type { ServerResponse } from "node:http";
 import { ApiError } from "../domain/api-error.ts";
 import { credentialError } from "../http/credentials.ts";
 
+/** What listeners are kept with. */
+export interface ListenerTools {
+  database: Database;
+  vault: Vault;
+  clock: Clock;
+  random: Random;
+  newId: IdGenerator;
+  log: Log;
+}
+
 /** A listener is recorded as seen at most this often, not at every connection. */
 const COARSENESS_MILLISECONDS = 86_400_000;
 
@@ -25,18 +37,20 @@ const COARSENESS_MILLISECONDS = 86_400_000;
  * connection and stays the same, so that a receiver is configured once. An API key stands for its account.
  */
 export async function openListener(
-  services: Services,
+  { database, vault, clock, random, newId }: ListenerTools,
   caller: Caller,
   device: string,
 ): Promise<{ id: string; secret: string }> {
-  const { database, vault, clock } = services;
   const opened = ({ id, secret }: ListenerRow) => ({ id, secret: vault.open(secret, id) });
   const environment = caller.tenant.environment;
   const owner = caller.user?.id ?? caller.tenant.account.id;
   const now = clock.now();
   const known = await findListener(database, environment, owner, device);
   if (known !== undefined && now - (known.seen_at ?? 0) < COARSENESS_MILLISECONDS) return opened(known);
-  const row = { ...(known ?? newListener(services, { environment, owner, device }, now)), seen_at: now };
+  const row = {
+    ...(known ?? newListener({ vault, random, newId }, { environment, owner, device }, now)),
+    seen_at: now,
+  };
   // Read again, because another process may have created it at the same time.
   const kept = await database.write(async (tx) => {
     await keepListener(tx, row);
@@ -46,7 +60,7 @@ export async function openListener(
 }
 
 function newListener(
-  { vault, random, newId }: Services,
+  { vault, random, newId }: { vault: Vault; random: Random; newId: IdGenerator },
   place: Pick<ListenerRow, "environment" | "owner" | "device">,
   created: number,
 ): Omit<ListenerRow, "seen_at"> {
@@ -70,7 +84,7 @@ interface Listener {
  * share it, how many sessions each of them has.
  */
 export class ListenerRegistry {
-  readonly #services: Services;
+  readonly #tools: ListenerTools;
   readonly #process: string;
   readonly #listeners = new Set<Listener>();
   readonly #isAlone: boolean;
@@ -80,12 +94,12 @@ export class ListenerRegistry {
   readonly #untold = new Set<number>();
   #saying: Promise<void> | undefined;
 
-  constructor(services: Services) {
-    this.#services = services;
-    this.#process = Buffer.from(services.random.bytes(12)).toString("base64url");
-    this.#isAlone = services.database.dialect === "sqlite";
-    this.#telling = new Periodic(services, TELL_MILLISECONDS, () => this.#tellAgain());
-    this.#seeing = new Periodic(services, DAY_MILLISECONDS, () => this.#see());
+  constructor(tools: ListenerTools) {
+    this.#tools = tools;
+    this.#process = Buffer.from(tools.random.bytes(12)).toString("base64url");
+    this.#isAlone = tools.database.dialect === "sqlite";
+    this.#telling = new Periodic(tools, TELL_MILLISECONDS, () => this.#tellAgain());
+    this.#seeing = new Periodic(tools, DAY_MILLISECONDS, () => this.#see());
     this.#seeing.start();
     if (!this.#isAlone) this.#telling.start();
   }
@@ -105,7 +119,7 @@ export class ListenerRegistry {
     });
     if (this.#isAlone) return others;
     await this.#tell(environment);
-    const { database, clock } = this.#services;
+    const { database, clock } = this.#tools;
     const since = clock.now() - SILENT_MILLISECONDS;
     return others + (await countSessionsElsewhere(database, environment, this.#process, since));
   }
@@ -130,7 +144,7 @@ export class ListenerRegistry {
   }
 
   async #say(): Promise<void> {
-    const { database, clock, log } = this.#services;
+    const { database, clock, log } = this.#tools;
     while (this.#untold.size > 0) {
       const environments = [...this.#untold];
       this.#untold.clear();
@@ -153,7 +167,7 @@ export class ListenerRegistry {
   }
 
   async #tellAgain(): Promise<void> {
-    const { database, clock } = this.#services;
+    const { database, clock } = this.#tools;
     await Promise.all(
       [...new Set([...this.#listeners].map(({ environment }) => environment))].map((one) => this.#tell(one)),
     );
@@ -163,7 +177,7 @@ export class ListenerRegistry {
   }
 
   async #see(): Promise<void> {
-    const { database, clock } = this.#services;
+    const { database, clock } = this.#tools;
     const ids = [...new Set([...this.#listeners].map(({ id }) => id))];
     await database.write((tx) => touchListeners(tx, ids, clock.now()));
   }
@@ -219,22 +233,22 @@ export interface Watched {
  * the database, since another process may have revoked it, once per credential.
  */
 export class CredentialWatch {
-  readonly #services: Services;
+  readonly #tools: { database: Database; clock: Clock; log: Log };
   readonly #open: ReadonlyMap<Watched, Caller>;
   #cancel: (() => void) | undefined;
   #stopped = false;
 
-  constructor(services: Services, open: ReadonlyMap<Watched, Caller>) {
-    this.#services = services;
+  constructor(tools: { database: Database; clock: Clock; log: Log }, open: ReadonlyMap<Watched, Caller>) {
+    this.#tools = tools;
     this.#open = open;
   }
 
   /** Checks from now on, while anything is open. Call this whenever something is opened. */
   start(): void {
     if (this.#stopped) return;
-    this.#cancel ??= this.#services.clock.after(LOOK_MS, () => {
+    this.#cancel ??= this.#tools.clock.after(LOOK_MS, () => {
       this.#look().catch((error: unknown) => {
-        this.#services.log.warn({ err: error }, "the credentials of open connections could not be looked at");
+        this.#tools.log.warn({ err: error }, "the credentials of open connections could not be looked at");
       });
     });
   }
@@ -245,7 +259,7 @@ export class CredentialWatch {
   }
 
   async #look(): Promise<void> {
-    const { database, clock } = this.#services;
+    const { database, clock } = this.#tools;
     const looked = new Map<string, ReturnType<typeof credentialError>>();
     try {
       for (const [watched, { credential }] of this.#open) {

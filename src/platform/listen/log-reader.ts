@@ -2,8 +2,9 @@ import { setImmediate } from "node:timers";
 import type { EventType } from "../../contract/event-types.ts";
 import { lowestIdAt } from "../../contract/ids.ts";
 import type { Tenant } from "../domain/request-context.ts";
-import type { Services } from "../services.ts";
-import { StorageUnavailableError } from "../storage/database.ts";
+import type { Clock, Log } from "../ports.ts";
+import type { EnvironmentTime } from "../time/environment-time.ts";
+import { StorageUnavailableError, type Database } from "../storage/database.ts";
 import { DamagedEventError } from "../storage/event-body.ts";
 import { alignLog, type LoggedEvent, type LogPosition, type LogNumbers, readLog } from "../storage/event-log.ts";
 import { cursorOf, findStart, type Start } from "./position.ts";
@@ -30,13 +31,21 @@ export interface LogClient {
   failed(error: unknown): void;
 }
 
+/** What the log is read with. */
+export interface LogTools {
+  database: Database;
+  clock: Clock;
+  time: EnvironmentTime;
+  log: Log;
+}
+
 /**
  * Sends one client the log after its position. Stored and new events come from the same read, so no cutover can lose
  * any. Reads once at a time. Outlasts an unreachable database, since waiting loses nothing, and its replacement by a
  * standby that lacks the last commits.
  */
 export class LogReader {
-  readonly #services: Services;
+  readonly #tools: LogTools;
   readonly #tenant: Tenant;
   readonly #types: readonly EventType[];
   readonly #client: LogClient;
@@ -52,8 +61,8 @@ export class LogReader {
   #cancelLater: (() => void) | undefined;
   #unsubscribe: () => void = () => {};
 
-  constructor(services: Services, tenant: Tenant, types: readonly EventType[], start: Start, client: LogClient) {
-    this.#services = services;
+  constructor(tools: LogTools, tenant: Tenant, types: readonly EventType[], start: Start, client: LogClient) {
+    this.#tools = tools;
     this.#tenant = tenant;
     this.#types = types;
     this.#client = client;
@@ -63,7 +72,7 @@ export class LogReader {
   }
 
   start(): void {
-    this.#unsubscribe = this.#services.database.subscribe("events", () => this.ask());
+    this.#unsubscribe = this.#tools.database.subscribe("events", () => this.ask());
     this.ask();
   }
 
@@ -103,7 +112,7 @@ export class LogReader {
 
   #askLater(milliseconds: number): void {
     if (this.#stopped) return;
-    this.#cancelLater ??= this.#services.clock.after(milliseconds, () => {
+    this.#cancelLater ??= this.#tools.clock.after(milliseconds, () => {
       this.#cancelLater = undefined;
       this.ask();
     });
@@ -114,7 +123,7 @@ export class LogReader {
     const room = this.#client.room();
     if (room <= 0) return "end";
     const limit = Math.min(room, MAX_EVENTS, Math.max(1, Math.floor(READ_BYTES / this.#eventBytes)));
-    const { database } = this.#services;
+    const { database } = this.#tools;
     const { isKnown, events, heldBack, end, removed } = await readLog(
       database,
       this.#tenant.environment,
@@ -144,7 +153,7 @@ export class LogReader {
     if (taken < intact.length) return false;
     if (damaged === -1) return true;
     const { id, position } = events[damaged]!;
-    this.#services.log.error({ err: new DamagedEventError(id) }, "an event could not be sent");
+    this.#tools.log.error({ err: new DamagedEventError(id) }, "an event could not be sent");
     this.#client.gap(id, id);
     this.#position = position;
     return this.#send(events.slice(damaged + 1));
@@ -152,7 +161,7 @@ export class LogReader {
 
   /** The database lost events that were sent. Continues from what it still has. */
   async #findAgain(): Promise<void> {
-    const { database, time, log } = this.#services;
+    const { database, time, log } = this.#tools;
     const from = cursorOf(this.#position);
     await alignLog(database);
     const { now } = await time.read(database, this.#tenant);
@@ -171,7 +180,7 @@ export class LogReader {
     if (this.#gapAfter === undefined) return;
     const from = this.#gapAfter;
     this.#gapAfter = undefined;
-    const { database, time } = this.#services;
+    const { database, time } = this.#tools;
     const to = next?.position.id ?? lowestIdAt("event", (await time.read(database, this.#tenant)).now);
     if (!this.#stopped) this.#client.gap(from, to);
   }

@@ -16,10 +16,11 @@ import type { Authenticate } from "../http/authenticate.ts";
 import type { Caller } from "../domain/request-context.ts";
 import { MAX_ERRORS } from "../http/excess.ts";
 import { compileQuery } from "../http/query.ts";
-import type { Services } from "../services.ts";
+import type { LogTools } from "./log-reader.ts";
+import type { Activity } from "../observability/activity.ts";
 import { AckRecorder } from "./acknowledgements.ts";
-import { admit, type Handshake, recordHandshake, reject } from "./handshake.ts";
-import { CredentialWatch, openListener, OpenConnections, ListenerRegistry } from "./listeners.ts";
+import { admit, type Handshake, type HandshakeTools, recordHandshake, reject } from "./handshake.ts";
+import { CredentialWatch, type ListenerTools, openListener, OpenConnections, ListenerRegistry } from "./listeners.ts";
 import { cursorOf, findStart, type Start } from "./position.ts";
 import { ListenSession } from "./session.ts";
 
@@ -51,8 +52,13 @@ interface Granted {
   others: number;
 }
 
+/** What sessions are served with. */
+interface ListenTools extends HandshakeTools, ListenerTools, LogTools {
+  report: (activity: Activity) => void;
+}
+
 /** The platform's side of `service listen`, on the API's own port. */
-export function createListenServer(server: Server, services: Services, authenticate: Authenticate): ListenServer {
+export function createListenServer(server: Server, tools: ListenTools, authenticate: Authenticate): ListenServer {
   const sockets = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
@@ -60,22 +66,22 @@ export function createListenServer(server: Server, services: Services, authentic
     handleProtocols: (offered) => (offered.has(LISTEN_SUBPROTOCOL) ? LISTEN_SUBPROTOCOL : false),
   });
   const sessions = new OpenSessions();
-  const watch = new CredentialWatch(services, sessions.callers);
+  const watch = new CredentialWatch(tools, sessions.callers);
   const connections = new OpenConnections("listeners", LIMITS.listenersPerEnvironment);
-  const registry = new ListenerRegistry(services);
+  const registry = new ListenerRegistry(tools);
   const readQuery = compileQuery(QUERY);
 
   const grant = async (handshake: Handshake, stream: Duplex): Promise<Granted> => {
     const { request } = handshake;
-    const caller = await admit(services, handshake, authenticate);
+    const caller = await admit(tools, handshake, authenticate);
     const environment = caller.tenant.environment;
-    await services.rateLimit?.take(caller.credential.id, (name, value) => (handshake.headers[name] = value));
+    await tools.rateLimit?.take(caller.credential.id, (name, value) => (handshake.headers[name] = value));
     connections.take(environment, stream);
     const query = readQuery(request.url ?? "") as Omit<ListenQuery, "window"> & { window?: number };
     const subscriptions = readSubscriptions(query.events);
-    const { now } = await services.time.read(services.database, caller.tenant);
-    const start = await findStart(services.database, environment, query.after, now);
-    const listener = await openListener(services, caller, deviceOf(request));
+    const { now } = await tools.time.read(tools.database, caller.tenant);
+    const start = await findStart(tools.database, environment, query.after, now);
+    const listener = await openListener(tools, caller, deviceOf(request));
     const others = await registry.enter({ id: listener.id, environment }, stream);
     return { caller, subscriptions, window: query.window ?? LIMITS.listenWindowDefault, start, listener, others };
   };
@@ -83,16 +89,16 @@ export function createListenServer(server: Server, services: Services, authentic
   const open = (handshake: Handshake, granted: Granted, socket: WebSocket, stream: Duplex) => {
     const { caller, subscriptions, window, start, listener, others } = granted;
     const { tenant } = caller;
-    recordHandshake(services, handshake, 101);
-    const recorder = new AckRecorder(services, { id: listener.id, environment: tenant.environment });
+    recordHandshake(tools, handshake, 101);
+    const recorder = new AckRecorder(tools, { id: listener.id, environment: tenant.environment });
     const types = EVENT_TYPES.filter((type) => matchesSubscriptions(subscriptions, type));
     const settings = { tenant, types, window, start };
-    const session = new ListenSession(services, socket, stream, settings, recorder);
+    const session = new ListenSession(tools, socket, stream, settings, recorder);
     sessions.add(session, caller, recorder);
     watch.start();
     const activity = { event: "listener" as const, listener: listener.id, environment: tenant.name };
-    services.report({ ...activity, state: "connected" });
-    socket.once("close", () => services.report({ ...activity, state: "disconnected" }));
+    tools.report({ ...activity, state: "connected" });
+    socket.once("close", () => tools.report({ ...activity, state: "disconnected" }));
     const ready: PlatformFrame = {
       frame: "ready",
       session: listener.id,
@@ -115,9 +121,9 @@ export function createListenServer(server: Server, services: Services, authentic
 
   server.on("upgrade", (request: IncomingMessage, stream: Duplex, head: Buffer) => {
     stream.on("error", () => stream.destroy());
-    const id = services.newId("request", services.clock.now());
-    const handshake: Handshake = { request, id, began: services.clock.elapsed(), identified: undefined, headers: {} };
-    accept(handshake, stream, head).catch((error: unknown) => reject(services, stream, handshake, error));
+    const id = tools.newId("request", tools.clock.now());
+    const handshake: Handshake = { request, id, began: tools.clock.elapsed(), identified: undefined, headers: {} };
+    accept(handshake, stream, head).catch((error: unknown) => reject(tools, stream, handshake, error));
   });
 
   return {

@@ -5,11 +5,10 @@ import { type Ack, FrameError, parseClientFrame, type PlatformFrame } from "../.
 import { LIMITS } from "../../contract/limits.ts";
 import type { ApiError } from "../domain/api-error.ts";
 import type { Tenant } from "../domain/request-context.ts";
-import type { Services } from "../services.ts";
 import type { LoggedEvent } from "../storage/event-log.ts";
 import type { AckRecorder } from "./acknowledgements.ts";
 import type { Watched } from "./listeners.ts";
-import { type LogClient, LogReader, MAX_BUFFERED_BYTES } from "./log-reader.ts";
+import { type LogClient, LogReader, type LogTools, MAX_BUFFERED_BYTES } from "./log-reader.ts";
 import type { Start } from "./position.ts";
 
 /** Room for this many events is worth a read, however large the window is. */
@@ -28,7 +27,7 @@ export interface SessionSettings {
 
 /** One listening client. It gets as many events of the log as its window has room for, and acknowledges each. */
 export class ListenSession implements LogClient, Watched {
-  readonly #services: Services;
+  readonly #tools: LogTools;
   readonly #socket: WebSocket;
   readonly #stream: Duplex;
   readonly #settings: SessionSettings;
@@ -43,17 +42,17 @@ export class ListenSession implements LogClient, Watched {
   /** Resolves once either side has closed the socket. */
   readonly closed: Promise<void>;
 
-  constructor(services: Services, socket: WebSocket, stream: Duplex, settings: SessionSettings, recorder: AckRecorder) {
-    this.#services = services;
+  constructor(tools: LogTools, socket: WebSocket, stream: Duplex, settings: SessionSettings, recorder: AckRecorder) {
+    this.#tools = tools;
     this.#socket = socket;
     this.#stream = stream;
     this.#settings = settings;
     this.#recorder = recorder;
-    this.#heardAt = services.clock.elapsed();
+    this.#heardAt = tools.clock.elapsed();
     this.closed = new Promise((resolve) => {
       socket.once("close", () => resolve());
     });
-    this.#reader = new LogReader(services, settings.tenant, settings.types, settings.start, this);
+    this.#reader = new LogReader(tools, settings.tenant, settings.types, settings.start, this);
   }
 
   /** Sends the first frame, then events as they are committed. */
@@ -62,7 +61,7 @@ export class ListenSession implements LogClient, Watched {
     this.#socket.on("pong", () => this.#heard());
     this.#socket.on("ping", () => this.#heard());
     this.#socket.on("error", (error) => {
-      this.#services.log.warn({ err: error }, "a listener's socket failed");
+      this.#tools.log.warn({ err: error }, "a listener's socket failed");
     });
     this.#socket.on("close", () => this.#stop());
     this.#socket.send(JSON.stringify(ready));
@@ -95,12 +94,12 @@ export class ListenSession implements LogClient, Watched {
   }
 
   #heard(): void {
-    this.#heardAt = this.#services.clock.elapsed();
+    this.#heardAt = this.#tools.clock.elapsed();
   }
 
   #beat(): void {
-    this.#cancelBeat = this.#services.clock.after(LIMITS.heartbeatSeconds * 1000, () => {
-      if (this.#services.clock.elapsed() - this.#heardAt >= LIMITS.silenceSeconds * 1000) {
+    this.#cancelBeat = this.#tools.clock.after(LIMITS.heartbeatSeconds * 1000, () => {
+      if (this.#tools.clock.elapsed() - this.#heardAt >= LIMITS.silenceSeconds * 1000) {
         this.#socket.terminate();
         return;
       }
@@ -128,7 +127,7 @@ export class ListenSession implements LogClient, Watched {
     const event = this.#unacknowledged.get(ack.seq);
     if (event === undefined) return;
     this.#unacknowledged.delete(ack.seq);
-    this.#recorder.add({ eventId: event.id, eventType: event.type, ack, at: this.#services.clock.now() });
+    this.#recorder.add({ eventId: event.id, eventType: event.type, ack, at: this.#tools.clock.now() });
   }
 
   /** None while the client is slow: `drain` continues. */
@@ -175,7 +174,7 @@ export class ListenSession implements LogClient, Watched {
   }
 
   failed(error: unknown): void {
-    this.#services.log.error({ err: error }, "a listener could not be served");
+    this.#tools.log.error({ err: error }, "a listener could not be served");
     this.#socket.close(1011, "internal_error");
   }
 

@@ -1,13 +1,13 @@
 import { Periodic } from "../time/periodic.ts";
-import type { Services } from "../services.ts";
+import type { Clock, Log } from "../ports.ts";
 import { foldChanges, hasChanges } from "../storage/counts.ts";
-import type { Transaction } from "../storage/database.ts";
+import type { Transaction, Database } from "../storage/database.ts";
 
 /** Readers add up what is not folded: few enough rows at some thousands of writes a second. */
 const EVERY_MILLISECONDS = 1_000;
 
 /** Folds changes of the counts, one process at a time. Does nothing for an SQLite file. */
-export function createCountFolder({ database, clock, log }: Pick<Services, "database" | "clock" | "log">): Periodic {
+export function createCountFolder({ database, clock, log }: { database: Database; clock: Clock; log: Log }): Periodic {
   const fold = async (tx: Transaction) => (await tx.claim("counts")) && foldChanges(tx);
   return new Periodic({ clock, log }, EVERY_MILLISECONDS, async (signal) => {
     if (database.dialect === "sqlite" || !(await hasChanges(database))) return;

@@ -2,7 +2,8 @@ import { lowestIdAt } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { REFRESH_SECONDS } from "../oauth/tokens.ts";
 import { Periodic } from "../time/periodic.ts";
-import type { Services } from "../services.ts";
+import type { Clock, Log } from "../ports.ts";
+import type { ClockTrust } from "../time/clock-trust.ts";
 import { deleteBulkOperations } from "../storage/bulk-operations.ts";
 import { deleteEmptyQueues, deleteOldestMinute } from "../storage/counts.ts";
 import type { Database, Transaction, WriteOptions } from "../storage/database.ts";
@@ -35,13 +36,20 @@ interface Step {
   isolation?: WriteOptions["isolation"];
 }
 
+interface RetentionTools {
+  database: Database;
+  clock: Clock;
+  clockTrust: ClockTrust;
+  log: Log;
+}
+
 /** Removes what is older than its retention period, a few rows at a time, by each environment's own clock. */
-export function createRetention(services: Services): Periodic {
-  return new Periodic(services, EVERY_MILLISECONDS, (signal) => removeOldRows(services, signal));
+export function createRetention(tools: RetentionTools): Periodic {
+  return new Periodic(tools, EVERY_MILLISECONDS, (signal) => removeOldRows(tools, signal));
 }
 
 /** Goes once through everything with a retention period. */
-async function removeOldRows({ database, clock, clockTrust }: Services, signal: AbortSignal): Promise<void> {
+async function removeOldRows({ database, clock, clockTrust }: RetentionTools, signal: AbortSignal): Promise<void> {
   const remove = async (claim: string, step: Step) => {
     // One process at a time removes rows; the others need not.
     const unit = async (tx: Transaction) => (await tx.claim(claim)) && step.run(tx);

@@ -3,7 +3,7 @@ import type { Scope } from "../../contract/scopes.ts";
 import { matchesRedirectUri } from "../domain/redirect-uris.ts";
 import { PageError } from "../pages/page.ts";
 import { ParameterError, type Parameters, queryOf } from "../pages/parameters.ts";
-import type { Services } from "../services.ts";
+import type { Database } from "../storage/database.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";
 import { environmentFor, lookUpClient } from "./clients.ts";
 import { OAuthError } from "./oauth-error.ts";
@@ -41,9 +41,9 @@ export class AuthorizationError extends Error {
  * Parses the query of `/oauth/authorize`. Throws PageError until the redirect URI is known to be valid,
  * AuthorizationError from then on.
  */
-export async function readAuthorizationRequest(services: Services, url: string): Promise<AuthorizationRequest> {
+export async function readAuthorizationRequest(database: Database, url: string): Promise<AuthorizationRequest> {
   const parameters = read(url);
-  const client = await lookUpClient(services, parameters.get("client_id"));
+  const client = await lookUpClient(database, parameters.get("client_id"));
   if (client === undefined) throw wrong("No app is registered here under the client_id that was sent.");
   const redirectUri = redirectUriOf(client, parameters);
   const state = parameters.repeated.has("state") ? undefined : parameters.get("state");

@@ -3,7 +3,6 @@ import { OAUTH_PATHS } from "../../contract/scopes.ts";
 import { html } from "../pages/html.ts";
 import { PageError, seeOther, sendPage } from "../pages/page.ts";
 import { formOf } from "../pages/parameters.ts";
-import type { Services } from "../services.ts";
 import { signInPage } from "../sign-in/views.ts";
 import type { SignedIn, BrowserSession, BrowserSessions } from "../sign-in/browser-sessions.ts";
 import { findEnvironmentNumber } from "../storage/accounts.ts";
@@ -15,11 +14,16 @@ import {
   AuthorizationError,
 } from "./authorization-request.ts";
 import { consentPage } from "./consent-view.ts";
+import type { GrantTools } from "./tokens.ts";
 
 const CODE_SECONDS = 60;
 
 /** Serves the consent page. */
-export function authorizeRoutes(scope: FastifyInstance, services: Services, browserSessions: BrowserSessions): void {
+export function authorizeRoutes(
+  scope: FastifyInstance,
+  { database, vault, random, clock, baseUrl }: GrantTools & { baseUrl: () => string },
+  browserSessions: BrowserSessions,
+): void {
   scope.get(OAUTH_PATHS.authorize, (request, reply) =>
     handle(request, reply, async (asked, browser) => sendPage(reply, 200, consent(browser, asked, request.url))),
   );
@@ -27,7 +31,7 @@ export function authorizeRoutes(scope: FastifyInstance, services: Services, brow
   scope.post(OAUTH_PATHS.authorize, (request, reply) =>
     handle(request, reply, async (asked, browser) => {
       const answer = await decide(asked, browser, formOf(request.body).get("decision"));
-      const uri = redirectWith(asked.redirectUri, services.baseUrl, { ...answer, state: asked.state });
+      const uri = redirectWith(asked.redirectUri, baseUrl(), { ...answer, state: asked.state });
       return seeOther(reply, uri);
     }),
   );
@@ -42,7 +46,7 @@ export function authorizeRoutes(scope: FastifyInstance, services: Services, brow
     if (request.method === "POST") browserSessions.assertCsrf(browser, formOf(request.body));
     const next = request.url;
     try {
-      const asked = await readAuthorizationRequest(services, request.url);
+      const asked = await readAuthorizationRequest(database, request.url);
       if (!isSignedIn(browser)) return await sendPage(reply, 200, signInPage(browser, { next }));
       return await act(asked, browser);
     } catch (error) {
@@ -55,7 +59,7 @@ export function authorizeRoutes(scope: FastifyInstance, services: Services, brow
         return sendPage(reply, 400, signInPage(browser, { next, problem }));
       }
       const answer = { error: code, error_description: message, state };
-      return seeOther(reply, redirectWith(redirectUri, services.baseUrl, answer));
+      return seeOther(reply, redirectWith(redirectUri, baseUrl(), answer));
     }
   };
 
@@ -71,7 +75,6 @@ export function authorizeRoutes(scope: FastifyInstance, services: Services, brow
   };
 
   const newCode = async (asked: AuthorizationRequest, userId: string, accountId: string): Promise<string> => {
-    const { database, vault, random, clock } = services;
     const code = Buffer.from(random.bytes(32)).toString("base64url");
     const now = clock.now();
     await database.write(async (tx) =>

@@ -3,12 +3,13 @@ import { timingSafeEqual } from "node:crypto";
 import { ENVIRONMENTS, type Environment } from "../../contract/environments.ts";
 import { ENVIRONMENT_PARAMETER } from "../../contract/scopes.ts";
 import type { Parameters } from "../pages/parameters.ts";
-import type { Services } from "../services.ts";
+import type { Database } from "../storage/database.ts";
+import type { Vault } from "../secrets/vault.ts";
 import { type ClientRow, findClient } from "../storage/oauth-apps.ts";
 import { invalidClient, OAuthError } from "./oauth-error.ts";
 
 /** Returns the client with that ID, or undefined. Text that cannot be an ID never reaches the database. */
-export function lookUpClient({ database }: Services, id: string | undefined): Promise<ClientRow | undefined> {
+export function lookUpClient(database: Database, id: string | undefined): Promise<ClientRow | undefined> {
   return /^app_\w{1,40}$/.test(id ?? "") ? findClient(database, id!) : Promise.resolve(undefined);
 }
 
@@ -16,7 +17,11 @@ export function lookUpClient({ database }: Services, id: string | undefined): Pr
  * Authenticates the client of a form by its secret, in the Authorization header or in the form but not in both, or by
  * its ID only if it is public. Throws OAuthError `invalid_client` or `invalid_request`.
  */
-export async function authenticateClient(services: Services, request: FastifyRequest, form: Parameters) {
+export async function authenticateClient(
+  { database, vault }: { database: Database; vault: Vault },
+  request: FastifyRequest,
+  form: Parameters,
+) {
   const header = basicCredentials(request);
   const secret = form.get("client_secret");
   if (header !== undefined && secret !== undefined) {
@@ -28,8 +33,8 @@ export async function authenticateClient(services: Services, request: FastifyReq
   }
   const id = header?.id ?? named;
   if (id === undefined) throw invalidClient("No client is named: send client_id.");
-  const client = await lookUpClient(services, id);
-  if (client === undefined || !proves(services, client, header?.secret ?? secret)) {
+  const client = await lookUpClient(database, id);
+  if (client === undefined || !proves(vault, client, header?.secret ?? secret)) {
     throw invalidClient("There is no such client, or it did not prove itself.");
   }
   return client;
@@ -52,7 +57,7 @@ export function environmentFor(client: ClientRow, parameters: Parameters): Envir
   return client.environment_name;
 }
 
-function proves({ vault }: Services, client: ClientRow, secret: string | undefined): boolean {
+function proves(vault: Vault, client: ClientRow, secret: string | undefined): boolean {
   if (client.public === 1) return secret === undefined;
   if (secret === undefined || client.secret === null) return false;
   return timingSafeEqual(vault.digest(secret), client.secret);

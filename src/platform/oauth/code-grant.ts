@@ -1,12 +1,11 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Scope } from "../../contract/scopes.ts";
 import type { Parameters } from "../pages/parameters.ts";
-import type { Services } from "../services.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";
 import { findCode, type OAuthCodeRow, useCode } from "../storage/oauth-codes.ts";
 import { revokeGrant } from "../storage/oauth-grants.ts";
 import { OAuthError } from "./oauth-error.ts";
-import { beginGrant, issueTokens, type TokenReply } from "./tokens.ts";
+import { beginGrant, type GrantTools, issueTokens, type TokenReply } from "./tokens.ts";
 
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
 
@@ -15,8 +14,8 @@ const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
  * the tokens of the first. An invalid one changes nothing; otherwise anyone who saw a code could revoke another user's
  * session.
  */
-export async function exchangeCode(services: Services, client: ClientRow, form: Parameters): Promise<TokenReply> {
-  const { database, vault, clock, newId } = services;
+export async function exchangeCode(tools: GrantTools, client: ClientRow, form: Parameters): Promise<TokenReply> {
+  const { database, vault, clock, newId } = tools;
   const code = form.get("code");
   const verifier = form.get("code_verifier");
   if (code === undefined) throw new OAuthError("invalid_request", "code is missing");
@@ -36,7 +35,7 @@ export async function exchangeCode(services: Services, client: ClientRow, form: 
     const scopes = JSON.parse(row.scopes) as Scope[];
     const allowed = { appId: client.id, userId: row.user_id, environment: row.environment, scopes };
     await beginGrant(tx, grantId, allowed, now);
-    return issueTokens(tx, services, { grantId, scopes, parent: null, now });
+    return issueTokens(tx, tools, { grantId, scopes, parent: null, now });
   });
   if (reply !== undefined) return reply;
   throw new OAuthError("invalid_grant", "The code is unknown, used, expired, or was not made for this request.");

@@ -1,6 +1,7 @@
 import { OAUTH_PATHS, type Scope } from "../../contract/scopes.ts";
 import type { Parameters } from "../pages/parameters.ts";
-import type { Services } from "../services.ts";
+import type { Vault } from "../secrets/vault.ts";
+import type { Database } from "../storage/database.ts";
 import { findEnvironmentNumber } from "../storage/accounts.ts";
 import {
   type DeviceCodeRow,
@@ -14,7 +15,7 @@ import { findUser } from "../storage/users.ts";
 import { environmentFor } from "./clients.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { parseScopeNames } from "./scope-names.ts";
-import { beginGrant, issueTokens, type TokenReply } from "./tokens.ts";
+import { beginGrant, type GrantTools, issueTokens, type TokenReply } from "./tokens.ts";
 import { newUserCode, showUserCode } from "./user-code.ts";
 
 const LIFE_SECONDS = 600;
@@ -35,17 +36,17 @@ export interface DeviceAuthorization {
 }
 
 /** The stored form of a user code. */
-export function userCodeDigest({ vault }: Services, code: string): Buffer {
+export function userCodeDigest(vault: Vault, code: string): Buffer {
   return vault.digest(`user_code:${code}`);
 }
 
 /** Begins a sign-in on a device that has no browser. */
 export async function authorizeDevice(
-  services: Services,
+  { database, vault, random, clock }: GrantTools,
+  baseUrl: string,
   client: ClientRow,
   form: Parameters,
 ): Promise<DeviceAuthorization> {
-  const { database, vault, random, clock, baseUrl } = services;
   const scopes = parseScopeNames(form.get("scope"));
   const environment = environmentFor(client, form);
   const deviceCode = Buffer.from(random.bytes(32)).toString("base64url");
@@ -62,7 +63,7 @@ export async function authorizeDevice(
   const userCode = await database.write(async (tx) => {
     for (;;) {
       const code = newUserCode(random);
-      if (await insertDeviceCode(tx, { ...row, user_code: userCodeDigest(services, code) })) return showUserCode(code);
+      if (await insertDeviceCode(tx, { ...row, user_code: userCodeDigest(vault, code) })) return showUserCode(code);
     }
   });
   const page = `${baseUrl}${OAUTH_PATHS.device}`;
@@ -80,8 +81,8 @@ export async function authorizeDevice(
  * Handles a device's poll: returns tokens to a single poll once the user has allowed it, and throws the reason until
  * then.
  */
-export async function pollDevice(services: Services, client: ClientRow, form: Parameters): Promise<TokenReply> {
-  const { database, vault, clock } = services;
+export async function pollDevice(tools: GrantTools, client: ClientRow, form: Parameters): Promise<TokenReply> {
+  const { database, vault, clock } = tools;
   const code = form.get("device_code");
   if (code === undefined) throw new OAuthError("invalid_request", "device_code is missing");
   const row = await findDeviceCode(database, vault.digest(code));
@@ -92,13 +93,13 @@ export async function pollDevice(services: Services, client: ClientRow, form: Pa
     case "denied":
       throw new OAuthError("access_denied", "The user did not allow it.");
     case "pending":
-      throw await notePending(services, row, now);
+      throw await notePending(database, row, now);
     case "approved":
-      return redeem(services, client, row, now);
+      return redeem(tools, client, row, now);
   }
 }
 
-async function notePending({ database }: Services, row: DeviceCodeRow, now: number): Promise<OAuthError> {
+async function notePending(database: Database, row: DeviceCodeRow, now: number): Promise<OAuthError> {
   const since = row.polled_at === null ? Infinity : now - row.polled_at;
   // A poll in the future was made before the clock was set back.
   const early = since >= 0 && since < row.interval_ms - SLACK_MS;
@@ -107,8 +108,8 @@ async function notePending({ database }: Services, row: DeviceCodeRow, now: numb
   return new OAuthError("slow_down", `Wait ${(row.interval_ms + PENALTY_MS) / 1000} seconds between polls.`);
 }
 
-async function redeem(services: Services, client: ClientRow, row: DeviceCodeRow, now: number): Promise<TokenReply> {
-  const { database, newId } = services;
+async function redeem(tools: GrantTools, client: ClientRow, row: DeviceCodeRow, now: number): Promise<TokenReply> {
+  const { database, newId } = tools;
   const reply = await database.write(async (tx) => {
     const user = await findUser(tx, row.user_id!);
     if (user === undefined || !(await useDeviceCode(tx, row.digest, now))) return undefined;
@@ -116,7 +117,7 @@ async function redeem(services: Services, client: ClientRow, row: DeviceCodeRow,
     const scopes = JSON.parse(row.scopes) as Scope[];
     const environment = await findEnvironmentNumber(tx, user.account_id, row.environment);
     await beginGrant(tx, grantId, { appId: client.id, userId: user.id, environment, scopes }, now);
-    return issueTokens(tx, services, { grantId, scopes, parent: null, now });
+    return issueTokens(tx, tools, { grantId, scopes, parent: null, now });
   });
   if (reply === undefined) throw invalidCode();
   return reply;

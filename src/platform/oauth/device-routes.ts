@@ -4,7 +4,11 @@ import { addressName } from "../domain/addresses.ts";
 import { html } from "../pages/html.ts";
 import { seeOther, sendPage, type Page } from "../pages/page.ts";
 import { formOf, queryOf } from "../pages/parameters.ts";
-import type { Services } from "../services.ts";
+import type { Database } from "../storage/database.ts";
+import type { Vault } from "../secrets/vault.ts";
+import type { Clock } from "../ports.ts";
+import type { CreateLimiter } from "../limits/limiter.ts";
+import type { ClientAddress } from "../http/client-address.ts";
 import { signInPage, csrfField } from "../sign-in/views.ts";
 import type { BrowserSessions, SignedIn } from "../sign-in/browser-sessions.ts";
 import { decideDeviceCode, findPendingByUserCode } from "../storage/device-codes.ts";
@@ -17,9 +21,18 @@ import { readUserCode, showUserCode } from "./user-code.ts";
 const WRONG_CODES = { burst: 5, refillSeconds: 60 };
 
 /** Renders the form for device codes. The code is shown again with the question, to be compared. */
-export function deviceRoutes(scope: FastifyInstance, services: Services, browserSessions: BrowserSessions): void {
-  const { database, clock } = services;
-  const limiter = services.createLimiter("device codes", WRONG_CODES);
+export function deviceRoutes(
+  scope: FastifyInstance,
+  {
+    database,
+    vault,
+    clock,
+    createLimiter,
+    clientAddress,
+  }: { database: Database; vault: Vault; clock: Clock; createLimiter: CreateLimiter; clientAddress: ClientAddress },
+  browserSessions: BrowserSessions,
+): void {
+  const limiter = createLimiter("device codes", WRONG_CODES);
 
   scope.get(OAUTH_PATHS.device, async (request, reply) => {
     const query = queryOf(request.url);
@@ -38,7 +51,7 @@ export function deviceRoutes(scope: FastifyInstance, services: Services, browser
     if (browser.user === undefined) return sendPage(reply, 200, signInPage(browser, { next: OAUTH_PATHS.device }));
     const signedIn = { ...browser, user: browser.user };
     const typed = form.text("user_code").slice(0, 20);
-    const names = [browser.user.user_id, addressName(services.clientAddress(request.raw))];
+    const names = [browser.user.user_id, addressName(clientAddress(request.raw))];
     const taken = await Promise.all(names.map((name) => limiter.take(name)));
     const wait = Math.max(...taken.map((one) => one.wait));
     if (wait > 0) {
@@ -47,7 +60,7 @@ export function deviceRoutes(scope: FastifyInstance, services: Services, browser
       return sendPage(reply, 429, codePage(signedIn, { code: typed, problem }));
     }
     const code = readUserCode(typed);
-    const digest = code === undefined ? undefined : userCodeDigest(services, code);
+    const digest = code === undefined ? undefined : userCodeDigest(vault, code);
     const row = digest === undefined ? undefined : await findPendingByUserCode(database, digest, clock.now());
     if (code === undefined || digest === undefined || row === undefined) {
       const problem = "No device waits with this code. It may have expired: look at the device again.";

@@ -1,6 +1,5 @@
 import type { Scope } from "../../contract/scopes.ts";
 import type { Parameters } from "../pages/parameters.ts";
-import type { Services } from "../services.ts";
 import { revokeAccessTokensSince } from "../storage/access-tokens.ts";
 import type { Transaction } from "../storage/database.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";
@@ -13,7 +12,7 @@ import {
 } from "../storage/refresh-tokens.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { parseScopeNames } from "./scope-names.ts";
-import { issueTokens, type TokenReply } from "./tokens.ts";
+import { type GrantTools, issueTokens, type TokenReply } from "./tokens.ts";
 
 /** Grace period in which a client that was killed before it could store the new token may use the old one again. */
 const GRACE_MS = 30_000;
@@ -26,8 +25,8 @@ const GRACE_MS = 30_000;
  * A request that finds the token unused and then loses to a concurrent one is rejected, and nothing is revoked: that is
  * a client with two processes.
  */
-export async function refresh(services: Services, client: ClientRow, form: Parameters): Promise<TokenReply> {
-  const { database, vault, clock } = services;
+export async function refresh(tools: GrantTools, client: ClientRow, form: Parameters): Promise<TokenReply> {
+  const { database, vault, clock } = tools;
   const sent = form.get("refresh_token");
   if (sent === undefined) throw new OAuthError("invalid_request", "refresh_token is missing");
   const now = clock.now();
@@ -36,7 +35,7 @@ export async function refresh(services: Services, client: ClientRow, form: Param
   const scopes = narrowed(JSON.parse(token.scopes) as Scope[], form.get("scope"));
   const reply = await database.write(async (tx) => {
     if (!(await take(tx, token, now))) return undefined;
-    return issueTokens(tx, services, { grantId: token.grant_id, scopes, parent: token.digest, now });
+    return issueTokens(tx, tools, { grantId: token.grant_id, scopes, parent: token.digest, now });
   });
   if (reply === undefined) throw invalidToken();
   return reply;

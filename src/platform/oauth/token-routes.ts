@@ -5,21 +5,23 @@ import { logFailure } from "../http/answers.ts";
 import { toApiError } from "../http/problem.ts";
 import { formOf, ParameterError, type Parameters } from "../pages/parameters.ts";
 import { takeForms } from "../pages/take-forms.ts";
-import type { Services } from "../services.ts";
+import type { CreateLimiter } from "../limits/limiter.ts";
+import type { ClientAddress } from "../http/client-address.ts";
+import type { Log } from "../ports.ts";
 import type { ClientRow } from "../storage/oauth-apps.ts";
 import { authenticateClient } from "./clients.ts";
 import { exchangeCode } from "./code-grant.ts";
 import { authorizeDevice, pollDevice } from "./device-grant.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { refresh } from "./refresh-grant.ts";
-import type { TokenReply } from "./tokens.ts";
+import type { GrantTools, TokenReply } from "./tokens.ts";
 import { parseCredential } from "../../contract/credentials.ts";
 import { findTokenByDigest, revokeAccessToken } from "../storage/access-tokens.ts";
 import { revokeGrant } from "../storage/oauth-grants.ts";
 import { findRefreshToken } from "../storage/refresh-tokens.ts";
 import { allScopeNames } from "./scope-names.ts";
 
-type Grant = (services: Services, client: ClientRow, form: Parameters) => Promise<TokenReply>;
+type Grant = (tools: GrantTools, client: ClientRow, form: Parameters) => Promise<TokenReply>;
 
 const GRANTS: ReadonlyMap<string, Grant> = new Map([
   ["authorization_code", exchangeCode],
@@ -30,46 +32,54 @@ const GRANTS: ReadonlyMap<string, Grant> = new Map([
 /** Anyone may begin a device sign-in, and each is a row for an hour, so they are rate limited. */
 const DEVICE_SIGN_INS = { burst: 60, refillSeconds: 2 };
 
+interface TokenRouteTools extends GrantTools {
+  createLimiter: CreateLimiter;
+  clientAddress: ClientAddress;
+  log: Log;
+  baseUrl: () => string;
+}
+
 /** The endpoints that clients call: forms in, JSON out. The query is never read. */
-export function tokenRoutes(scope: FastifyInstance, services: Services): void {
+export function tokenRoutes(scope: FastifyInstance, tools: TokenRouteTools): void {
+  const { createLimiter, clientAddress, log, baseUrl } = tools;
   takeForms(scope);
-  const deviceSignIns = services.createLimiter("device sign-ins", DEVICE_SIGN_INS);
+  const deviceSignIns = createLimiter("device sign-ins", DEVICE_SIGN_INS);
 
   scope.setErrorHandler((error, request, reply) => {
     const shown = asOAuthError(error);
-    if (shown.status === 500) logFailure(services, error, request);
+    if (shown.status === 500) logFailure(log, error, request);
     return reply
       .code(shown.status)
       .headers(shown.headers)
       .send({ error: shown.code, error_description: shown.message });
   });
 
-  scope.get(OAUTH_PATHS.metadata, async () => metadataOf(services.baseUrl));
+  scope.get(OAUTH_PATHS.metadata, async () => metadataOf(baseUrl()));
 
   scope.post(OAUTH_PATHS.token, async (request) => {
     const form = readForm(request);
     const type = form.get("grant_type");
     if (type === undefined) throw new OAuthError("invalid_request", "grant_type is missing from the form");
-    const client = await authenticateClient(services, request, form);
+    const client = await authenticateClient(tools, request, form);
     const grant = GRANTS.get(type);
     if (grant === undefined) {
       throw new OAuthError("unsupported_grant_type", `grant_type must be one of ${[...GRANTS.keys()].join(", ")}`);
     }
-    return grant(services, client, form);
+    return grant(tools, client, form);
   });
 
   scope.post(OAUTH_PATHS.revoke, async (request) => {
     const form = readForm(request);
-    await revokeToken(services, await authenticateClient(services, request, form), form);
+    await revokeToken(tools, await authenticateClient(tools, request, form), form);
     return {};
   });
 
   scope.post(OAUTH_PATHS.deviceAuthorization, async (request) => {
     const form = readForm(request);
-    const client = await authenticateClient(services, request, form);
-    const { wait } = await deviceSignIns.take(addressName(services.clientAddress(request.raw)));
+    const client = await authenticateClient(tools, request, form);
+    const { wait } = await deviceSignIns.take(addressName(clientAddress(request.raw)));
     if (wait > 0) throw new OAuthError("slow_down", "Too many sign-ins.", 429, { "Retry-After": String(wait) });
-    return authorizeDevice(services, client, form);
+    return authorizeDevice(tools, baseUrl(), client, form);
   });
 }
 
@@ -102,7 +112,7 @@ function asOAuthError(error: unknown): OAuthError {
  * RFC 7009: a refresh token revokes its whole grant, an access token only itself. An unknown token counts as revoked;
  * one of another client stays as it is. `token_type_hint` is not needed, because the token's prefix tells its type.
  */
-async function revokeToken({ database, vault, clock }: Services, client: ClientRow, form: Parameters) {
+async function revokeToken({ database, vault, clock }: GrantTools, client: ClientRow, form: Parameters) {
   const sent = form.get("token");
   if (sent === undefined) throw new OAuthError("invalid_request", "token is missing");
   const digest = vault.digest(sent);

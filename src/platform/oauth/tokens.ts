@@ -1,8 +1,10 @@
 import { displayOf, formatCredential } from "../../contract/credentials.ts";
 import type { Scope } from "../../contract/scopes.ts";
-import type { Services } from "../services.ts";
+import type { Vault } from "../secrets/vault.ts";
+import type { Clock, Random } from "../ports.ts";
+import type { IdGenerator } from "../../contract/ids.ts";
 import { insertAccessToken } from "../storage/access-tokens.ts";
-import type { Transaction } from "../storage/database.ts";
+import type { Transaction, Database } from "../storage/database.ts";
 import { insertGrant } from "../storage/oauth-grants.ts";
 import { insertRefreshToken } from "../storage/refresh-tokens.ts";
 import { formatScopeNames } from "./scope-names.ts";
@@ -18,6 +20,15 @@ export interface TokenReply {
   expires_in: number;
   refresh_token: string;
   scope: string;
+}
+
+/** What grants and their tokens are created with. */
+export interface GrantTools {
+  database: Database;
+  vault: Vault;
+  clock: Clock;
+  random: Random;
+  newId: IdGenerator;
 }
 
 /** The user's approval. */
@@ -43,7 +54,7 @@ export async function beginGrant(tx: Transaction, id: string, allowed: Allowed, 
 /** Issues an access token of a grant, and the refresh token that follows `parent`. Only their digests are stored. */
 export async function issueTokens(
   tx: Transaction,
-  { vault, random, newId }: Services,
+  { vault, random, newId }: GrantTools,
   {
     grantId,
     scopes,

@@ -17,19 +17,19 @@ const WARN_SECONDS = 15;
  * are held back from listeners, event streams and lists until it ends.
  */
 export class TransactionWatch {
-  readonly #services: WatchTools;
+  readonly #tools: WatchTools;
   readonly #looking: Periodic;
   /** The oldest one at the last check, and when it was first seen. */
   #oldest: { id: string; seenAt: number } | undefined;
   #warnedOf: string | undefined;
 
-  constructor(services: WatchTools) {
-    this.#services = services;
-    this.#looking = new Periodic(services, LOOK_MILLISECONDS, async () => void (await this.ageSeconds()));
+  constructor(tools: WatchTools) {
+    this.#tools = tools;
+    this.#looking = new Periodic(tools, LOOK_MILLISECONDS, async () => void (await this.ageSeconds()));
   }
 
   start(): void {
-    if (this.#services.database.dialect === "postgres") this.#looking.start();
+    if (this.#tools.database.dialect === "postgres") this.#looking.start();
   }
 
   stop(): Promise<void> {
@@ -38,7 +38,7 @@ export class TransactionWatch {
 
   /** Returns the age of the oldest one, or 0 if there is none. Warns once of one that is too old. */
   async ageSeconds(): Promise<number> {
-    const { database, clock, log } = this.#services;
+    const { database, clock, log } = this.#tools;
     const found = await oldestTransaction(database);
     if (found === undefined) {
       this.#oldest = undefined;

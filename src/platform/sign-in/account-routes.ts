@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "../domain/api-error.ts";
 import { type Passwords, problemOfPassword } from "../domain/passwords.ts";
-import { inviteUser, removeUser } from "../domain/users.ts";
+import { type InviteTools, inviteUser, removeUser } from "../domain/users.ts";
 import { isEmail } from "../http/formats.ts";
 import { formOf, type Parameters, queryOf } from "../pages/parameters.ts";
 import { PageError, seeOther, sendPage } from "../pages/page.ts";
-import type { Services } from "../services.ts";
+import type { Database } from "../storage/database.ts";
+import type { CreateLimiter } from "../limits/limiter.ts";
 import { liveGrantsOfUser, revokeGrantOfUser } from "../storage/oauth-grants.ts";
 import { deleteSessionsOfUser } from "../storage/sessions.ts";
 import { deleteLinksOfUser } from "../storage/sign-in-links.ts";
@@ -22,14 +23,12 @@ const WRONG_PASSWORDS = { burst: 5, refillSeconds: 60 };
 /** Serves the user's own page: sign-in details, the account's team, authorized apps. */
 export function accountRoutes(
   scope: FastifyInstance,
-  {
-    services,
-    browserSessions,
-    passwords,
-  }: { services: Services; browserSessions: BrowserSessions; passwords: Passwords },
+  tools: InviteTools & { database: Database; createLimiter: CreateLimiter },
+  browserSessions: BrowserSessions,
+  passwords: Passwords,
 ): void {
-  const { database, clock } = services;
-  const limiter = services.createLimiter("passwords", WRONG_PASSWORDS);
+  const { database, clock } = tools;
+  const limiter = tools.createLimiter("passwords", WRONG_PASSWORDS);
 
   const asksPassword = ({ user }: SignedIn) =>
     user.has_password === 1 && !(user.by_link === 1 && clock.now() - user.created < LINK_TRUST_MS);
@@ -110,7 +109,7 @@ export function accountRoutes(
       const refuse = (status: number, text: string) => show(reply, status, browser, { notice: { good: false, text } });
       if (!isEmail(email)) return refuse(400, "That is not an email address.");
       try {
-        const invited = await database.write((tx) => inviteUser(tx, services, browser.user.account_id, email));
+        const invited = await database.write((tx) => inviteUser(tx, tools, browser.user.account_id, email));
         return await show(reply, 200, browser, { invitation: { email, url: invited.invitation_url! } });
       } catch (error) {
         if (error instanceof ApiError && error.code === "email_taken") return refuse(error.status, error.message);

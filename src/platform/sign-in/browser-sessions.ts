@@ -3,8 +3,10 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { sessionCookieName } from "../http/session-credential.ts";
 import type { Parameters } from "../pages/parameters.ts";
 import { PageError } from "../pages/page.ts";
-import type { Services } from "../services.ts";
-import type { Transaction } from "../storage/database.ts";
+import type { Vault } from "../secrets/vault.ts";
+import type { Clock, Random } from "../ports.ts";
+import type { IdGenerator } from "../../contract/ids.ts";
+import type { Transaction, Database } from "../storage/database.ts";
 import { deleteSession, findSession, insertSession, type SessionOwner } from "../storage/sessions.ts";
 
 const SESSION_SECONDS = 7 * 86_400;
@@ -24,14 +26,24 @@ export interface BrowserSession {
 /** A signed-in browser. */
 export type SignedIn = BrowserSession & { user: SessionOwner };
 
+interface BrowserSessionTools {
+  database: Database;
+  vault: Vault;
+  clock: Clock;
+  random: Random;
+  newId: IdGenerator;
+  /** The public URL of the platform, if configured. */
+  publicUrl: URL | undefined;
+}
+
 /** Identifies browsers by their cookie. */
 export class BrowserSessions {
-  readonly #services: Services;
+  readonly #tools: BrowserSessionTools;
   readonly #cookie: string;
 
-  constructor(services: Services) {
-    this.#services = services;
-    this.#cookie = sessionCookieName(services.vault, services.publicUrl);
+  constructor(tools: BrowserSessionTools) {
+    this.#tools = tools;
+    this.#cookie = sessionCookieName(tools.vault, tools.publicUrl);
   }
 
   /** Returns the browser of a request. A browser without a cookie gets one, for its forms. */
@@ -43,7 +55,7 @@ export class BrowserSessions {
       this.#setCookie(reply, token);
       return { token, csrf: this.#csrfOf(token), userAgent, user: undefined };
     }
-    const { database, vault, clock } = this.#services;
+    const { database, vault, clock } = this.#tools;
     const user = await findSession(database, vault.digest(known), clock.now());
     return { token: known, csrf: this.#csrfOf(known), userAgent, user };
   }
@@ -62,7 +74,7 @@ export class BrowserSessions {
 
   /** Begins a session under a new token, in the caller's transaction. The old token stops working. */
   async begin(tx: Transaction, browser: BrowserSession, userId: string, byLink: boolean): Promise<string> {
-    const { vault, clock, newId } = this.#services;
+    const { vault, clock, newId } = this.#tools;
     const token = this.#newToken();
     await deleteSession(tx, vault.digest(browser.token));
     await insertSession(tx, {
@@ -83,16 +95,16 @@ export class BrowserSessions {
   }
 
   async end(reply: FastifyReply, browser: BrowserSession): Promise<void> {
-    await this.#services.database.write((tx) => deleteSession(tx, this.#services.vault.digest(browser.token)));
+    await this.#tools.database.write((tx) => deleteSession(tx, this.#tools.vault.digest(browser.token)));
     this.#setCookie(reply, this.#newToken());
   }
 
   #newToken(): string {
-    return Buffer.from(this.#services.random.bytes(32)).toString("base64url");
+    return Buffer.from(this.#tools.random.bytes(32)).toString("base64url");
   }
 
   #csrfOf(token: string): string {
-    return this.#services.vault.tag(`csrf:${token}`).toString("base64url");
+    return this.#tools.vault.tag(`csrf:${token}`).toString("base64url");
   }
 
   /** Without an age the cookie expires with the browser session. */
@@ -101,7 +113,7 @@ export class BrowserSessions {
       path: "/",
       httpOnly: true,
       sameSite: "lax",
-      secure: this.#services.publicUrl?.protocol === "https:",
+      secure: this.#tools.publicUrl?.protocol === "https:",
       ...(seconds === undefined ? {} : { maxAge: seconds }),
     });
   }

@@ -2,7 +2,9 @@ import type { FastifyInstance } from "fastify";
 import { type Passwords, problemOfPassword } from "../domain/passwords.ts";
 import { formOf, queryOf } from "../pages/parameters.ts";
 import { PageError, seeOther, sendPage } from "../pages/page.ts";
-import type { Services } from "../services.ts";
+import type { Database } from "../storage/database.ts";
+import type { Vault } from "../secrets/vault.ts";
+import type { Clock } from "../ports.ts";
 import { accountOfUser } from "../storage/accounts.ts";
 import { findSignInLink, useSignInLink } from "../storage/sign-in-links.ts";
 import { findUser, setPassword } from "../storage/users.ts";
@@ -18,13 +20,10 @@ const ASK_AGAIN = "Ask for another invitation.";
 /** Serves one-time links. They sign in at once; an invitation first asks for a password. */
 export function linkRoutes(
   scope: FastifyInstance,
-  {
-    services,
-    browserSessions,
-    passwords,
-  }: { services: Services; browserSessions: BrowserSessions; passwords: Passwords },
+  { database, vault, clock }: { database: Database; vault: Vault; clock: Clock },
+  browserSessions: BrowserSessions,
+  passwords: Passwords,
 ): void {
-  const { database, vault, clock } = services;
   const find = (token: string, invitation: number) =>
     findSignInLink(database, vault.digest(token), clock.now()).then((link) =>
       link?.invitation === invitation ? link : undefined,

@@ -3,7 +3,9 @@ import { addressName } from "../domain/addresses.ts";
 import type { Passwords } from "../domain/passwords.ts";
 import { formOf } from "../pages/parameters.ts";
 import { PageError, seeOther, sendPage } from "../pages/page.ts";
-import type { Services } from "../services.ts";
+import type { Database } from "../storage/database.ts";
+import type { CreateLimiter } from "../limits/limiter.ts";
+import type { ClientAddress } from "../http/client-address.ts";
 import { findUserByEmail, replaceHash, type UserRow } from "../storage/users.ts";
 import { HOME, localPath } from "./home.ts";
 import { signInPage } from "./views.ts";
@@ -21,16 +23,17 @@ const LONGEST_PASSWORD = 1000;
 export function signInRoutes(
   scope: FastifyInstance,
   {
-    services,
-    browserSessions,
-    passwords,
-  }: { services: Services; browserSessions: BrowserSessions; passwords: Passwords },
+    database,
+    createLimiter,
+    clientAddress,
+  }: { database: Database; createLimiter: CreateLimiter; clientAddress: ClientAddress },
+  browserSessions: BrowserSessions,
+  passwords: Passwords,
 ): void {
-  const { database } = services;
   const limiters = {
-    address: services.createLimiter("sign-ins from an address", PER_ADDRESS),
-    both: services.createLimiter("sign-ins of a user from an address", PER_USER_AND_ADDRESS),
-    user: services.createLimiter("sign-ins of a user", PER_USER),
+    address: createLimiter("sign-ins from an address", PER_ADDRESS),
+    both: createLimiter("sign-ins of a user from an address", PER_USER_AND_ADDRESS),
+    user: createLimiter("sign-ins of a user", PER_USER),
   };
 
   /** Returns the user, or undefined. An unknown email takes as long as a wrong password. Throws PageError 429. */
@@ -65,7 +68,7 @@ export function signInRoutes(
     const next = localPath(form.get("next"));
     const known = password.length <= LONGEST_PASSWORD;
     const user = known
-      ? await prove(email.toLowerCase(), password, addressName(services.clientAddress(request.raw)))
+      ? await prove(email.toLowerCase(), password, addressName(clientAddress(request.raw)))
       : undefined;
     if (user === undefined) {
       void reply.header("WWW-Authenticate", 'Form realm="service"');

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import type { FastifyInstance } from "fastify";
-import type { Services } from "../../services.ts";
 import type { Operation } from "../operation.ts";
 
 export const DOCUMENT_PATH = "/openapi.json";
@@ -14,13 +13,13 @@ export interface ServedDocument {
 /** Serves the OpenAPI document without authentication. Returns a function that generates it at the first call. */
 export function serveDocument(
   app: FastifyInstance,
-  services: Services,
+  baseUrl: () => string,
   operations: readonly Operation[],
 ): () => Promise<ServedDocument> {
   let served: Promise<ServedDocument> | undefined;
   const build = async (): Promise<ServedDocument> => {
     const { buildDocument } = await import("./document.ts");
-    const text = JSON.stringify(buildDocument(operations, services.baseUrl));
+    const text = JSON.stringify(buildDocument(operations, baseUrl()));
     // Weak: the compressed text has other bytes.
     return { text, tag: `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"` };
   };

@@ -4,12 +4,13 @@ import { Event, EventCreate, EventList, EventListQuery, EventReplay, Replay } fr
 import { emitByHand, getEvent, isRelatable, pageOfEvents, RELATABLE } from "../../domain/events.ts";
 import { invalidFields } from "../../domain/api-error.ts";
 import { replayEvent } from "../../domain/replay.ts";
-import type { Services } from "../../services.ts";
+import type { Vault } from "../../secrets/vault.ts";
+import type { Clock } from "../../ports.ts";
 import { sendList } from "../pagination.ts";
 import { type Operation, RawJson, readOperation, writeOperation } from "../operation.ts";
 
 /** Events are returned as the bytes that were delivered: nothing is parsed and serialized again. */
-export function eventOperations({ vault, clock }: Pick<Services, "vault" | "clock">): Operation[] {
+export function eventOperations(vault: Vault, clock: Clock): Operation[] {
   return [
     readOperation({
       name: "listEvents",

@@ -1,11 +1,11 @@
 import { type OAuthGrant, OAuthGrantList, RevokedOAuthGrant } from "../../../contract/schemas/account.ts";
 import { formatTimestamp } from "../../../contract/timestamps.ts";
 import { assertId, missing } from "../../domain/api-error.ts";
-import type { Services } from "../../services.ts";
+import type { Clock } from "../../ports.ts";
 import { liveGrantsOfUser, revokeGrantOfUser } from "../../storage/oauth-grants.ts";
 import { type Operation, readOperation, writeOperation } from "../operation.ts";
 
-export function oauthGrantOperations({ clock }: Services): Operation[] {
+export function oauthGrantOperations(clock: Clock): Operation[] {
   return [
     readOperation({
       name: "listOAuthGrants",

@@ -1,12 +1,13 @@
 import { RequestLogList, RequestLogListQuery } from "../../../contract/schemas/request-log.ts";
 import { pageOfRequestLogs } from "../../domain/request-logs.ts";
-import type { Services } from "../../services.ts";
+import type { Vault } from "../../secrets/vault.ts";
+import type { RequestRecorder } from "../../observability/request-recorder.ts";
 import { sendList, asJson } from "../pagination.ts";
 import { type Operation, readOperation } from "../operation.ts";
 
 export const REQUEST_LOGS_PATH = "/v1/request_logs";
 
-export function requestLogOperations({ vault, requests }: Pick<Services, "vault" | "requests">): Operation[] {
+export function requestLogOperations(vault: Vault, requests: RequestRecorder): Operation[] {
   return [
     readOperation({
       name: "listRequestLogs",

@@ -1,11 +1,11 @@
 import { DeletedSession, type Session, SessionList } from "../../../contract/schemas/account.ts";
 import { formatTimestamp } from "../../../contract/timestamps.ts";
 import { assertId, missing } from "../../domain/api-error.ts";
-import type { Services } from "../../services.ts";
+import type { Clock } from "../../ports.ts";
 import { deleteSessionOfUser, sessionsOfUser } from "../../storage/sessions.ts";
 import { type Operation, readOperation, writeOperation } from "../operation.ts";
 
-export function sessionOperations({ clock }: Services): Operation[] {
+export function sessionOperations(clock: Clock): Operation[] {
   return [
     readOperation({
       name: "listSessions",

@@ -1,9 +1,9 @@
 import { Statistics, StatisticsQuery } from "../../../contract/schemas/statistics.ts";
-import type { Services } from "../../services.ts";
+import type { EnvironmentTime } from "../../time/environment-time.ts";
 import { readStatistics } from "../../observability/statistics.ts";
 import { type Operation, readOperation } from "../operation.ts";
 
-export function statisticsOperations({ time }: Services): Operation[] {
+export function statisticsOperations(time: EnvironmentTime): Operation[] {
   return [
     readOperation({
       name: "getStatistics",

@@ -1,6 +1,6 @@
 import { TestClock, TestClockAdvance } from "../../../contract/schemas/test-clock.ts";
 import { cancelAdvance, resetClock, showClock } from "../../domain/test-clock.ts";
-import type { Services } from "../../services.ts";
+import type { Clock } from "../../ports.ts";
 import type { Transaction } from "../../storage/database.ts";
 import { longOperation, type Operation, readOperation, writeOperation } from "../operation.ts";
 
@@ -12,7 +12,7 @@ export interface ClockAdvancer {
   follow(environment: number, number: number): Promise<TestClock>;
 }
 
-export function testClockOperations({ clock }: Services, advancer: ClockAdvancer): Operation[] {
+export function testClockOperations(clock: Clock, advancer: ClockAdvancer): Operation[] {
   return [
     readOperation({
       name: "getTestClock",

@@ -1,9 +1,8 @@
 import { DeletedUser, User, UserInvite, UserList } from "../../../contract/schemas/account.ts";
-import { inviteUser, listUsers, removeUser } from "../../domain/users.ts";
-import type { Services } from "../../services.ts";
+import { type InviteTools, inviteUser, listUsers, removeUser } from "../../domain/users.ts";
 import { type Operation, readOperation, writeOperation } from "../operation.ts";
 
-export function userOperations(services: Services): Operation[] {
+export function userOperations(tools: InviteTools): Operation[] {
   return [
     readOperation({
       name: "listUsers",
@@ -30,7 +29,7 @@ export function userOperations(services: Services): Operation[] {
       body: UserInvite,
       errors: ["email_taken"],
       reply: { status: 201, schema: User },
-      write: ({ caller, body }, tx) => inviteUser(tx, services, caller.tenant.account.id, body.email),
+      write: ({ caller, body }, tx) => inviteUser(tx, tools, caller.tenant.account.id, body.email),
     }),
     writeOperation({
       name: "removeUser",
@@ -40,7 +39,7 @@ export function userOperations(services: Services): Operation[] {
       scope: null,
       session: "owner",
       reply: { status: 200, schema: DeletedUser },
-      write: ({ caller, id }, tx) => removeUser(tx, caller.tenant.account.id, id, services.clock.now()),
+      write: ({ caller, id }, tx) => removeUser(tx, caller.tenant.account.id, id, tools.clock.now()),
     }),
   ];
 }

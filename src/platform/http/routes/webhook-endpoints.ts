@@ -18,17 +18,10 @@ import {
   removeEndpoint,
   rotateSecret,
 } from "../../domain/webhook-endpoints.ts";
-import type { Services } from "../../services.ts";
 import { sendList, asJson } from "../pagination.ts";
 import { type Operation, RawJson, readOperation, writeOperation } from "../operation.ts";
 
-export function webhookEndpointOperations(services: Services): Operation[] {
-  const { vault, random, targets } = services;
-  const tools = (): EndpointTools => ({
-    vault,
-    random,
-    urlRules: { allowHttp: targets.allowPrivate, blockReason: targets.blockReason, baseUrl: services.baseUrl },
-  });
+export function webhookEndpointOperations(tools: EndpointTools): Operation[] {
   return [
     writeOperation({
       name: "createWebhookEndpoint",
@@ -39,7 +32,7 @@ export function webhookEndpointOperations(services: Services): Operation[] {
       body: WebhookEndpointCreate,
       errors: ["endpoint_limit"],
       reply: { status: 201, schema: WebhookEndpoint },
-      write: ({ body }, tx, context) => createEndpoint(tx, context, body, tools()),
+      write: ({ body }, tx, context) => createEndpoint(tx, context, body, tools),
     }),
     readOperation({
       name: "listWebhookEndpoints",
@@ -50,7 +43,13 @@ export function webhookEndpointOperations(services: Services): Operation[] {
       query: WebhookEndpointListQuery,
       reply: { status: 200, schema: WebhookEndpointList },
       read: (call, queries) =>
-        sendList(vault, "webhook_endpoint", call, (page) => pageOfEndpoints(queries, call.caller.tenant, page), asJson),
+        sendList(
+          tools.vault,
+          "webhook_endpoint",
+          call,
+          (page) => pageOfEndpoints(queries, call.caller.tenant, page),
+          asJson,
+        ),
     }),
     readOperation({
       name: "getWebhookEndpoint",
@@ -69,7 +68,7 @@ export function webhookEndpointOperations(services: Services): Operation[] {
       scope: "webhook_endpoints:write",
       body: WebhookEndpointUpdate,
       reply: { status: 200, schema: WebhookEndpoint },
-      write: ({ id, body }, tx, context) => changeEndpoint(tx, context, id, body, tools()),
+      write: ({ id, body }, tx, context) => changeEndpoint(tx, context, id, body, tools),
     }),
     writeOperation({
       name: "deleteWebhookEndpoint",
@@ -88,7 +87,7 @@ export function webhookEndpointOperations(services: Services): Operation[] {
       scope: "webhook_endpoints:write",
       body: SecretRotate,
       reply: { status: 200, schema: WebhookEndpoint },
-      write: ({ id, body }, tx, context) => rotateSecret(tx, context, id, body, tools()),
+      write: ({ id, body }, tx, context) => rotateSecret(tx, context, id, body, tools),
     }),
     writeOperation({
       name: "pingWebhookEndpoint",

@@ -6,6 +6,8 @@ import { createMinuteClock, type MinuteClock } from "./support/minute-clock.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 
 const DAY = 86_400;
+/** A transaction removes 500. */
+const ROWS = 510;
 
 let clock: MinuteClock;
 let platform: HostedPlatform;
@@ -36,8 +38,10 @@ async function createEndpoint(path: string): Promise<string> {
 }
 
 let names = 0;
+const createCustomer = (api = platform.api) => api("POST", "/v1/customers", { email: `${names++}@example.com` });
+
 async function createEvent(api = platform.api): Promise<string> {
-  await api("POST", "/v1/customers", { email: `${names++}@example.com` });
+  await createCustomer(api);
   return (await api("GET", "/v1/events?limit=1")).body.data[0].id;
 }
 
@@ -94,8 +98,8 @@ describe("after 30 days", () => {
 
   it("more rows than fit in one transaction go in several, while writes go on", async () => {
     await createEndpoint("/200");
-    for (let i = 0; i < 600; i += 50) await Promise.all(Array.from({ length: 50 }, () => createEvent()));
-    await receiver.until(600);
+    for (let i = 0; i < ROWS; i += 30) await Promise.all(Array.from({ length: 30 }, () => createCustomer()));
+    await receiver.until(ROWS);
     await expect.poll(() => count("deliveries?status=pending")).toBe(0);
     await advance(31 * DAY);
     const sweeping = sweep();

@@ -14,7 +14,7 @@ type Program = ChildProcessByStdio<null, Readable, null>;
 
 /** A line of the log is as long as the path: these fill a pipe and what the program itself keeps. */
 const LONG_PATH = `/v1/orders/ord_${"x".repeat(7000)}`;
-const CALLS = 300;
+const CALLS = 180;
 
 const programs: Program[] = [];
 afterEach(() => {

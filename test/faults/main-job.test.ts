@@ -9,7 +9,7 @@ import { type RunningPlatform, startPlatform, startPlatformOn } from "../support
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { volume } from "../support/volume.ts";
 
-const EVENTS = volume(2000);
+const EVENTS = volume(2000, 100);
 /** After how many events a process is killed. */
 const KILLS = [0.1, 0.3, 0.5, 0.7, 0.9].map((part) => part * EVENTS);
 const AT_ONCE = 16;

@@ -10,13 +10,14 @@ import { volume } from "../support/volume.ts";
 import { startBalancer } from "./balancer.ts";
 import { countDeliveries, queueDeliveries } from "./queue.ts";
 
-const DELIVERIES = volume(10_000);
+const DELIVERIES = volume(10_000, 400);
 const CUTS = volume(20, 4);
 const ENDPOINTS = 10;
 const REFUSALS = volume(100, 5);
 /** Of processes that share the deliveries, and of those that are restarted in turn. */
 const PROCESSES = volume(4, 2);
 const RESTARTED = volume(3, 1);
+const WRITERS = volume(6, 3);
 
 let server: OwnPostgresServer;
 let database: string;
@@ -226,7 +227,7 @@ it("processes restarted in turn under load: no request fails", async () => {
       acknowledged.add(`customer.created ${body.id}`);
     }
   };
-  const writers = Array.from({ length: 6 }, (_, writer) => write(writer));
+  const writers = Array.from({ length: WRITERS }, (_, writer) => write(writer));
   for (const [place, node] of nodes.slice(0, RESTARTED).entries()) {
     const before = statuses.get(201) ?? 0;
     await vi.waitFor(() => expect(statuses.get(201) ?? 0).toBeGreaterThan(before + 50), { timeout: 60_000 });

@@ -47,8 +47,8 @@ const unfolded = async () => {
 
 it("two processes that write at once count each row once, before and after changes are folded", async () => {
   const [one, two] = await Promise.all([
-    changeAtRandom(apis, receiver.url, SEED, volume(1_000, 80)),
-    changeAtRandom(apis, receiver.url, SEED + 1, volume(1_000, 80)),
+    changeAtRandom(apis, receiver.url, SEED, volume(1_000, 40)),
+    changeAtRandom(apis, receiver.url, SEED + 1, volume(1_000, 40)),
   ]);
   for (const api of apis) await expectPlainCounts(rows, api, [...one, ...two]);
   await expect.poll(unfolded).toBe(0);

@@ -1,3 +1,29 @@
+const AMOUNT = {
+  type: "amount",
+  label: "Amount",
+  about: "Amount in the currency's minor unit: 1999 is 19.99 EUR",
+  required: true,
+  inList: true,
+  examples: [1999],
+} as const satisfies Field;
+
+const CURRENCY = {
+  type: "currency",
+  label: "Currency",
+  about: "Currency code (ISO 4217), such as EUR",
+  required: true,
+  inList: true,
+  examples: ["EUR"],
+} as const satisfies Field;
+
+const STATUS = {
+  type: "status",
+  label: "Status",
+  about: "Current status",
+  filter: true,
+  inList: true,
+} as const satisfies Field;
+
 /**
  * One entry per resource of the API: IDs, scopes, event types, CLI commands, dashboard pages and OpenAPI tags are derived
  * from it. Plain data, because every command loads it and the dashboard sends it to browsers. CONTRIBUTING.md describes
@@ -46,23 +72,9 @@ export const RESOURCES = {
     events: ["created", "completed", "canceled"],
     statuses: { pending: "plain", completed: "good", canceled: "dim" },
     fields: {
-      amount: {
-        type: "amount",
-        label: "Amount",
-        about: "Amount in the currency's minor unit: 1999 is 19.99 EUR",
-        required: true,
-        inList: true,
-        examples: [1999],
-      },
-      currency: {
-        type: "currency",
-        label: "Currency",
-        about: "Currency code (ISO 4217), such as EUR",
-        required: true,
-        inList: true,
-        examples: ["EUR"],
-      },
-      status: { type: "status", label: "Status", about: "Current status", filter: true, inList: true },
+      amount: AMOUNT,
+      currency: CURRENCY,
+      status: STATUS,
       customer: {
         type: "id",
         of: "customer",
@@ -89,23 +101,9 @@ export const RESOURCES = {
     events: ["created", "succeeded", "failed"],
     statuses: { pending: "plain", succeeded: "good", failed: "bad" },
     fields: {
-      amount: {
-        type: "amount",
-        label: "Amount",
-        about: "Amount in the currency's minor unit: 1999 is 19.99 EUR",
-        required: true,
-        inList: true,
-        examples: [1999],
-      },
-      currency: {
-        type: "currency",
-        label: "Currency",
-        about: "Currency code (ISO 4217), such as EUR",
-        required: true,
-        inList: true,
-        examples: ["EUR"],
-      },
-      status: { type: "status", label: "Status", about: "Current status", filter: true, inList: true },
+      amount: AMOUNT,
+      currency: CURRENCY,
+      status: STATUS,
       order: {
         type: "id",
         of: "order",

@@ -5,13 +5,21 @@ import { collect, repeatable } from "../arguments/repeated.ts";
 import { objectId } from "../arguments/values.ts";
 import type { Context } from "../context.ts";
 import { addDryRun } from "../dry-run.ts";
-import { UsageError } from "../errors.ts";
 import { addExamples, addFields } from "../help-layout.ts";
 import type { Column } from "../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "./resource/columns.ts";
 import { locationOf, nounsFor, type Resource } from "./resource/resource.ts";
 import { rejectQuiet, type Secret, showSecret } from "./resource/show-secret.ts";
-import { addIdempotencyKey, confirmDestruction, registerDelete, registerGet, registerList } from "./resource/verbs.ts";
+import {
+  addIdempotencyKey,
+  confirmDestruction,
+  registerDelete,
+  registerGet,
+  registerList,
+  assertChanges,
+  changeObject,
+  createObject,
+} from "./resource/verbs.ts";
 
 /** `service apps`. */
 export function register(program: Command, context: Context): void {
@@ -64,9 +72,7 @@ async function runCreate(flags: CreateFlags, context: Context): Promise<void> {
   const { name, redirectUri, idempotencyKey } = flags;
   if (flags.public !== true) rejectQuiet(context, NEW_SECRET);
   const body: OAuthAppCreate = { name, redirect_uris: redirectUri, ...(flags.public === true ? { public: true } : {}) };
-  const client = await context.client();
-  const { body: created } = await client.request<OAuthApp>({ method: "POST", path: APPS.path, body, idempotencyKey });
-  context.output.success(`Created OAuth app ${created.id}`);
+  const created = await createObject(context, APPS, body, idempotencyKey);
   await showSecret(context, created, APPS.view, NEW_SECRET);
 }
 
@@ -95,18 +101,12 @@ export function registerUpdate(apps: Command, context: Context): void {
 }
 
 async function runUpdate(id: string, { name, redirectUri }: UpdateFlags, context: Context): Promise<void> {
-  const body: OAuthAppUpdate = {
+  const changes: OAuthAppUpdate = {
     ...(name === undefined ? {} : { name }),
     ...(redirectUri === undefined ? {} : { redirect_uris: redirectUri }),
   };
-  if (Object.keys(body).length === 0) {
-    throw new UsageError("No changes specified", { hint: "Pass at least one of --name, --redirect-uri." });
-  }
-  const client = await context.client();
-  const path = APPS.path + apiPath`/${id}`;
-  const { body: updated } = await client.request<OAuthApp>({ method: "PATCH", path, body });
-  context.output.success(`Updated OAuth app ${id}`);
-  await context.output.object(updated, APPS.view);
+  assertChanges(changes, ["--name", "--redirect-uri"]);
+  await changeObject(context, APPS, { id, changes });
 }
 
 export function registerRotateSecret(apps: Command, context: Context): void {

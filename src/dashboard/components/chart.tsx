@@ -1,4 +1,6 @@
 import { useState } from "preact/hooks";
+import type { Statistics } from "../../contract/schemas/statistics.ts";
+import { count, milliseconds } from "../format.ts";
 
 /** One series of a chart: bars are stacked, lines are drawn over time with gaps where there is no value. */
 export interface Series {
@@ -111,4 +113,44 @@ function barsOf(below: readonly Series[], values: readonly (number | null)[], sl
       return `M${index * slot + gap / 2} ${HEIGHT - (base / top) * HEIGHT}h${slot - gap}v${-height}h${gap - slot}z`;
     })
     .join("");
+}
+
+type Minutes = Statistics["minutes"];
+
+/** Delivery attempts of each minute, by their outcome. */
+export function AttemptsChart({ title, summary, minutes }: { title: string; summary: string; minutes: Minutes }) {
+  return (
+    <Chart
+      title={title}
+      summary={summary}
+      kind="bars"
+      times={timesOf(minutes)}
+      write={count}
+      series={[
+        { label: "Succeeded", tone: "good", values: minutes.map(({ succeeded }) => succeeded) },
+        { label: "Failed", tone: "bad", values: minutes.map(({ failed }) => failed) },
+      ]}
+    />
+  );
+}
+
+/** How long the responses of each minute took. */
+export function LatencyChart({ summary, minutes }: { summary: string; minutes: Minutes }) {
+  return (
+    <Chart
+      title="Latency"
+      summary={summary}
+      kind="lines"
+      times={timesOf(minutes)}
+      write={milliseconds}
+      series={[
+        { label: "p50", tone: "accent", values: minutes.map((minute) => minute.latency_p50_ms) },
+        { label: "p95", tone: "plain", values: minutes.map((minute) => minute.latency_p95_ms) },
+      ]}
+    />
+  );
+}
+
+function timesOf(minutes: Minutes): number[] {
+  return minutes.map(({ at }) => Date.parse(at));
 }

@@ -4,7 +4,7 @@ import { html, type Html } from "../pages/html.ts";
 import { type Page, environmentBadge } from "../pages/page.ts";
 import type { LiveGrant } from "../storage/oauth-grants.ts";
 import type { UserRow } from "../storage/users.ts";
-import { buttonForm, csrfField } from "./views.ts";
+import { buttonForm, csrfField, emailInput } from "./views.ts";
 import type { SignedIn } from "./browser-sessions.ts";
 
 export interface AccountView {
@@ -53,19 +53,7 @@ function details(browser: SignedIn, { asksPassword, email }: AccountView): Html 
     </p>
     <form method="post" action="/account/details">
       ${csrfField(browser)}
-      <label>
-        Email
-        <input
-          name="email"
-          type="text"
-          inputmode="email"
-          autocomplete="username"
-          autocapitalize="none"
-          spellcheck="false"
-          required
-          value="${email ?? browser.user.email}"
-        />
-      </label>
+      <label> Email ${emailInput(email ?? browser.user.email)} </label>
       <label>
         New password <span class="soft">at least 10 characters</span>
         <input

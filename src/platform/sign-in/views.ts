@@ -2,6 +2,20 @@ import { html, type Html } from "../pages/html.ts";
 import type { Page } from "../pages/page.ts";
 import type { BrowserSession } from "./browser-sessions.ts";
 
+/** The field for the address with which a user signs in. */
+export function emailInput(value: string): Html {
+  return html`<input
+    name="email"
+    type="text"
+    inputmode="email"
+    autocomplete="username"
+    autocapitalize="none"
+    spellcheck="false"
+    required
+    value="${value}"
+  />`;
+}
+
 /** The hidden field that binds a form to its browser. */
 export function csrfField({ csrf }: BrowserSession): Html {
   return html`<input type="hidden" name="csrf" value="${csrf}" />`;
@@ -32,19 +46,7 @@ export function signInPage(
       ${form.problem !== undefined && html`<p class="notice bad" role="alert">${form.problem}</p>`}
       <form method="post" action="/sign-in">
         ${csrfField(browser)}<input type="hidden" name="next" value="${form.next}" />
-        <label
-          >Email
-          <input
-            name="email"
-            type="text"
-            inputmode="email"
-            autocomplete="username"
-            autocapitalize="none"
-            spellcheck="false"
-            required
-            value="${form.email ?? ""}"
-          />
-        </label>
+        <label>Email ${emailInput(form.email ?? "")} </label>
         <label>Password <input name="password" type="password" autocomplete="current-password" required /></label>
         <button class="primary whole">Sign in</button>
       </form>

@@ -11,12 +11,20 @@ import type {
 import { duration, objectId } from "../../arguments/values.ts";
 import type { Context } from "../../context.ts";
 import { addDryRun } from "../../dry-run.ts";
-import { UsageError } from "../../errors.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
 import { formatSpan } from "../../terminal/time.ts";
 import { EVENTS } from "../events.ts";
 import { rejectQuiet } from "../resource/show-secret.ts";
-import { addIdempotencyKey, confirmDestruction, registerDelete, registerGet, registerList } from "../resource/verbs.ts";
+import {
+  addIdempotencyKey,
+  confirmDestruction,
+  registerDelete,
+  registerGet,
+  registerList,
+  assertChanges,
+  changeObject,
+  createObject,
+} from "../resource/verbs.ts";
 import { ENDPOINT_WITH_SECRET, ENDPOINTS, isSecretOld, NEW_SECRET } from "./view.ts";
 
 /** `service endpoints`. */
@@ -76,14 +84,7 @@ async function runCreate(
   context: Context,
 ): Promise<void> {
   const { output } = context;
-  const client = await context.client();
-  const { body: created } = await client.request<WebhookEndpoint>({
-    method: "POST",
-    path: ENDPOINTS.path,
-    body,
-    idempotencyKey,
-  });
-  output.success(`Created webhook endpoint ${created.id}`);
+  const created = await createObject(context, ENDPOINTS, body, idempotencyKey);
   await output.object(created, ENDPOINT_WITH_SECRET);
   if (output.quiet && !output.json) {
     return output.warn(
@@ -111,12 +112,8 @@ export function registerUpdate(endpoints: Command, context: Context): void {
     .option("--description <text>", "New description; empty removes it")
     .action(async (id: string, flags: UpdateFlags) => {
       const changes = changesOf(flags);
-      if (Object.keys(changes).length === 0) {
-        throw new UsageError("No changes specified", {
-          hint: "Pass at least one of --url, --events, --description.",
-        });
-      }
-      await changeEndpoint(id, changes, "Updated", context);
+      assertChanges(changes, ["--url", "--events", "--description"]);
+      await changeObject(context, ENDPOINTS, { id, changes });
     });
   addExamples(addDryRun(addFields(update, ENDPOINTS.view)), [
     `service endpoints update ${ENDPOINTS.exampleId} --events 'order.*,payment.*'`,
@@ -126,32 +123,16 @@ export function registerUpdate(endpoints: Command, context: Context): void {
 
 /** `enable` and `disable`. */
 export function registerStatusChanges(endpoints: Command, context: Context): void {
-  const change = (name: string, status: WebhookEndpoint["status"], past: string, description: string): void => {
+  const change = (name: string, status: WebhookEndpoint["status"], done: string, description: string): void => {
     const command = endpoints
       .command(name)
       .description(description)
       .argument("<id>", "ID of the webhook endpoint", objectId)
-      .action((id: string) => changeEndpoint(id, { status }, past, context));
+      .action((id: string) => changeObject(context, ENDPOINTS, { id, changes: { status }, done }));
     addExamples(addDryRun(addFields(command, ENDPOINTS.view)), [`service endpoints ${name} ${ENDPOINTS.exampleId}`]);
   };
   change("enable", "enabled", "Enabled", "Enable a webhook endpoint and resume its pending deliveries");
   change("disable", "disabled", "Disabled", "Disable a webhook endpoint; pending deliveries are kept for 3 days");
-}
-
-async function changeEndpoint(
-  id: string,
-  changes: WebhookEndpointUpdate,
-  past: string,
-  context: Context,
-): Promise<void> {
-  const client = await context.client();
-  const { body } = await client.request<WebhookEndpoint>({
-    method: "PATCH",
-    path: ENDPOINTS.path + apiPath`/${id}`,
-    body: changes,
-  });
-  context.output.success(`${past} webhook endpoint ${id}`);
-  await context.output.object(body, ENDPOINTS.view);
 }
 
 function changesOf({ url, events, description }: UpdateFlags): WebhookEndpointUpdate {

@@ -14,7 +14,7 @@ import type { Column, ViewContext } from "../../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "../resource/columns.ts";
 import { locationOf, nounsFor, type Resource } from "../resource/resource.ts";
 import { rejectQuiet, type Secret, showSecret } from "../resource/show-secret.ts";
-import { addIdempotencyKey, confirmDestruction, registerGet, registerList } from "../resource/verbs.ts";
+import { addIdempotencyKey, confirmDestruction, registerGet, registerList, createObject } from "../resource/verbs.ts";
 import { registerScan } from "./scan/index.ts";
 
 /** `service keys`. */
@@ -93,9 +93,7 @@ async function runCreate(flags: CreateFlags, context: Context): Promise<void> {
     ...(ipAllow === undefined ? {} : { ip_allowlist: ipAllow }),
     ...(expiresIn === undefined ? {} : { expires_at: formatTimestamp(context.now() + expiresIn * 1000) }),
   };
-  const client = await context.client();
-  const { body: created } = await client.request<ApiKey>({ method: "POST", path: KEYS.path, body, idempotencyKey });
-  context.output.success(`Created API key ${created.id}`);
+  const created = await createObject(context, KEYS, body, idempotencyKey);
   await showSecret(context, created, KEYS.view, NEW_KEY);
 }
 

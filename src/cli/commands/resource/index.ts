@@ -1,5 +1,4 @@
 import { type Command, Option } from "commander";
-import { apiPath } from "../../../client/base-url.ts";
 import {
   type Field,
   inputFieldsOf,
@@ -15,13 +14,15 @@ import { objectId, wholeNumber } from "../../arguments/values.ts";
 import type { CommandModule } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { addDryRun } from "../../dry-run.ts";
-import { UsageError } from "../../errors.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
 import type { Column } from "../../terminal/view.ts";
 import { AMOUNT, CREATED, CREATED_AT, ENVIRONMENT, ID, METADATA, statusColumn } from "./columns.ts";
 import { exampleIdOf, locationOf, nounsFor, type Resource, withArticle } from "./resource.ts";
 import {
   addIdempotencyKey,
+  assertChanges,
+  changeObject,
+  createObject,
   createdFilters,
   registerAction,
   registerDelete,
@@ -66,7 +67,7 @@ function register(program: Command, context: Context, kind: ObjectKind): void {
 }
 
 function registerCreate(group: Command, context: Context, kind: ObjectKind, resource: Resource<ObjectItem>): void {
-  const { path, view } = resource;
+  const { view } = resource;
   const create = group.command("create").description(`Create ${withArticle(view.noun)}`);
   for (const [name, field] of inputFieldsOf(kind)) {
     create.addOption(flagOf(name, field, field.about).makeOptionMandatory(field.required ?? false));
@@ -75,10 +76,7 @@ function registerCreate(group: Command, context: Context, kind: ObjectKind, reso
   addIdempotencyKey(create).action(async (flags: Flags) => {
     const { idempotencyKey } = flags;
     const body = membersOf(Object.keys(RESOURCES[kind].fields), flags);
-    const client = await context.client();
-    const { body: created } = await client.request<ObjectItem>({ method: "POST", path, body, idempotencyKey });
-    context.output.success(`Created ${view.noun} ${created.id}`);
-    await context.output.object(created, view);
+    await context.output.object(await createObject(context, resource, body, idempotencyKey), view);
   });
   addExamples(addFields(create, view), [
     exampleOfCreate(kind, "text"),
@@ -88,7 +86,7 @@ function registerCreate(group: Command, context: Context, kind: ObjectKind, reso
 }
 
 function registerUpdate(group: Command, context: Context, kind: ObjectKind, resource: Resource<ObjectItem>): void {
-  const { command, exampleId, path, view } = resource;
+  const { command, exampleId, view } = resource;
   const fields = inputFieldsOf(kind);
   const update = group
     .command("update")
@@ -104,19 +102,11 @@ function registerUpdate(group: Command, context: Context, kind: ObjectKind, reso
       const names = fields.map(([name]) => name);
       const changes = membersOf(names, flags);
       for (const [name, { required }] of fields) if (!required && changes[name] === "") changes[name] = null;
-      if (Object.keys(changes).length === 0) {
-        throw new UsageError("No changes specified", {
-          hint: `Pass at least one of ${[...names, "metadata"].map((name) => `--${dashed(name)}`).join(", ")}.`,
-        });
-      }
-      const client = await context.client();
-      const { body } = await client.request<ObjectItem>({
-        method: "PATCH",
-        path: path + apiPath`/${id}`,
-        body: changes,
-      });
-      context.output.success(`Updated ${view.noun} ${id}`);
-      await context.output.object(body, view);
+      assertChanges(
+        changes,
+        [...names, "metadata"].map((name) => `--${dashed(name)}`),
+      );
+      await changeObject(context, resource, { id, changes });
     });
   const changed = fields.find(([, { examples = [] }]) => examples[1] !== undefined);
   addExamples(addDryRun(addFields(update, view)), [

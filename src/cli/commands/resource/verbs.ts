@@ -62,6 +62,37 @@ async function* keeping<Item>(items: AsyncIterable<Item>, kept: Item[]): AsyncGe
   }
 }
 
+/** Creates an object, and says so. */
+export async function createObject<Item extends { id: string }>(
+  context: Context,
+  { path, view }: Resource<Item>,
+  body: object,
+  idempotencyKey: string | undefined,
+): Promise<Item> {
+  const client = await context.client();
+  const { body: created } = await client.request<Item>({ method: "POST", path, body, idempotencyKey });
+  context.output.success(`Created ${view.noun} ${created.id}`);
+  return created;
+}
+
+/** Changes an object, says so in the past tense of the verb, and shows it. */
+export async function changeObject<Item extends object>(
+  context: Context,
+  { path, view }: Resource<Item>,
+  { id, changes, done = "Updated" }: { id: string; changes: object; done?: string },
+): Promise<void> {
+  const client = await context.client();
+  const { body } = await client.request<Item>({ method: "PATCH", path: path + apiPath`/${id}`, body: changes });
+  context.output.success(`${done} ${view.noun} ${id}`);
+  await context.output.object(body, view);
+}
+
+/** Throws UsageError for an `update` without any of its flags. */
+export function assertChanges(changes: object, flags: readonly string[]): void {
+  if (Object.keys(changes).length > 0) return;
+  throw new UsageError("No changes specified", { hint: `Pass at least one of ${flags.join(", ")}.` });
+}
+
 /** `--created-after` and `--created-before`. */
 export function createdFilters(context: Context): Option[] {
   const parse = pointInTime(() => context.now());

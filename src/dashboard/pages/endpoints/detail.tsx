@@ -9,10 +9,10 @@ import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
 import { environmentNow } from "../../clock.ts";
 import { Action, ConfirmedAction } from "../../components/action.tsx";
-import { Chart } from "../../components/chart.tsx";
+import { AttemptsChart, LatencyChart } from "../../components/chart.tsx";
 import { Card, Empty, ErrorBox, Facts, Loaded, Page } from "../../components/page.tsx";
 import { Id, Status, Time } from "../../components/values.tsx";
-import { count, counted, duration, milliseconds } from "../../format.ts";
+import { count, counted, duration } from "../../format.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
 import { FailureTable } from "../overview/failures.tsx";
@@ -184,32 +184,15 @@ function DisabledNotice({ gone }: { gone: string | undefined }) {
 
 /** The last three hours. The charts have a fixed size, so the page does not move when they appear. */
 function Health({ minutes }: { minutes: Statistics["minutes"] }) {
-  const times = minutes.map(({ at }) => Date.parse(at));
   const sum = (of: "failed" | "succeeded") => minutes.reduce((total, minute) => total + minute[of], 0);
   return (
     <div class="charts">
-      <Chart
+      <AttemptsChart
         title="Attempts, last 3 hours"
         summary={`${count(sum("succeeded"))} succeeded, ${counted(sum("failed"), "attempt")} failed`}
-        kind="bars"
-        times={times}
-        write={count}
-        series={[
-          { label: "Succeeded", tone: "good", values: minutes.map(({ succeeded }) => succeeded) },
-          { label: "Failed", tone: "bad", values: minutes.map(({ failed }) => failed) },
-        ]}
+        minutes={minutes}
       />
-      <Chart
-        title="Latency"
-        summary="how long responses took"
-        kind="lines"
-        times={times}
-        write={milliseconds}
-        series={[
-          { label: "p50", tone: "accent", values: minutes.map((minute) => minute.latency_p50_ms) },
-          { label: "p95", tone: "plain", values: minutes.map((minute) => minute.latency_p95_ms) },
-        ]}
-      />
+      <LatencyChart summary="how long responses took" minutes={minutes} />
     </div>
   );
 }

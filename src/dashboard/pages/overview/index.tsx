@@ -4,7 +4,7 @@ import type { Statistics } from "../../../contract/schemas/statistics.ts";
 import { withQuery } from "../../api/call.ts";
 import { usePages } from "../../api/pages.ts";
 import { useQuery } from "../../api/store.ts";
-import { Chart } from "../../components/chart.tsx";
+import { AttemptsChart, Chart, LatencyChart } from "../../components/chart.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { Card, Empty, Loaded, Page } from "../../components/page.tsx";
 import { count, duration, milliseconds, percent } from "../../format.ts";
@@ -136,27 +136,14 @@ function Charts({ minutes, totals }: Statistics) {
         write={count}
         series={[{ label: "Events", tone: "accent", values: minutes.map(({ events }) => events) }]}
       />
-      <Chart
+      <AttemptsChart
         title="Attempts per minute"
         summary={`${count(totals.succeeded)} succeeded, ${count(totals.failed)} failed`}
-        kind="bars"
-        times={times}
-        write={count}
-        series={[
-          { label: "Succeeded", tone: "good", values: minutes.map(({ succeeded }) => succeeded) },
-          { label: "Failed", tone: "bad", values: minutes.map(({ failed }) => failed) },
-        ]}
+        minutes={minutes}
       />
-      <Chart
-        title="Latency"
+      <LatencyChart
         summary={`half of the attempts took at most ${milliseconds(totals.latency_p50_ms)}`}
-        kind="lines"
-        times={times}
-        write={milliseconds}
-        series={[
-          { label: "p50", tone: "accent", values: minutes.map((minute) => minute.latency_p50_ms) },
-          { label: "p95", tone: "plain", values: minutes.map((minute) => minute.latency_p95_ms) },
-        ]}
+        minutes={minutes}
       />
     </div>
   );

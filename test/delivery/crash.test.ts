@@ -11,7 +11,7 @@ import { figure } from "./support/figures.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 
 const ENDPOINTS = 5;
-const EVENTS = volume(2000, 100);
+const EVENTS = volume(2000);
 const KILLS = volume(8, 3);
 /** The most attempts that a process has in flight. */
 const CONCURRENCY = 256;

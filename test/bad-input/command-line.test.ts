@@ -6,7 +6,6 @@ import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { startServer } from "../client/support/scripted-server.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
-import { freePort } from "../support/free-port.ts";
 import { startListener } from "../support/listener.ts";
 import { BIN, cliEnv, makeConfigDir } from "../support/run-cli.ts";
 
@@ -51,7 +50,8 @@ describe("flags", () => {
 
 describe("a listener says", () => {
   it("at its start that nothing listens where it is to forward to", async () => {
-    const target = `localhost:${await freePort()}`;
+    // A free port may be taken by a test beside this one.
+    const target = "localhost:1";
     const listener = await startListener(on.platform.env, ["--forward-to", target]);
     expect(await listener.record(({ event }) => event === "hint")).toMatchObject({
       message: expect.stringContaining(`Nothing listens on ${target} yet`),

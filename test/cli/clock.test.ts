@@ -32,7 +32,7 @@ describe("service clock", () => {
   ])("moves by %s", async (text, seconds) => {
     const before = await json<TestClock>("clock", "show");
     const after = await json<TestClock>("clock", "advance", text);
-    expect(after).toMatchObject({ offset_seconds: before.offset_seconds + seconds, attempts: 0 });
+    expect(after).toMatchObject({ offset_seconds: before.offset_seconds + seconds, attempts: expect.any(Number) });
     expect(await json<TestClock>("clock", "show")).toMatchObject({ offset_seconds: after.offset_seconds });
   });
 

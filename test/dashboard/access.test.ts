@@ -27,7 +27,7 @@ beforeAll(async () => {
   await board.page.getByText("Quick start").waitFor();
 });
 // A dialog that a failed test left open would fail the next ones too.
-beforeEach(() => board.page.reload());
+beforeEach(() => board.restart());
 afterAll(async () => {
   await board.close();
   await receiver.close();

@@ -25,203 +25,207 @@ afterAll(async () => {
   expect(board.complaints).toEqual([]);
 });
 
-describe("customers, orders and payments", () => {
-  it("a customer is created with metadata, found by email, edited, and deleted; a mistake is said beside its field", async () => {
-    const { page, api } = board;
-    await board.menu("Customers");
-    await page.getByRole("button", { name: "Create customer" }).click();
-    const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("Email").fill("not an address");
-    await dialog.getByLabel("Metadata").fill("plan=pro\nseats=4");
-    await dialog.getByRole("button", { name: "Create customer" }).click();
-    await dialog.locator(".field-error").getByText("must be an email address such as").waitFor();
-    await expect.poll(() => dialog.getByLabel("Email").getAttribute("aria-invalid")).toBe("true");
-    await dialog.getByLabel("Email").fill("ada@example.com");
-    await dialog.getByLabel("Name").fill("Ada Lovelace");
-    await dialog.getByRole("button", { name: "Create customer" }).click();
-    await page.getByRole("heading", { name: "ada@example.com" }).waitFor();
-    const [customer] = (await api("GET", "/v1/customers")).body.data;
-    expect(customer).toMatchObject({ name: "Ada Lovelace", metadata: { plan: "pro", seats: "4" } });
-    await page.getByRole("region", { name: "Events of this object" }).getByText("customer.created").waitFor();
+// One session in one browser: a test goes on where the one before it ended.
+describe("a day at the dashboard", { shuffle: false }, () => {
+  describe("customers, orders and payments", () => {
+    it("a customer is created with metadata, found by email, edited, and deleted; a mistake is said beside its field", async () => {
+      const { page, api } = board;
+      await board.menu("Customers");
+      await page.getByRole("button", { name: "Create customer" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Email").fill("not an address");
+      await dialog.getByLabel("Metadata").fill("plan=pro\nseats=4");
+      await dialog.getByRole("button", { name: "Create customer" }).click();
+      await dialog.locator(".field-error").getByText("must be an email address such as").waitFor();
+      await expect.poll(() => dialog.getByLabel("Email").getAttribute("aria-invalid")).toBe("true");
+      await dialog.getByLabel("Email").fill("ada@example.com");
+      await dialog.getByLabel("Name").fill("Ada Lovelace");
+      await dialog.getByRole("button", { name: "Create customer" }).click();
+      await page.getByRole("heading", { name: "ada@example.com" }).waitFor();
+      const [customer] = (await api("GET", "/v1/customers")).body.data;
+      expect(customer).toMatchObject({ name: "Ada Lovelace", metadata: { plan: "pro", seats: "4" } });
+      await page.getByRole("region", { name: "Events of this object" }).getByText("customer.created").waitFor();
 
-    await page.getByRole("button", { name: "Edit" }).click();
-    await page.getByLabel("Name").fill("Ada King");
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Ada King").waitFor();
-    await page.getByRole("region", { name: "Events of this object" }).getByText("customer.updated").waitFor();
+      await page.getByRole("button", { name: "Edit" }).click();
+      await page.getByLabel("Name").fill("Ada King");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByText("Ada King").waitFor();
+      await page.getByRole("region", { name: "Events of this object" }).getByText("customer.updated").waitFor();
 
-    await api("POST", "/v1/customers", { email: "grace@example.com" });
-    await board.menu("Customers");
-    await page.getByRole("searchbox").fill("grace@example.com");
-    await expect.poll(() => page.getByRole("row").count()).toBe(2);
-    await page.getByRole("link", { name: "grace@example.com" }).click();
-    await page.getByRole("button", { name: "Delete" }).click();
-    await page.getByRole("button", { name: "Delete customer" }).click();
-    await page.getByText(/^Deleted cus_/).waitFor();
-    expect((await api("GET", "/v1/customers?email=grace@example.com")).body.data).toEqual([]);
-  });
+      await api("POST", "/v1/customers", { email: "grace@example.com" });
+      await board.menu("Customers");
+      await page.getByRole("searchbox").fill("grace@example.com");
+      await expect.poll(() => page.getByRole("row").count()).toBe(2);
+      await page.getByRole("link", { name: "grace@example.com" }).click();
+      await page.getByRole("button", { name: "Delete" }).click();
+      await page.getByRole("button", { name: "Delete customer" }).click();
+      await page.getByText(/^Deleted cus_/).waitFor();
+      expect((await api("GET", "/v1/customers?email=grace@example.com")).body.data).toEqual([]);
+    });
 
-  it("an order is created for a customer and completed; a payment for it fails, another succeeds", async () => {
-    const { page, api } = board;
-    const customer = (await api("POST", "/v1/customers", { email: "buyer@example.com" })).body;
-    await board.menu("Orders");
-    await page.getByRole("button", { name: "Create order" }).click();
-    await page.getByLabel("Amount").fill("1999");
-    await page.getByText("EUR 19.99").waitFor();
-    await page.getByLabel("Customer").fill(customer.id);
-    await page.getByRole("dialog").getByRole("button", { name: "Create order" }).click();
-    await page.getByRole("heading", { name: "Order of EUR 19.99" }).waitFor();
-    await page.getByRole("button", { name: "Complete order" }).click();
-    await page.locator(".facts").getByText("completed").waitFor();
-    const [order] = (await api("GET", "/v1/orders")).body.data;
-    expect(order).toMatchObject({ status: "completed", customer: customer.id });
-
-    for (const [verb, status] of [
-      ["Mark as failed", "failed"],
-      ["Mark as succeeded", "succeeded"],
-    ] as const) {
-      await board.menu("Payments");
-      await page.getByRole("button", { name: "Create payment" }).click();
+    it("an order is created for a customer and completed; a payment for it fails, another succeeds", async () => {
+      const { page, api } = board;
+      const customer = (await api("POST", "/v1/customers", { email: "buyer@example.com" })).body;
+      await board.menu("Orders");
+      await page.getByRole("button", { name: "Create order" }).click();
       await page.getByLabel("Amount").fill("1999");
-      await page.getByLabel("Order").fill(order.id);
-      await page.getByRole("dialog").getByRole("button", { name: "Create payment" }).click();
-      await page.getByRole("heading", { name: "Payment of EUR 19.99" }).waitFor();
-      await page.getByRole("button", { name: verb }).click();
-      if (status === "failed") {
-        await page.getByLabel("Failure code").fill("insufficient_funds");
-        await page.getByRole("dialog").getByRole("button", { name: verb }).click();
+      await page.getByText("EUR 19.99").waitFor();
+      await page.getByLabel("Customer").fill(customer.id);
+      await page.getByRole("dialog").getByRole("button", { name: "Create order" }).click();
+      await page.getByRole("heading", { name: "Order of EUR 19.99" }).waitFor();
+      await page.getByRole("button", { name: "Complete order" }).click();
+      await page.locator(".facts").getByText("completed").waitFor();
+      const [order] = (await api("GET", "/v1/orders")).body.data;
+      expect(order).toMatchObject({ status: "completed", customer: customer.id });
+
+      for (const [verb, status] of [
+        ["Mark as failed", "failed"],
+        ["Mark as succeeded", "succeeded"],
+      ] as const) {
+        await board.menu("Payments");
+        await page.getByRole("button", { name: "Create payment" }).click();
+        await page.getByLabel("Amount").fill("1999");
+        await page.getByLabel("Order").fill(order.id);
+        await page.getByRole("dialog").getByRole("button", { name: "Create payment" }).click();
+        await page.getByRole("heading", { name: "Payment of EUR 19.99" }).waitFor();
+        await page.getByRole("button", { name: verb }).click();
+        if (status === "failed") {
+          await page.getByLabel("Failure code").fill("insufficient_funds");
+          await page.getByRole("dialog").getByRole("button", { name: verb }).click();
+        }
+        await page.locator(".facts").getByText(status).waitFor();
       }
-      await page.locator(".facts").getByText(status).waitFor();
-    }
-    await board.menu("Payments");
-    await page.getByLabel("Status").selectOption("failed");
-    await page.getByText("insufficient_funds").waitFor();
-    await expect.poll(() => page.getByRole("row").count()).toBe(2);
-    await page.getByRole("searchbox").fill(order.id);
-    await expect.poll(() => new URL(page.url()).searchParams.get("q")).toBe(order.id);
-    await expect.poll(() => page.getByRole("row").count()).toBe(2);
-    await page.getByLabel("Status").selectOption("");
-    await expect.poll(() => page.getByRole("row").count()).toBe(3);
-  });
-});
-
-/** An order that is completed, and the event of that. */
-async function completedOrder(): Promise<{ id: string; event: string }> {
-  const { api } = board;
-  const { id } = (await api("POST", "/v1/orders", { amount: 4200, currency: "EUR" })).body;
-  await api("POST", `/v1/orders/${id}/complete`);
-  const { data } = (await api("GET", `/v1/events?related=${id}&type=order.completed`)).body;
-  return { id, event: data[0].id };
-}
-
-describe("events", () => {
-  it("appear as they happen, are filtered by type, and searched by their values as shown", async () => {
-    const { page, api } = board;
-    await board.menu("Events");
-    const list = page.getByRole("table", { name: "Events, newest first" });
-    const { event } = await completedOrder();
-    await list.getByText(event).waitFor();
-    await api("POST", "/v1/customers", { email: "live@example.com", metadata: { colour: "ultramarine" } });
-    await list.getByText("live@example.com").waitFor();
-    await page.getByLabel("Type").selectOption("order.*");
-    await list.getByText(event).waitFor();
-    await expect.poll(() => list.getByText("live@example.com").count()).toBe(0);
-    await page.getByLabel("Type").selectOption("");
-    await page.getByRole("searchbox").fill("ULTRAmarine");
-    await expect.poll(() => list.getByRole("row").count()).toBe(2);
-    // Every customer event has a field of this name; none has it as a value.
-    await page.getByRole("searchbox").fill("metadata");
-    await page.getByText("No matching events").waitFor();
-    await page.getByRole("searchbox").fill("EUR 42.00");
-    await list.getByText(event).waitFor();
+      await board.menu("Payments");
+      await page.getByLabel("Status").selectOption("failed");
+      await page.getByText("insufficient_funds").waitFor();
+      await expect.poll(() => page.getByRole("row").count()).toBe(2);
+      await page.getByRole("searchbox").fill(order.id);
+      await expect.poll(() => new URL(page.url()).searchParams.get("q")).toBe(order.id);
+      await expect.poll(() => page.getByRole("row").count()).toBe(2);
+      await page.getByLabel("Status").selectOption("");
+      await expect.poll(() => page.getByRole("row").count()).toBe(3);
+    });
   });
 
-  it("show their payload, the bytes that were sent, where they went, and are replayed to one endpoint", async () => {
-    const { page } = board;
-    const { event } = await completedOrder();
-    const sent = () => receiver.at("/all").filter((request) => request.event === event);
-    await board.show(`sandbox/events/${event}`);
-    await page.getByRole("heading", { name: "order.completed" }).waitFor();
-    await expect.poll(() => sent().length).toBe(1);
-    await expect.poll(() => page.locator("pre.raw").textContent()).toBe(sent()[0]!.body);
-    await page.locator("details.json").getByText('"completed"').waitFor();
-    const deliveries = page.getByRole("region", { name: "Deliveries of this event" });
-    await expect.poll(() => deliveries.getByRole("row").count()).toBe(3);
-    await deliveries.getByRole("link", { name: `${receiver.url}/orders` }).waitFor();
+  /** An order that is completed, and the event of that. */
+  async function completedOrder(): Promise<{ id: string; event: string }> {
+    const { api } = board;
+    const { id } = (await api("POST", "/v1/orders", { amount: 4200, currency: "EUR" })).body;
+    await api("POST", `/v1/orders/${id}/complete`);
+    const { data } = (await api("GET", `/v1/events?related=${id}&type=order.completed`)).body;
+    return { id, event: data[0].id };
+  }
 
-    await page.getByRole("button", { name: "Replay" }).click();
-    await page.getByLabel("To").selectOption({ label: `${receiver.url}/all` });
-    await page.getByRole("button", { name: "Replay now" }).click();
-    await expect.poll(() => deliveries.getByRole("row").count()).toBe(4);
-    await expect.poll(() => sent().length).toBe(2);
-    expect(new Set(sent().map(({ body }) => body)).size).toBe(1);
-  });
-});
+  describe("events", () => {
+    it("appear as they happen, are filtered by type, and searched by their values as shown", async () => {
+      const { page, api } = board;
+      await board.menu("Events");
+      const list = page.getByRole("table", { name: "Events, newest first" });
+      const { event } = await completedOrder();
+      await list.getByText(event).waitFor();
+      await api("POST", "/v1/customers", { email: "live@example.com", metadata: { colour: "ultramarine" } });
+      await list.getByText("live@example.com").waitFor();
+      await page.getByLabel("Type").selectOption("order.*");
+      await list.getByText(event).waitFor();
+      await expect.poll(() => list.getByText("live@example.com").count()).toBe(0);
+      await page.getByLabel("Type").selectOption("");
+      await page.getByRole("searchbox").fill("ULTRAmarine");
+      await expect.poll(() => list.getByRole("row").count()).toBe(2);
+      // Every customer event has a field of this name; none has it as a value.
+      await page.getByRole("searchbox").fill("metadata");
+      await page.getByText("No matching events").waitFor();
+      await page.getByRole("searchbox").fill("EUR 42.00");
+      await list.getByText(event).waitFor();
+    });
 
-describe("deliveries", () => {
-  beforeAll(async () => {
-    const { length } = receiver.at("/orders");
-    await completedOrder();
-    await receiver.until(length + 2, "/orders");
-  });
+    it("show their payload, the bytes that were sent, where they went, and are replayed to one endpoint", async () => {
+      const { page } = board;
+      const { event } = await completedOrder();
+      const sent = () => receiver.at("/all").filter((request) => request.event === event);
+      await board.show(`sandbox/events/${event}`);
+      await page.getByRole("heading", { name: "order.completed" }).waitFor();
+      await expect.poll(() => sent().length).toBe(1);
+      await expect.poll(() => page.locator("pre.raw").textContent()).toBe(sent()[0]!.body);
+      await page.locator("details.json").getByText('"completed"').waitFor();
+      const deliveries = page.getByRole("region", { name: "Deliveries of this event" });
+      await expect.poll(() => deliveries.getByRole("row").count()).toBe(3);
+      await deliveries.getByRole("link", { name: `${receiver.url}/orders` }).waitFor();
 
-  it("show each attempt with its response and the planned ones, and are retried at once", async () => {
-    const { page } = board;
-    await board.menu("Deliveries");
-    await page.getByLabel("Status").selectOption("pending");
-    // The newest.
-    await page.getByRole("link", { name: "order.completed" }).first().click();
-    const steps = page.locator(".timeline > li");
-    await steps.getByText("the warehouse is closed").first().waitFor();
-    await expect.poll(() => steps.first().textContent()).toMatch(/Attempt 1.*500/);
-    await page.getByText(/^Attempt 2$/).waitFor();
-    await expect.poll(() => steps.filter({ hasText: "(if needed)" }).count()).toBe(4);
-    await steps.first().getByText("Request", { exact: true }).click();
-    await steps.first().getByText(`POST ${receiver.url}/orders`).waitFor();
-    await steps.first().getByRole("button", { name: "as cURL" }).click();
-    const copied = await page.evaluate<string>("navigator.clipboard.readText()");
-    expect(copied).toContain(`curl -X POST '${receiver.url}/orders'`);
-    expect(copied).toContain(`--data-raw '${receiver.at("/orders").at(-1)!.body}'`);
-
-    answer = { status: 200, body: "welcome back" };
-    await page.getByRole("button", { name: "Retry now" }).click();
-    await page.locator(".facts").getByText("succeeded").waitFor();
-    await steps.getByText("welcome back").waitFor();
-    await expect.poll(() => page.getByRole("button", { name: "Retry now" }).count()).toBe(0);
-  });
-
-  it("are counted on the overview, which leads with the endpoints that fail and their deliveries", async () => {
-    const { page } = board;
-    await board.menu("Overview");
-    const failing = page.locator(".failing > li").filter({ hasText: `${receiver.url}/orders` });
-    await failing.getByText("500").waitFor();
-    await failing.getByText(/of \d+ attempts? failed/).waitFor();
-    const charts = page.getByRole("img");
-    await expect.poll(() => charts.count()).toBe(3);
-    await expect.poll(() => charts.first().getAttribute("aria-label")).toMatch(/at most \d+ in a minute/);
-    await failing.getByRole("link", { name: "Pending" }).click();
-    await page.getByRole("heading", { name: "Deliveries" }).waitFor();
-    await expect.poll(() => page.getByLabel("Status").inputValue()).toBe("pending");
-    await expect
-      .poll(() => page.getByLabel("Endpoint").locator("option:checked").textContent())
-      .toBe(`${receiver.url}/orders`);
+      await page.getByRole("button", { name: "Replay" }).click();
+      await page.getByLabel("To").selectOption({ label: `${receiver.url}/all` });
+      await page.getByRole("button", { name: "Replay now" }).click();
+      await expect.poll(() => deliveries.getByRole("row").count()).toBe(4);
+      await expect.poll(() => sent().length).toBe(2);
+      expect(new Set(sent().map(({ body }) => body)).size).toBe(1);
+    });
   });
 
-  it("of the sandbox are nowhere in live, which looks different", async () => {
-    const { page, api } = board;
-    await api("POST", "/v1/customers", { email: "pretended@example.com" });
-    await board.menu("Overview");
-    await page.getByRole("group", { name: "Environment" }).getByRole("link", { name: "Live" }).click();
-    await page.getByText("LIVE", { exact: true }).waitFor();
-    await page.getByText("No attempts failed in the last hour").waitFor();
-    expect(await page.title()).toContain("LIVE");
-    const colour = () => page.evaluate<string>(`getComputedStyle(document.querySelector(".bar")).borderTopColor`);
-    const live = await colour();
-    await board.menu("Customers");
-    await page.getByText("No customers yet").waitFor();
-    expect(new URL(page.url()).pathname).toBe("/dashboard/live/customers");
-    await page.getByRole("group", { name: "Environment" }).getByRole("link", { name: "Sandbox" }).click();
-    await page.getByRole("link", { name: "pretended@example.com" }).waitFor();
-    expect(await colour()).not.toBe(live);
+  describe("deliveries", () => {
+    beforeAll(async () => {
+      const { length } = receiver.at("/orders");
+      await completedOrder();
+      await receiver.until(length + 2, "/orders");
+    });
+
+    it("show each attempt with its response and the planned ones, and are retried at once", async () => {
+      const { page } = board;
+      await board.menu("Deliveries");
+      await page.getByLabel("Status").selectOption("pending");
+      // The newest.
+      await page.getByRole("link", { name: "order.completed" }).first().click();
+      const steps = page.locator(".timeline > li");
+      await steps.getByText("the warehouse is closed").first().waitFor();
+      await expect.poll(() => steps.first().textContent()).toMatch(/Attempt 1.*500/);
+      await page.getByText(/^Attempt 2$/).waitFor();
+      await expect.poll(() => steps.filter({ hasText: "(if needed)" }).count()).toBe(4);
+      await steps.first().getByText("Request", { exact: true }).click();
+      await steps.first().getByText(`POST ${receiver.url}/orders`).waitFor();
+      await steps.first().getByRole("button", { name: "as cURL" }).click();
+      const copied = await page.evaluate<string>("navigator.clipboard.readText()");
+      expect(copied).toContain(`curl -X POST '${receiver.url}/orders'`);
+      const bodies = receiver.at("/orders").map(({ body }) => `--data-raw '${body}'`);
+      expect(bodies.filter((body) => copied.includes(body))).not.toEqual([]);
+
+      answer = { status: 200, body: "welcome back" };
+      await page.getByRole("button", { name: "Retry now" }).click();
+      await page.locator(".facts").getByText("succeeded").waitFor();
+      await steps.getByText("welcome back").waitFor();
+      await expect.poll(() => page.getByRole("button", { name: "Retry now" }).count()).toBe(0);
+    });
+
+    it("are counted on the overview, which leads with the endpoints that fail and their deliveries", async () => {
+      const { page } = board;
+      await board.menu("Overview");
+      const failing = page.locator(".failing > li").filter({ hasText: `${receiver.url}/orders` });
+      await failing.getByText("500").waitFor();
+      await failing.getByText(/of \d+ attempts? failed/).waitFor();
+      const charts = page.getByRole("img");
+      await expect.poll(() => charts.count()).toBe(3);
+      await expect.poll(() => charts.first().getAttribute("aria-label")).toMatch(/at most \d+ in a minute/);
+      await failing.getByRole("link", { name: "Pending" }).click();
+      await page.getByRole("heading", { name: "Deliveries" }).waitFor();
+      await expect.poll(() => page.getByLabel("Status").inputValue()).toBe("pending");
+      await expect
+        .poll(() => page.getByLabel("Endpoint").locator("option:checked").textContent())
+        .toBe(`${receiver.url}/orders`);
+    });
+
+    it("of the sandbox are nowhere in live, which looks different", async () => {
+      const { page, api } = board;
+      await api("POST", "/v1/customers", { email: "pretended@example.com" });
+      await board.menu("Overview");
+      await page.getByRole("group", { name: "Environment" }).getByRole("link", { name: "Live" }).click();
+      await page.getByText("LIVE", { exact: true }).waitFor();
+      await page.getByText("No attempts failed in the last hour").waitFor();
+      expect(await page.title()).toContain("LIVE");
+      const colour = () => page.evaluate<string>(`getComputedStyle(document.querySelector(".bar")).borderTopColor`);
+      const live = await colour();
+      await board.menu("Customers");
+      await page.getByText("No customers yet").waitFor();
+      expect(new URL(page.url()).pathname).toBe("/dashboard/live/customers");
+      await page.getByRole("group", { name: "Environment" }).getByRole("link", { name: "Sandbox" }).click();
+      await page.getByRole("link", { name: "pretended@example.com" }).waitFor();
+      expect(await colour()).not.toBe(live);
+    });
   });
 });

@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, expect } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect } from "vitest";
 import { it } from "../support/chromium.ts";
 import { type Board, openBoard } from "./support/board.ts";
 
@@ -13,131 +13,138 @@ afterAll(async () => {
   await board.close();
   expect(board.complaints).toEqual([]);
 });
-beforeEach(() => board.page.unrouteAll({ behavior: "ignoreErrors" }));
+beforeEach(async () => {
+  await board.page.unrouteAll({ behavior: "ignoreErrors" });
+  // Without what the tests before have loaded.
+  await board.restart();
+});
 
-it("pages poll only while the stream of events is down", async () => {
-  const context = await board.signInElsewhere();
-  const [page] = context.pages() as [Page];
-  await page.locator(".live-sign").getByText("Live updates").waitFor();
-  await page.route("**/v1/events/stream*", (route) => route.abort());
-  await page.clock.install();
-  await page.reload();
-  await page.locator(".live-sign").getByText("Reconnecting").first().waitFor();
-  await page.locator(".figures").waitFor();
-  for (let poll = 0; poll < 3; poll++) {
-    const asked = page.waitForResponse("**/v1/statistics*");
-    await page.clock.fastForward(3_000);
-    await asked;
-  }
-  await page.unroute("**/v1/events/stream*");
-  await page.clock.fastForward(6_000);
-  await page.locator(".live-sign").getByText("Live updates").waitFor();
-  await board.api("POST", "/v1/test_clock/reset");
-  await page.clock.fastForward(1_500);
-  // What was outdated meanwhile is read; then nothing changes, and nothing is read.
-  let reads = -1;
-  const read = () =>
-    page.evaluate<number>(`performance.getEntriesByType("resource").filter(({ name }) =>
+// One session in one browser: a test goes on where the one before it ended.
+describe("while the network is in trouble, the dashboard", { shuffle: false }, () => {
+  it("pages poll only while the stream of events is down", async () => {
+    const context = await board.signInElsewhere();
+    const [page] = context.pages() as [Page];
+    await page.locator(".live-sign").getByText("Live updates").waitFor();
+    await page.route("**/v1/events/stream*", (route) => route.abort());
+    await page.clock.install();
+    await page.reload();
+    await page.locator(".live-sign").getByText("Reconnecting").first().waitFor();
+    await page.locator(".figures").waitFor();
+    for (let poll = 0; poll < 3; poll++) {
+      const asked = page.waitForResponse("**/v1/statistics*");
+      await page.clock.fastForward(3_000);
+      await asked;
+    }
+    await page.unroute("**/v1/events/stream*");
+    await page.clock.fastForward(6_000);
+    await page.locator(".live-sign").getByText("Live updates").waitFor();
+    await board.api("POST", "/v1/test_clock/reset");
+    await page.clock.fastForward(1_500);
+    // What was outdated meanwhile is read; then nothing changes, and nothing is read.
+    let reads = -1;
+    const read = () =>
+      page.evaluate<number>(`performance.getEntriesByType("resource").filter(({ name }) =>
     name.includes("/v1/") && !name.includes("/statistics")).length`);
-  await expect
-    .poll(async () => {
-      const before = reads;
-      reads = await read();
-      return reads === before;
-    })
-    .toBe(true);
-  await page.clock.runFor(9_000);
-  expect(await read()).toBe(reads);
-  await context.close();
-});
-
-it("a list of events that could not be read is read when it is tried again", async () => {
-  const { page } = board;
-  await page.route("**/v1/events?*", (route) => route.abort());
-  await board.show("sandbox/events");
-  await page.getByRole("alert").getByText("cannot be reached").waitFor();
-  await page.unroute("**/v1/events?*");
-  await page.getByRole("button", { name: "Try again" }).click();
-  await page.getByRole("table", { name: "Events, newest first" }).getByText("ada@example.com").waitFor();
-});
-
-it("events of the type chosen before are not shown while the others are read", async () => {
-  const { page } = board;
-  await board.show("sandbox/events");
-  const list = page.getByRole("table", { name: "Events, newest first" });
-  await list.getByText("ada@example.com").waitFor();
-  let answer = () => {};
-  const held = new Promise<void>((resolve) => (answer = resolve));
-  await page.route("**/v1/events?*", async (route) => {
-    await held;
-    await route.continue();
+    await expect
+      .poll(async () => {
+        const before = reads;
+        reads = await read();
+        return reads === before;
+      })
+      .toBe(true);
+    await page.clock.runFor(9_000);
+    expect(await read()).toBe(reads);
+    await context.close();
   });
-  await page.getByLabel("Type").selectOption("order.*");
-  await page.getByRole("status").getByText("0 loaded, loading").waitFor();
-  await expect.poll(() => list.getByText("ada@example.com").count()).toBe(0);
-  answer();
-  await page.getByText("No events yet").waitFor();
-});
 
-it("an address that cannot be read names an object that is not there", async () => {
-  const { page } = board;
-  await board.show("sandbox/customers/%E0%A4%A");
-  await page.getByRole("alert").getByText("Not found.").waitFor();
-});
-
-it("a change whose answer was lost is made once, however often the button is pressed", async () => {
-  const { page, api } = board;
-  await page.route("**/v1/orders", async (route) => {
-    if (route.request().method() !== "POST") return route.continue();
-    await route.fetch();
-    return route.abort();
+  it("a list of events that could not be read is read when it is tried again", async () => {
+    const { page } = board;
+    await page.route("**/v1/events?*", (route) => route.abort());
+    await board.show("sandbox/events");
+    await page.getByRole("alert").getByText("cannot be reached").waitFor();
+    await page.unroute("**/v1/events?*");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("table", { name: "Events, newest first" }).getByText("ada@example.com").waitFor();
   });
-  await board.show("sandbox/orders");
-  await page.getByRole("button", { name: "Create order" }).click();
-  const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("Amount").fill("1999");
-  for (let lost = 1; lost <= 2; lost++) {
-    const failed = page.waitForEvent("requestfailed");
+
+  it("events of the type chosen before are not shown while the others are read", async () => {
+    const { page } = board;
+    await board.show("sandbox/events");
+    const list = page.getByRole("table", { name: "Events, newest first" });
+    await list.getByText("ada@example.com").waitFor();
+    let answer = () => {};
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    await page.route("**/v1/events?*", async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.getByLabel("Type").selectOption("payment.*");
+    await page.getByRole("status").getByText("0 loaded, loading").waitFor();
+    await expect.poll(() => list.getByText("ada@example.com").count()).toBe(0);
+    answer();
+    await page.getByText("No events yet").waitFor();
+  });
+
+  it("an address that cannot be read names an object that is not there", async () => {
+    const { page } = board;
+    await board.show("sandbox/customers/%E0%A4%A");
+    await page.getByRole("alert").getByText("Not found.").waitFor();
+  });
+
+  it("a change whose answer was lost is made once, however often the button is pressed", async () => {
+    const { page, api } = board;
+    await page.route("**/v1/orders", async (route) => {
+      if (route.request().method() !== "POST") return route.continue();
+      await route.fetch();
+      return route.abort();
+    });
+    await board.show("sandbox/orders");
+    await page.getByRole("button", { name: "Create order" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Amount").fill("1999");
+    for (let lost = 1; lost <= 2; lost++) {
+      const failed = page.waitForEvent("requestfailed");
+      await dialog.getByRole("button", { name: "Create order" }).click();
+      await failed;
+      await dialog.getByRole("alert").getByText("cannot be reached").waitFor();
+    }
+    await page.unroute("**/v1/orders");
     await dialog.getByRole("button", { name: "Create order" }).click();
-    await failed;
-    await dialog.getByRole("alert").getByText("cannot be reached").waitFor();
-  }
-  await page.unroute("**/v1/orders");
-  await dialog.getByRole("button", { name: "Create order" }).click();
-  await page.getByRole("heading", { name: "Order of EUR 19.99" }).waitFor();
-  expect((await api("GET", "/v1/orders")).body.data).toHaveLength(1);
-  // An order that is asked for again is another one.
-  await board.menu("Orders");
-  await page.getByRole("button", { name: "Create order" }).click();
-  await dialog.getByLabel("Amount").fill("1999");
-  await dialog.getByRole("button", { name: "Create order" }).click();
-  await page.getByRole("heading", { name: "Order of EUR 19.99" }).waitFor();
-  expect((await api("GET", "/v1/orders")).body.data).toHaveLength(2);
-});
+    await page.getByRole("heading", { name: "Order of EUR 19.99" }).waitFor();
+    expect((await api("GET", "/v1/orders")).body.data).toHaveLength(1);
+    // An order that is asked for again is another one.
+    await board.menu("Orders");
+    await page.getByRole("button", { name: "Create order" }).click();
+    await dialog.getByLabel("Amount").fill("1999");
+    await dialog.getByRole("button", { name: "Create order" }).click();
+    await page.getByRole("heading", { name: "Order of EUR 19.99" }).waitFor();
+    expect((await api("GET", "/v1/orders")).body.data).toHaveLength(2);
+  });
 
-it("first steps that are known stay in sight while the platform cannot be reached", async () => {
-  const { page } = board;
-  await board.show("sandbox");
-  const steps = page.getByRole("heading", { name: /^Quick start/ });
-  await steps.waitFor();
-  await page.route("**/v1/**", (route) => route.abort());
-  await board.api("POST", "/v1/customers", { email: "unseen@example.com" });
-  await page.getByRole("alert").getByText("cannot be reached").first().waitFor();
-  await page.waitForRequest("**/v1/events?*");
-  await expect.poll(() => steps.count()).toBe(1);
-});
+  it("first steps that are known stay in sight while the platform cannot be reached", async () => {
+    const { page } = board;
+    await board.show("sandbox");
+    const steps = page.getByRole("heading", { name: /^Quick start/ });
+    await steps.waitFor();
+    await page.route("**/v1/**", (route) => route.abort());
+    await board.api("POST", "/v1/customers", { email: "unseen@example.com" });
+    await page.getByRole("alert").getByText("cannot be reached").first().waitFor();
+    await page.waitForRequest("**/v1/events?*");
+    await expect.poll(() => steps.count()).toBe(1);
+  });
 
-it("a stream of events that is never answered is asked for again", async () => {
-  const context = await board.signInElsewhere();
-  const [page] = context.pages() as [Page];
-  await page.clock.install();
-  // The first one hangs.
-  await page.route("**/v1/events/stream*", () => {}, { times: 1 });
-  const [first] = await Promise.all([page.waitForRequest("**/v1/events/stream*"), page.reload()]);
-  const given = page.waitForEvent("requestfailed", (request) => request === first);
-  await page.clock.fastForward(11_000);
-  await given;
-  await page.clock.fastForward(5_000);
-  await page.locator(".live-sign").getByText("Live updates").waitFor();
-  await context.close();
+  it("a stream of events that is never answered is asked for again", async () => {
+    const context = await board.signInElsewhere();
+    const [page] = context.pages() as [Page];
+    await page.clock.install();
+    // The first one hangs.
+    await page.route("**/v1/events/stream*", () => {}, { times: 1 });
+    const [first] = await Promise.all([page.waitForRequest("**/v1/events/stream*"), page.reload()]);
+    const given = page.waitForEvent("requestfailed", (request) => request === first);
+    await page.clock.fastForward(11_000);
+    await given;
+    await page.clock.fastForward(5_000);
+    await page.locator(".live-sign").getByText("Live updates").waitFor();
+    await context.close();
+  });
 });

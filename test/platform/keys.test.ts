@@ -24,7 +24,7 @@ afterAll(() => platform.close());
 
 const withKey = (key: string) => apiOf(platform.baseUrl, key);
 const create = (fields: object = {}, maker = api) => maker("POST", "/v1/api_keys", fields);
-const hence = (milliseconds: number) => formatTimestamp(Date.now() + milliseconds);
+const hence = (milliseconds: number) => formatTimestamp(platform.now() + milliseconds);
 
 describe("a key", () => {
   it("is shown once", async () => {

@@ -66,11 +66,11 @@ describe("the API reference", () => {
 
   it("finds operations by words of their summary, method and path", async () => {
     await page.keyboard.press("/");
-    await page.keyboard.type("post delivery");
+    await page.keyboard.type("/cancel deliver");
     const found = page.locator("#menu li[data-text]:visible");
-    await expect.poll(() => found.allTextContents()).toEqual([expect.stringContaining("delivery due now")]);
+    await expect.poll(() => found.allTextContents()).toEqual([expect.stringContaining("Cancel a pending delivery")]);
     await page.keyboard.press("Enter");
-    await page.waitForURL(/#retryDelivery$/);
+    await page.waitForURL(/#cancelDelivery$/);
     await page.locator("#menu input").fill("no such thing");
     await page.getByText("No matches").waitFor();
     await page.keyboard.press("Escape");

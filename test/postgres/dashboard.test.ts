@@ -57,8 +57,12 @@ it("a page whose every request goes to another process registers an endpoint and
 });
 
 it("shows what happens at every process as it happens, delivered, and replays it", async () => {
+  const { body: endpoints } = await apiAt(0)("GET", "/v1/webhook_endpoints");
+  for (const { id } of endpoints.data) await apiAt(0)("DELETE", `/v1/webhook_endpoints/${id}`);
+  const endpoint = { url: `${receiver.url}/hook`, events: ["*"] };
+  expect((await apiAt(0)("POST", "/v1/webhook_endpoints", endpoint)).status).toBe(201);
   await menu("Events");
-  await page.getByText("No events yet").waitFor();
+  await page.getByRole("heading", { name: "Events" }).waitFor();
   await page.evaluate("window.notReloaded = true");
   const list = page.getByRole("table", { name: "Events, newest first" });
   for (const [node, email] of ["first@example.com", "second@example.com"].entries()) {

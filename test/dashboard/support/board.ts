@@ -19,6 +19,8 @@ export interface Board {
   menu(name: string): Promise<void>;
   /** Goes to a page of the dashboard as a link would, without loading it anew. */
   show(path: string): Promise<void>;
+  /** Loads the overview anew, without what the page has read and without an open dialog. */
+  restart(): Promise<void>;
   /** Signs the owner in in another browser. */
   signInElsewhere(): Promise<BrowserContext>;
   close(): Promise<void>;
@@ -52,6 +54,10 @@ export async function openBoard(settings: Partial<PlatformSettings> = {}): Promi
     async show(path) {
       const address = JSON.stringify(`/dashboard/${path}`);
       await page.evaluate(`history.pushState(null, "", ${address}); dispatchEvent(new PopStateEvent("popstate"))`);
+    },
+    async restart() {
+      await page.goto(`${platform.baseUrl}/dashboard/sandbox`);
+      await page.locator("#menu").waitFor();
     },
     async signInElsewhere() {
       return (await signIn((await requestSignInLink(platform.database, fetch)).sign_in_url)).context;

@@ -24,6 +24,8 @@ export interface EmbeddedPlatform {
   account: string;
   /** What the platform logged, a line each. */
   logged: string[];
+  /** The platform's time. */
+  now(): number;
   /** Puts the platform's clock forward. */
   advance(milliseconds: number): void;
   close(): Promise<void>;
@@ -67,6 +69,7 @@ export async function startEmbedded(
     signInUrl: firstAccount?.signInUrl ?? "",
     account: firstAccount?.id ?? "",
     logged,
+    now: clock.now,
     advance(milliseconds) {
       ahead += milliseconds;
     },

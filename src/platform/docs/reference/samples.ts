@@ -72,11 +72,12 @@ function commandOf(operation: Operation): string {
   if (known !== undefined) return known.replace("{id}", exampleId(operation));
   const [, , plural, ...rest] = path.split("/");
   const resource = Object.values(RESOURCES).find((entry) => entry.plural === plural);
-  if (resource === undefined || !("command" in resource) || WITHOUT_COMMAND.has(operationId)) {
+  const takesId = rest[0] === "{id}";
+  const isOfOne = takesId || rest.length === 0;
+  if (resource === undefined || !("command" in resource) || !isOfOne || WITHOUT_COMMAND.has(operationId)) {
     const input = body === undefined ? "" : ` --input - <<< ${quoted(JSON.stringify(body.example))}`;
     return `service api ${method === "GET" ? "" : `${method} `}${examplePath(operation)}${input}`;
   }
-  const takesId = rest[0] === "{id}";
   const verb = rest[1]?.replaceAll("_", "-") ?? VERBS[`${method}${takesId ? " one" : ""}`];
   const parts = ["service", resource.command.name, verb, ...(takesId ? [exampleId(operation)] : [])];
   return [...parts, ...flags(body?.example ?? {})].join(" ");

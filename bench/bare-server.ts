@@ -68,6 +68,7 @@ const { app } = createApp(
     baseUrl: () => "",
     publicUrl: undefined,
     rateLimit: undefined,
+    clientAddress: (request) => request.socket.remoteAddress,
     clockAdvancer: {
       begin: () => Promise.reject(new Error("no clock here")),
       follow: () => Promise.reject(new Error("no clock here")),

@@ -27,6 +27,7 @@ export const LIMITS = {
   maxRetryWaitSeconds: 6 * 3600,
   retryTotalSeconds: 3 * 86_400,
   replaySeconds: 30 * 86_400,
+  requestLogBodyCharacters: 16 * 1024,
   requestLogSeconds: 7 * 86_400,
   listenerSeconds: 90 * 86_400,
   signatureToleranceSeconds: 300,

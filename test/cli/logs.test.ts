@@ -17,6 +17,19 @@ async function ask(method: string, path: string, body?: unknown): Promise<string
 
 const provoke = (path = "/v1/orders") => ask("GET", path);
 
+describe("service logs get", () => {
+  it("shows headers and bodies, with the credential hidden", async () => {
+    const id = await ask("POST", "/v1/orders", { amount: 7 });
+    const { stdout } = await service("logs", "get", id, "--json");
+    expect(JSON.parse(stdout)).toMatchObject({ id, status: 400, request_body: '{"amount":7}' });
+    const session = runInTerminal(["logs", "get", id], { env: cli.platform.env, columns: 80 });
+    expect(await session.ended).toBe(0);
+    for (const part of ["/v1/orders", "Bearer sk_sandbox_…", '"amount": 7', "invalid_request"]) {
+      expect(session.text()).toContain(part);
+    }
+  });
+});
+
 describe("service logs list", () => {
   it("prints a line a request in a pipe, newest first", async () => {
     const refused = await ask("POST", "/v1/orders", { amount: 1 });
@@ -56,7 +69,7 @@ describe("service logs list", () => {
 
   it.each([
     ["--method", "PUT", "Allowed choices are GET, HEAD, POST, PATCH, DELETE."],
-    ["--status", "99", "at least 100"],
+    ["--status", "99", "Must be a status code such as 404"],
   ])("refuses %s %s", async (flag, value, words) => {
     const { exitCode, stdout, stderr } = await service("logs", "list", flag, value);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });

@@ -139,8 +139,8 @@ const statements: [string, () => Promise<unknown>][] = [
   ["listing requests", () => logs({})],
   ["listing requests by method", () => logs({ method: "GET" })],
   ["listing requests by path", () => logs({ path: "/" })],
-  ["listing requests by status", () => logs({ status: 500 })],
-  ["listing requests by key", () => logs({ keyId: "key", status: 500 })],
+  ["listing requests by status", () => logs({ status: "500" })],
+  ["listing requests by key", () => logs({ keyId: "key", status: "500" })],
   ["listing requests by path and key", () => logs({ path: "/", keyId: "key" })],
   ["finding a target", () => findTarget(explained, 1, "we")],
 ];

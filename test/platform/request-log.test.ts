@@ -132,6 +132,70 @@ describe("a request", () => {
   });
 });
 
+describe("one request", () => {
+  const detail = async (id: string | null) => (await platform.api("GET", `/v1/request_logs/${id}`)).body;
+
+  it("shows what was sent and received, and the events that it caused", async () => {
+    const order = { amount: 5, currency: "EUR", metadata: { note: "first" } };
+    const { headers, body } = await platform.api("POST", "/v1/orders", order, { "X-Trace": "t1" });
+    const id = headers.get("request-id");
+    const [event] = (await platform.api("GET", `/v1/events?related=${body.id}`)).body.data;
+    const shown = await detail(id);
+    expect(shown).toMatchObject({
+      id,
+      object: "request_log",
+      method: "POST",
+      path: "/v1/orders",
+      status: 201,
+      client_address: "127.0.0.1",
+      query: null,
+      request_headers: { "content-type": "application/json", "x-trace": "t1" },
+      response_headers: { "request-id": id },
+      events: [event.id],
+    });
+    expect([JSON.parse(shown.request_body), JSON.parse(shown.response_body)]).toEqual([order, body]);
+    const completed = await platform.api("POST", `/v1/orders/${body.id}/complete`);
+    const events = (await platform.api("GET", `/v1/events?related=${body.id}`)).body.data;
+    expect((await detail(completed.headers.get("request-id"))).events).toEqual([events[0].id]);
+  });
+
+  it("keeps a body that was rejected, cut off at 16,384 characters", async () => {
+    const name = "x".repeat(40_000);
+    const { headers } = await platform.api("POST", "/v1/customers", { email: "nobody", name });
+    const shown = await detail(headers.get("request-id"));
+    expect(shown).toMatchObject({ status: 400, events: [] });
+    expect(shown.request_body).toBe(JSON.stringify({ email: "nobody", name }).slice(0, 16_384));
+    expect(JSON.parse(shown.response_body)).toMatchObject({ code: "invalid_request" });
+  });
+
+  it("never holds a secret, neither of its caller nor one that it created or was sent", async () => {
+    const created = await platform.api("POST", "/v1/api_keys", {}, { "Idempotency-Key": "secret-key-name" });
+    const sent = formatCredential("sk_live_", Buffer.alloc(32, 7));
+    const named = await platform.api("POST", "/v1/api_keys", { name: sent }, { Cookie: "session=abcdef" });
+    const endpoint = await platform.api("POST", "/v1/webhook_endpoints", {
+      url: "https://example.com/",
+      events: ["*"],
+    });
+    const secrets = [created.body.key, platform.sandboxKey, sent, endpoint.body.secret, "secret-key-name", "abcdef"];
+    for (const { headers } of [created, named, endpoint]) {
+      const shown = await detail(headers.get("request-id"));
+      expect(shown.request_headers.authorization).toBe("Bearer sk_sandbox_…");
+      expect(secrets.filter((secret) => JSON.stringify(shown).includes(secret))).toEqual([]);
+    }
+    const folder = dirname(platform.database);
+    const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), "latin1"));
+    expect(secrets.filter((secret) => files.some((file) => file.includes(secret)))).toEqual([sent]);
+  });
+
+  it("is found in its own environment only", async () => {
+    const { headers } = await platform.live("GET", "/v1/me");
+    const id = headers.get("request-id");
+    expect((await platform.api("GET", `/v1/request_logs/${id}`)).status).toBe(404);
+    expect((await platform.live("GET", `/v1/request_logs/${id}`)).body).toMatchObject({ id, livemode: true });
+    expect((await platform.api("GET", "/v1/request_logs/req_none")).status).toBe(404);
+  });
+});
+
 it("needs the scope request_logs:read", async () => {
   const without = apiOf(platform.baseUrl, (await newKey({ scopes: ["request_logs:write"] })).key);
   expect(await without("GET", "/v1/request_logs")).toMatchObject({
@@ -173,6 +237,11 @@ describe("filters and pages", () => {
     ["&method=GET&status=404", (line: string) => line.startsWith("GET ") && line.endsWith(" 404")],
     ["&method=DELETE", () => false],
     ["&status=418", () => false],
+    ["&status=4xx", (line: string) => / 4\d\d$/.test(line)],
+    ["&status=2xx&method=POST", (line: string) => line.startsWith("POST ") && line.endsWith(" 201")],
+    ["&status=3xx", () => false],
+    ["&created_after=2020-01-01T00:00:00Z", () => true],
+    ["&created_before=2020-01-01T00:00:00Z", () => false],
   ] as const)("%s finds what fits, newest first, whatever the page's size", async (filter, fits) => {
     const wanted = expected.filter(fits);
     expect(shown(await logs(`&key=${key.id}${filter}`))).toEqual(wanted);

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { QueryValue } from "../../client/base-url.ts";
-import type { RequestLog, RequestMethod } from "../../contract/schemas/request-log.ts";
-import { objectId, wholeNumber } from "../arguments/values.ts";
+import type { RequestLog, RequestLogDetail, RequestMethod } from "../../contract/schemas/request-log.ts";
+import { objectId, pointInTime } from "../arguments/values.ts";
 import type { Context } from "../context.ts";
 import { addExamples, addFields } from "../help-layout.ts";
 import { printable } from "../terminal/printable.ts";
@@ -10,7 +10,7 @@ import type { Column } from "../terminal/view.ts";
 import { CREATED, ENVIRONMENT, ID } from "./resource/columns.ts";
 import { followList } from "./resource/follow.ts";
 import type { Resource } from "./resource/resource.ts";
-import { registerList } from "./resource/verbs.ts";
+import { registerGet, registerList } from "./resource/verbs.ts";
 
 const METHODS: readonly RequestMethod[] = ["GET", "HEAD", "POST", "PATCH", "DELETE"];
 
@@ -20,16 +20,23 @@ export function register(program: Command, context: Context): void {
   addExamples(logs, [
     "service logs list --status 404",
     "service logs list --method POST --path /v1/customers",
+    "service logs get req_4Vf8aTqz0bKm2sNw9XyRcd",
     "service logs tail",
   ]);
   registerList(logs, context, LOGS, {
-    filters: filters(),
+    filters: [
+      ...filters(),
+      new Option("--since <time>", "Earliest time: a timestamp, a date, or an age such as 2h").argParser(
+        pointInTime(() => context.now()),
+      ),
+    ],
     examples: [
-      "service logs list --status 422",
+      "service logs list --status 4xx --since 1h",
       "service logs list --key key_4Vf8aTqz0bKm2sNw9XyRcd",
       "service logs list --json --jq '.[] | {id, path, error_code}'",
     ],
   });
+  registerGet(logs, context, LOG);
   registerTail(logs, context, filters());
 }
 
@@ -37,7 +44,7 @@ function filters(): Option[] {
   return [
     new Option("--method <method>", "Filter by method").choices(METHODS).argParser(parseMethod),
     new Option("--path <path>", "Filter by exact path, such as /v1/customers"),
-    new Option("--status <code>", "Filter by status code").argParser(wholeNumber(100, 599)),
+    new Option("--status <code>", "Filter by status code, or a class such as 4xx").argParser(parseStatus),
     new Option("--key <id>", "Filter by API key").argParser(objectId),
   ];
 }
@@ -47,6 +54,11 @@ function parseMethod(text: string): string {
   const method = METHODS.find((name) => name === text.toUpperCase());
   if (method === undefined) throw new InvalidArgumentError(`Allowed choices are ${METHODS.join(", ")}.`);
   return method;
+}
+
+function parseStatus(text: string): string {
+  if (/^[1-5](\d\d|xx)$/i.test(text)) return text.toLowerCase();
+  throw new InvalidArgumentError("Must be a status code such as 404, or a class such as 4xx.");
 }
 
 const GAP = "  ";
@@ -144,5 +156,54 @@ export const LOGS: Resource<RequestLog> = {
       CREATED,
     ],
     details: [ID, STATUS, METHOD, PATH, ERROR, DURATION, ENVIRONMENT, CREATED],
+  },
+};
+
+/** JSON is shown as such, and other text as it is. */
+function shownBody(body: string | null): unknown {
+  try {
+    return JSON.parse(body ?? "null");
+  } catch {
+    return body;
+  }
+}
+
+/** One request, with headers and bodies. */
+export const LOG: Resource<RequestLogDetail> = {
+  ...LOGS,
+  view: {
+    ...LOGS.view,
+    fields: [
+      ...LOGS.view.fields,
+      "client_address",
+      "query",
+      "request_headers",
+      "request_body",
+      "response_headers",
+      "response_body",
+      "events",
+    ],
+    columns: [],
+    details: [
+      ID,
+      STATUS,
+      METHOD,
+      PATH,
+      { label: "Query", text: ({ query }) => query ?? "" },
+      ERROR,
+      DURATION,
+      { label: "Credential", text: ({ key, user }) => key ?? user ?? "" },
+      { label: "Client", text: ({ client_address: address }) => address ?? "" },
+      { label: "Events", text: ({ events }, { terminal }) => events.join(terminal ? " " : ",") },
+      ENVIRONMENT,
+      CREATED,
+    ],
+    block: {
+      label: "Exchange",
+      value: (log) => ({
+        request: { headers: log.request_headers, body: shownBody(log.request_body) },
+        response: { headers: log.response_headers, body: shownBody(log.response_body) },
+      }),
+    },
   },
 };

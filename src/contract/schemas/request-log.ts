@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { listOf, listQuery, nullable, Timestamp } from "./fields.ts";
+import { CREATED_FILTERS, idOf, listOf, listQuery, nullable, Timestamp } from "./fields.ts";
 
 export const REQUEST_METHODS = ["GET", "HEAD", "POST", "PATCH", "DELETE"] as const;
 export type RequestMethod = (typeof REQUEST_METHODS)[number];
@@ -7,7 +7,7 @@ export type RequestMethod = (typeof REQUEST_METHODS)[number];
 /** One API request, kept 7 days; never a secret or an Authorization header. */
 export const RequestLog = Type.Object(
   {
-    id: Type.String({ description: "ID of the request, as in the Request-Id header" }),
+    id: idOf("request", { description: "ID of the request, as in the Request-Id header" }),
     object: Type.Literal("request_log"),
     method: Type.Enum([...REQUEST_METHODS]),
     path: Type.String({ description: "Without the query; a part that should be an ID but is not appears as {id}" }),
@@ -26,11 +26,39 @@ export const RequestLog = Type.Object(
 );
 export type RequestLog = Static<typeof RequestLog>;
 
+const Headers = Type.Record(Type.String(), Type.String());
+
+/** What was sent and received. Secrets are replaced by an ellipsis. */
+const EXCHANGE = {
+  client_address: nullable(Type.String()),
+  query: nullable(Type.String({ description: "The query string" })),
+  request_headers: nullable(Headers),
+  request_body: nullable(Type.String({ description: "The first 16,384 characters, without secrets" })),
+  response_headers: nullable(Headers),
+  response_body: nullable(Type.String({ description: "The first 16,384 characters, without secrets" })),
+};
+const Exchange = Type.Object(EXCHANGE);
+export type RequestExchange = Static<typeof Exchange>;
+
+/** A request with all that is known of it. Under heavy load, headers and bodies are not kept and null. */
+export const RequestLogDetail = Type.Object(
+  {
+    ...RequestLog.properties,
+    ...EXCHANGE,
+    events: Type.Array(idOf("event"), { description: "The events that the request caused" }),
+  },
+  { $id: "RequestLogDetail", description: "A request with its headers and bodies" },
+);
+export type RequestLogDetail = Static<typeof RequestLogDetail>;
+
 export const RequestLogListQuery = listQuery({
   method: Type.Optional(Type.Enum([...REQUEST_METHODS])),
   path: Type.Optional(Type.String()),
-  status: Type.Optional(Type.Integer({ minimum: 100, maximum: 599 })),
+  status: Type.Optional(
+    Type.String({ pattern: "^[1-5](\\d\\d|xx)$", description: "A status, or a class such as 4xx" }),
+  ),
   key: Type.Optional(Type.String({ format: "api_key-id" })),
+  ...CREATED_FILTERS,
 });
 export type RequestLogListQuery = Static<typeof RequestLogListQuery>;
 

@@ -1,9 +1,17 @@
-import { timeOfId } from "../../contract/ids.ts";
-import type { RequestLog, RequestLogListQuery } from "../../contract/schemas/request-log.ts";
+import { kindOfId, timeOfId } from "../../contract/ids.ts";
+import type {
+  RequestExchange,
+  RequestLog,
+  RequestLogDetail,
+  RequestLogListQuery,
+} from "../../contract/schemas/request-log.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import type { Queries } from "../storage/database.ts";
 import type { PageRequest } from "../storage/page.ts";
-import { listRequestLogs, type RequestLogRow } from "../storage/request-logs.ts";
+import { findEvent, newestEventsOf } from "../storage/events.ts";
+import { findRequestLog, listRequestLogs, type RequestLogRow } from "../storage/request-logs.ts";
+import { existing } from "./api-error.ts";
+import { isRelatable } from "./events.ts";
 import type { Tenant } from "./request-context.ts";
 
 export async function pageOfRequestLogs(
@@ -14,6 +22,52 @@ export async function pageOfRequestLogs(
 ): Promise<RequestLog[]> {
   const rows = await listRequestLogs(queries, page, { method, path, status, keyId: key });
   return rows.map((row) => toRequestLog(row, tenant));
+}
+
+const NOTHING_KEPT: RequestExchange = {
+  client_address: null,
+  query: null,
+  request_headers: null,
+  request_body: null,
+  response_headers: null,
+  response_body: null,
+};
+
+/** Returns a request with what was sent and received, and the events that it caused. Throws ApiError. */
+export async function getRequestLog(queries: Queries, tenant: Tenant, id: string): Promise<RequestLogDetail> {
+  const row = await existing("request", id, () => findRequestLog(queries, tenant.environment, id));
+  const exchange = row.detail === null ? NOTHING_KEPT : (JSON.parse(row.detail) as RequestExchange);
+  const events = await eventsCausedBy(queries, row, exchange);
+  return { ...toRequestLog(row, tenant), ...exchange, events };
+}
+
+/** Events about one object that are looked through. */
+const MAX_EVENTS = 50;
+
+/** An event names its request, but is found by its object: the one in the path, or the one in the response. */
+async function eventsCausedBy(
+  queries: Queries,
+  { environment, id, method, path }: RequestLogRow,
+  { response_body: body }: RequestExchange,
+): Promise<string[]> {
+  if (method === "GET" || method === "HEAD") return [];
+  const [, inResponse] = /^\{"id":"([A-Za-z0-9_]+)"/.exec(body ?? "") ?? [];
+  const candidates = new Set([...path.split("/"), inResponse ?? ""]);
+  const found: string[] = [];
+  for (const candidate of candidates) {
+    const events =
+      kindOfId(candidate) === "event"
+        ? [await findEvent(queries, environment, candidate)]
+        : isRelatable(candidate)
+          ? await newestEventsOf(queries, environment, candidate, MAX_EVENTS)
+          : [];
+    for (const event of events) {
+      if (event === undefined) continue;
+      const { request } = JSON.parse(event.body) as { request?: { id: string | null } };
+      if (request?.id === id) found.push(event.id);
+    }
+  }
+  return found;
 }
 
 function toRequestLog(row: RequestLogRow, tenant: Tenant): RequestLog {

@@ -38,9 +38,11 @@ export function sendError(tools: ReplyTools, error: unknown, requestId: string, 
   for (const [name, value] of Object.entries(shown.headers)) void reply.header(name, value);
   // Do not reveal account details in a 401.
   if (shown.status === 401) void reply.header(HEADERS.version, tools.versions.latest);
+  const text = JSON.stringify(toProblem(shown, requestId, tools.baseUrl()));
+  reply.request.responseText = text;
   return reply
     .code(shown.status)
     .header("Content-Type", PROBLEM_MEDIA_TYPE)
     .header(HEADERS.requestId, requestId)
-    .send(JSON.stringify(toProblem(shown, requestId, tools.baseUrl())));
+    .send(text);
 }

@@ -7,6 +7,7 @@ import { ApiError } from "../domain/api-error.ts";
 import type { Activity } from "../observability/activity.ts";
 import { addCommonHeaders, type ReplyTools, sendError } from "./answers.ts";
 import type { Authenticate } from "./authenticate.ts";
+import type { ClientAddress } from "./client-address.ts";
 import { compressJson } from "./compression.ts";
 import { addPreflightHeaders, allowCrossOrigin, type CrossOrigin } from "./cross-origin.ts";
 import { registerOperations } from "./dispatch.ts";
@@ -27,6 +28,7 @@ export interface AppTools extends ReplyTools, RunTools, OperationTools {
   /** The public URL of the platform, if configured. */
   publicUrl: URL | undefined;
   report: (activity: Activity) => void;
+  clientAddress: ClientAddress;
 }
 
 /** The platform's HTTP server, not yet listening; without `authenticate` it only serves health probes and has no document. */
@@ -69,7 +71,7 @@ export function createApp(
     done();
   });
 
-  recordRequests(app, tools.requests);
+  recordRequests(app, tools.requests, tools.clientAddress);
   takeJson(app);
 
   let document: (() => Promise<ServedDocument>) | undefined;

@@ -7,6 +7,7 @@ import { type Authenticate, assertScope, assertSession } from "./authenticate.ts
 import type { Caller } from "../domain/request-context.ts";
 import { InFlight } from "./idempotency.ts";
 import { type Call, type Operation, RawJson } from "./operation.ts";
+import { secretFieldsOf } from "./exchange.ts";
 import { compileQuery } from "./query.ts";
 import { runLong, type RunTools, runWrite, toJson } from "./run.ts";
 import type { RateLimit } from "../limits/rate-limit.ts";
@@ -37,6 +38,7 @@ export function registerOperations(
   const nameVersion = (reply: FastifyReply, { tenant: { account } }: Caller) =>
     void reply.header(HEADERS.version, versionOfReply(versions, reply.request.headers, account.version));
   for (const operation of operations) {
+    const secretFields = secretFieldsOf(operation.reply.schema);
     const readQuery = compileQuery(operation.query);
     const checkBody = operation.body === undefined ? undefined : compileCheck(operation.body);
     app.route({
@@ -45,7 +47,7 @@ export function registerOperations(
       config: operation.session === undefined ? { crossOrigin: "access token" } : {},
       onRequest: async (request, reply) => {
         request.caller = await authenticate(request.raw, (caller) => {
-          request.identified = { caller, path: operation.path };
+          request.identified = { caller, path: operation.path, secretFields };
           nameVersion(reply, caller);
         });
         nameVersion(reply, request.caller);
@@ -129,6 +131,7 @@ function headerOf(request: FastifyRequest, name: string): string | undefined {
 }
 
 function send(reply: FastifyReply, status: number, json: string): FastifyReply {
+  reply.request.responseText = json;
   return reply.code(status).header("Content-Type", "application/json; charset=utf-8").send(json);
 }
 

@@ -167,6 +167,7 @@ export function takeJson(app: FastifyInstance): void {
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
     try {
       if ((body as Buffer).length === 0) return done(null, undefined);
+      request.sentBody = body as Buffer;
       assertUtf8(request.headers["content-type"]);
       done(null, parseStrictJson(body as Buffer));
     } catch (error) {

@@ -2,8 +2,10 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { ErrorCode } from "../../contract/errors.ts";
 import { kindOfId } from "../../contract/ids.ts";
 import type { RequestMethod } from "../../contract/schemas/request-log.ts";
+import type { ClientAddress } from "./client-address.ts";
 import type { RequestRecorder } from "../observability/request-recorder.ts";
-import { REQUEST_LOGS_PATH } from "./routes/request-logs.ts";
+import { exchangeOf } from "./exchange.ts";
+import { REQUEST_LOG_PATH, REQUEST_LOGS_PATH } from "./routes/request-logs.ts";
 import type { Caller } from "../domain/request-context.ts";
 import { parseIdempotencyKey } from "./idempotency.ts";
 import { withoutCredentials } from "../../contract/credentials.ts";
@@ -11,9 +13,12 @@ import { withoutCredentials } from "../../contract/credentials.ts";
 declare module "fastify" {
   interface FastifyRequest {
     /** Records the owner of the request's credential, even if it is rejected, and its operation's path. */
-    identified: { caller: Caller; path: string } | null;
+    identified: { caller: Caller; path: string; secretFields: readonly string[] } | null;
     /** Set if the response is a problem. */
     errorCode: ErrorCode | null;
+    /** The body as it was sent, and the response's: for the request log. */
+    sentBody: Buffer | null;
+    responseText: string | null;
   }
 }
 
@@ -21,9 +26,11 @@ declare module "fastify" {
  * Records every request with a known account and environment, except reads of this log: anyone who follows it would
  * soon find little else there.
  */
-export function recordRequests(app: FastifyInstance, requests: RequestRecorder): void {
+export function recordRequests(app: FastifyInstance, requests: RequestRecorder, clientAddress: ClientAddress): void {
   app.decorateRequest("identified", null);
   app.decorateRequest("errorCode", null);
+  app.decorateRequest("sentBody", null);
+  app.decorateRequest("responseText", null);
   app.addHook("onResponse", (request, reply, done) => {
     const { identified } = request;
     if (identified !== null && !isLook(identified.path, reply.statusCode)) {
@@ -35,6 +42,10 @@ export function recordRequests(app: FastifyInstance, requests: RequestRecorder):
         milliseconds: reply.elapsedTime,
         idempotencyKey: idempotencyKeyOf(request),
         errorCode: request.errorCode ?? undefined,
+        exchange: () => {
+          const { secretFields } = identified;
+          return exchangeOf(request, reply, { clientAddress: clientAddress(request.raw), secretFields });
+        },
       });
     }
     done();
@@ -42,7 +53,7 @@ export function recordRequests(app: FastifyInstance, requests: RequestRecorder):
 }
 
 function isLook(path: string, status: number): boolean {
-  return path === REQUEST_LOGS_PATH && status === 200;
+  return (path === REQUEST_LOGS_PATH || path === REQUEST_LOG_PATH) && status === 200;
 }
 
 /** Returns the operation's path with its ID. Anything else in place of the ID is omitted, since it may be a key. */

@@ -1,5 +1,4 @@
 import type { FastifyRequest } from "fastify";
-import type { TSchema } from "typebox";
 import type { RequestContext } from "../domain/request-context.ts";
 import type { Versions } from "../domain/versions.ts";
 import type { ClockTrust } from "../time/clock-trust.ts";
@@ -7,6 +6,7 @@ import { digestIdempotencyKey, type Vault } from "../secrets/vault.ts";
 import { StorageUnavailableError, type Transaction, type Database } from "../storage/database.ts";
 import type { EnvironmentNow, EnvironmentTime } from "../time/environment-time.ts";
 import { ApiError } from "../domain/api-error.ts";
+import { secretFieldsOf } from "./exchange.ts";
 import { fingerprintOf, type InFlight, type KeptReply, onceForKey, readIdempotencyKey } from "./idempotency.ts";
 import { type Call, type Operation, RawJson, type ReplyBody } from "./operation.ts";
 
@@ -117,13 +117,7 @@ function placeOf(vault: Vault, operation: Operation, call: Call<unknown, unknown
 
 /** Returns the only principal that may get the response again, if it can show a secret. */
 function secretHolder({ reply }: Operation, { caller }: Call<unknown, unknown>): string | undefined {
-  const { properties = {} } = reply.schema as { properties?: Record<string, TSchema> };
-  return Object.values(properties).some(isSecret) ? caller.principal : undefined;
-}
-
-function isSecret(schema: TSchema): boolean {
-  const { "x-secret": secret, anyOf = [] } = schema as { "x-secret"?: boolean; anyOf?: TSchema[] };
-  return secret === true || anyOf.some(isSecret);
+  return secretFieldsOf(reply.schema).length > 0 ? caller.principal : undefined;
 }
 
 /** Returns the response in a version's shape. */

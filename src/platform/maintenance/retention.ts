@@ -14,7 +14,7 @@ import { deleteIdempotencyKeys } from "../storage/idempotency-keys.ts";
 import { deleteListeners } from "../storage/listeners.ts";
 import { deleteEndedGrants } from "../storage/oauth-grants.ts";
 import { deleteReplays, deleteReplaysOf } from "../storage/replays.ts";
-import { deleteRequestLogs } from "../storage/request-logs.ts";
+import { deleteRequestDetails, deleteRequestLogs } from "../storage/request-logs.ts";
 import { deleteExpiredSessions } from "../storage/sessions.ts";
 import { findSetting, putSetting, TRUSTED_TIME_SETTING } from "../storage/settings.ts";
 import { deleteExpiredLinks } from "../storage/sign-in-links.ts";
@@ -117,6 +117,7 @@ function stepsOf(environment: number, realTime: number, offset: number): Step[] 
     }),
     inChunks((tx) => deleteBulkOperations(tx, environment, bulkBound, MAX_ROWS)),
     inChunks((tx) => deleteIdempotencyKeys(tx, environment, keysBound, MAX_ROWS)),
+    inChunks((tx) => deleteRequestDetails(tx, environment, requestBound, MAX_ROWS)),
     inChunks((tx) => deleteRequestLogs(tx, environment, requestBound, MAX_ROWS)),
     { run: (tx) => deleteOldestMinute(tx, environment, Math.floor(now / 60_000) - COUNTS_KEPT_MINUTES) },
     inChunks((tx) => deleteEmptyQueues(tx, environment)),

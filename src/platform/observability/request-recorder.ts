@@ -1,15 +1,23 @@
 import type { ErrorCode } from "../../contract/errors.ts";
-import type { RequestMethod } from "../../contract/schemas/request-log.ts";
+import type { RequestExchange, RequestMethod } from "../../contract/schemas/request-log.ts";
 import type { Caller } from "../domain/request-context.ts";
 import type { Clock, Log } from "../ports.ts";
 import { type Database, StorageUnavailableError } from "../storage/database.ts";
-import { insertRequestLogs, type RequestLogRow } from "../storage/request-logs.ts";
+import {
+  insertRequestDetails,
+  insertRequestLogs,
+  type RequestDetailRow,
+  type RequestLogRow,
+} from "../storage/request-logs.ts";
 import { digestIdempotencyKey, type Vault } from "../secrets/vault.ts";
 
 const COLLECT_MILLISECONDS = 500;
 const ROWS_A_UNIT = 256;
 /** A few megabytes. A database that rejects writes for longer than that loses entries. */
 const MAX_WAITING = 20_000;
+/** Characters of headers and bodies that wait. When they are more, those of errors alone are kept, up to the second limit. */
+const MAX_DETAILS = 1024 * 1024;
+const MAX_DETAILS_OF_ERRORS = 4 * MAX_DETAILS;
 /** Characters of an Idempotency-Key's digest: 96 bits. */
 const SHOWN_DIGEST = 16;
 
@@ -22,6 +30,8 @@ export interface AnsweredRequest {
   milliseconds: number;
   idempotencyKey: string | undefined;
   errorCode: ErrorCode | undefined;
+  /** Returns what was sent and received. Called only if there is room for it. */
+  exchange?: () => RequestExchange;
 }
 
 interface RecorderParts {
@@ -42,6 +52,8 @@ export class RequestRecorder {
   readonly #log: Log;
   readonly #vault: Vault;
   #waiting: RequestLogRow[] = [];
+  #details: RequestDetailRow[] = [];
+  #detailCharacters = 0;
   #dropped = 0;
   #cancelTimer: (() => void) | undefined;
   #writing: Promise<void> = Promise.resolve();
@@ -71,7 +83,16 @@ export class RequestRecorder {
       idempotency_key: request.idempotencyKey === undefined ? null : this.#digestOf(request.idempotencyKey),
       error_code: request.errorCode ?? null,
     });
+    this.#keepDetail(tenant.environment, request);
     this.#cancelTimer ??= this.#clock.after(COLLECT_MILLISECONDS, () => void this.flush());
+  }
+
+  #keepDetail(environment: number, { id, status, exchange }: AnsweredRequest): void {
+    const max = status < 400 ? MAX_DETAILS : MAX_DETAILS_OF_ERRORS;
+    if (exchange === undefined || this.#detailCharacters >= max) return;
+    const detail = JSON.stringify(exchange());
+    this.#details.push({ environment, id, detail });
+    this.#detailCharacters += detail.length;
   }
 
   /** Resolves once everything recorded before is written, or could not be. */
@@ -93,15 +114,30 @@ export class RequestRecorder {
     return digestIdempotencyKey(this.#vault, idempotencyKey).slice(0, SHOWN_DIGEST);
   }
 
+  /** Takes the details of rows, which wait in the same order. */
+  #takeDetailsOf(rows: readonly RequestLogRow[]): RequestDetailRow[] {
+    const ids = new Set(rows.map(({ id }) => id));
+    const end = this.#details.findIndex(({ id }) => !ids.has(id));
+    const taken = this.#details.splice(0, end === -1 ? this.#details.length : end);
+    for (const { detail } of taken) this.#detailCharacters -= detail.length;
+    return taken;
+  }
+
   async #writeWaiting(): Promise<void> {
     for (let left = this.#waiting.length; left > 0; left -= ROWS_A_UNIT) {
       const rows = this.#waiting.splice(0, Math.min(left, ROWS_A_UNIT));
+      const details = this.#takeDetailsOf(rows);
       try {
-        await this.#database.write((tx) => insertRequestLogs(tx, rows));
+        await this.#database.write(async (tx) => {
+          await insertRequestLogs(tx, rows);
+          await insertRequestDetails(tx, details);
+        });
       } catch (error) {
         if (error instanceof StorageUnavailableError) {
           // The database has logged its failure. Writing is retried until the buffer is full.
           this.#waiting.unshift(...rows);
+          this.#details.unshift(...details);
+          for (const { detail } of details) this.#detailCharacters += detail.length;
           this.#cancelTimer ??= this.#clock.after(COLLECT_MILLISECONDS, () => void this.flush());
           return;
         }

@@ -148,6 +148,12 @@ export async function listEvents(
   return { rows, heldBack: heldBack ?? 0, horizon };
 }
 
+/** Returns the newest events about an object. Throws DamagedEventError. */
+export async function newestEventsOf(queries: Queries, environment: number, objectId: string, limit: number) {
+  const sql = `SELECT ${COLUMNS} FROM events WHERE environment = $1 AND object_id = $2 ORDER BY seq DESC LIMIT $3`;
+  return (await queries.all<EventRow & StoredBody>(sql, [environment, objectId, limit])).map(assertIntact);
+}
+
 const NOT_PENDING = `NOT EXISTS (
   SELECT 1 FROM deliveries d WHERE d.environment = e.environment AND d.event_id = e.id AND d.status = 'pending')`;
 

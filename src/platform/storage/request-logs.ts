@@ -54,6 +54,38 @@ export async function insertRequestLogs(tx: Transaction, rows: readonly RequestL
   }
 }
 
+/** What was sent and received, as JSON. */
+export interface RequestDetailRow {
+  environment: number;
+  id: string;
+  detail: string;
+}
+
+/** Adds details; those that exist stay as they are. */
+export async function insertRequestDetails(tx: Transaction, rows: readonly RequestDetailRow[]): Promise<void> {
+  const sql = "INSERT INTO request_details (environment, id, detail) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+  await Promise.all(rows.map(({ environment, id, detail }) => tx.run(sql, [environment, id, detail])));
+}
+
+/** Returns a request, with what was sent and received if that was kept. */
+export function findRequestLog(queries: Queries, environment: number, id: string) {
+  return queries.get<RequestLogRow & { detail: string | null }>(
+    `SELECT ${NAMES.map((name) => `r.${name}`).join(", ")}, d.detail
+     FROM request_logs r LEFT JOIN request_details d ON d.environment = r.environment AND d.id = r.id
+     WHERE r.environment = $1 AND r.id = $2`,
+    [environment, id],
+  );
+}
+
+/** Removes details older than an ID; returns how many. */
+export function deleteRequestDetails(tx: Transaction, environment: number, idBound: string, limit: number) {
+  return tx.run(
+    `DELETE FROM request_details WHERE environment = $1 AND id IN (
+       SELECT id FROM request_details WHERE environment = $1 AND id < $2 ORDER BY id LIMIT $3)`,
+    [environment, idBound, limit],
+  );
+}
+
 function valuesOf(row: RequestLogRow): SqlValue[] {
   return NAMES.map((name) => row[name]);
 }
@@ -61,7 +93,8 @@ function valuesOf(row: RequestLogRow): SqlValue[] {
 export interface RequestLogFilters {
   method: RequestMethod | undefined;
   path: string | undefined;
-  status: number | undefined;
+  /** `404`, or `4xx` for its class. */
+  status: string | undefined;
   keyId: string | undefined;
 }
 
@@ -80,9 +113,15 @@ export function listRequestLogs(
   // Wrapped to keep the planner from choosing the index by key.
   const key = path === undefined ? { key_id: keyId } : { path, "COALESCE(key_id, '')": keyId };
   const methods = method === undefined ? REQUEST_METHODS : [method];
-  const statuses = status === undefined ? STATUSES : [status];
+  const statuses = statusesOf(status);
   const alternatives = methods.flatMap((name) => statuses.map((code) => ({ method: name, status: code })));
   return readMergedPage(queries, "request_logs", COLUMNS, page, key, alternatives);
+}
+
+function statusesOf(wanted: string | undefined): number[] {
+  if (wanted === undefined) return STATUSES;
+  const ofClass = wanted.endsWith("xx") ? STATUSES.filter((code) => String(code)[0] === wanted[0]) : [];
+  return ofClass.length > 0 ? ofClass : [Number.parseInt(wanted, 10)];
 }
 
 /** Returns the ID of the newest row. */

@@ -19,7 +19,10 @@ interface ListDescription<Item> {
   review?: (items: readonly Item[]) => void;
 }
 
-/** `list`, newest first, with the filters of the resource. Each option has the query parameter's name, with dashes. */
+/**
+ * `list`, newest first, with the filters of the resource. Each option has the query parameter's name, with dashes, except
+ * `--since`, which is `created_after`.
+ */
 export function registerList<Item extends object>(
   group: Command,
   context: Context,
@@ -34,9 +37,7 @@ export function registerList<Item extends object>(
     )
     .addOption(new Option("--all", "List all items").conflicts("limit"))
     .action(async (flags: { limit: number; all?: true } & Record<string, QueryValue>) => {
-      const query = Object.fromEntries(
-        filters.map((filter) => [filter.name().replaceAll("-", "_"), flags[filter.attributeName()]]),
-      );
+      const query = Object.fromEntries(filters.map((filter) => [parameterOf(filter), flags[filter.attributeName()]]));
       const client = await context.client();
       let isCut = false;
       const items = listItems<Item>(client, resource.path, {
@@ -53,6 +54,10 @@ export function registerList<Item extends object>(
       review?.(listed);
     });
   addExamples(addFields(list, resource.view), examples);
+}
+
+function parameterOf(filter: Option): string {
+  return filter.name() === "since" ? "created_after" : filter.name().replaceAll("-", "_");
 }
 
 async function* keeping<Item>(items: AsyncIterable<Item>, kept: Item[]): AsyncGenerator<Item, void, undefined> {

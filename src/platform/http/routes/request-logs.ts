@@ -1,11 +1,12 @@
-import { RequestLogList, RequestLogListQuery } from "../../../contract/schemas/request-log.ts";
-import { pageOfRequestLogs } from "../../domain/request-logs.ts";
+import { RequestLogDetail, RequestLogList, RequestLogListQuery } from "../../../contract/schemas/request-log.ts";
+import { getRequestLog, pageOfRequestLogs } from "../../domain/request-logs.ts";
 import type { Vault } from "../../secrets/vault.ts";
 import type { RequestRecorder } from "../../observability/request-recorder.ts";
 import { sendList, asJson } from "../pagination.ts";
 import { type Operation, readOperation } from "../operation.ts";
 
 export const REQUEST_LOGS_PATH = "/v1/request_logs";
+export const REQUEST_LOG_PATH = `${REQUEST_LOGS_PATH}/{id}`;
 
 export function requestLogOperations(vault: Vault, requests: RequestRecorder): Operation[] {
   return [
@@ -27,6 +28,18 @@ export function requestLogOperations(vault: Vault, requests: RequestRecorder): O
           (page) => pageOfRequestLogs(queries, call.caller.tenant, page, call.query),
           asJson,
         );
+      },
+    }),
+    readOperation({
+      name: "getRequestLog",
+      summary: "Retrieve an API request with its headers and bodies",
+      method: "GET",
+      path: REQUEST_LOG_PATH,
+      scope: "request_logs:read",
+      reply: { status: 200, schema: RequestLogDetail },
+      read: async ({ caller, id }, queries) => {
+        await requests.flush();
+        return getRequestLog(queries, caller.tenant, id);
       },
     }),
   ];

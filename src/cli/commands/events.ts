@@ -9,6 +9,7 @@ import { printable } from "../terminal/printable.ts";
 import { clockTime } from "../terminal/traffic.ts";
 import { type Column, type ResourceView, textOf } from "../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "./resource/columns.ts";
+import { addBulkOptions, assertOneOrMany, type BulkFlags, runBulk } from "./resource/bulk.ts";
 import { followList } from "./resource/follow.ts";
 import { locationOf, nounsFor, type Resource } from "./resource/resource.ts";
 import { addIdempotencyKey, createdFilters, registerGet, registerList } from "./resource/verbs.ts";
@@ -38,11 +39,6 @@ export function register(program: Command, context: Context): void {
   registerTail(events, context);
 }
 
-interface ReplayFlags {
-  endpoint?: string;
-  idempotencyKey?: string;
-}
-
 const REPLAY: ResourceView<Replay> = {
   noun: "replay",
   plural: "replays",
@@ -57,17 +53,26 @@ const REPLAY: ResourceView<Replay> = {
 export function registerReplay(events: Command, context: Context): void {
   const replay = events
     .command("replay")
-    .description("Replay an event of the last 30 days to endpoints and listeners")
-    .argument("<id>", "ID of the event", objectId)
-    .option("--endpoint <id>", "Replay to this webhook endpoint and to listeners only", objectId);
-  addIdempotencyKey(replay).action((id: string, flags: ReplayFlags) => runReplay(id, flags, context));
+    .description("Replay an event of the last 30 days, or many, to endpoints and listeners")
+    .argument("[id]", "ID of the event", objectId)
+    .option("--failed", "Only events with a failed delivery, sent only to its endpoint");
+  addBulkOptions(replay, "Replay to this webhook endpoint and to listeners only");
+  addIdempotencyKey(replay).action((id: string | undefined, flags: BulkFlags) => {
+    const ofMany = flags.since !== undefined || flags.failed === true;
+    assertOneOrMany(id, flags, { ofMany, command: "service events replay --since 1h --failed" });
+    if (id !== undefined) return runReplay(id, flags, context);
+    const filters = flags.failed === true ? { status: "failed" as const } : {};
+    const path = `${EVENTS.path}/replay`;
+    return runBulk({ kind: "event", path, verb: "Replay", done: "Replayed", filters, flags }, context);
+  });
   addExamples(addFields(replay, REPLAY), [
     `service events replay ${EVENTS.exampleId}`,
     `service events replay ${EVENTS.exampleId} --endpoint we_4Vf8aTqz0bKm2sNw9XyRcd`,
+    "service events replay --since 1h --type 'order.*' --failed",
   ]);
 }
 
-async function runReplay(id: string, { endpoint, idempotencyKey }: ReplayFlags, context: Context): Promise<void> {
+async function runReplay(id: string, { endpoint, idempotencyKey }: BulkFlags, context: Context): Promise<void> {
   const { output } = context;
   const client = await context.client();
   const { body } = await client.request<Replay>({

@@ -67,7 +67,7 @@ const CLEAR_LINE = "\r\u001b[2K";
 /** The progress of countable work. */
 export interface ProgressBar {
   /** Counts one more as done. */
-  advance(): void;
+  advance(count?: number): void;
   /** Removes the bar from the screen. */
   end(): void;
 }
@@ -92,8 +92,8 @@ export function createProgressBar(
 
   draw();
   return {
-    advance() {
-      done += 1;
+    advance(count = 1) {
+      done += count;
       draw();
     },
     end() {

@@ -12,7 +12,8 @@ import type { Column } from "../../terminal/view.ts";
 import { CLOCK_PATH } from "../clock.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID, statusColumn } from "../resource/columns.ts";
 import { locationOf, nounsFor, type Resource } from "../resource/resource.ts";
-import { registerAction, registerList } from "../resource/verbs.ts";
+import { addBulkOptions, assertOneOrMany, type BulkFlags, runBulk } from "../resource/bulk.ts";
+import { addIdempotencyKey, registerAction, registerList } from "../resource/verbs.ts";
 
 /** `service deliveries`. */
 export function register(program: Command, context: Context): void {
@@ -35,16 +36,45 @@ export function register(program: Command, context: Context): void {
     ],
   });
   registerGet(deliveries, context);
-  registerAction(deliveries, context, DELIVERIES, {
-    verb: "retry",
-    done: (id) => `Retrying delivery ${id}`,
-    description: "Retry a delivery now unless it has succeeded",
-  });
+  registerRetry(deliveries, context);
   registerAction(deliveries, context, DELIVERIES, {
     verb: "cancel",
     done: (id) => `Canceled delivery ${id}`,
     description: "Cancel a pending delivery",
   });
+}
+
+/** `retry <id>`, or `retry --failed` for many. */
+export function registerRetry(deliveries: Command, context: Context): void {
+  const retry = deliveries
+    .command("retry")
+    .description("Retry a delivery now, or all that failed")
+    .argument("[id]", "ID of the delivery", objectId)
+    .option("--failed", "Retry all failed deliveries, in the background");
+  addBulkOptions(retry, "Only deliveries to this webhook endpoint");
+  addIdempotencyKey(retry).action(async (id: string | undefined, flags: BulkFlags) => {
+    const example = "service deliveries retry --failed --since 1h";
+    assertOneOrMany(id, flags, { ofMany: flags.failed === true, command: example });
+    const path = `${DELIVERIES.path}/retry`;
+    if (id === undefined) {
+      const filters = { status: "failed" as const };
+      return runBulk({ kind: "delivery", path, verb: "Retry", done: "Retried", filters, flags }, context);
+    }
+    const client = await context.client();
+    const { body } = await client.request<Delivery>({
+      method: "POST",
+      path: DELIVERIES.path + apiPath`/${id}/retry`,
+      body: {},
+      idempotencyKey: flags.idempotencyKey,
+    });
+    context.output.success(`Retrying delivery ${id}`);
+    await context.output.object(body, DELIVERIES.view);
+  });
+  addExamples(addFields(retry, DELIVERIES.view), [
+    `service deliveries retry ${DELIVERIES.exampleId}`,
+    "service deliveries retry --failed --since 1h",
+    "service deliveries retry --failed --endpoint we_4Vf8aTqz0bKm2sNw9XyRcd",
+  ]);
 }
 
 export function registerGet(deliveries: Command, context: Context): void {

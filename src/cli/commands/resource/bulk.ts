@@ -1,0 +1,224 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { apiPath } from "../../../client/base-url.ts";
+import type { Client } from "../../../client/http.ts";
+import { nounOf, nounsOf, pathOf } from "../../../contract/resources.ts";
+import type { BulkFilters, BulkOperation } from "../../../contract/schemas/bulk-operation.ts";
+import type { TestClock } from "../../../contract/schemas/test-clock.ts";
+import { formatTimestamp, parseTimestamp } from "../../../contract/timestamps.ts";
+import { objectId, SECONDS_PER_UNIT } from "../../arguments/values.ts";
+import type { Context } from "../../context.ts";
+import { UsageError, UserError } from "../../errors.ts";
+import type { Column, ResourceView } from "../../terminal/view.ts";
+import { CREATED_AT, ENVIRONMENT, statusColumn } from "./columns.ts";
+import { confirmDestruction } from "./verbs.ts";
+
+const POLL_MILLISECONDS = 250;
+const PATH = pathOf("bulk_operation");
+
+/** Flags that select many objects. */
+export interface BulkFlags {
+  since?: string;
+  type?: string;
+  endpoint?: string;
+  failed?: true;
+  yes?: true;
+  idempotencyKey?: string;
+}
+
+/** Which request carries out the work, and what the output calls it. */
+interface BulkWork {
+  kind: "delivery" | "event";
+  /** `/v1/deliveries/retry` */
+  path: string;
+  verb: "Retry" | "Replay";
+  done: "Retried" | "Replayed";
+  filters: BulkFilters;
+  flags: BulkFlags;
+}
+
+/** `--since`, `--type`, `--endpoint` and `--yes` of commands that work on one object or on many. */
+export function addBulkOptions(command: Command, endpoint: string): Command {
+  return command
+    .addOption(
+      new Option("--since <time>", "Only those created since: an age such as 1h, a date or a timestamp").argParser(
+        sinceTime,
+      ),
+    )
+    .option("--type <subscription>", "Only this event type, or a wildcard such as 'order.*'")
+    .addOption(new Option("--endpoint <id>", endpoint).argParser(objectId))
+    .option("--yes", "Skip the confirmation");
+}
+
+/** Throws UsageError where flags that select many objects accompany the ID of one, or neither is given. */
+export function assertOneOrMany(
+  id: string | undefined,
+  flags: BulkFlags,
+  { ofMany, command }: { ofMany: boolean; command: string },
+) {
+  const many = Object.entries({ since: flags.since, type: flags.type, failed: flags.failed }).find(
+    ([, value]) => value,
+  );
+  if (id !== undefined && many !== undefined) throw new UsageError(`--${many[0]} selects many; remove it or the ID`);
+  if (id === undefined && !ofMany) {
+    throw new UsageError("An ID is required, or flags that select several", { hint: `For example: ${command}` });
+  }
+}
+
+function sinceTime(text: string): string {
+  if (/^\d{1,9}[smhdw]$/.test(text)) return text;
+  const whole = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text;
+  if (parseTimestamp(whole) !== undefined) return whole;
+  throw new InvalidArgumentError("Must be an age such as 10m, 2h or 7d, or a time such as 2026-11-01T12:00:00Z.");
+}
+
+/** Returns a time as the API takes it. An age counts on the environment's clock, which may be ahead of real time. */
+async function timeOf(since: string, client: Client, context: Context): Promise<string> {
+  const [, count, unit] = /^(\d+)([smhdw])$/.exec(since) ?? [];
+  if (count === undefined || unit === undefined) return since;
+  const { environment } = await context.connection();
+  const now =
+    environment === "live"
+      ? context.now()
+      : Date.parse((await client.request<TestClock>({ method: "GET", path: pathOf("test_clock") })).body.now);
+  return formatTimestamp(Math.max(0, now - Number(count) * SECONDS_PER_UNIT[unit]! * 1000));
+}
+
+/**
+ * Counts what matches, asks, starts the operation and follows it. The platform goes on with it after Ctrl-C. Throws
+ * UserError if some objects could not be retried or replayed.
+ */
+export async function runBulk({ kind, path, verb, done, filters, flags }: BulkWork, context: Context): Promise<void> {
+  const { output } = context;
+  const client = await context.client();
+  const body: BulkFilters = {
+    ...filters,
+    ...(flags.type === undefined ? {} : { type: flags.type }),
+    ...(flags.endpoint === undefined ? {} : { endpoint: flags.endpoint }),
+    ...(flags.since === undefined ? {} : { created_after: await timeOf(flags.since, client, context) }),
+  };
+  const counted = (total: number) => `${total} ${total === 1 ? nounOf(kind) : nounsOf(kind)}`;
+  if (!context.globals.dryRun) {
+    const { body: plan } = await client.request<BulkOperation>({
+      method: "POST",
+      path,
+      body: { ...body, dry_run: true },
+    });
+    if (plan.total === 0) {
+      output.note(`No ${nounsOf(kind)} match.`);
+      if (output.json) await output.document(plan);
+      return;
+    }
+    await confirm(`${verb} ${counted(plan.total)}`, counted(plan.total), flags.yes, context);
+  }
+  const { body: started } = await client.request<BulkOperation>({
+    method: "POST",
+    path,
+    body,
+    idempotencyKey: flags.idempotencyKey,
+  });
+  const operation = await follow(started, verb === "Retry" ? "retried" : "replayed", client, context);
+  await output.object(operation, BULK_OPERATION);
+  if (operation.failed > 0) {
+    throw new UserError(`${operation.failed} of ${counted(operation.total)} could not be ${done.toLowerCase()}`, {
+      hint: `The latest reason: ${operation.last_error ?? ""}`,
+      code: "bulk_incomplete",
+    });
+  }
+  output.success(
+    `${done} ${counted(operation.done)}${operation.status === "canceled" ? "; then it was canceled" : ""}`,
+  );
+}
+
+async function confirm(question: string, count: string, yes: true | undefined, context: Context): Promise<void> {
+  if (yes === true) return;
+  const { environment } = await context.connection();
+  if (!context.interactive) {
+    const consequence = `${count} will be sent again`;
+    return confirmDestruction(context, { id: count, consequence, yes, live: environment === "live" });
+  }
+  const where = environment === "live" ? "the live environment" : "the sandbox";
+  const typed = await context.prompts.text({ message: `${question} in ${where}? (y/N)`, flag: "--yes" });
+  if (!/^y(es)?$/i.test(typed.trim())) throw new UserError("Nothing was sent", { code: "not_confirmed" });
+}
+
+/** Resolves once the operation is over. After an interrupt, a message says how to see and stop it. */
+async function follow(
+  started: BulkOperation,
+  participle: string,
+  client: Client,
+  context: Context,
+): Promise<BulkOperation> {
+  const { output } = context;
+  const progress = output.progress(started.total, participle);
+  let operation = started;
+  let shown = 0;
+  try {
+    for (;;) {
+      const finished = operation.done + operation.failed;
+      progress.advance(finished - shown);
+      shown = finished;
+      if (operation.status !== "running") return operation;
+      await context.sleep(POLL_MILLISECONDS);
+      const path = PATH + apiPath`/${started.id ?? ""}`;
+      ({ body: operation } = await client.request<BulkOperation>({ method: "GET", path }));
+    }
+  } catch (error) {
+    progress.end();
+    if (context.signal.aborted) {
+      output.notice(
+        `${shown} of ${started.total} ${participle}; the platform goes on with the rest.\n` +
+          `See its progress:  service why ${started.id}\n` +
+          `Stop it:           service api POST ${PATH}/${started.id}/cancel`,
+      );
+    }
+    throw error;
+  } finally {
+    progress.end();
+  }
+}
+
+const TYPE: Column<BulkOperation> = { label: "Type", text: ({ type }) => type };
+const FILTERS: Column<BulkOperation> = {
+  label: "Filters",
+  text: ({ filters }) =>
+    Object.entries(filters)
+      .filter(([, value]) => value !== null)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(" "),
+};
+
+export const BULK_OPERATION: ResourceView<BulkOperation> = {
+  noun: nounOf("bulk_operation"),
+  plural: nounsOf("bulk_operation"),
+  fields: [
+    "id",
+    "object",
+    "type",
+    "status",
+    "filters",
+    "total",
+    "done",
+    "failed",
+    "last_error",
+    "livemode",
+    "created",
+    "ended_at",
+  ],
+  columns: [],
+  details: [
+    { label: "ID", text: ({ id }) => id ?? "" },
+    statusColumn("bulk_operation"),
+    TYPE,
+    FILTERS,
+    { label: "Total", text: ({ total }) => String(total) },
+    { label: "Done", text: ({ done }) => String(done) },
+    {
+      label: "Failed",
+      text: ({ failed }) => String(failed),
+      style: (text, styles) => (text === "0" ? text : styles.bad(text)),
+    },
+    { label: "Last error", text: ({ last_error: reason }) => reason ?? "" },
+    ENVIRONMENT,
+    CREATED_AT,
+  ],
+};

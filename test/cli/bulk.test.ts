@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { BulkOperation } from "../../src/contract/schemas/bulk-operation.ts";
+import type { Delivery } from "../../src/contract/schemas/delivery.ts";
+import { type Answer, json as answer, startServer } from "../client/support/scripted-server.ts";
+import { cliOnPlatform } from "../support/cli-on-platform.ts";
+import { CTRL_C, ENTER, runInTerminal } from "../support/terminal.ts";
+import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+
+const cli = cliOnPlatform();
+const { json, service } = cli;
+
+let receiver: ScriptedReceiver;
+let endpoint: string;
+let status = 500;
+beforeAll(async () => {
+  receiver = await startScriptedReceiver((_request, response) => response.writeHead(status).end());
+  const created = ["endpoints", "create", "--url", receiver.url, "--events", "order.*"];
+  endpoint = (await json<{ id: string }>(...created)).id;
+});
+afterAll(() => receiver.close());
+
+const deliveries = (wanted: Delivery["status"]) =>
+  json<Delivery[]>("deliveries", "list", "--endpoint", endpoint, "--status", wanted, "--all");
+
+/** Creates orders whose deliveries have failed for good. */
+async function failOrders(count: number): Promise<void> {
+  status = 500;
+  expect(await service(["trigger", "order.created", "--count", String(count)])).toMatchObject({ exitCode: 0 });
+  await expect.poll(async () => (await deliveries("pending")).filter((one) => one.attempt_count === 0)).toEqual([]);
+  await json("clock", "advance", "4d");
+  await expect.poll(() => deliveries("pending")).toEqual([]);
+}
+
+describe("service deliveries retry --failed", () => {
+  it("retries all that failed, and says how many", async () => {
+    await failOrders(3);
+    status = 200;
+    const retried = await json<BulkOperation>("deliveries", "retry", "--failed", "--endpoint", endpoint);
+    expect(retried).toMatchObject({ type: "deliveries.retry", status: "succeeded", total: 3, done: 3, failed: 0 });
+    await expect.poll(async () => (await deliveries("succeeded")).length).toBe(3);
+    const again = await service(["deliveries", "retry", "--failed", "--endpoint", endpoint]);
+    expect(again).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+  });
+
+  it("fails with the reason when some could not be retried", async () => {
+    await failOrders(2);
+    await json("endpoints", "disable", endpoint);
+    const { exitCode, stderr } = await service(["deliveries", "retry", "--failed"]);
+    await json("endpoints", "enable", endpoint);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("2 of 2 deliveries could not be retried");
+    expect(stderr).toContain(`The endpoint ${endpoint} is disabled`);
+  });
+
+  it.each([
+    [["deliveries", "retry"], "An ID is required, or flags that select several"],
+    [["events", "replay"], "An ID is required, or flags that select several"],
+    [["deliveries", "retry", "dlv_4Vf8aTqz0bKm2sNw9XyRcd", "--failed"], "--failed selects many"],
+    [["events", "replay", "--since", "yesterday"], "Must be an age such as 10m"],
+  ])("rejects %j", async (args, reason) => {
+    expect(await service(args)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(reason) });
+  });
+
+  it("requires --yes for the live environment without a terminal", async () => {
+    const env = { SERVICE_API_KEY: cli.platform.liveKey };
+    const live = ["--live", "--base-url", cli.platform.baseUrl];
+    await service(["api", "POST", "/v1/customers", "-f", "email=ada@example.com", ...live], { env });
+    const { exitCode, stderr } = await service(["events", "replay", "--since", "1h", ...live], { env });
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("--yes is required") });
+    const confirmed = ["events", "replay", "--since", "1h", "--yes", "--json", ...live];
+    expect(JSON.parse((await service(confirmed, { env })).stdout)).toMatchObject({ total: 1, done: 1 });
+  });
+});
+
+describe("service events replay --since", () => {
+  it("counts ages on the test clock, and with --failed sends to nobody but those who failed", async () => {
+    await failOrders(2);
+    await json("clock", "advance", "2h");
+    status = 200;
+    await json("trigger", "order.created", "--wait");
+    const recent = ["events", "replay", "--since", "1h", "--type", "order.*"];
+    expect(await json<BulkOperation>(...recent)).toMatchObject({ type: "events.replay", total: 1, done: 1 });
+    const failed = await json<BulkOperation>("events", "replay", "--since", "5d", "--failed");
+    expect(failed).toMatchObject({ status: "succeeded", filters: { status: "failed" } });
+    expect(failed.done).toBeGreaterThanOrEqual(2);
+  });
+});
+
+describe("a bulk operation on a terminal", () => {
+  const operation = {
+    id: "blk_4Vf8aTqz0bKm2sNw9XyRcd",
+    object: "bulk_operation",
+    type: "deliveries.retry",
+    total: 700,
+  };
+  const running = { ...operation, status: "running", filters: {}, done: 40, failed: 0, last_error: null };
+
+  it("asks first, shows progress, and after Ctrl-C says how to follow and stop it", async () => {
+    const script: Answer = (request, response) => {
+      const plan = { ...running, id: null, done: 0 };
+      answer(request.body.includes("dry_run") ? 200 : 201, request.body.includes("dry_run") ? plan : running)(
+        request,
+        response,
+      );
+    };
+    const { url } = await startServer(script);
+    const env = { ...cli.platform.env, SERVICE_BASE_URL: url };
+    const session = runInTerminal(["deliveries", "retry", "--failed"], { env, columns: 80 });
+    await session.waitFor("Retry 700 deliveries in the sandbox? (y/N)");
+    session.type(`y${ENTER}`);
+    await session.waitFor("40/700 retried");
+    session.type(CTRL_C);
+    expect(await session.ended).toBe(130);
+    expect(session.text()).toContain("40 of 700 retried; the platform goes on with the rest.");
+    expect(session.text()).toContain(`service why ${operation.id}`);
+    expect(session.text()).toContain(`/v1/bulk_operations/${operation.id}/cancel`);
+  });
+
+  it("sends nothing unless the question is confirmed", async () => {
+    await failOrders(1);
+    const before = receiver.received.length;
+    const session = runInTerminal(["deliveries", "retry", "--failed"], { env: cli.platform.env });
+    await session.waitFor("(y/N)");
+    session.type(ENTER);
+    expect(await session.ended).toBe(1);
+    expect(session.text()).toContain("Nothing was sent");
+    expect(receiver.received.length).toBe(before);
+  });
+});

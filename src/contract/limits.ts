@@ -23,6 +23,7 @@ export const LIMITS = {
   secretAgeDays: 90,
   deliverySeconds: 10,
   deliveryExcerptBytes: 16 * 1024,
+  deliveryHeaderCharacters: 8 * 1024,
   retryFirstSeconds: 30,
   maxRetryWaitSeconds: 6 * 3600,
   retryTotalSeconds: 3 * 86_400,

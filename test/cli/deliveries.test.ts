@@ -148,6 +148,8 @@ describe("service deliveries get", () => {
     at: "2026-11-01T12:00:00Z",
     status_code: 500,
     error: null,
+    request_headers: null,
+    response_headers: null,
     duration_ms: 12,
     response_excerpt: null,
     ...more,

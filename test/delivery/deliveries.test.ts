@@ -49,7 +49,15 @@ describe("a delivery", () => {
       attempt_count: 1,
       next_attempt: null,
       livemode: false,
-      attempts: [{ status_code: 200, error: null, response_excerpt: "answered 200" }],
+      attempts: [
+        {
+          status_code: 200,
+          error: null,
+          request_headers: { "Content-Type": "application/json", "Service-Signature": header },
+          response_headers: { connection: "keep-alive" },
+          response_excerpt: "answered 200",
+        },
+      ],
     });
     await remove(id);
   });

@@ -73,6 +73,8 @@ const outcome = {
   status_code: null,
   error: null,
   duration_ms: 1,
+  request_headers: null,
+  response_headers: null,
   response_excerpt: null,
 } as const;
 const list = (filters: { endpointId?: string; eventId?: string; status?: "failed" }) =>

@@ -116,6 +116,8 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
           status_code: 200,
           error: null,
           duration_ms: 1,
+          request_headers: null,
+          response_headers: null,
           response_excerpt: null,
           ...change,
         },

@@ -11,6 +11,14 @@ export const Attempt = Type.Object(
     status_code: nullable(Type.Integer({ description: "Null if there was no response", examples: [200] })),
     error: nullable(Type.String({ description: "The error; null if there was none" })),
     duration_ms: Type.Number(),
+    request_headers: nullable(
+      Type.Record(Type.String(), Type.String(), {
+        description: "What was sent, with the signature; null if nothing was, and for listeners",
+      }),
+    ),
+    response_headers: nullable(
+      Type.Record(Type.String(), Type.String(), { description: "At most 8,192 characters; null without a response" }),
+    ),
     response_excerpt: nullable(Type.String({ description: "The start of the response body" })),
   },
   { $id: "Attempt", description: "One attempt to deliver an event" },

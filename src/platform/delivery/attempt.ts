@@ -64,6 +64,8 @@ export interface Reply {
   statusCode: number | null;
   error: string | null;
   durationMs: number;
+  /** The response's headers as a JSON object; null without any. */
+  headers: string | null;
   /** The beginning of the response body as text; null if it had none. */
   excerpt: string | null;
   /** The wait that a 429 or 503 requested, in milliseconds. */
@@ -86,6 +88,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   readonly #cancelDeadline: () => void;
   #controller: Dispatcher.DispatchController | undefined;
   #statusCode: number | undefined;
+  #headers: string | null = null;
   #retryAfter: number | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
@@ -108,6 +111,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   onResponseStart(_controller: unknown, status: number, headers: Record<string, string | string[] | undefined>): void {
     if (status < 200) return;
     this.#statusCode = status;
+    this.#headers = shownHeaders(headers);
     const header = headers["retry-after"];
     this.#retryAfter = readRetryAfter(status, Array.isArray(header) ? header[0] : header, this.#clock.now());
   }
@@ -153,6 +157,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
       statusCode: failure === null ? (this.#statusCode ?? null) : null,
       error: failure,
       durationMs,
+      headers: this.#headers,
       excerpt: this.#excerpt(),
       retryAfter: this.#retryAfter,
       isUnsent: this.#isUnsent,
@@ -176,6 +181,19 @@ export class Attempt implements Dispatcher.DispatchHandler {
 function isLate(durationMs: number): boolean {
   const limit = LIMITS.deliverySeconds * 1000;
   return durationMs > limit && durationMs <= limit + SUSPENDED_MS;
+}
+
+/** Returns the first headers as JSON, as many as there is room for. */
+function shownHeaders(headers: Record<string, string | string[] | undefined>): string {
+  const shown: Record<string, string> = {};
+  let left: number = LIMITS.deliveryHeaderCharacters;
+  for (const [name, value = ""] of Object.entries(headers)) {
+    const text = Array.isArray(value) ? value.join(", ") : value;
+    left -= name.length + text.length;
+    if (left < 0) break;
+    shown[name] = text;
+  }
+  return JSON.stringify(shown);
 }
 
 /** The statuses whose `Retry-After` is honored. */

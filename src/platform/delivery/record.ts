@@ -72,6 +72,8 @@ function interrupt(
       status_code: null,
       error: INTERRUPTED,
       duration_ms: 0,
+      request_headers: null,
+      response_headers: null,
       response_excerpt: null,
     },
     goneUrl: undefined,

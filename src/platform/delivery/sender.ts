@@ -95,12 +95,15 @@ export class DeliverySender {
       [HEADERS.eventId]: delivery.event_id,
       [HEADERS.deliveryAttempt]: String(delivery.attempt_count + 1),
     };
+    const requestHeaders = JSON.stringify(headers);
     const { origin, pathname, search } = destination.url;
     const body = payload.length > PIECE_BYTES ? Readable.from(piecesOf(payload)) : payload;
     this.#agent.dispatch(
       { origin, path: pathname + search, method: "POST", headers, body },
       new Attempt(this.#clock, (reply) =>
-        ended(reply.isUnsent ? undefined : judge(job, at, reply, this.#random.fraction())),
+        ended(
+          reply.isUnsent ? undefined : judge(job, at, { reply, requestHeaders, fraction: this.#random.fraction() }),
+        ),
       ),
     );
   }
@@ -118,7 +121,11 @@ function* piecesOf(payload: Buffer): Iterable<Buffer> {
 }
 
 /** Returns what a response means for its delivery. */
-function judge({ delivery, token, destination, mayExpire }: Job, at: number, reply: Reply, fraction: number): Finished {
+function judge(
+  { delivery, token, destination, mayExpire }: Job,
+  at: number,
+  { reply, requestHeaders, fraction }: { reply: Reply; requestHeaders: string; fraction: number },
+): Finished {
   const { statusCode, error, durationMs, excerpt, retryAfter } = reply;
   const succeeded = statusCode !== null && statusCode >= 200 && statusCode < 300;
   const gone = statusCode === GONE;
@@ -142,6 +149,8 @@ function judge({ delivery, token, destination, mayExpire }: Job, at: number, rep
       status_code: statusCode,
       error: error === null ? null : storableText(error),
       duration_ms: durationMs,
+      request_headers: requestHeaders,
+      response_headers: reply.headers === null ? null : storableText(reply.headers),
       response_excerpt: excerpt === null ? null : storableText(excerpt),
     },
     goneUrl: gone ? destination.urlText : undefined,
@@ -170,6 +179,8 @@ export function abandon(
       status_code: null,
       error: reason,
       duration_ms: 0,
+      request_headers: null,
+      response_headers: null,
       response_excerpt: null,
     },
     goneUrl: undefined,

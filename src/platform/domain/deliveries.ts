@@ -91,6 +91,12 @@ function toAttempt(row: AttemptRow): Attempt {
     status_code: row.status_code,
     error: row.error,
     duration_ms: row.duration_ms,
+    request_headers: headersOf(row.request_headers),
+    response_headers: headersOf(row.response_headers),
     response_excerpt: row.response_excerpt,
   };
+}
+
+function headersOf(json: string | null): Record<string, string> | null {
+  return json === null ? null : (JSON.parse(json) as Record<string, string>);
 }

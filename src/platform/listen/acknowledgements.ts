@@ -170,6 +170,8 @@ function attemptColumns(attempt: ForwardAttempt & { at: number }) {
     status_code: attempt.status_code ?? null,
     error: storableOrNull(attempt.error, LIMITS.descriptionLength),
     duration_ms: Math.round(attempt.duration_ms),
+    request_headers: null,
+    response_headers: null,
     response_excerpt: storableOrNull(attempt.response_excerpt, LIMITS.deliveryExcerptBytes),
   };
 }

@@ -8,19 +8,25 @@ export interface AttemptRow {
   status_code: number | null;
   error: string | null;
   duration_ms: number;
+  /** JSON objects. */
+  request_headers: string | null;
+  response_headers: string | null;
   response_excerpt: string | null;
 }
 
-const COLUMNS = "delivery_id, number, at, status_code, error, duration_ms, response_excerpt";
+const COLUMNS =
+  "delivery_id, number, at, status_code, error, duration_ms, request_headers, response_headers, response_excerpt";
 
 export async function insertAttempt(tx: Transaction, row: AttemptRow): Promise<void> {
-  await tx.run(`INSERT INTO attempts (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)`, [
+  await tx.run(`INSERT INTO attempts (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, [
     row.delivery_id,
     row.number,
     row.at,
     row.status_code,
     row.error,
     row.duration_ms,
+    row.request_headers,
+    row.response_headers,
     row.response_excerpt,
   ]);
 }

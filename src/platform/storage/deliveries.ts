@@ -58,7 +58,8 @@ export async function findDeliveryWithAttempts(
   id: string,
 ): Promise<{ delivery: ShownDelivery; attempts: AttemptRow[] } | undefined> {
   const rows = await queries.all<ShownDelivery & (AttemptRow | { number: null })>(
-    `SELECT shown.*, a.delivery_id, a.number, a.at, a.status_code, a.error, a.duration_ms, a.response_excerpt
+    `SELECT shown.*, a.delivery_id, a.number, a.at, a.status_code, a.error, a.duration_ms,
+            a.request_headers, a.response_headers, a.response_excerpt
      FROM (SELECT ${SHOWN} FROM deliveries WHERE id = $2 AND environment = $1) AS shown
      LEFT JOIN attempts a ON a.delivery_id = shown.id ORDER BY a.number`,
     [environment, id],

@@ -77,6 +77,9 @@ export interface AttemptOutcome {
   status_code: number | null;
   error: string | null;
   duration_ms: number;
+  /** JSON objects. */
+  request_headers: string | null;
+  response_headers: string | null;
   response_excerpt: string | null;
 }
 
@@ -293,13 +296,24 @@ export async function recordOutcomes(tx: Transaction, outcomes: readonly Attempt
 
 function recordBatch(tx: Transaction, outcomes: readonly AttemptOutcome[]): Promise<unknown> {
   const inserted = tx.run(
-    `INSERT INTO attempts (delivery_id, number, at, status_code, error, duration_ms, response_excerpt)
+    `INSERT INTO attempts (delivery_id, number, at, status_code, error, duration_ms, request_headers,
+       response_headers, response_excerpt)
      SELECT d.id, d.attempt_count + 1, CAST(o.column3 AS BIGINT), CAST(o.column4 AS INTEGER), o.column5,
-            CAST(o.column6 AS INTEGER), o.column7
-     FROM (VALUES ${rowsOfPlaces(outcomes.length, 7)}) AS o
+            CAST(o.column6 AS INTEGER), o.column7, o.column8, o.column9
+     FROM (VALUES ${rowsOfPlaces(outcomes.length, 9)}) AS o
      CROSS JOIN deliveries d WHERE d.id = o.column1 AND d.lease_token = o.column2
      ${tx.dialect === "postgres" ? "FOR UPDATE OF d" : ""}`,
-    outcomes.flatMap((o) => [o.id, o.token, o.at, o.status_code, o.error, o.duration_ms, o.response_excerpt]),
+    outcomes.flatMap((o) => [
+      o.id,
+      o.token,
+      o.at,
+      o.status_code,
+      o.error,
+      o.duration_ms,
+      o.request_headers,
+      o.response_headers,
+      o.response_excerpt,
+    ]),
   );
   // A retry requested during the attempt counts unless the attempt succeeded. It is due at the earlier of both times.
   const retried = "o.column3 <> 'succeeded' AND next_attempt <> CAST(o.column6 AS BIGINT)";

@@ -161,7 +161,8 @@ function deliveries(types: ColumnTypes): string[] {
     `CREATE INDEX deliveries_leased ON deliveries (lease_until) WHERE lease_until IS NOT NULL`,
     `CREATE TABLE attempts (
        delivery_id ${id} NOT NULL, number INTEGER NOT NULL, at ${integer} NOT NULL, status_code INTEGER, error TEXT,
-       duration_ms INTEGER NOT NULL, response_excerpt TEXT, PRIMARY KEY (delivery_id, number)) ${clustered}`,
+       duration_ms INTEGER NOT NULL, request_headers TEXT, response_headers TEXT, response_excerpt TEXT,
+       PRIMARY KEY (delivery_id, number)) ${clustered}`,
     `CREATE INDEX attempts_by_time ON attempts (at)`,
     `CREATE TABLE bulk_operations (
        environment INTEGER NOT NULL REFERENCES environments (id), id ${id} NOT NULL, type TEXT NOT NULL,

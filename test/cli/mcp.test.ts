@@ -90,6 +90,7 @@ describe("service mcp", () => {
       "list_deliveries",
       "get_delivery",
       "retry_delivery",
+      "explain",
       "check_receiver",
       "get_test_clock",
       "advance_test_clock",
@@ -152,6 +153,7 @@ describe("service mcp", () => {
     const deliveries = (await result("list_deliveries", { event: events[0]!.id }))["data"] as { id: string }[];
     expect(deliveries).toHaveLength(2);
     expect(await result("get_delivery", { id: deliveries[0]!.id })).toMatchObject({ event_type: "order.completed" });
+    expect(await result("explain", { id: events[0]!.id })).toMatchObject({ object: "explanation", kind: "event" });
     await api("DELETE", `/v1/webhook_endpoints/${endpoint.body.id}`);
     application.close();
   });
@@ -230,7 +232,14 @@ describe("service mcp", () => {
     const api = apiOf(platform.baseUrl, platform.sandboxKey);
     const key = await api("POST", "/v1/api_keys", { name: "reader", scopes: ["orders:read", "events:read"] });
     const reader = await connect(key.body.key as string);
-    expect(await toolNames(reader)).toEqual(["list_orders", "get_order", "list_events", "get_event", "check_receiver"]);
+    expect(await toolNames(reader)).toEqual([
+      "list_orders",
+      "get_order",
+      "list_events",
+      "get_event",
+      "explain",
+      "check_receiver",
+    ]);
     await expect(call("create_order", { amount: 1, currency: "EUR" }, reader)).rejects.toThrow("Unknown tool");
   });
 

@@ -17,6 +17,7 @@ import { UsageError } from "../../errors.ts";
 import { failureOf } from "../../failure.ts";
 import type { Tool, ToolSession } from "./tool.ts";
 import { CLOCK_TOOLS, CUSTOMER_TOOLS, DELIVERY_TOOLS, EVENT_TOOLS, ORDER_TOOLS } from "./tools/api.ts";
+import { EXPLAIN_TOOLS } from "./tools/explain.ts";
 import { RECEIVER_TOOLS } from "./tools/receiver.ts";
 import { TRIGGER_TOOLS } from "./tools/trigger.ts";
 
@@ -29,6 +30,7 @@ const TOOLS: readonly Tool[] = [
   ...TRIGGER_TOOLS,
   ...EVENT_TOOLS,
   ...DELIVERY_TOOLS,
+  ...EXPLAIN_TOOLS,
   ...RECEIVER_TOOLS,
   ...CLOCK_TOOLS,
 ];

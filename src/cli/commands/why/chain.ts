@@ -1,0 +1,208 @@
+import { apiPath } from "../../../client/base-url.ts";
+import { ApiError } from "../../../client/errors.ts";
+import type { Client } from "../../../client/http.ts";
+import { listItems } from "../../../client/pages.ts";
+import { type IdKind, kindOfId } from "../../../contract/ids.ts";
+import { kindsWith, nounOf, pathOf, type ResourceKind, RESOURCES } from "../../../contract/resources.ts";
+import type { BulkOperation } from "../../../contract/schemas/bulk-operation.ts";
+import type { Delivery } from "../../../contract/schemas/delivery.ts";
+import type { Event } from "../../../contract/schemas/event.ts";
+import type { RequestLogDetail } from "../../../contract/schemas/request-log.ts";
+import type { TestClock } from "../../../contract/schemas/test-clock.ts";
+import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
+import { UserError, EXIT_CODES } from "../../errors.ts";
+
+/** Deliveries that are shown with their attempts. */
+const MAX_DELIVERIES = 20;
+const OTHER_EVENTS = 10;
+
+/** An object of the API whose fields the explanation need not know. */
+export interface SomeObject {
+  id: string;
+  object: string;
+  status?: string;
+}
+
+/** All that is known about one ID, from the API request to the last attempt. */
+export interface Chain {
+  id: string;
+  kind: IdKind;
+  request: RequestLogDetail | undefined;
+  subject: SomeObject | undefined;
+  event: Event | undefined;
+  /** Other events about the same object, newest first. */
+  otherEvents: readonly Event[];
+  /** Newest first, with attempts. */
+  deliveries: readonly Delivery[];
+  /** By ID; undefined for an endpoint that was deleted. */
+  endpoints: ReadonlyMap<string, WebhookEndpoint | undefined>;
+  operation: BulkOperation | undefined;
+  /** Set while the sandbox's clock is ahead of real time. */
+  clock: TestClock | undefined;
+  /** Scopes that the credential lacks for the rest of the chain. */
+  missingScopes: readonly string[];
+}
+
+/** Kinds of IDs that can be explained. */
+export const EXPLAINED: readonly IdKind[] = [
+  "event",
+  "delivery",
+  "request",
+  ...kindsWith("fields"),
+  "webhook_endpoint",
+  "bulk_operation",
+];
+
+/** Reads what is known about an ID. Throws UserError for an ID of another kind, or ApiError if it does not exist. */
+export async function readChain(client: Client, id: string): Promise<Chain> {
+  const kind = kindOfId(id);
+  if (kind === undefined || !EXPLAINED.includes(kind)) throw notExplained(kind);
+  const reader = new ChainReader(client, id, kind);
+  return reader.read();
+}
+
+function notExplained(kind: IdKind | undefined): UserError {
+  const kinds = EXPLAINED.map((known) =>
+    known === "request" ? "request (req_)" : `${nounOf(known as ResourceKind)} (${RESOURCES[known as "event"].prefix})`,
+  );
+  const problem =
+    kind === undefined ? "This is not an ID" : `There is nothing to explain about ${kind.replaceAll("_", " ")}s`;
+  return new UserError(problem, {
+    hint: `Pass the ID of one of: ${kinds.join(", ")}.`,
+    exitCode: EXIT_CODES.usage,
+    code: "invalid_id",
+  });
+}
+
+class ChainReader {
+  readonly #client: Client;
+  readonly #id: string;
+  readonly #kind: IdKind;
+  readonly #missing = new Set<string>();
+
+  constructor(client: Client, id: string, kind: IdKind) {
+    this.#client = client;
+    this.#id = id;
+    this.#kind = kind;
+  }
+
+  async read(): Promise<Chain> {
+    const id = this.#id;
+    const kind = this.#kind;
+    // What was asked for has to exist; the rest of the chain may be gone, or out of the credential's scopes.
+    const found = await this.#first<object>(kind, id);
+    const request = kind === "request" ? (found as RequestLogDetail) : undefined;
+    const operation = kind === "bulk_operation" ? (found as BulkOperation) : undefined;
+    const asked = kind === "delivery" ? (found as Delivery) : undefined;
+    const named = kind === "event" ? (found as Event) : undefined;
+    let events: Event[] = [];
+    let subject: SomeObject | undefined;
+    if (named !== undefined) events = [named];
+    else if (asked !== undefined) events = await this.#events([asked.event]);
+    else if (request !== undefined) events = await this.#events(request.events);
+    else if (operation === undefined) {
+      subject = found as SomeObject;
+      events = await this.#about(id);
+    }
+    const [event, ...otherEvents] = events;
+    const [deliveries, causing, current, clock] = await Promise.all([
+      kind === "webhook_endpoint" ? this.#deliveries({ endpoint: id }) : this.#deliveriesOf(event, asked),
+      request ?? this.#optional<RequestLogDetail>("request", event?.request.id),
+      subject ?? this.#optional<SomeObject>(objectKind(event), objectId(event)),
+      this.#clock(),
+    ]);
+    return {
+      id,
+      kind,
+      request: causing,
+      subject: current,
+      event: kind === "webhook_endpoint" ? undefined : event,
+      otherEvents: kind === "webhook_endpoint" ? [] : otherEvents,
+      deliveries,
+      endpoints: await this.#endpoints(
+        deliveries,
+        kind === "webhook_endpoint" ? (found as WebhookEndpoint) : undefined,
+      ),
+      operation,
+      clock,
+      missingScopes: [...this.#missing],
+    };
+  }
+
+  async #first<Item>(kind: IdKind, id: string): Promise<Item> {
+    return (await this.#client.request<Item>({ method: "GET", path: pathOfKind(kind) + apiPath`/${id}` })).body;
+  }
+
+  async #optional<Item>(kind: IdKind | undefined, id: string | null | undefined): Promise<Item | undefined> {
+    if (kind === undefined || id === undefined || id === null) return undefined;
+    return this.#allowed(() => this.#first<Item>(kind, id));
+  }
+
+  /** Returns undefined for what does not exist any more, or what the credential may not see, which is noted. */
+  async #allowed<Item>(read: () => Promise<Item>): Promise<Item | undefined> {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
+      const scope = error.problem["required_scope"];
+      if (error.status === 403 && typeof scope === "string") this.#missing.add(scope);
+      return undefined;
+    }
+  }
+
+  async #events(ids: readonly string[]): Promise<Event[]> {
+    const found = await Promise.all(ids.map((id) => this.#optional<Event>("event", id)));
+    return found.filter((event) => event !== undefined);
+  }
+
+  async #about(id: string): Promise<Event[]> {
+    return (await this.#allowed(() => this.#list<Event>("/v1/events", { related: id }, OTHER_EVENTS))) ?? [];
+  }
+
+  async #deliveriesOf(event: Event | undefined, asked: Delivery | undefined): Promise<Delivery[]> {
+    if (event === undefined) return asked === undefined ? [] : [asked];
+    return this.#deliveries({ event: event.id });
+  }
+
+  async #deliveries(query: Record<string, string>): Promise<Delivery[]> {
+    const listed = await this.#allowed(() => this.#list<Delivery>("/v1/deliveries", query, MAX_DELIVERIES));
+    const whole = (listed ?? []).map(({ id }) => this.#optional<Delivery>("delivery", id));
+    return (await Promise.all(whole)).filter((delivery) => delivery !== undefined);
+  }
+
+  async #endpoints(deliveries: readonly Delivery[], asked: WebhookEndpoint | undefined) {
+    const ids = [...new Set(deliveries.map(({ endpoint }) => endpoint))].filter((id) => id !== null);
+    const read = async (id: string) => {
+      const endpoint = id === asked?.id ? asked : await this.#optional<WebhookEndpoint>("webhook_endpoint", id);
+      return [id, endpoint] as const;
+    };
+    const entries = await Promise.all(ids.map(read));
+    return new Map(asked === undefined ? entries : [[asked.id, asked], ...entries]);
+  }
+
+  async #clock(): Promise<TestClock | undefined> {
+    const clock = await this.#allowed(
+      async () => (await this.#client.request<TestClock>({ method: "GET", path: pathOf("test_clock") })).body,
+    );
+    return clock === undefined || clock.offset_seconds === 0 ? undefined : clock;
+  }
+
+  async #list<Item>(path: string, query: Record<string, string>, max: number): Promise<Item[]> {
+    const items: Item[] = [];
+    for await (const item of listItems<Item>(this.#client, path, { query, max })) items.push(item);
+    return items;
+  }
+}
+
+function pathOfKind(kind: IdKind): string {
+  return kind === "request" ? pathOf("request_log") : pathOf(kind as ResourceKind);
+}
+
+function objectId(event: Event | undefined): string | undefined {
+  const id = event?.data.object["id"];
+  return typeof id === "string" ? id : undefined;
+}
+
+function objectKind(event: Event | undefined): IdKind | undefined {
+  return kindOfId(objectId(event) ?? "");
+}

@@ -1,0 +1,266 @@
+import type { Attempt, Delivery } from "../../../contract/schemas/delivery.ts";
+import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
+import { formatSpan } from "../../terminal/time.ts";
+import type { Chain } from "./chain.ts";
+
+/** Stable names of what can be the case. Programs rely on them. */
+export type FindingCode =
+  | "bulk_running"
+  | "clock_ahead"
+  | "connection_closed"
+  | "connection_refused"
+  | "delivered"
+  | "delivery_canceled"
+  | "delivery_failed"
+  | "delivery_pending"
+  | "dns"
+  | "endpoint_deleted"
+  | "endpoint_disabled"
+  | "event_damaged"
+  | "invalid_response"
+  | "missing_scope"
+  | "no_event"
+  | "no_receiver"
+  | "rate_limited"
+  | "receiver_error"
+  | "receiver_not_found"
+  | "receiver_rejected"
+  | "receiver_unauthorized"
+  | "redirect"
+  | "request_failed"
+  | "signature_rejected"
+  | "target_blocked"
+  | "timeout"
+  | "tls"
+  | "unreachable";
+
+/** What is the case, and the one command that mends it. */
+export interface Finding {
+  code: FindingCode;
+  /** The ID of what it is about. */
+  subject: string;
+  summary: string;
+  fix: string | null;
+}
+
+/** Returns what is the case, the likely cause first. */
+export function diagnose(chain: Chain): Finding[] {
+  const { request, event, deliveries, operation, clock, missingScopes, kind, id } = chain;
+  const findings: Finding[] = [];
+  if (request !== undefined && request.status >= 400) findings.push(requestFailed(request));
+  if (operation !== undefined) findings.push(...ofOperation(operation));
+  for (const endpoint of kind === "webhook_endpoint" ? chain.endpoints.values() : []) {
+    if (endpoint?.status === "disabled") findings.push(disabled(endpoint));
+  }
+  const troubled = deliveries.filter(({ status }) => status !== "succeeded");
+  // The one that was asked about first.
+  for (const delivery of troubled.toSorted((a, b) => Number(b.id === id) - Number(a.id === id))) {
+    const endpoint = delivery.endpoint === null ? undefined : chain.endpoints.get(delivery.endpoint);
+    findings.push(ofDelivery(delivery, endpoint, chain));
+  }
+  if (missingScopes.length > 0) findings.push(missingScope(id, missingScopes));
+  if (event !== undefined && deliveries.length === 0 && !missingScopes.includes("deliveries:read")) {
+    findings.push({
+      code: "no_receiver",
+      subject: event.id,
+      summary: `No enabled endpoint subscribed to ${event.type} when it happened, and no listener forwarded it`,
+      fix: `service listen --forward-to localhost:3000 --since ${event.id}`,
+    });
+  }
+  if (event === undefined && request !== undefined && request.status < 400) {
+    const summary = request.method === "GET" ? "The request only read" : "The request caused no event";
+    findings.push({ code: "no_event", subject: request.id, summary, fix: null });
+  }
+  if (clock !== undefined) {
+    findings.push({
+      code: "clock_ahead",
+      subject: id,
+      summary: `The test clock is ${formatSpan(clock.offset_seconds)} ahead of real time, and so are times shown here`,
+      fix: "service clock reset",
+    });
+  }
+  if (troubled.length === 0 && deliveries.length > 0) {
+    const count = deliveries.length === 1 ? "The delivery" : `All ${deliveries.length} deliveries`;
+    findings.push({ code: "delivered", subject: event?.id ?? id, summary: `${count} succeeded`, fix: null });
+  }
+  return findings;
+}
+
+function requestFailed({
+  id,
+  status,
+  error_code: code,
+  key,
+  response_body: body,
+}: NonNullable<Chain["request"]>): Finding {
+  const summary = `The API request failed with ${status} ${code ?? ""}${detailOf(body)}`;
+  const finding = (fix: string | null, of: FindingCode = "request_failed"): Finding => ({
+    code: of,
+    subject: id,
+    summary,
+    fix,
+  });
+  if (code === "insufficient_scope") {
+    return finding(key === null ? "service login" : `service keys get ${key}`, "missing_scope");
+  }
+  if (status === 401) return finding("service login");
+  return finding(`service logs get ${id}`);
+}
+
+function detailOf(body: string | null): string {
+  try {
+    const { detail } = JSON.parse(body ?? "{}") as { detail?: unknown };
+    return typeof detail === "string" ? `: ${detail.replace(/\.$/, "")}` : "";
+  } catch {
+    return "";
+  }
+}
+
+function ofOperation({
+  id,
+  status,
+  done,
+  failed,
+  total,
+  last_error: reason,
+}: NonNullable<Chain["operation"]>): Finding[] {
+  const subject = id ?? "";
+  if (status === "running") {
+    const summary = `${done + failed} of ${total} done; the platform is working on the rest`;
+    return [{ code: "bulk_running", subject, summary, fix: `service why ${subject}` }];
+  }
+  if (failed > 0) {
+    const fix = "service deliveries list --status failed";
+    return [
+      { code: "delivery_failed", subject, summary: `${failed} of ${total} could not be sent: ${reason ?? ""}`, fix },
+    ];
+  }
+  if (status === "canceled") {
+    return [{ code: "delivery_canceled", subject, summary: `Canceled after ${done} of ${total}`, fix: null }];
+  }
+  return [{ code: "delivered", subject, summary: `All ${done} were sent again`, fix: "service deliveries list" }];
+}
+
+function disabled({ id, disabled_reason: reason, disabled_at: at }: WebhookEndpoint): Finding {
+  const why = reason === "gone" ? "because it responded with 410 Gone" : "by a user";
+  const summary = `The endpoint was disabled ${why}${at === null ? "" : ` at ${at}`}`;
+  return { code: "endpoint_disabled", subject: id, summary, fix: `service endpoints enable ${id}` };
+}
+
+function missingScope(subject: string, scopes: readonly string[]): Finding {
+  const flags = scopes.map((scope) => `--scope ${scope}`).join(" ");
+  return {
+    code: "missing_scope",
+    subject,
+    summary: `Part of the chain is not shown: the credential lacks ${scopes.join(", ")}`,
+    fix: `service login ${flags}`,
+  };
+}
+
+function ofDelivery(delivery: Delivery, endpoint: WebhookEndpoint | undefined, { missingScopes }: Chain): Finding {
+  const { id, attempts = [], status } = delivery;
+  const found = (code: FindingCode, summary: string, fix: string | null): Finding => ({
+    code,
+    subject: id,
+    summary,
+    fix,
+  });
+  const last = attempts.at(-1);
+  const isUnknown = missingScopes.includes("webhook_endpoints:read");
+  if (delivery.endpoint !== null && endpoint === undefined && !isUnknown) {
+    return found(
+      "endpoint_deleted",
+      `The endpoint ${delivery.endpoint} was deleted`,
+      "service endpoints create --url <url> --events '*'",
+    );
+  }
+  if (endpoint?.status === "disabled") return { ...disabled(endpoint), subject: id };
+  if (status === "canceled")
+    return found("delivery_canceled", "The delivery was canceled", `service deliveries retry ${id}`);
+  if (last === undefined)
+    return found("delivery_pending", "The delivery has not been attempted yet", `service deliveries get ${id}`);
+  return found(...causeOf(last, delivery, endpoint));
+}
+
+type Cause = [code: FindingCode, summary: string, fix: string];
+
+/** The likely cause of an attempt's failure. */
+function causeOf(
+  { status_code: status, error, response_excerpt: body }: Attempt,
+  delivery: Delivery,
+  endpoint: WebhookEndpoint | undefined,
+): Cause {
+  const isListener = delivery.endpoint === null;
+  const url = endpoint?.url ?? "the receiver";
+  const again = isListener ? `service events replay ${delivery.event}` : `service deliveries retry ${delivery.id}`;
+  const elsewhere = isListener
+    ? "service listen --forward-to localhost:<port>"
+    : `service endpoints update ${delivery.endpoint} --url <url>`;
+  const where = isListener ? "the forwarding target" : url;
+  if (status === null) {
+    const [, code = "", words = error ?? ""] = /^([a-z_]+): (.*)$/s.exec(error ?? "") ?? [];
+    switch (code) {
+      case "connection_refused":
+      case "refused":
+        return [
+          "connection_refused",
+          `Nothing accepts connections at ${where}: the receiver is not running, or the port is wrong`,
+          elsewhere,
+        ];
+      case "timeout":
+        return [
+          "timeout",
+          `${where} did not respond in time: respond with 2xx first and do slow work afterwards`,
+          again,
+        ];
+      case "dns":
+        return ["dns", `The host name of ${where} could not be resolved`, elsewhere];
+      case "tls":
+        return ["tls", `The TLS handshake with ${where} failed: ${words}`, elsewhere];
+      case "blocked_target":
+        return [
+          "target_blocked",
+          `The platform does not deliver to ${where}: ${words}`,
+          "service listen --forward-to localhost:3000",
+        ];
+      case "connection_closed":
+      case "reset":
+      case "interrupted":
+        return ["connection_closed", `The connection to ${where} was closed before the response was complete`, again];
+      case "invalid_reply":
+        return ["invalid_response", `${where} did not respond with HTTP`, elsewhere];
+      case "event_damaged":
+        return ["event_damaged", "The stored event is damaged", "service db check"];
+      case "endpoint_disabled":
+        return ["endpoint_disabled", "The endpoint was disabled until the retries were over", again];
+      case "unreachable":
+        return ["unreachable", `${where} cannot be reached from the platform`, elsewhere];
+      default:
+        return ["delivery_failed", words === "" ? "The attempt got no response" : words, again];
+    }
+  }
+  const said = `${where} responded with ${status}`;
+  if ([400, 401, 403, 422].includes(status) && /signature|hmac|whsec|webhook.?secret/i.test(body ?? "")) {
+    const secret = isListener ? "service listen --print-secret" : `service webhooks check ${url}`;
+    return ["signature_rejected", `${said}: it rejected the signature. Its secret is not the one that signs`, secret];
+  }
+  if (status === 401 || status === 403) {
+    return [
+      "receiver_unauthorized",
+      `${said}: it asks for a credential that deliveries do not have`,
+      isListener ? "service listen --print-secret" : `service webhooks check ${url}`,
+    ];
+  }
+  if (status === 404 || status === 405)
+    return ["receiver_not_found", `${said}: the path is wrong, or takes no POST`, elsewhere];
+  if (status === 410)
+    return [
+      "endpoint_disabled",
+      `${said}, which disables the endpoint`,
+      `service endpoints enable ${delivery.endpoint ?? ""}`,
+    ];
+  if (status === 429) return ["rate_limited", `${said}: it takes no more requests at the moment`, again];
+  if (status >= 300 && status < 400) return ["redirect", `${said}: redirects are not followed`, elsewhere];
+  if (status >= 500) return ["receiver_error", `${said}: it failed. Its own log says why`, again];
+  return ["receiver_rejected", `${said}: its validation rejected the event`, again];
+}

@@ -1,0 +1,210 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { BulkOperation } from "../../src/contract/schemas/bulk-operation.ts";
+import type { Delivery } from "../../src/contract/schemas/delivery.ts";
+import type { Event } from "../../src/contract/schemas/event.ts";
+import type { Explanation } from "../../src/cli/commands/why/explanation.ts";
+import { apiOf } from "../support/api.ts";
+import { cliOnPlatform } from "../support/cli-on-platform.ts";
+import { freePort } from "../support/free-port.ts";
+import { startListener } from "../support/listener.ts";
+import { runInTerminal } from "../support/terminal.ts";
+import { type Reaction, type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
+
+const cli = cliOnPlatform();
+const { json, service } = cli;
+const why = (id: string) => json<Explanation>("why", id);
+const api = (method: string, path: string, body?: unknown, key = cli.platform.sandboxKey) =>
+  apiOf(cli.platform.baseUrl, key)(method, path, body);
+
+const receivers: ScriptedReceiver[] = [];
+const endpoints: string[] = [];
+// Each test sees the deliveries to its own endpoints only.
+afterEach(async () => {
+  for (const id of endpoints.splice(0)) await service(["endpoints", "delete", id]);
+  await Promise.all(receivers.splice(0).map((receiver) => receiver.close()));
+});
+
+async function newEndpoint(url: string): Promise<string> {
+  const { id } = await json<{ id: string }>("endpoints", "create", "--url", url, "--events", "order.*");
+  endpoints.push(id);
+  return id;
+}
+
+async function receiverThat(...reactions: Reaction[]): Promise<string> {
+  const receiver = await startScriptedReceiver(...reactions);
+  receivers.push(receiver);
+  return newEndpoint(receiver.url);
+}
+
+/** An event, once its delivery to an endpoint was attempted. */
+async function attempted(endpoint: string): Promise<{ event: Event; delivery: Delivery }> {
+  const event = await json<Event>("trigger", "order.created");
+  const list = () => json<Delivery[]>("deliveries", "list", "--event", event.id, "--endpoint", endpoint);
+  await expect.poll(async () => (await list())[0]?.attempt_count).toBeGreaterThan(0);
+  return { event, delivery: (await list())[0]! };
+}
+
+describe("the likely cause of a failed delivery", () => {
+  it.each([
+    [
+      "signature_rejected",
+      { status: 400, body: "Webhook signature verification failed" },
+      "service webhooks check http",
+    ],
+    ["receiver_unauthorized", { status: 401, body: "Sign in" }, "service webhooks check http"],
+    ["receiver_not_found", { status: 404, body: "Not found" }, "service endpoints update we_"],
+    ["receiver_rejected", { status: 422, body: "amount is too small" }, "service deliveries retry dlv_"],
+    ["receiver_error", { status: 500, body: "<h1>Oops</h1>" }, "service deliveries retry dlv_"],
+    ["rate_limited", { status: 429 }, "service deliveries retry dlv_"],
+    ["redirect", { status: 302 }, "service endpoints update we_"],
+    ["connection_closed", "hang up", "service deliveries retry dlv_"],
+    ["endpoint_disabled", { status: 410 }, "service endpoints enable we_"],
+  ] satisfies [string, Reaction, string][])("is %s after %j", async (code, reaction, fix) => {
+    const { event, delivery } = await attempted(await receiverThat(reaction));
+    for (const id of [event.id, delivery.id]) {
+      const { cause, findings } = await why(id);
+      expect({ cause, subject: findings[0]!.subject }).toEqual({ cause: code, subject: delivery.id });
+      expect(findings[0]!.fix).toContain(fix);
+    }
+  });
+
+  it("is connection_refused at a port where nothing listens, and names the URL", async () => {
+    const url = `http://127.0.0.1:${await freePort()}/hooks`;
+    const { event } = await attempted(await newEndpoint(url));
+    const { cause, findings } = await why(event.id);
+    expect(cause).toBe("connection_refused");
+    expect(findings[0]!.summary).toContain(`Nothing accepts connections at ${url}`);
+  });
+
+  it("is endpoint_deleted after the endpoint was deleted", async () => {
+    const id = await receiverThat({ status: 500 });
+    const { event } = await attempted(id);
+    await service(["endpoints", "delete", id]);
+    expect((await why(event.id)).cause).toBe("endpoint_deleted");
+  });
+});
+
+describe("service why", () => {
+  it("finds the whole chain from the ID of each of its parts", async () => {
+    const { event, delivery } = await attempted(await receiverThat({ status: 200 }));
+    const request = event.request.id!;
+    const order = String(event.data.object["id"]);
+    for (const id of [event.id, delivery.id, order, request]) {
+      const explanation = await why(id);
+      expect(explanation).toMatchObject({
+        object: "explanation",
+        id,
+        cause: "delivered",
+        request: { id: request, method: "POST", path: "/v1/orders", events: [event.id] },
+        subject: { id: order, object: "order" },
+        event: { id: event.id },
+      });
+      const [shown] = explanation.deliveries;
+      expect(shown).toMatchObject({ id: delivery.id, status: "succeeded", attempts: [{ status_code: 200 }] });
+    }
+  });
+
+  it("shows the attempts that a listener made", async () => {
+    const receiver = await startScriptedReceiver({ status: 500 }, { status: 503, body: "busy" });
+    receivers.push(receiver);
+    const listener = await startListener(cli.platform.env, ["--forward-to", receiver.url, "--retries", "1"]);
+    const event = await json<Event>("trigger", "payment.created");
+    await listener.record(({ event: name, status }) => name === "forwarded" && status === 503);
+    await listener.interrupt();
+    await expect.poll(async () => (await why(event.id)).deliveries.length).toBe(1);
+    const { cause, deliveries, findings } = await why(event.id);
+    expect(deliveries[0]).toMatchObject({ endpoint: null, attempts: [{ status_code: 500 }, { status_code: 503 }] });
+    expect(cause).toBe("receiver_error");
+    expect(findings[0]!.fix).toBe(`service events replay ${event.id}`);
+  });
+
+  it("says that nothing subscribed to an event", async () => {
+    const event = await json<Event>("trigger", "payment.created");
+    const { cause, findings } = await why(event.id);
+    expect(cause).toBe("no_receiver");
+    expect(findings[0]!.fix).toContain(`--since ${event.id}`);
+  });
+
+  it("explains a request that was rejected, and one whose key lacks a scope", async () => {
+    const rejected = await api("POST", "/v1/orders", { amount: -1, currency: "EUR" });
+    const first = await why(rejected.headers.get("request-id")!);
+    expect(first.cause).toBe("request_failed");
+    expect(first.findings[0]!.summary).toContain("400 invalid_request: amount");
+    const { key, id } = (await api("POST", "/v1/api_keys", { scopes: ["customers:read"] })).body;
+    const forbidden = await api("GET", "/v1/orders", undefined, key);
+    const second = await why(forbidden.headers.get("request-id")!);
+    expect(second).toMatchObject({ cause: "missing_scope", findings: [{ fix: `service keys get ${id}` }] });
+  });
+
+  it("names the scopes that it would need to show the rest", async () => {
+    const { event } = await attempted(await receiverThat({ status: 500 }));
+    const { key } = (await api("POST", "/v1/api_keys", { scopes: ["events:read", "orders:read"] })).body;
+    const { stdout } = await service(["why", event.id, "--json"], { env: { SERVICE_API_KEY: key } });
+    const { cause, findings, deliveries } = JSON.parse(stdout) as Explanation;
+    expect({ cause, deliveries }).toEqual({ cause: "missing_scope", deliveries: [] });
+    expect(findings[0]!.summary).toContain("deliveries:read");
+  });
+
+  it("shows a bulk operation", async () => {
+    const endpoint = await receiverThat({ status: 200 });
+    const { event } = await attempted(endpoint);
+    const operation = await json<BulkOperation>(
+      "events",
+      "replay",
+      "--since",
+      "1h",
+      "--endpoint",
+      endpoint,
+      "--type",
+      event.type,
+    );
+    expect(await why(operation.id!)).toMatchObject({ kind: "bulk_operation", cause: "delivered", operation });
+  });
+
+  it("explains a disabled endpoint", async () => {
+    const id = await receiverThat({ status: 200 });
+    await json("endpoints", "disable", id);
+    const { cause, findings } = await why(id);
+    expect({ cause, fix: findings[0]!.fix }).toEqual({
+      cause: "endpoint_disabled",
+      fix: `service endpoints enable ${id}`,
+    });
+  });
+
+  it("says that the test clock is ahead", async () => {
+    await json("clock", "advance", "2h");
+    const event = await json<Event>("trigger", "payment.created");
+    const codes = (await why(event.id)).findings.map(({ code }) => code);
+    await json("clock", "reset");
+    expect(codes).toEqual(["no_receiver", "clock_ahead"]);
+  });
+
+  it.each([
+    ["nonsense", 2, "This is not an ID"],
+    ["key_06Fv3Tt0q1Yd8mWc5KxLrB", 2, "There is nothing to explain about api keys"],
+    ["evt_06Fv3Tt0q1Yd8mWc5KxLrB", 3, "No event has the id"],
+  ])("rejects %s", async (id, exitCode, reason) => {
+    expect(await service(["why", id])).toMatchObject({ exitCode, stderr: expect.stringContaining(reason) });
+  });
+
+  it("prints a line for each finding in a pipe, and the code alone with --quiet", async () => {
+    const event = await json<Event>("trigger", "payment.created");
+    const { stdout } = await service(["why", event.id]);
+    expect(stdout).toMatch(new RegExp(`^no_receiver\t${event.id}\tNo enabled endpoint .*\tservice listen .*\n$`));
+    expect((await service(["why", event.id, "--quiet"])).stdout).toBe("no_receiver\n");
+  });
+
+  it("draws the chain on a terminal, no wider than it", async () => {
+    const { event, delivery } = await attempted(
+      await receiverThat({ status: 400, body: "invalid signature ".repeat(40) }),
+    );
+    const session = runInTerminal(["why", event.id], { env: cli.platform.env, columns: 80 });
+    expect(await session.ended).toBe(0);
+    const text = session.text();
+    for (const part of ["Request", "Object", "Event", delivery.id, "Likely cause", "service webhooks check"]) {
+      expect(text).toContain(part);
+    }
+    const wide = text.split("\n").filter((line) => line.trimEnd().length > 80 && !line.startsWith("  service"));
+    expect(wide).toEqual([]);
+  });
+});

@@ -42,6 +42,20 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/deliveries/index.ts"),
   },
   {
+    name: "expect",
+    group: WEBHOOKS,
+    summary: "Assert that events happen and are delivered",
+    runsProgram: true,
+    jqSelects: true,
+    load: () => import("./commands/expect/index.ts"),
+  },
+  {
+    name: "why",
+    group: WEBHOOKS,
+    summary: "Explain what happened to an event, delivery or request",
+    load: () => import("./commands/why/index.ts"),
+  },
+  {
     name: "listen",
     group: WEBHOOKS,
     summary: "Forward sandbox events to your application",

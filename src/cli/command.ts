@@ -16,5 +16,7 @@ export interface CommandEntry {
   hidden?: true;
   /** True if the words after `--` are a program to run and its arguments. */
   runsProgram?: true;
+  /** True if `--jq` selects what the command works on, and not what it prints. */
+  jqSelects?: true;
   load(): Promise<CommandModule>;
 }

@@ -7,6 +7,8 @@ export interface GlobalOptions {
   json: boolean;
   fields: readonly string[] | undefined;
   jq: string | undefined;
+  /** `--jq` of a command that works on what the expression selects. */
+  selection?: string | undefined;
   profile: string | undefined;
   apiKeyStdin: boolean;
   baseUrl: string | undefined;

@@ -27,7 +27,7 @@ export async function runProgram(args: readonly string[], io: ProcessIo): Promis
   try {
     // Parses the global flags and finds the command before any of it is loaded.
     operands = program.parseOptions([...args]).operands;
-    const context = await Context.create(io, readGlobalOptions(program));
+    const context = await Context.create(io, globalsFor(program, operands));
     const [own, programArgs] = splitAtProgram(args, operands);
     await declare(program, context, operands, programArgs);
     await program.parseAsync([...own], { from: "user" });
@@ -36,6 +36,12 @@ export async function runProgram(args: readonly string[], io: ProcessIo): Promis
     if (!(error instanceof CommanderError)) throw error;
     if (!isHelpShown(error)) throw usageErrorOf(error, program, operands, args);
   }
+}
+
+function globalsFor(program: Command, [name]: readonly string[]): GlobalOptions {
+  const globals = readGlobalOptions(program);
+  const { jqSelects } = COMMANDS.find((entry) => entry.name === name) ?? {};
+  return jqSelects ? { ...globals, jq: undefined, selection: globals.jq } : globals;
 }
 
 /** Splits the arguments at `--`, if the command runs a program. */

@@ -78,6 +78,8 @@ describe("service deliveries get", () => {
           status_code: 503,
           error: null,
           duration_ms: expect.any(Number),
+          request_headers: expect.objectContaining({ "Service-Event-Id": delivery.event }),
+          response_headers: expect.objectContaining({ date: expect.any(String) }),
           response_excerpt: "busy",
         },
       ],

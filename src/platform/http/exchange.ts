@@ -36,7 +36,7 @@ function isSecret(schema: TSchema): boolean {
   return secret === true || anyOf.some(isSecret);
 }
 
-function shownHeaders(headers: Record<string, unknown>): Record<string, string> {
+function shownHeaders(headers: Record<string, string | number | string[] | undefined>): Record<string, string> {
   const shown: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined) continue;

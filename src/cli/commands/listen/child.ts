@@ -3,7 +3,6 @@ import type { ChildProcess } from "node:child_process";
 import { constants } from "node:os";
 import type { Context } from "../../context.ts";
 import { InterruptedError, UserError } from "../../errors.ts";
-import { SECRET_VARIABLE } from "../webhooks/secrets.ts";
 
 /** Signals that a shell user expects to reach the command. Those that end this process come through the context. */
 const PASSED_ON = ["SIGQUIT", "SIGUSR2"] as const;
@@ -17,19 +16,23 @@ export interface ChildEnd {
   error?: UserError;
 }
 
-/** A command that runs while events are forwarded, in the foreground: it has the terminal and the signals. */
+/** A command that runs in the foreground, beside this one: it has the terminal and the signals. */
 export class ChildCommand {
   readonly ended: Promise<ChildEnd>;
   #child: ChildProcess | undefined;
 
-  /** Starts it. Its stdout is this process's, or stderr if stdout is for `--json`. */
-  constructor([program = "", ...args]: readonly string[], secret: string, context: Context) {
+  /** Starts it with more environment variables. Its stdout is this process's, or stderr if stdout is for `--json`. */
+  constructor(
+    [program = "", ...args]: readonly string[],
+    variables: Readonly<Record<string, string>>,
+    context: Context,
+  ) {
     const { env, output, signal } = context;
     let child: ChildProcess;
     try {
       // Windows starts npm and other scripts only through its shell, with its own quoting, which cross-spawn handles.
       child = spawn(program, args, {
-        env: { ...env, [SECRET_VARIABLE]: secret },
+        env: { ...env, ...variables },
         stdio: ["inherit", output.json ? 2 : "inherit", "inherit"],
       });
     } catch (error) {

@@ -6,6 +6,7 @@ import { Session } from "../../../relay/session.ts";
 import { SignatureError } from "../../../webhooks/index.ts";
 import type { Context } from "../../context.ts";
 import { isCtrlC, SilentExit } from "../../errors.ts";
+import { SECRET_VARIABLE } from "../webhooks/secrets.ts";
 import { ChildCommand, type ChildEnd } from "./child.ts";
 import { type Display, openDisplay } from "./display.ts";
 import { type EnvTarget, SessionFiles } from "./files.ts";
@@ -161,7 +162,7 @@ export class Listening {
     const secret = flags.secret ?? ready.secret;
     await this.#files.ready(secret, receivers.target);
     if (command.length === 0 || this.#context.signal.aborted || this.#failure !== undefined) return;
-    this.#child = new ChildCommand(command, secret, this.#context);
+    this.#child = new ChildCommand(command, { [SECRET_VARIABLE]: secret }, this.#context);
     this.#childEnd = await this.#child.ended;
     await this.#session.stop();
   }

@@ -56,10 +56,13 @@ export function explanationLines(chain: Chain, findings: readonly Finding[], { o
 }
 
 function causeLines(cause: Finding, styles: Styles, width: number): string[] {
-  const style = cause.code === "delivered" ? styles.good : styles.warn;
+  const style = cause.code === "delivered" ? "good" : "warn";
   const label = cause.code === "delivered" ? "Result" : "Likely cause";
   const lines = foldText(`${label}: ${cause.summary}.`, width, 6);
-  return [...lines.map((line, i) => (i === 0 ? line.replace(label, style(label)) : line)), ...fixLines(cause, styles)];
+  return [
+    ...lines.map((line, i) => (i === 0 ? line.replace(label, styles[style](label)) : line)),
+    ...fixLines(cause, styles),
+  ];
 }
 
 /** Commands are not wrapped, so that they can be copied. */
@@ -76,7 +79,7 @@ function deliveryLines(delivery: Delivery, chain: Chain, styles: Styles, width: 
     pending: styles.warn("…"),
   }[status];
   const url = endpoint === null ? undefined : chain.endpoints.get(endpoint)?.url;
-  const to = endpoint === null ? `listener ${listener ?? ""}` : `${url ?? "an endpoint that was deleted"}`;
+  const to = endpoint === null ? `listener ${listener ?? ""}` : (url ?? "an endpoint that was deleted");
   const planned = next === null ? "" : `, next attempt ${next}`;
   const lines = [
     `${mark} ${styles.strong(printable(id))}  ${status}${planned}`,

@@ -1,3 +1,4 @@
+import { escapeXml } from "../../../terminal/xml.ts";
 import type { CheckResult, ReceiverReport } from "../../../../receiver-check/report.ts";
 
 /**
@@ -48,14 +49,4 @@ function details({ sent, seen, explanation, fix, rule }: CheckResult): string {
 
 function seconds(milliseconds: number): string {
   return (milliseconds / 1000).toFixed(3);
-}
-
-const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-
-/** XML 1.0 cannot represent most control characters, nor halves of surrogate pairs. */
-function escapeXml(text: string): string {
-  return text
-    .toWellFormed()
-    .replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd")
-    .replaceAll(/[&<>"]/g, (character) => ENTITIES[character]!);
 }

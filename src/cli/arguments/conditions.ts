@@ -1,0 +1,34 @@
+import { InvalidArgumentError } from "commander";
+
+/** A condition on one value of an event: `data.object.amount=500`, or `!=`. */
+export interface Condition {
+  /** As it was typed. */
+  text: string;
+  path: string;
+  isNegated: boolean;
+  value: string;
+}
+
+/** Parses one value of a flag that collects conditions. */
+export function parseCondition(text: string, previous: readonly Condition[] = []): Condition[] {
+  const [, path, operator, value] = /^([\w-]+(?:\.[\w-]+)*)(!?=)(.*)$/s.exec(text) ?? [];
+  if (path === undefined || value === undefined) {
+    throw new InvalidArgumentError("Must be a path and a value, such as data.object.amount=500 or livemode!=true.");
+  }
+  return [...previous, { text, path, isNegated: operator === "!=", value }];
+}
+
+/** Returns true if a JSON value meets a condition. Text is compared as it is, and other values as JSON. */
+export function meets(value: unknown, { path, isNegated, value: wanted }: Condition): boolean {
+  return (textAt(value, path) === wanted) !== isNegated;
+}
+
+/** Returns the text that a condition compares with; undefined where the path leads nowhere. */
+export function textAt(value: unknown, path: string): string | undefined {
+  let current = value;
+  for (const name of path.split(".")) {
+    if (typeof current !== "object" || current === null || !Object.hasOwn(current, name)) return undefined;
+    current = (current as Record<string, unknown>)[name];
+  }
+  return typeof current === "string" ? current : JSON.stringify(current);
+}

@@ -1,0 +1,148 @@
+import type { Client } from "../../../client/http.ts";
+import { listItems } from "../../../client/pages.ts";
+import type { EventType } from "../../../contract/event-types.ts";
+import type { Delivery } from "../../../contract/schemas/delivery.ts";
+import type { Event } from "../../../contract/schemas/event.ts";
+import { type Condition, meets, textAt } from "../../arguments/conditions.ts";
+import { filterWithJq } from "../../terminal/jq.ts";
+
+/** What is expected. */
+export interface Expectation {
+  type: EventType;
+  conditions: readonly Condition[];
+  /** A jq expression that must yield true. */
+  jq: string | undefined;
+  /** Exactly so many; undefined for one or more. */
+  count: number | undefined;
+  /** True if each of them must be delivered. */
+  isDelivered: boolean;
+}
+
+/** Why an expectation was not met: stable names. */
+export type FailureCode = "event_not_seen" | "too_few_events" | "too_many_events" | "not_delivered" | "delivery_failed";
+
+/** One condition that an event does not meet. */
+interface Difference {
+  condition: string;
+  expected: string;
+  actual: string | null;
+}
+
+/** An event of the type that comes nearest, and why it does not match. */
+export interface Near {
+  event: Event;
+  differences: Difference[];
+}
+
+/** What was seen so far. */
+export interface Observation {
+  matching: Event[];
+  /** The event of the type with the fewest differences. */
+  nearest: Near | undefined;
+  /** How many events of other types came. */
+  others: ReadonlyMap<string, number>;
+  deliveries: Delivery[];
+}
+
+/** Watches the events that follow a position in the log. */
+export class Watch {
+  readonly #client: Client;
+  readonly #expectation: Expectation;
+  #position: string | undefined;
+  readonly #matching: Event[] = [];
+  readonly #others = new Map<string, number>();
+  #nearest: Near | undefined;
+  #deliveries: Delivery[] = [];
+
+  private constructor(client: Client, expectation: Expectation, position: string | undefined) {
+    this.#client = client;
+    this.#expectation = expectation;
+    this.#position = position;
+  }
+
+  /** Takes the position of the newest event. */
+  static async begin(client: Client, expectation: Expectation): Promise<Watch> {
+    for await (const { id } of listItems<Event>(client, "/v1/events", { max: 1 })) {
+      return new Watch(client, expectation, id);
+    }
+    return new Watch(client, expectation, undefined);
+  }
+
+  get observation(): Observation {
+    return {
+      matching: this.#matching,
+      nearest: this.#nearest,
+      others: this.#others,
+      deliveries: this.#deliveries,
+    };
+  }
+
+  /** Reads what is new. Lists are in the order of commits, so that nothing is missed below the last event that was seen. */
+  async look(): Promise<void> {
+    const fresh: Event[] = [];
+    for await (const event of listItems<Event>(this.#client, "/v1/events")) {
+      if (event.id === this.#position) break;
+      fresh.push(event);
+    }
+    this.#position = fresh[0]?.id ?? this.#position;
+    for (const event of fresh.toReversed()) await this.#take(event);
+    if (this.#expectation.isDelivered) await this.#readDeliveries();
+  }
+
+  async #take(event: Event): Promise<void> {
+    const { type, conditions, jq } = this.#expectation;
+    if (event.type !== type) {
+      this.#others.set(event.type, (this.#others.get(event.type) ?? 0) + 1);
+      return;
+    }
+    const differences = conditions
+      .filter((condition) => !meets(event, condition))
+      .map(({ text, path, isNegated, value }) => ({
+        condition: text,
+        expected: isNegated ? `not ${value}` : value,
+        actual: textAt(event, path) ?? null,
+      }));
+    if (jq !== undefined) {
+      const actual = await filterWithJq(event, jq);
+      if (actual !== "true") differences.push({ condition: jq, expected: "true", actual });
+    }
+    if (differences.length === 0) this.#matching.push(event);
+    else if (this.#nearest === undefined || differences.length <= this.#nearest.differences.length) {
+      this.#nearest = { event, differences };
+    }
+  }
+
+  async #readDeliveries(): Promise<void> {
+    const deliveries: Delivery[] = [];
+    for (const { id } of this.#matching) {
+      const list = listItems<Delivery>(this.#client, "/v1/deliveries", { query: { event: id } });
+      for await (const delivery of list) deliveries.push(delivery);
+    }
+    this.#deliveries = deliveries;
+  }
+}
+
+/** `met` and `failed` are final; `open` may become either until the time is over. */
+export type Verdict = { state: "met" | "open" } | { state: "failed"; code: FailureCode };
+
+/** Judges what was seen. `isOver` is true once the time has passed. */
+export function judge(
+  { count, isDelivered }: Expectation,
+  { matching, deliveries }: Observation,
+  isOver: boolean,
+): Verdict {
+  const { length: seen } = matching;
+  if (count !== undefined && seen > count) return { state: "failed", code: "too_many_events" };
+  const failed = deliveries.find(({ status }) => status === "failed" || status === "canceled");
+  if (isDelivered && failed !== undefined) return { state: "failed", code: "delivery_failed" };
+  if (seen < (count ?? 1)) {
+    return isOver ? { state: "failed", code: seen === 0 ? "event_not_seen" : "too_few_events" } : { state: "open" };
+  }
+  const delivered = new Set(deliveries.filter(({ status }) => status === "succeeded").map(({ event }) => event));
+  const pending = deliveries.some(({ status }) => status === "pending");
+  if (isDelivered && (pending || matching.some(({ id }) => !delivered.has(id)))) {
+    return isOver ? { state: "failed", code: "not_delivered" } : { state: "open" };
+  }
+  // One more could come until the time is over.
+  return { state: count === undefined || isOver ? "met" : "open" };
+}

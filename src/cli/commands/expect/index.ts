@@ -1,0 +1,63 @@
+import { type Command, Option } from "commander";
+import { type Condition, parseCondition } from "../../arguments/conditions.ts";
+import { repeatable } from "../../arguments/repeated.ts";
+import { duration, parseEventType, wholeNumber } from "../../arguments/values.ts";
+import type { Context } from "../../context.ts";
+import { addExamples, addFields } from "../../help-layout.ts";
+import type { ExpectationReport } from "./report.ts";
+
+/** Flags of `service expect`. */
+export interface ExpectFlags {
+  within: number;
+  count?: number;
+  where?: Condition[];
+  delivered?: true;
+  junit?: string;
+}
+
+const MAX_SECONDS = 3600;
+
+const FIELDS = {
+  noun: "expectation",
+  fields: ["object", "type", "status", "code", "message", "events", "deliveries", "nearest", "others", "duration_ms"],
+} satisfies { noun: string; fields: (keyof ExpectationReport)[] };
+
+/** `service expect`. */
+export function register(program: Command, context: Context, programArgs: readonly string[] = []): void {
+  const expect = program
+    .command("expect")
+    .description(
+      "Assert that an event happens, and with --delivered that it is delivered. Counts from now, or while a command runs and for --within after it. Exits 1 if not, or with the command's own code if that is not 0.",
+    )
+    .argument("<event type>", "Type of the event, such as order.completed", parseEventType)
+    .addOption(
+      new Option("--within <duration>", "Time limit; after the command ended, if there is one")
+        .argParser(duration(1, MAX_SECONDS))
+        .default(5, "5s"),
+    )
+    .addOption(
+      new Option(
+        "--count <number>",
+        "Expect exactly this many, and wait until the time is over (default: one or more)",
+      ).argParser(wholeNumber(0)),
+    )
+    .addOption(
+      repeatable(
+        new Option("--where <path=value>", "Only events with this value: data.object.amount=500 (repeatable)"),
+        parseCondition,
+      ),
+    )
+    .option("--delivered", "Expect that all deliveries of these events succeed, and that there is one")
+    .option("--junit <file>", "Write a JUnit report to this file")
+    .usage("<event type> [options] [-- command...]")
+    .action(async (type, flags: ExpectFlags) => {
+      const { runExpect } = await import("./run.ts");
+      await runExpect(type, flags, programArgs, context);
+    });
+  addExamples(addFields(expect, FIELDS), [
+    "service expect order.completed --within 10s",
+    "service expect order.completed --where data.object.amount=500 --delivered -- npm test",
+    "service expect payment.failed --count 0 --junit report.xml -- ./checkout.sh",
+    "service expect order.created --jq '.data.object.amount > 100'",
+  ]);
+}

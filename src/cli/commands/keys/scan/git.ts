@@ -142,7 +142,8 @@ async function* git({ path, env, signal }: Repository, args: readonly string[], 
       : error;
   });
   if (code === 0) return;
-  const words = (stderrText.trim().split("\n").at(-1) ?? "").replace(/^fatal: /, "");
+  const lines = stderrText.trim().split("\n");
+  const words = (lines.findLast((line) => line.startsWith("fatal: ")) ?? lines.at(-1) ?? "").replace(/^fatal: /, "");
   throw new UserError(`Cannot read the git repository of ${path}: ${words}`, { code: "git", hint: hintOf(words) });
 }
 

@@ -27,6 +27,8 @@ const WAITING = new Set([
   "test/postgres/faults.test.ts",
   "test/postgres/log-order.test.ts",
   "test/postgres/migration-crash.test.ts",
+  "test/receiver-check/command.test.ts",
+  "test/receiver-check/receivers.test.ts",
 ]);
 
 class WaitingFirst extends BaseSequencer {
@@ -50,8 +52,8 @@ const isShuffled = process.argv.some((argument) => argument.startsWith("--sequen
 export default defineConfig({
   test: {
     globalSetup: ["test/support/temporary-root.ts", "test/support/shared-servers.ts"],
-    // Twice as many as the smallest machine has processors: much of the time is spent waiting.
-    maxWorkers: 4,
+    // Three times as many as the smallest machine has processors: much of the time is spent waiting.
+    maxWorkers: 6,
     reporters: ["default", new ClosingLine()],
     ...(isShuffled ? {} : { sequence: { sequencer: WaitingFirst } }),
     projects: [

@@ -103,7 +103,7 @@ export async function benchRelay() {
       goal: atLeast(0.7),
     },
     {
-      name: `Relay: reply of the API (commit) to the receiver's first byte, ${LATENCY_RATE} events/s`,
+      name: `Relay: response of the API (commit) to the receiver's first byte, ${LATENCY_RATE} events/s`,
       figure: `median ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`,
       value: p50,
       goal: atMost(1.5, "ms"),

@@ -1,4 +1,5 @@
 import type { Command, Help, Option } from "commander";
+import { guidePath } from "./guides.ts";
 import type { Styles } from "./terminal/styles.ts";
 import type { FieldNames } from "./terminal/view.ts";
 import { wrapWords } from "./terminal/wrap.ts";
@@ -127,7 +128,8 @@ function footer(command: Command, isRoot: boolean): string {
   if (isRoot) {
     return [
       "For help on a command: service help <command>. Topics: environment, exit-codes, formatting, webhooks.",
-      "For the API documentation: service open docs",
+      "For the API reference: service open docs",
+      `For the guides: ${guidePath()}`,
       ...(__ISSUES_URL__ === "" ? [] : [`To report an issue: ${__ISSUES_URL__}`]),
       "",
     ].join("\n");

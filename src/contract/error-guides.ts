@@ -20,12 +20,12 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     remedy:
       "Read `errors`: each entry names a field, as a JSON pointer into the body (`/email`) or as `?name` for a query parameter, and says what is expected. Correct all of them and send the request again, with the same Idempotency-Key if it had one.",
     example: {
-      detail: "phone: must be an E.164 phone number, + and digits alone, such as +442071838750",
+      detail: "phone: must be an E.164 phone number, + and digits only, such as +442071838750",
       errors: [
         {
           pointer: "/phone",
           code: "invalid_format",
-          detail: "must be an E.164 phone number, + and digits alone, such as +442071838750",
+          detail: "must be an E.164 phone number, + and digits only, such as +442071838750",
         },
       ],
     },
@@ -35,7 +35,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "Besides syntax errors, the API rejects duplicate keys, numbers that would lose digits or have more than 64 characters, bytes that are not UTF-8, unpaired surrogates, control characters, the keys `__proto__` and `prototype`, and more than 32 levels of nesting.",
     remedy: "Create the body with a JSON library. `detail` says what was found, and at which character.",
-    example: { detail: 'The key "email" is given twice (at character 29).' },
+    example: { detail: 'The key "email" is repeated (at character 29).' },
   },
   invalid_cursor: {
     meaning: "The `cursor` does not belong to this list.",
@@ -43,7 +43,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "It was modified or truncated, comes from another list or environment, or the filters have changed: a cursor is only valid with the filters of its request.",
     remedy:
       "Send the `next_cursor` of the previous page unchanged, with the same filters. To change a filter, start again without a cursor.",
-    example: { detail: "The cursor was not made for this list with these filters: start again without it." },
+    example: { detail: "The cursor is not valid for this list with these filters. Start again without it." },
   },
   invalid_header: {
     meaning: "A header is missing, repeated or contradicts the request.",
@@ -80,7 +80,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     meaning: "The path exists, but not with this method.",
     cause: "For example, customers are updated with `PATCH`, not with `PUT`.",
     remedy: "Use one of the methods in the `Allow` header.",
-    example: { detail: "PUT is not possible here. Allowed: GET, PATCH, DELETE." },
+    example: { detail: "PUT is not allowed for this path. Allowed: GET, PATCH, DELETE." },
   },
   request_timeout: {
     meaning: "The request was not complete within 30 seconds. The connection was closed.",
@@ -94,14 +94,14 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause: "The request was sent twice, or again before its first response arrived. Only the first one is executed.",
     remedy:
       "Wait for the time in `Retry-After`, then send the same request again to get the response of the first one.",
-    example: { detail: "The first request with this Idempotency-Key still runs." },
+    example: { detail: "The first request with this Idempotency-Key is still in progress." },
   },
   body_too_large: {
     meaning: "The body is larger than 1 MiB and was not read completely.",
     cause:
       "The request contains more data than any operation accepts. Metadata, for example, is not meant for documents.",
     remedy: "Store the data elsewhere and send a reference to it.",
-    example: { detail: "A body may have at most 1 MiB, a form 64 KiB." },
+    example: { detail: "The maximum size of a body is 1 MiB, of a form 64 KiB." },
   },
   misdirected_request: {
     meaning: "The host in the request is not a name of this server.",
@@ -131,7 +131,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "Within 24 hours the key was used on this path with another body or version. Each key stands for one intended effect. If the response contains a secret, another credential gets this error too: the secret is repeated only to the credential that created it.",
     remedy: "Use a new key for each new effect. Reuse a key only with exactly the same body and credential.",
     example: {
-      detail: "This Idempotency-Key was used with another body, or by another credential for a secret: use a new key.",
+      detail: "This Idempotency-Key was used with another body, or by another credential for a response with a secret. Use a new key.",
     },
   },
   rate_limited: {
@@ -140,7 +140,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "The credential has exceeded its rate limit (`RateLimit-Policy` contains its size), or too many authentications from this address have failed.",
     remedy:
       "Wait for the time in `Retry-After`. To stay below the limit, read `RateLimit`: `r` is the remaining number of requests, `t` the number of seconds until the limit is fully restored.",
-    example: { detail: "This credential called too often: try again in 1 s." },
+    example: { detail: "The credential exceeded its rate limit: try again in 1 s." },
   },
   connection_limit: {
     meaning: "The environment has 100 open listeners or 100 open event streams at this process, the maximum.",
@@ -162,7 +162,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause: "A bug. The platform has logged it with the request ID; the response contains no details on purpose.",
     remedy:
       "Send the request again with the same Idempotency-Key, which prevents a second effect. If it fails again, report the `request_id` to the operator of the platform.",
-    example: { detail: "The platform failed to answer; it has logged why." },
+    example: { detail: "Internal error. The platform has logged the cause." },
   },
   unavailable: {
     meaning:
@@ -170,7 +170,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause: "The database is unavailable or full, or the platform is shutting down.",
     remedy:
       "Wait for the time in `Retry-After`, then send the same request again, with the same Idempotency-Key if it had one.",
-    example: { detail: "The database cannot take the request now; nothing was changed." },
+    example: { detail: "The database is unavailable; nothing was changed." },
   },
   // Credentials, keys and apps
   missing_credential: {
@@ -184,7 +184,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "It was truncated or mistyped (its last six characters are a checksum), belongs to another platform, or is not sent as `Bearer`. It may also be an access token that expired long ago.",
     remedy: "Copy the whole key, from `sk_` or `rk_` to the last character. An app refreshes its access token.",
-    example: { detail: "This is not a complete key: it was mistyped or cut off." },
+    example: { detail: "The key is incomplete or mistyped." },
   },
   revoked_credential: {
     meaning: "The credential was revoked.",
@@ -229,7 +229,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "The request has an API key or access token. Users, sessions and grants can only be managed by signed-in users.",
     remedy: "Sign in to the dashboard at `/dashboard`.",
-    example: { detail: "This takes a person who is signed in to the dashboard, not a key or token." },
+    example: { detail: "Requires a user who is signed in to the dashboard, not a key or token." },
   },
   owner_required: {
     meaning: "Only an owner of the account can do this.",
@@ -242,7 +242,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     cause:
       "`Origin` or `Sec-Fetch-Site` names another site, or a change has neither. Such a request may come from a malicious site.",
     remedy: "Use the dashboard's own pages. A program uses an API key instead of a cookie.",
-    example: { detail: "A session may be used by the dashboard's own pages only." },
+    example: { detail: "Only the dashboard's own pages may use a session." },
   },
   exceeds_maker: {
     meaning: "The new key would have more rights than the key that creates it.",
@@ -250,15 +250,15 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "A key with address ranges or an expiry date can only create keys within these ranges and with no later expiry date.",
     remedy: "Restrict the fields named in `errors`, or create the key with a credential that is not restricted.",
     example: {
-      detail: "The key would be allowed more than the one that makes it: ip_allowlist must lie within 203.0.113.0/24.",
-      errors: [{ pointer: "/ip_allowlist", code: "exceeds_maker", detail: "must lie within 203.0.113.0/24" }],
+      detail: "The new key would exceed the key that creates it: ip_allowlist must be within 203.0.113.0/24.",
+      errors: [{ pointer: "/ip_allowlist", code: "exceeds_maker", detail: "must be within 203.0.113.0/24" }],
     },
   },
   sandbox_only: {
     meaning: "The operation is available only in the sandbox, and the credential belongs to live mode.",
     cause: "Test clocks, manually created events and listening would be dangerous or misleading with live data.",
     remedy: "Use a sandbox key (`sk_sandbox_…` or `rk_sandbox_…`).",
-    example: { detail: '"Make an event by hand" works with a sandbox credential only.' },
+    example: { detail: '"Create a custom event" works with a sandbox credential only.' },
   },
   key_not_usable: {
     meaning: "The key to be rolled is revoked or expired.",
@@ -305,20 +305,20 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     meaning: "Nothing can be sent to a disabled endpoint.",
     cause: "A user disabled it, or it returned 410 to a delivery.",
     remedy: "Enable it (`PATCH` its `status` to `enabled`), then try again.",
-    example: { detail: "The endpoint we_06Fv3Tt0q1Yd8mWc5KxLrB is disabled: enable it first." },
+    example: { detail: "The endpoint we_06Fv3Tt0q1Yd8mWc5KxLrB is disabled. Enable it first." },
   },
   endpoint_deleted: {
     meaning: "The endpoint of the delivery was deleted.",
     cause: "It was deleted after the delivery was created. Its pending deliveries have failed.",
     remedy: "Replay the event instead: it is sent to every endpoint that subscribes to it now.",
-    example: { detail: "The endpoint we_06Fv3Tt0q1Yd8mWc5KxLrB was deleted: nothing can be sent to it." },
+    example: { detail: "The endpoint we_06Fv3Tt0q1Yd8mWc5KxLrB was deleted. Replay the event to another endpoint." },
   },
   test_clock_advancing: {
     meaning: "The sandbox's test clock is already advancing.",
     cause: "Two requests moved it at the same time. Each makes its attempts in order, so the second one is rejected.",
     remedy:
       "Wait until `GET /v1/test_clock` no longer shows `advancing`, or cancel the advance (`POST /v1/test_clock/cancel`). Then advance by the remaining time.",
-    example: { detail: "The test clock is being moved: wait until that is done, or cancel it." },
+    example: { detail: "The test clock is already advancing. Wait until it has finished, or cancel the advance." },
   },
   delivery_not_cancelable: {
     meaning: "The delivery cannot be canceled.",
@@ -339,6 +339,6 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     meaning: "The event is older than 30 days and can no longer be sent.",
     cause: "Events are retained for 30 days.",
     remedy: "Read the resource itself: it has the current state.",
-    example: { detail: "The event evt_06Fv3Tt0q1Yd8mWc5KxLrB is older than 30 days: it can no longer be sent." },
+    example: { detail: "The event evt_06Fv3Tt0q1Yd8mWc5KxLrB is older than 30 days and can no longer be replayed." },
   },
 };

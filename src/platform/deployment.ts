@@ -94,7 +94,7 @@ export async function openDeployment(
 async function masterKeyOf(settings: DeploymentSettings, database: Database): Promise<Buffer> {
   if (settings.masterKey !== undefined) return parseMasterKey(settings.masterKey);
   const file = settings.masterKeyFile ?? (isPostgresUrl(settings.database) ? undefined : `${settings.database}.key`);
-  if (file === undefined) throw new MasterKeyError("Give the master key: SERVICE_MASTER_KEY, or its file.");
+  if (file === undefined) throw new MasterKeyError("Set SERVICE_MASTER_KEY, or pass --master-key-file.");
   // A key created here would soon be rejected, and later be mistaken for the right one.
   if (!existsSync(file) && (await hasMasterKey(database))) {
     throw new MasterKeyError(

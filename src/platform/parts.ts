@@ -129,7 +129,7 @@ type Shared = ReturnType<typeof createShared>;
 function limitConnections(server: Server, max: number, log: Log): void {
   server.maxConnections = max;
   server.once("drop", () =>
-    log.warn({ max }, "connections of clients are refused: raise the limit of open files (ulimit -n)"),
+    log.warn({ max }, "client connections are rejected: raise the limit of open files (ulimit -n)"),
   );
 }
 
@@ -284,7 +284,7 @@ function registerWeb(app: FastifyInstance, shared: Shared, { assets, passwordCos
 
 function asPageError(error: unknown): PageError {
   if (error instanceof PageError) return error;
-  if (error instanceof ParameterError) return new PageError(400, "The request cannot be read", error.message);
+  if (error instanceof ParameterError) return new PageError(400, "The request is not valid", error.message);
   const { status, message, headers } = toApiError(error) ?? INTERNAL_ERROR;
-  return new PageError(status, status < 500 ? "The request was refused" : "Something went wrong", message, headers);
+  return new PageError(status, status < 500 ? "The request was rejected" : "Something went wrong", message, headers);
 }

@@ -37,7 +37,7 @@ export function exchange(outgoing: Outgoing): Promise<Answer> {
     };
     const request = url.protocol === "https:" ? requestHttps(url, options) : requestHttp(url, options);
     const cancelLimit = callAfter(limitMilliseconds, () =>
-      fail("timeout", `no complete answer within ${limitMilliseconds / 1000} s`),
+      fail("timeout", `no complete response within ${limitMilliseconds / 1000} s`),
     );
     const abort = (): void => {
       end();
@@ -62,7 +62,7 @@ export function exchange(outgoing: Outgoing): Promise<Answer> {
           end();
           resolve(answerOf(reply, text, now() - started));
         },
-        () => fail("closed", "the connection was closed in the middle of the answer"),
+        () => fail("closed", "the connection was closed during the response"),
       );
     });
     if (signal.aborted) return abort();
@@ -78,7 +78,7 @@ async function readStart(reply: IncomingMessage): Promise<string> {
     if (size < KEPT_BYTES) chunks.push(chunk);
     size += chunk.length;
   }
-  if (!reply.complete) throw new Error("the reply ended early");
+  if (!reply.complete) throw new Error("the response was incomplete");
   return Buffer.concat(chunks).toString("utf8", 0, KEPT_BYTES);
 }
 
@@ -96,10 +96,10 @@ function answerOf(reply: IncomingMessage, text: string, milliseconds: number): A
 }
 
 const WORDS: Readonly<Record<string, [FailureKind, string]>> = {
-  ECONNRESET: ["closed", "the connection was closed without an answer"],
+  ECONNRESET: ["closed", "the connection was closed without a response"],
   EPIPE: ["closed", "the connection was closed before the delivery was read"],
   ENOTFOUND: ["other", "the host name cannot be resolved"],
-  EAI_AGAIN: ["other", "the host name cannot be resolved now"],
+  EAI_AGAIN: ["other", "the host name cannot be resolved at the moment"],
   EHOSTUNREACH: ["other", "there is no network route to the host"],
   ENETUNREACH: ["other", "there is no network route to the host"],
   EPROTO: ["other", "no TLS connection: does the receiver serve plain http?"],

@@ -19,16 +19,16 @@ export function refusedAll(sent: string, variants: readonly Variant[]): Finding 
 const BREAKDOWNS = {
   failed: {
     explanation:
-      "The receiver neither took the delivery nor turned it away: it broke down over it. Whoever finds its address can do that to it at will.",
-    fix: "Catch what the verification throws, check lengths before a constant-time comparison, and answer 400.",
+      "The receiver neither accepted nor rejected the delivery: it failed. Anyone who knows its URL can cause this at will.",
+    fix: "Catch errors of the verification, check lengths before a constant-time comparison, and respond with 400.",
   },
   silent: {
-    explanation: "The receiver left the sender without an answer, which holds a connection open on both sides.",
-    fix: "Answer 400 where the verification fails, rather than returning without an answer.",
+    explanation: "The receiver sent no response, which holds a connection open on both sides.",
+    fix: "Respond with 400 if the verification fails, instead of returning without a response.",
   },
   elsewhere: {
-    explanation: "A redirect is not followed, and it says nothing about the signature.",
-    fix: "Answer 400 in the receiver itself; exempt its path from sign-in pages and other redirects.",
+    explanation: "Redirects are not followed, and say nothing about the signature.",
+    fix: "Respond with 400 in the receiver itself. Exempt its path from sign-in pages and other redirects.",
   },
 };
 

@@ -39,7 +39,7 @@ export function probeAt(url: URL, { clock, signal }: { clock: Clock; signal: Abo
       const count = isAccepted(answer) ? countIn(answer.excerpt) : undefined;
       if (count !== undefined) return count;
       throw new ObserverError(
-        `${name} gave no count (${inWords(answer)}): it must answer a GET with a whole number or {"count": number}`,
+        `${name} gave no count (${inWords(answer)}): it must respond to a GET with a whole number or {"count": number}`,
       );
     },
   };

@@ -42,15 +42,15 @@ export function gradeOf(results: readonly CheckResult[], checks: readonly Check[
   const failed = results.filter(({ status }) => status === "failed");
   const required = failed.filter(({ level }) => level === "required");
   const unjudged = results.filter(({ id, status }) => status === "skipped" && !optional.has(id)).length;
-  if (results[0]?.status !== "passed") return { grade: "F", verdict: "It does not accept valid deliveries." };
+  if (results[0]?.status !== "passed") return { grade: "F", verdict: "The receiver does not accept valid deliveries." };
   if (required.some(({ id }) => forgeries.has(id))) {
-    return { grade: "F", verdict: "It takes deliveries that it must refuse, or breaks down over them." };
+    return { grade: "F", verdict: "The receiver accepts deliveries that it must reject, or fails on them." };
   }
   if (required.length > FEW) return { grade: "D", verdict: `${required.length} required checks failed.` };
   if (required.length > 0) {
     return { grade: "C", verdict: `${required.length} required check${required.length === 1 ? "" : "s"} failed.` };
   }
   if (failed.length > 0) return { grade: "B", verdict: "Every required check passed; an advisory one did not." };
-  if (unjudged > 0) return { grade: "B", verdict: `Nothing failed, but ${unjudged} could not be judged.` };
-  return { grade: "A", verdict: "It does all that was checked." };
+  if (unjudged > 0) return { grade: "B", verdict: `Nothing failed, but ${unjudged} could not run.` };
+  return { grade: "A", verdict: "All checks passed." };
 }

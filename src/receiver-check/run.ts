@@ -39,7 +39,7 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
   add(WITHIN_TEN_SECONDS, inTime, started);
   const seconds = Math.ceil((LATER_LIMIT_MILLISECONDS + 3 * answer.milliseconds) / 1000);
   subject.limitMilliseconds = Math.min(FIRST_LIMIT_MILLISECONDS, seconds * 1000);
-  let obstacle = isAccepted(answer) ? undefined : "Not judged: a receiver that accepts nothing proves nothing";
+  let obstacle = isAccepted(answer) ? undefined : "Skipped: the receiver did not accept a valid delivery";
 
   for (const batch of batches(CHECKS)) {
     const since = clock.now();
@@ -51,7 +51,7 @@ export async function checkReceiver(options: RunOptions): Promise<ReceiverReport
     for (const [i, check] of batch.entries()) add(check, findings[i]!, since);
     if (!survived) {
       const titles = batch.filter((_, i) => findings[i]!.disconnected).map(({ title }) => `"${title}"`);
-      obstacle = `Not judged: the receiver has not answered since ${titles.join(", ")}`;
+      obstacle = `Skipped: the receiver has not responded since ${titles.join(", ")}`;
     }
   }
   const count = (status: CheckResult["status"]): number => results.filter((result) => result.status === status).length;

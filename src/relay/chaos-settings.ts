@@ -42,7 +42,7 @@ export function parseChaosSettings(text: string, newSeed: () => number): ChaosSe
     if (!NAMES.includes(name)) {
       throw new ChaosSettingsError(`unknown fault "${name}": use ${NAMES.join(", ")}`);
     }
-    if (given.has(name)) throw new ChaosSettingsError(`${name} is given twice`);
+    if (given.has(name)) throw new ChaosSettingsError(`${name} is repeated`);
     given.set(name, value);
   }
   if ([...given.keys()].every((name) => name === "seed")) {

@@ -38,7 +38,7 @@ describe("flags", () => {
     [["serve", "--ephemeral", "--database", "platform.db"], "cannot be combined with"],
     [
       ["trigger", "order.created", "--override", "amount=1", "--override", "amount=2"],
-      '--override: "amount" is given twice',
+      '--override: "amount" is repeated',
     ],
     [["listen", "--since", "evt_1"], "an event ID"],
     [["listen", "--forward-to", "localhost:3000,localhost:3001"], "--route"],

@@ -190,7 +190,7 @@ interface Policy {
 /** What the grammar accepts and the platform does not, by the reason. */
 export const REJECTED_BY_POLICY: Record<string, Policy> = {
   "a key given twice, since parsers differ on which one counts": {
-    detail: /is given twice/,
+    detail: /is repeated/,
     texts: texts`
     {"a":1,"a":1}   {"a":1,"b":2,"a":3}   {"a":1,"\u0061":2}   {"":1,"":2}   [{"a":1,"a":2}]
     {"a":{"b":1,"b":1}}   {"a":1,"b":{"c":1},"a":2}   {"\"":1,"\u0022":2}
@@ -211,7 +211,7 @@ export const REJECTED_BY_POLICY: Record<string, Policy> = {
     ],
   },
   "a number that would be rounded, or be infinite": {
-    detail: /is too large to be kept exactly|has more digits than are kept exactly/,
+    detail: /is too large to be stored exactly|has more digits than can be stored exactly/,
     texts: texts`
     9007199254740992   -9007199254740992   9007199254740993   123456789012345678901   1e16   1e308   1e309
     -1e400   1E9999   9007199254740990.5   4503599627370497.75

@@ -61,7 +61,7 @@ describe("a header that counts once is not taken twice", () => {
 
 describe("paths and queries", () => {
   it("a slash at the end is no id", async () => {
-    expect(await get("/v1/customers/")).toBe("No operation has the path /v1/customers/. Did you mean /v1/customers?");
+    expect(await get("/v1/customers/")).toBe("There is no operation at the path /v1/customers/. Did you mean /v1/customers?");
   });
 
   it("a path that resembles none leads to those that there are", async () => {
@@ -77,7 +77,7 @@ describe("paths and queries", () => {
   });
 
   it("an operation without parameters says so", async () => {
-    expect(await get("/v1/me?verbose=1")).toBe("?verbose: is no parameter of this request, which takes none");
+    expect(await get("/v1/me?verbose=1")).toBe("?verbose: is not a parameter of this request, which has none");
   });
 });
 

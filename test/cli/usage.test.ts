@@ -47,7 +47,7 @@ describe("wrong usage ends with 2, and says what was meant", () => {
     [["customers", "create", "--email", "a@example.com", "--metadata", "=pro"], '"=pro" is not in the form key=value'],
     [
       ["customers", "create", "--email", "a@example.com", "--metadata", "a=1", "--metadata", "a=2"],
-      '--metadata: "a" is given twice',
+      '--metadata: "a" is repeated',
     ],
     [["customers", "list", "--limit", "0"], "Must be at least 1."],
     [["customers", "list", "--limit", "ten"], "Must be a whole number."],
@@ -68,7 +68,7 @@ describe("wrong usage ends with 2, and says what was meant", () => {
     [["api", "GET", "https://example.com/v1/me"], "Pass a path such as /v1/customers"],
     [["api", "GET", "//example.com/v1/me"], "Pass a path such as /v1/customers"],
     [["api", "POST", "/v1/orders", "--input", "x", "-f", "a=b"], "cannot be used with option"],
-    [["api", "GET", "/v1/orders", "-f", "limit=1", "-f", "limit=2"], '--field: "limit" is given twice'],
+    [["api", "GET", "/v1/orders", "-f", "limit=1", "-f", "limit=2"], '--field: "limit" is repeated'],
     [["whoami", "--profile", ""], "Must not be empty"],
     [["whoami", "--base-url", ""], "Must not be empty"],
     [["listen", "--json", "--jq", ".id"], "This command does not support --jq"],

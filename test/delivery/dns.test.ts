@@ -85,7 +85,7 @@ describe("a name", () => {
   it("that the name servers fail to look up, or do not answer for, says so", async () => {
     expect(await ask("hooks.test", await dns(() => "SERVFAIL"))).toBe("EAI_AGAIN: the name servers failed (ESERVFAIL)");
     expect(await ask("hooks.test", await dns(() => "silence"), { limitMs: 50 })).toBe(
-      "ETIMEOUT: the name servers did not answer within 0.05 s",
+      "ETIMEOUT: the name servers did not respond within 0.05 s",
     );
   });
 

@@ -50,7 +50,7 @@ it(
   async () => {
     const bringBack = takeDatabaseAway();
     listener.ack(1);
-    await expect.poll(() => platform.complaints).toContain("the database takes no writes");
+    await expect.poll(() => platform.complaints).toContain("the database rejects writes");
     await platform.stop();
     expect(platform.complaints).toContain("outcomes could not be recorded");
     bringBack();
@@ -71,7 +71,7 @@ it(
   async () => {
     const bringBack = takeDatabaseAway();
     listener.ack(1);
-    await expect.poll(() => platform.complaints).toContain("the database takes no writes");
+    await expect.poll(() => platform.complaints).toContain("the database rejects writes");
     const stopped = platform.stop();
     await expect.poll(() => listener.frames.at(-1)).toMatchObject({ frame: "bye", code: "shutting_down" });
     expect(await askToListen()).toEqual([503, "unavailable"]);

@@ -122,7 +122,7 @@ it("counts rows that are inserted with plain SQL", async () => {
       VALUES ($1, $2, $3, $4, $5, $6)`;
     await tx.run(attempt, ["dlv_1", 1, now, 503, null, 30]);
     await tx.run(attempt, ["dlv_1", 2, now, 503, null, 40]);
-    await tx.run(attempt, ["dlv_2", 1, now, null, "timeout: no complete reply within 10 s", 20_000]);
+    await tx.run(attempt, ["dlv_2", 1, now, null, "timeout: no complete response within 10 s", 20_000]);
   });
   const minute = Math.floor(now / 60_000);
   expect(await database.all("SELECT * FROM event_counts")).toEqual([{ environment: 1, minute, count: 2 }]);
@@ -132,7 +132,7 @@ it("counts rows that are inserted with plain SQL", async () => {
       ...group,
       endpoint_id: "",
       status_code: 0,
-      error: "timeout: no complete reply within 10 s",
+      error: "timeout: no complete response within 10 s",
       bucket: 10,
       count: 1,
     },

@@ -144,7 +144,7 @@ describe("db status and migrate", () => {
     const refused = await runCli(["db", "status", "--database", wrong.href]);
     expect([refused.exitCode, refused.stderr]).toEqual([
       1,
-      expect.stringContaining("refused the user or the password"),
+      expect.stringContaining("rejected the user or the password"),
     ]);
     expect(refused.stderr).not.toContain("wrong@");
     wrong.port = "1";

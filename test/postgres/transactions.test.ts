@@ -195,7 +195,7 @@ describe("a periodic task", () => {
       await pass();
     }
     await periodic.stop();
-    expect(logged).toEqual(Array.from({ length: 2 }, () => "a periodic task failed and will be tried again"));
+    expect(logged).toEqual(Array.from({ length: 2 }, () => "a periodic task failed and will be retried"));
     expect(await storedIds()).toEqual(["1", "2"]);
   });
 });

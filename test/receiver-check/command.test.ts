@@ -147,7 +147,7 @@ describe.concurrent("service webhooks check", () => {
     expect((await reportOf([application.webhooks])).checks[0]).toMatchObject({
       status: "failed",
       seen: expect.stringMatching(/^302 in .*, a redirect to \/sign-in$/),
-      fix: "Give the final address: redirects are not followed.",
+      fix: "Pass the final URL: redirects are not followed.",
     });
   });
 
@@ -264,7 +264,7 @@ describe("service webhooks check on a terminal", () => {
     expect(await session.ended).toBe(1);
     const report = session.text().slice(session.text().lastIndexOf("Receiver  "));
     expect(report).toMatch(/✗ Accepts a valid delivery\n {6}Sent {2}A valid delivery\n {6}Seen {2}connection refused/);
-    expect(report).toContain("\n25 more: Not judged: a receiver that accepts nothing proves nothing\n");
+    expect(report).toContain("\n25 more: Skipped: the receiver did not accept a valid delivery\n");
     expect(report.split("\n").length).toBeLessThan(20);
   });
 

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { afterAll, describe, expect, it } from "vitest";
 import type { ReceiverReport } from "../../src/receiver-check/report.ts";
@@ -7,6 +8,11 @@ import { CORRECT, stripeReceiver } from "./support/correct-receivers.ts";
 import { type Flaw, handWritten } from "./support/hand-written-receiver.ts";
 
 const SECRETS = [`whsec_${"a".repeat(43)}`, `whsec_${"b".repeat(43)}`];
+
+/** Sections of the documentation that rules link to. */
+const RULES = [
+  ...readFileSync(new URL("../../docs/receiving-webhooks.md", import.meta.url), "utf8").matchAll(/^## (.*)$/gm),
+].map(([, heading]) => `docs/receiving-webhooks.md#${heading!.toLowerCase()}`);
 
 const started: Application[] = [];
 afterAll(() => {
@@ -61,7 +67,7 @@ describe.concurrent("service webhooks check", () => {
     const { exitCode, report } = await check((work) => handWritten(work, SECRETS, flaw));
     expect({ exitCode, failed: failed(report) }).toEqual({ exitCode: 1, failed: expected });
     for (const { status, explanation, fix, rule } of report.checks) {
-      expect(rule).toMatch(/^Platform specification [568]/);
+      expect(RULES).toContain(rule);
       if (status === "failed") expect([explanation, fix]).toEqual([expect.any(String), expect.any(String)]);
     }
   });

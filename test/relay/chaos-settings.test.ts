@@ -42,7 +42,7 @@ describe("chaos settings", () => {
     ["duplicate", /duplicate= is not a fraction/],
     ["duplicate=2", /not a fraction from 0 to 1/],
     ["duplicate=-0.1", /not a fraction/],
-    ["drop=0.1,drop=0.2", /drop is given twice/],
+    ["drop=0.1,drop=0.2", /drop is repeated/],
     ["delay=3s-1s", /not a duration/],
     ["delay=2h", /not a duration/],
     ["delay=90s", /not a duration/],

@@ -30,7 +30,7 @@ import { usePostgres } from "../support/postgres.ts";
 
 const ENDPOINT = "we_1";
 const DELIVERIES = ["dlv_1", "dlv_2", "dlv_3"];
-const INTERRUPTED = "interrupted: the platform stopped before the attempt ended";
+const INTERRUPTED = "interrupted: the platform stopped before the attempt finished";
 const LOG = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 const PLACES = {

@@ -114,8 +114,8 @@ describe("a full disk", () => {
       expect(report.readDuring).toBeGreaterThanOrEqual(20);
       expect(report.refused.filter((id) => /before|after/.test(id))).toEqual([]);
       expect(report.acknowledged).toContain("after-big");
-      expect(report.logged.at(0)).toBe("the database takes no writes");
-      expect(report.logged.at(-1)).toBe("the database takes writes again");
+      expect(report.logged.at(0)).toBe("the database rejects writes");
+      expect(report.logged.at(-1)).toBe("the database accepts writes again");
     },
   );
 });

@@ -116,7 +116,7 @@ describe("a file that is damaged under an open database", () => {
     const trouble = { name: "StorageUnavailableError", message: expect.stringContaining(join(folder.path, name)) };
     await expect(database.probe()).rejects.toMatchObject(trouble);
     await expect(add("lost")).rejects.toMatchObject(trouble);
-    expect(logged).toContainEqual({ message: "the database takes no writes", database: file });
+    expect(logged).toContainEqual({ message: "the database rejects writes", database: file });
   });
 
   it("is unavailable where this process may no longer look into its folder, until it may again", async () => {
@@ -132,7 +132,7 @@ describe("a file that is damaged under an open database", () => {
     await expect(add("lost")).rejects.toMatchObject(trouble);
     await vi.advanceTimersByTimeAsync(2000);
     expect(logged.map(({ message }) => message)).toEqual([
-      "the database takes no writes",
+      "the database rejects writes",
       "the database cannot be used",
     ]);
     if (isRoot) process.seteuid?.(0);

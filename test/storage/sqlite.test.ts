@@ -238,7 +238,7 @@ describe("another program's write lock", () => {
     other.close();
     await add("after");
     expect(await ids()).toEqual(["after"]);
-    expect(logged).toEqual(["the database takes no writes", "the database takes writes again"]);
+    expect(logged).toEqual(["the database rejects writes", "the database accepts writes again"]);
   });
 });
 

@@ -42,7 +42,7 @@ function parsePair(text: string): Pair {
 export function objectOfPairs(pairs: readonly Pair[], flag: string): Record<string, string> {
   const seen = new Set<string>();
   for (const [key] of pairs) {
-    if (seen.has(key)) throw new UsageError(`${flag}: "${key}" is given twice`);
+    if (seen.has(key)) throw new UsageError(`${flag}: "${key}" is repeated`);
     seen.add(key);
   }
   return Object.fromEntries(pairs);

@@ -3,6 +3,7 @@ import { parseBaseUrl, urlOf } from "../../client/base-url.ts";
 import { whyNoBrowser } from "../browser-availability.ts";
 import type { Environment } from "../../contract/environments.ts";
 import type { Context } from "../context.ts";
+import { guidePath } from "../guides.ts";
 import { addExamples } from "../help-layout.ts";
 import { resolveTarget } from "../settings/connection.ts";
 
@@ -36,6 +37,7 @@ async function runOpen(page: Page, { browser }: { browser: boolean }, context: C
   if (!output.json) output.line(url.href);
   const opened = browser && reason === undefined && (await context.openBrowser(url.href));
   if (output.json) return await output.document({ page, url: url.href, opened });
+  if (page === "docs") output.note(`The guides are in ${guidePath()}`);
   if (opened) output.note("Opened in your browser.");
   else if (browser)
     output.note(`Could not open a browser${reason === undefined ? "" : ` ${reason}`}. Open the URL yourself.`);

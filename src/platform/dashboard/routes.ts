@@ -28,7 +28,7 @@ export function dashboardRoutes(
 ): void {
   scope.get(`${HOME}/assets/:name`, { config: { quiet: true } }, async (request, reply) => {
     const asset = assets?.files.get((request.params as { name: string }).name);
-    if (asset === undefined) throw new PageError(404, "Nothing is here", "The dashboard has no such file.");
+    if (asset === undefined) throw new PageError(404, "Not found", "The dashboard has no such file.");
     return sendAsset(reply, asset, /\bgzip\b/.test(request.headers["accept-encoding"] ?? ""));
   });
 

@@ -32,8 +32,8 @@ const KINDS: Readonly<Record<FailureKind, string>> = {
 const WORDS: Record<string, string> = {
   connection_refused: "nothing accepts connections there",
   dns: "the host name could not be resolved",
-  connection_closed: "the connection was closed before the reply was complete",
-  timeout: "no connection within the time limit",
+  connection_closed: "the connection was closed before the response was complete",
+  timeout: "the connection timed out",
   unreachable: "the address cannot be reached",
   invalid_reply: "the response is not valid HTTP",
 };
@@ -56,7 +56,7 @@ function codeOf(error: Error): string {
 
 /** Returns the failure of an attempt that exceeded its time limit. */
 function describeTimeout(seconds: number): string {
-  return `timeout: no complete reply within ${seconds} s`;
+  return `timeout: no complete response within ${seconds} s`;
 }
 
 /** The result of one POST. Without a complete response in time, `error` says why and there is no status. */
@@ -124,7 +124,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#chunks.push(Buffer.from(chunk.subarray(0, room)));
     if (chunk.length <= room) return;
     this.#end(null);
-    controller.abort(new Error("the rest of the reply is not wanted"));
+    controller.abort(new Error("the rest of the response is not needed"));
   }
 
   onResponseEnd(): void {

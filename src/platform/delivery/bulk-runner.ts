@@ -8,7 +8,7 @@ import type { EnvironmentTime } from "../time/environment-time.ts";
 import { Periodic } from "../time/periodic.ts";
 
 const LOOK_MILLISECONDS = 250;
-/** Between transactions, so that whoever writes meanwhile waits for one of them at most. */
+/** Pause between transactions, so that other writers wait for at most one of them. */
 const PAUSE_MILLISECONDS = 5;
 
 /** What bulk operations are carried out with. */

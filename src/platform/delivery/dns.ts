@@ -110,7 +110,7 @@ async function query(
         answer.status === "fulfilled" ? answer.value.map((address) => ({ address, family: i === 0 ? 4 : 6 })) : [],
       );
       if (addresses.length > 0) return addresses;
-      if (isOver) throw new DnsError("ETIMEOUT", `the name servers did not answer within ${limitMs / 1000} s`);
+      if (isOver) throw new DnsError("ETIMEOUT", `the name servers did not respond within ${limitMs / 1000} s`);
       for (const answer of answers) {
         const code = answer.status === "rejected" ? String((answer.reason as NodeJS.ErrnoException).code) : "ENODATA";
         if (!NO_ADDRESS.has(code)) unclear ??= code;

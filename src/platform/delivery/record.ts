@@ -6,7 +6,7 @@ import { disableEndpoint } from "../storage/webhook-endpoints.ts";
 import type { Finished } from "./sender.ts";
 import { nextAttemptAt } from "./schedule.ts";
 
-const INTERRUPTED = "interrupted: the platform stopped before the attempt ended";
+const INTERRUPTED = "interrupted: the platform stopped before the attempt finished";
 
 /** Records finished attempts. Returns the endpoints that were disabled because they are gone. */
 export async function recordFinished(tx: Transaction, finished: readonly Finished[]): Promise<string[]> {
@@ -101,6 +101,6 @@ export function reportFinished(
     });
   }
   for (const endpoint of disabled) {
-    report({ event: "warning", message: `The endpoint ${endpoint} answered 410 Gone and was disabled.` });
+    report({ event: "warning", message: `The endpoint ${endpoint} responded with 410 Gone and was disabled.` });
   }
 }

@@ -120,7 +120,7 @@ function endOf(input: ApiKeyCreate, maker: Maker, now: number): number | null {
   if (input.expires_at === null) return null;
   const end = parseTimestamp(input.expires_at)!;
   if (end > now) return end;
-  throw invalidFields([{ pointer: "/expires_at", code: "out_of_range", detail: "must lie in the future" }]);
+  throw invalidFields([{ pointer: "/expires_at", code: "out_of_range", detail: "must be in the future" }]);
 }
 
 /** Returns the user, or the key if the credential belongs to no user. */

@@ -47,7 +47,7 @@ export async function createBulkOperation(
   const [from, until] = [after && parseTimestamp(after)!, before && parseTimestamp(before)!];
   if (from && until && from >= until) {
     throw invalidFields([
-      { pointer: "/created_after", code: "out_of_range", detail: "must lie before created_before" },
+      { pointer: "/created_after", code: "out_of_range", detail: "must be before created_before" },
     ]);
   }
   const kind = type === "deliveries.retry" ? "delivery" : "event";

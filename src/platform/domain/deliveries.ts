@@ -40,11 +40,11 @@ export async function pageOfDeliveries(
 export async function retryDelivery(tx: Transaction, context: RequestContext, id: string): Promise<Delivery> {
   const row = await existing("delivery", id, () => findDelivery(tx, context.tenant.environment, id));
   if (row.endpoint_id === null) {
-    throw notRetryable(id, "it went to a listener; replay the event instead");
+    throw notRetryable(id, "it was sent to a listener; replay the event instead");
   }
   if (row.status === "succeeded") throw notRetryable(id, "it has succeeded; replay the event to send it again");
   if (row.endpoint_status === null) {
-    throw new ApiError("endpoint_deleted", `The endpoint ${row.endpoint_id} was deleted: nothing can be sent to it.`);
+    throw new ApiError("endpoint_deleted", `The endpoint ${row.endpoint_id} was deleted. Replay the event to another endpoint.`);
   }
   if (row.endpoint_status === "disabled") throw endpointDisabled(row.endpoint_id);
   if ((await findEventToDeliver(tx, row.environment, row.event_id)) === undefined) throw eventExpired(row.event_id);

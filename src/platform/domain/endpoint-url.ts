@@ -21,7 +21,7 @@ export function checkEndpointUrl(text: string, rules: EndpointUrlRules): FieldEr
   }
   // The parser drops some characters silently, but the stored URL must be exactly what the caller sent.
   if (/[\s\u0000-\u001f\u007f\\]/.test(text)) {
-    return wrong("invalid_format", "must not hold spaces, control characters or backslashes");
+    return wrong("invalid_format", "must not contain spaces, control characters or backslashes");
   }
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^[a-z]+:\/\//i.test(text)) {
@@ -36,9 +36,9 @@ export function checkEndpointUrl(text: string, rules: EndpointUrlRules): FieldEr
     return wrong("not_https", `must begin with https://${help}`);
   }
   if (url.username !== "" || url.password !== "" || /^[a-z]+:\/\/[^/?#]*@/i.test(text)) {
-    return wrong("has_credentials", "must not hold a user name or password: deliveries are signed instead");
+    return wrong("has_credentials", "must not contain a user name or password: verify signatures instead");
   }
-  if (text.includes("#")) return wrong("has_fragment", "must not hold a fragment (#…): it is never sent");
+  if (text.includes("#")) return wrong("has_fragment", "must not contain a fragment (#…), which is never sent");
   if (url.port === "0") return wrong("out_of_range", "must have a port from 1 to 65535");
   if (isOwn(url, new URL(rules.baseUrl()))) {
     return wrong("own_platform", "is this platform itself: its events would be delivered in a circle");

@@ -25,12 +25,12 @@ export interface Maker extends Bounds {
 export function assertWithin(maker: Bounds, key: Bounds): void {
   const lacking = key.scopes.filter((scope) => !maker.scopes.includes(scope));
   if (lacking.length > 0) {
-    throw insufficientScope(`A key cannot give scopes that it lacks: ${lacking.join(", ")}.`, lacking);
+    throw insufficientScope(`A key cannot grant scopes that it does not have: ${lacking.join(", ")}.`, lacking);
   }
   const errors = [...rangeErrors(maker, key), ...endErrors(maker, key)];
   if (errors.length === 0) return;
   const detail = errors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`).join("; ");
-  throw new ApiError("exceeds_maker", `The key would be allowed more than the one that makes it: ${detail}.`, {
+  throw new ApiError("exceeds_maker", `The new key would exceed the key that creates it: ${detail}.`, {
     members: { errors },
   });
 }
@@ -40,13 +40,13 @@ function rangeErrors(maker: Bounds, key: Bounds): FieldError[] {
   const outer = rangesOf(maker.ipAllowlist);
   const inner = rangesOf(key.ipAllowlist);
   if (inner.length > 0 && inner.every((range) => outer.some((allowed) => covers(allowed, range)))) return [];
-  const detail = `must lie within ${maker.ipAllowlist.join(", ")}`;
+  const detail = `must be within ${maker.ipAllowlist.join(", ")}`;
   return [{ pointer: "/ip_allowlist", code: "exceeds_maker", detail }];
 }
 
 function endErrors(maker: Bounds, key: Bounds): FieldError[] {
   if (maker.expiresAt === null || (key.expiresAt !== null && key.expiresAt <= maker.expiresAt)) return [];
-  const detail = `must not lie behind ${formatTimestamp(maker.expiresAt)}`;
+  const detail = `must not be after ${formatTimestamp(maker.expiresAt)}`;
   return [{ pointer: "/expires_at", code: "exceeds_maker", detail }];
 }
 

@@ -117,7 +117,7 @@ export async function actOnObject(
   const row = await existingObject(tx, tenant, kind, id);
   if (!isMoved) {
     const status = row["status"] as string;
-    const detail = `${RESOURCES[kind].label} ${id} is ${status}: only a ${from} ${nounOf(kind)} can become ${to}.`;
+    const detail = `${RESOURCES[kind].label} ${id} is ${status}: only a ${from} ${nounOf(kind)} can change to ${to}.`;
     throw new ApiError("invalid_transition", detail, { members: { current: status } });
   }
   const object = toObject(kind, row, tenant);
@@ -237,7 +237,7 @@ function mergeMetadata(before: Record<string, string>, patch: Record<string, str
     else merged.set(key, value);
   }
   if (merged.size > LIMITS.metadataKeys) {
-    const detail = `must have at most ${LIMITS.metadataKeys} keys; merged with what is there it has ${merged.size}`;
+    const detail = `must have at most ${LIMITS.metadataKeys} keys; after the merge it has ${merged.size}`;
     throw invalidFields([{ pointer: "/metadata", code: "too_many", detail }]);
   }
   return Object.fromEntries(merged);

@@ -30,9 +30,9 @@ interface Hash {
 /** Returns what is wrong with a new password, or undefined. */
 export function problemOfPassword(password: string, email: string): string | undefined {
   const { length } = password;
-  if (length < PASSWORD_LENGTH.least) return `A password has at least ${PASSWORD_LENGTH.least} characters.`;
-  if (length > PASSWORD_LENGTH.most) return `A password has at most ${PASSWORD_LENGTH.most} characters.`;
-  if (password.toLowerCase() === email.toLowerCase()) return "The password must not be the email address.";
+  if (length < PASSWORD_LENGTH.least) return `A password must have at least ${PASSWORD_LENGTH.least} characters.`;
+  if (length > PASSWORD_LENGTH.most) return `A password must have at most ${PASSWORD_LENGTH.most} characters.`;
+  if (password.toLowerCase() === email.toLowerCase()) return "The password must differ from the email address.";
   return undefined;
 }
 

@@ -45,5 +45,5 @@ async function enabled(tx: Transaction, environment: number, id: string): Promis
 }
 
 export function eventExpired(id: string): ApiError {
-  return new ApiError("event_expired", `The event ${id} is older than 30 days: it can no longer be sent.`);
+  return new ApiError("event_expired", `The event ${id} is older than 30 days and can no longer be replayed.`);
 }

@@ -36,7 +36,7 @@ export async function inviteUser(tx: Transaction, tools: InviteTools, accountId:
   };
   if (!(await insertUser(tx, row))) {
     const errors = [{ pointer: "/email", code: "taken", detail: "somebody signs in with this address already" }];
-    throw new ApiError("email_taken", "Somebody signs in with that email address already.", { members: { errors } });
+    throw new ApiError("email_taken", "Another user has that email address.", { members: { errors } });
   }
   const token = await createLinkToken(tx, tools, { userId: row.id, invitation: true, now });
   return { ...toUser(row, ""), invitation_url: `${tools.baseUrl()}/invitation?token=${token}` };

@@ -47,7 +47,7 @@ export async function createEndpoint(
   if ((await countEndpoints(tx, environment)) >= LIMITS.endpointsPerEnvironment) {
     throw new ApiError(
       "endpoint_limit",
-      `An environment has at most ${LIMITS.endpointsPerEnvironment} endpoints: delete one that is no longer used.`,
+      `The environment already has the maximum of ${LIMITS.endpointsPerEnvironment} endpoints. Delete one that you no longer use.`,
     );
   }
   const id = context.newId("webhook_endpoint");
@@ -147,7 +147,7 @@ export async function pageOfEndpoints(queries: Queries, tenant: Tenant, page: Pa
 }
 
 export function endpointDisabled(id: string): ApiError {
-  return new ApiError("endpoint_disabled", `The endpoint ${id} is disabled: enable it first.`);
+  return new ApiError("endpoint_disabled", `The endpoint ${id} is disabled. Enable it first.`);
 }
 
 function assertUrl(url: string, tenant: Tenant, { urlRules }: EndpointTools): void {

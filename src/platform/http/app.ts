@@ -210,13 +210,13 @@ export function nothingHere(routes: readonly Route[], method: string, url: strin
   const matching = routesAt(routes, path);
   if (matching.length > 0) {
     const allow = methodsOf(matching).join(", ");
-    return new ApiError("method_not_allowed", `${method} is not possible here. Allowed: ${allow}.`, {
+    return new ApiError("method_not_allowed", `${method} is not allowed for this path. Allowed: ${allow}.`, {
       headers: { Allow: allow },
     });
   }
   const [guess] = nearest(path, [...new Set(routes.map((route) => route.path.replace(PATH_PARAMETER, "{$1}")))]);
   const help = guess === undefined ? " /docs lists them all." : ` Did you mean ${guess}?`;
-  return new ApiError("not_found", `No operation has the path ${path.slice(0, 200)}.${help}`);
+  return new ApiError("not_found", `There is no operation at the path ${path.slice(0, 200)}.${help}`);
 }
 
 const PATH_PARAMETER = /:(\w+)/;

@@ -42,7 +42,7 @@ export function createAuthenticate(tools: AuthenticateTools): Authenticate {
   const proveKey = async (secret: string, address: string | undefined, identified: Identified) => {
     const key = await findKeyByDigest(database, vault.digest(secret));
     if (key === undefined) {
-      throw refused("invalid_credential", "This key does not exist on this platform.");
+      throw refused("invalid_credential", "This platform has no such key.");
     }
     const caller = callerOfKey(key);
     identified(caller);
@@ -56,7 +56,7 @@ export function createAuthenticate(tools: AuthenticateTools): Authenticate {
     if (token === undefined) {
       throw refused(
         "invalid_credential",
-        "No such access token is known here: it has expired, or is another platform's.",
+        "This platform has no such access token. It may have expired, or belong to another platform.",
       );
     }
     const caller = callerOfToken(token);
@@ -96,7 +96,7 @@ export function assertSession({ role }: Caller, wanted: "member" | "owner"): voi
   if (role === undefined) {
     throw new ApiError(
       "session_required",
-      "This takes a person who is signed in to the dashboard, not a key or token.",
+      "Requires a user who is signed in to the dashboard, not a key or token.",
     );
   }
   if (wanted === "owner" && role !== "owner") {
@@ -107,7 +107,7 @@ export function assertSession({ role }: Caller, wanted: "member" | "owner"): voi
 /** Throws ApiError 403 if the caller lacks the scope. */
 export function assertScope(caller: Caller, scope: Scope): void {
   if (caller.scopes.includes(scope)) return;
-  throw insufficientScope(`This needs the scope ${scope}, which the credential does not have.`, [scope]);
+  throw insufficientScope(`Requires the scope ${scope}, which the credential does not have.`, [scope]);
 }
 
 function assertAddress({ ipAllowlist, credential }: Caller, peer: string | undefined): void {
@@ -132,14 +132,14 @@ function bearerOf(request: IncomingMessage): string {
   }
   const [scheme, token, ...rest] = value.split(/ +/);
   if (scheme!.toLowerCase() !== "bearer" || token === undefined || rest.length > 0) {
-    throw refused("invalid_credential", "The Authorization header must be: Bearer <key>.");
+    throw refused("invalid_credential", "The Authorization header must have the form: Bearer <key>.");
   }
   return token;
 }
 
 function notACredential(text: string): ApiError {
   const detail = /^(sk|rk)_(live|sandbox)_|^at_/.test(text)
-    ? "This is not a complete key: it was mistyped or cut off."
+    ? "The key is incomplete or mistyped."
     : "This is neither an API key (sk_…, rk_…) nor an access token (at_…).";
   return refused("invalid_credential", detail);
 }

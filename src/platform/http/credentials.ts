@@ -87,11 +87,11 @@ export async function credentialError(
 
 /** Returns the 401 for a session that has ended. */
 export function sessionEnded(): ApiError {
-  return refused("revoked_credential", "The session has ended: sign in again.");
+  return refused("revoked_credential", "The session has expired: sign in again.");
 }
 
 function gone(): never {
-  throw refused("revoked_credential", "The credential does not exist any more.");
+  throw refused("revoked_credential", "The credential no longer exists.");
 }
 
 /** A signed-in user has all permissions of the account's keys. */

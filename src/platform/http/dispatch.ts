@@ -95,7 +95,7 @@ function bodyOf(
   const body = request.body;
   if (check === undefined) {
     if (body === undefined || operation.method === "GET" || isEmptyObject(body)) return undefined;
-    throw invalidFields([{ pointer: "", code: "unexpected_body", detail: "takes no fields: leave it out" }]);
+    throw invalidFields([{ pointer: "", code: "unexpected_body", detail: "is not allowed for this request" }]);
   }
   const given = upgrade(body === undefined ? {} : body);
   const errors = check(given);

@@ -72,7 +72,7 @@ function* unknownFields(
 function unknownField(pointer: string, name: string, known: readonly string[]): FieldError {
   const place = placeOf(pointer, name);
   if (pointer === "/metadata") {
-    return { pointer: place, code: "invalid_key", detail: "a metadata key has 1 to 40 characters" };
+    return { pointer: place, code: "invalid_key", detail: "a metadata key must have 1 to 40 characters" };
   }
   const [guess] = nearest(name, known);
   const help = guess === undefined ? `known fields: ${known.join(", ") || "none"}` : `did you mean ${guess}?`;

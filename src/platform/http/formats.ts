@@ -34,7 +34,7 @@ const FORMATS: Record<string, FormatRule> = {
   },
   phone: {
     accepts: isPhone,
-    expected: "an E.164 phone number, + and digits alone, such as +442071838750",
+    expected: "an E.164 phone number, + and digits only, such as +442071838750",
     keywords: { pattern: "^\\+[1-9]\\d{4,14}$", examples: ["+442071838750"] },
   },
   currency: {

@@ -23,7 +23,7 @@ export function registerHealth(
       await database.probe();
       return { status: "ready" };
     } catch {
-      return reply.code(503).send({ status: "the database does not answer" });
+      return reply.code(503).send({ status: "the database does not respond" });
     }
   });
   app.get("/metrics", { config }, async (_request, reply) => {

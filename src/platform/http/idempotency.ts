@@ -85,7 +85,7 @@ async function findReply(
   if (!timingSafeEqual(kept.fingerprint, fingerprint)) {
     throw new ApiError(
       "idempotency_key_reused",
-      "This Idempotency-Key was used with another body, or by another credential for a secret: use a new key.",
+      "This Idempotency-Key was used with another body, or by another credential for a response with a secret. Use a new key.",
     );
   }
   return { status: kept.status, json: vault.open(kept.reply, nameOf(place)), replayed: true };
@@ -109,7 +109,7 @@ function nameOf({ environment, method, path, key }: IdempotencyPlace): string {
 }
 
 function stillInFlight(): ApiError {
-  return new ApiError("idempotency_in_flight", "The first request with this Idempotency-Key still runs.", {
+  return new ApiError("idempotency_in_flight", "The first request with this Idempotency-Key is still in progress.", {
     headers: { "Retry-After": "1" },
   });
 }

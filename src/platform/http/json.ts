@@ -11,7 +11,7 @@ import { errorCodes, type FastifyInstance } from "fastify";
 export function parseStrictJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw new ApiError("invalid_json", "The body is not valid UTF-8.");
   if (bytes.subarray(0, 3).equals(BYTE_ORDER_MARK)) {
-    throw new ApiError("invalid_json", "The body begins with a byte order mark: leave it out.");
+    throw new ApiError("invalid_json", "The body begins with a byte order mark. Remove it.");
   }
   const text = bytes.toString("utf8");
   // First, since JSON.parse takes long for deep nesting.
@@ -112,7 +112,7 @@ function endOfSpace(text: string, start: number): number {
 function assertKey(token: string, keys: Set<string>, at: number): void {
   const key = token.includes("\\") ? unescape(token) : token.slice(1, -1);
   if (FORBIDDEN_KEYS.has(key)) fail(`The key ${JSON.stringify(key)} is not allowed`, at);
-  if (keys.has(key)) fail(`The key ${JSON.stringify(key.slice(0, 100))} is given twice`, at);
+  if (keys.has(key)) fail(`The key ${JSON.stringify(key.slice(0, 100))} is repeated`, at);
   keys.add(key);
 }
 
@@ -143,11 +143,11 @@ function assertNumber(text: string, start: number, end: number): void {
   const token = text.slice(start, end);
   const value = Number(token);
   if (Math.abs(value) > Number.MAX_SAFE_INTEGER) {
-    fail(`The number ${token} is too large to be kept exactly`, start);
+    fail(`The number ${token} is too large to be stored exactly`, start);
   }
   // Returns true for an integer whose nonzero fraction was lost by rounding.
   if (token.length > MAX_EXACT_DIGITS && Number.isInteger(value) && !/e/i.test(token) && /\.\d*[1-9]/.test(token)) {
-    fail(`The number ${token} has more digits than are kept exactly`, start);
+    fail(`The number ${token} has more digits than can be stored exactly`, start);
   }
 }
 

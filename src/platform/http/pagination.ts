@@ -34,7 +34,7 @@ export function decodeCursor(vault: Vault, scope: CursorScope, cursor: string): 
   if (!whole || !timingSafeEqual(tag, vault.tag(signedText(scope, position)))) {
     throw new ApiError(
       "invalid_cursor",
-      "The cursor was not made for this list with these filters: start again without it.",
+      "The cursor is not valid for this list with these filters. Start again without it.",
     );
   }
   return position;
@@ -81,7 +81,7 @@ export async function sendList<Item, Query extends ListQuery>(
   const from = lowerBound(kind, filters.created_after);
   if (from !== undefined && before !== undefined && from > before) {
     throw invalidFields([
-      { pointer: "?created_after", code: "out_of_range", detail: "must lie before created_before" },
+      { pointer: "?created_after", code: "out_of_range", detail: "must be before created_before" },
     ]);
   }
   const rows = await readRows({ environment, position, before, from, limit });

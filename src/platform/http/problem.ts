@@ -27,19 +27,19 @@ export function toProblem(error: ApiError, requestId: string, baseUrl: string): 
 }
 
 const FASTIFY_CODES: Record<string, { code: ErrorCode; detail: string }> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: { code: "body_too_large", detail: "A body may have at most 1 MiB, a form 64 KiB." },
+  FST_ERR_CTP_BODY_TOO_LARGE: { code: "body_too_large", detail: "The maximum size of a body is 1 MiB, of a form 64 KiB." },
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
     code: "unsupported_media_type",
     detail: "Send the body as JSON, with Content-Type: application/json (UTF-8).",
   },
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: { code: "invalid_header", detail: "Content-Length does not match the body." },
-  FST_ERR_BAD_URL: { code: "invalid_request", detail: "The path holds a malformed escape." },
+  FST_ERR_BAD_URL: { code: "invalid_request", detail: "The path contains a malformed escape." },
 };
 
-const UNCHANGED = "The database cannot take the request now; nothing was changed.";
+const UNCHANGED = "The database is unavailable; nothing was changed.";
 const UNCERTAIN =
-  "The database was lost while it committed the change, which may have been made or not. A request with an " +
-  "Idempotency-Key can be repeated safely.";
+  "The connection to the database was lost during the commit, so the change may or may not have been made. A request with an " +
+  "Idempotency-Key can be retried safely.";
 
 /**
  * Converts a thrown value to an error response; undefined for an internal fault, which is not disclosed to the caller.
@@ -57,7 +57,7 @@ export function toApiError(error: unknown): ApiError | undefined {
   return known === undefined ? undefined : new ApiError(known.code, known.detail);
 }
 
-export const INTERNAL_ERROR = new ApiError("internal_error", "The platform failed to answer; it has logged why.");
+export const INTERNAL_ERROR = new ApiError("internal_error", "Internal error. The platform has logged the cause.");
 
 interface BrokenRequest {
   code?: unknown;
@@ -97,14 +97,14 @@ export const CONNECT_REQUEST = "CONNECT";
 
 /** The problem for each error of Node's parser. */
 const PARSER_COMPLAINTS: Record<string, string> = {
-  [CONNECT_REQUEST]: "This is no proxy: send requests for its own paths.",
+  [CONNECT_REQUEST]: "The platform is not a proxy. Send requests for its own paths.",
   HPE_INVALID_CONTENT_LENGTH: "Content-Length must be the number of the body's bytes, in decimal digits.",
   HPE_UNEXPECTED_CONTENT_LENGTH: "Send one Content-Length, and none beside Transfer-Encoding.",
   HPE_INVALID_TRANSFER_ENCODING: "Transfer-Encoding must be chunked, once, and without a Content-Length.",
   HPE_INVALID_CHUNK_SIZE: "A chunk of the body does not begin with its size in hexadecimal digits.",
   HPE_INVALID_EOF_STATE: "The connection was closed before the request was complete.",
-  HPE_INVALID_HEADER_TOKEN: "A header's name or value holds a character that HTTP does not allow there.",
-  HPE_INVALID_URL: "The request's path holds a character that must be percent-encoded.",
+  HPE_INVALID_HEADER_TOKEN: "A header name or value contains a character that HTTP does not allow there.",
+  HPE_INVALID_URL: "The request path contains a character that must be percent-encoded.",
   HPE_INVALID_VERSION: "The request line must end in HTTP/1.1 and a CRLF.",
   HPE_INVALID_CONSTANT: "The request line must read: method, path, HTTP/1.1, one space between them.",
 };
@@ -121,7 +121,7 @@ function brokenRequest({ code, rawPacket }: BrokenRequest): ApiError {
       }
       return new ApiError(
         "invalid_request",
-        "The request's method is not one of HTTP's: they are upper case, such as GET.",
+        "The request method is not an HTTP method. Methods are uppercase, such as GET.",
       );
     default:
       return new ApiError("invalid_request", PARSER_COMPLAINTS[String(code)] ?? "The request is not valid HTTP/1.1.");

@@ -7,7 +7,7 @@ import { type Check, compileCheck } from "./validate.ts";
 export type QueryReader = (url: string) => Record<string, unknown>;
 
 const NO_QUERY: Record<string, unknown> = {};
-const TAKES_NONE = "is no parameter of this request, which takes none";
+const TAKES_NONE = "is not a parameter of this request, which has none";
 
 /** Compiles a query schema. Rejects repeated parameters, unknown ones and malformed escapes. Parses whole numbers. */
 export function compileQuery(schema: TSchema | undefined): QueryReader {
@@ -18,7 +18,7 @@ export function compileQuery(schema: TSchema | undefined): QueryReader {
     if (mark === -1 || mark === url.length - 1) return NO_QUERY;
     const given = new Map<string, unknown>();
     for (const [name, text] of parse(url.slice(mark + 1))) {
-      if (given.has(name)) throw invalidFields([queryError(name, "duplicate", "is given twice")]);
+      if (given.has(name)) throw invalidFields([queryError(name, "duplicate", "is repeated")]);
       given.set(name, properties[name]?.type === "integer" && /^-?\d{1,15}$/.test(text) ? Number(text) : text);
     }
     const query = Object.fromEntries(given);
@@ -42,10 +42,10 @@ function decode(text: string): string {
   try {
     decoded = decodeURIComponent(text.replaceAll("+", " "));
   } catch {
-    throw new ApiError("invalid_request", `The query holds a malformed escape: ${text.slice(0, 60)}`);
+    throw new ApiError("invalid_request", `The query contains a malformed escape: ${text.slice(0, 60)}`);
   }
   if (!/[\u0000-\u001f\u007f-\u009f]/.test(decoded)) return decoded;
-  throw new ApiError("invalid_request", `The query holds a control character: ${text.slice(0, 60)}`);
+  throw new ApiError("invalid_request", `The query contains a control character: ${text.slice(0, 60)}`);
 }
 
 function queryError(name: string, code: string, detail: string): FieldError {

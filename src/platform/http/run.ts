@@ -68,8 +68,8 @@ export async function runLong(run: Run): Promise<KeptReply> {
 /** The work continues; only its state cannot be read. */
 function begunAndUnknown(cause: Error): ApiError {
   const detail =
-    "The request was accepted and its work has begun, but the database cannot be read now: how far it got is not known. " +
-    "A request with the same Idempotency-Key says so later.";
+    "The request was accepted and its work has begun, but its progress cannot be read from the database now. " +
+    "Repeat the request with the same Idempotency-Key to get the progress.";
   return new ApiError("unavailable", detail, { headers: { "Retry-After": "1" }, cause });
 }
 

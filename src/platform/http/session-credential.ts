@@ -62,7 +62,7 @@ function assertSameOrigin({ method, headers }: IncomingMessage, publicUrl: URL |
     (site === undefined || site === "same-origin") && (origin === undefined || isOrigin(origin, host, publicUrl));
   const isTold = site !== undefined || origin !== undefined;
   if (isOwn && (isTold || method === "GET")) return;
-  throw new ApiError("cross_site_request", "A session may be used by the dashboard's own pages only.");
+  throw new ApiError("cross_site_request", "Only the dashboard's own pages may use a session.");
 }
 
 /** A proxy may replace the Host header; the page's origin is then the public URL's. */

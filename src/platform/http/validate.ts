@@ -73,7 +73,7 @@ function describe(
     case "maxProperties":
       return single("too_many", `must have at most ${error.params.limit} keys`);
     case "uniqueItems":
-      return single("duplicate", "must not hold an item twice");
+      return single("duplicate", "must not contain duplicates");
     default:
       return single("invalid", error.message);
   }

@@ -24,11 +24,11 @@ export const LeakReport = Type.Array(
     type: Type.String({ description: "The partner's name for this kind of credential", examples: ["service_api_key"] }),
     url: Type.Optional(
       Type.String({
-        description: "Where it was found: its owner is told",
+        description: "Where it was found, for its owner",
         examples: ["https://code.example/app/.env"],
       }),
     ),
-    source: Type.Optional(Type.String({ description: "What it was found in", examples: ["content"] })),
+    source: Type.Optional(Type.String({ description: "Kind of place in which it was found", examples: ["content"] })),
   }),
   { $id: "LeakReport", description: "Credentials that were found in public" },
 );
@@ -46,7 +46,7 @@ export const LeakFeedback = Type.Array(
   }),
   {
     $id: "LeakFeedback",
-    description: "What became of each token, in the report's order; entries without a token are skipped",
+    description: "The result for each token, in the report's order; entries without a token are skipped",
   },
 );
 
@@ -110,7 +110,7 @@ async function signerOf(
   if (identifier?.length !== 1 || signature?.length !== 1) {
     throw unsigned(`Send ${IDENTIFIER_HEADER} and ${SIGNATURE_HEADER}, each once.`);
   }
-  if (keys === undefined) throw unsigned("This platform takes no reports: it was started without --leak-keys.");
+  if (keys === undefined) throw unsigned("This platform does not accept reports: it was started without --leak-keys.");
   let key;
   try {
     key = await keys.find(identifier[0]!);

@@ -39,7 +39,7 @@ export class RateLimit {
     const { wait, left } = await this.#requests.take(credentialId);
     const refill = Math.ceil((this.#limits.burst - left) / this.#limits.perSecond);
     setHeader(HEADERS.rateLimit, `"default";r=${left};t=${refill}`);
-    if (wait > 0) throw tooMany("This credential called too often", wait);
+    if (wait > 0) throw tooMany("The credential exceeded its rate limit", wait);
   }
 
   /**
@@ -50,7 +50,7 @@ export class RateLimit {
     const credential = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1] ?? "";
     if (parseCredential(credential) === undefined) return;
     const { wait } = await this.#refusals.take(addressName(address));
-    if (wait > 0) throw tooMany("Too many failed authentications came from this address", wait);
+    if (wait > 0) throw tooMany("Too many failed authentications from this address", wait);
   }
 }
 

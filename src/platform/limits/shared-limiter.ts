@@ -28,7 +28,7 @@ export function sharedLimiters(database: Database, log: Log): { create: CreateLi
     try {
       await Promise.all(limiters.map((limiter) => limiter.returnIdle(before)));
     } catch (error) {
-      log.warn({ err: error }, "what is left of rate limits could not be returned");
+      log.warn({ err: error }, "unused rate limit tokens could not be returned");
     }
   };
   const returning = setInterval(() => void returnIdle(performance.now() - RETURN_MILLISECONDS), RETURN_MILLISECONDS);

@@ -204,7 +204,7 @@ export class OpenConnections {
     if (count >= this.#max) {
       throw new ApiError(
         "connection_limit",
-        `The environment has ${this.#max} ${this.#kind} open, as many as it may: close one, or try again later.`,
+        `The environment has ${this.#max} ${this.#kind} open, which is the maximum. Close one, or try again later.`,
         { headers: { "Retry-After": String(RETRY_AFTER_SECONDS) } },
       );
     }

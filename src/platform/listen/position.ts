@@ -49,7 +49,7 @@ export async function findStart(
   const isAge = /^-(0|[1-9]\d{0,8})$/.test(after);
   const id = isAge ? lowestIdAt("event", now + Number(after) * 1000) : after;
   if (!isId("event", id)) {
-    const detail = "must be an event id (evt_…), now, or a number of seconds ago such as -600";
+    const detail = "must be an event ID (evt_…), now, or a number of seconds ago such as -600";
     throw invalidFields([{ pointer: "?after", code: "invalid_format", detail }]);
   }
   const time = timeOfId(id);

@@ -148,7 +148,7 @@ function readSubscriptions(events: string | undefined): string[] {
       return {
         pointer: "?events",
         code: "invalid_format",
-        detail: `${JSON.stringify(shorten(name))} is no event type${help}`,
+        detail: `${JSON.stringify(shorten(name))} is not an event type${help}`,
       };
     }),
   );
@@ -161,13 +161,13 @@ function deviceOf(request: IncomingMessage): string {
 
 /** How long a stop waits for clients to close their side and for outcomes to be recorded. */
 const CLOSE_MILLISECONDS = 5_000;
-const GOODBYE = { code: "shutting_down", message: "The platform is stopping; reconnect to go on." };
+const GOODBYE = { code: "shutting_down", message: "The platform is stopping; reconnect to resume." };
 /** WebSocket's close code for a restarting service. */
 const SERVICE_RESTART = 1012;
 
 /** The response to a client that connects while the platform stops. */
 export function stopping(): ApiError {
-  return new ApiError("unavailable", "The platform is stopping: reconnect to go on.", {
+  return new ApiError("unavailable", "The platform is stopping: reconnect to resume.", {
     headers: { "Retry-After": "1" },
   });
 }

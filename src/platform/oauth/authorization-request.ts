@@ -49,7 +49,7 @@ export async function readAuthorizationRequest(database: Database, url: string):
   const state = parameters.repeated.has("state") ? undefined : parameters.get("state");
   try {
     const [repeated] = parameters.repeated;
-    if (repeated !== undefined) throw new OAuthError("invalid_request", `${repeated.slice(0, 60)} is given twice`);
+    if (repeated !== undefined) throw new OAuthError("invalid_request", `${repeated.slice(0, 60)} is repeated`);
     if (state === undefined) throw new OAuthError("invalid_request", "state is missing");
     return {
       client,
@@ -85,7 +85,7 @@ function read(url: string): Parameters {
     if (!(error instanceof ParameterError)) throw error;
     throw wrong(error.message);
   }
-  throw wrong("A parameter is given twice.");
+  throw wrong("A parameter is repeated.");
 }
 
 function redirectUriOf(client: ClientRow, parameters: Parameters): string {
@@ -94,10 +94,10 @@ function redirectUriOf(client: ClientRow, parameters: Parameters): string {
   if (asked === undefined) {
     const [only, ...others] = registered;
     if (only !== undefined && others.length === 0) return only;
-    throw wrong("The app has several redirect addresses and did not say which one to use.");
+    throw wrong("The app has several redirect URIs, and its request names none.");
   }
   if (registered.some((uri) => matchesRedirectUri(uri, asked))) return asked;
-  throw wrong("The app asked to send you to an address that it has not registered.");
+  throw wrong("The app's request has a redirect URI that the app has not registered.");
 }
 
 function challengeOf(parameters: Parameters): string {
@@ -119,5 +119,5 @@ function challengeOf(parameters: Parameters): string {
 }
 
 function wrong(detail: string): PageError {
-  return new PageError(400, "This app's request is wrong", `${detail} You were not sent back to it, to be safe.`);
+  return new PageError(400, "Invalid request", `${detail} For your safety, you were not redirected to the app.`);
 }

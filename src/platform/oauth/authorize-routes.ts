@@ -68,9 +68,9 @@ export function authorizeRoutes(
       case "approve":
         return { code: await newCode(asked, user.user_id, user.account_id) };
       case "deny":
-        return { error: "access_denied", error_description: "The user did not allow it." };
+        return { error: "access_denied", error_description: "The user denied access." };
       default:
-        throw new PageError(400, "Allow or deny?", "The form came back without an answer. Go back and choose one.");
+        throw new PageError(400, "Allow or deny?", "The form contains no choice. Go back and choose one.");
     }
   };
 

@@ -25,11 +25,11 @@ export async function authenticateClient(
   const header = basicCredentials(request);
   const secret = form.get("client_secret");
   if (header !== undefined && secret !== undefined) {
-    throw new OAuthError("invalid_request", "The client proves itself twice: use one way.");
+    throw new OAuthError("invalid_request", "The client authenticates in two ways: use one.");
   }
   const named = form.get("client_id");
   if (header !== undefined && named !== undefined && named !== header.id) {
-    throw new OAuthError("invalid_request", "The header and the form name different clients.");
+    throw new OAuthError("invalid_request", "The header and the form identify different clients.");
   }
   const id = header?.id ?? named;
   if (id === undefined) throw invalidClient("No client is named: send client_id.");
@@ -70,11 +70,11 @@ function basicCredentials(request: FastifyRequest): { id: string; secret: string
   const [, encoded] = /^Basic +([A-Za-z0-9+/]+={0,2})$/i.exec(sent[0]!.trim()) ?? [];
   const text = Buffer.from(encoded ?? "", "base64").toString("utf8");
   const colon = text.indexOf(":");
-  if (colon === -1) throw invalidClient("The Authorization header is not one of the Basic scheme.");
+  if (colon === -1) throw invalidClient("The Authorization header must use the Basic scheme.");
   try {
     return { id: formDecoded(text.slice(0, colon)), secret: formDecoded(text.slice(colon + 1)) };
   } catch {
-    throw invalidClient("The Authorization header holds a malformed escape.");
+    throw invalidClient("The Authorization header contains a malformed escape.");
   }
 }
 

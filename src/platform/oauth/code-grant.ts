@@ -38,7 +38,7 @@ export async function exchangeCode(tools: GrantTools, client: ClientRow, form: P
     return issueTokens(tx, tools, { grantId, scopes, parent: null, now });
   });
   if (reply !== undefined) return reply;
-  throw new OAuthError("invalid_grant", "The code is unknown, used, expired, or was not made for this request.");
+  throw new OAuthError("invalid_grant", "The code is unknown, used, expired, or was issued for another request.");
 }
 
 function isAskedRight(row: OAuthCodeRow, client: ClientRow, form: Parameters, verifier: string): boolean {

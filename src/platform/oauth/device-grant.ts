@@ -88,10 +88,10 @@ export async function pollDevice(tools: GrantTools, client: ClientRow, form: Par
   const row = await findDeviceCode(database, vault.digest(code));
   if (row === undefined || row.app_id !== client.id || row.status === "used") throw invalidCode();
   const now = clock.now();
-  if (row.expires_at <= now) throw new OAuthError("expired_token", "The code has expired: begin again.");
+  if (row.expires_at <= now) throw new OAuthError("expired_token", "The code has expired: request a new one.");
   switch (row.status) {
     case "denied":
-      throw new OAuthError("access_denied", "The user did not allow it.");
+      throw new OAuthError("access_denied", "The user denied access.");
     case "pending":
       throw await notePending(database, row, now);
     case "approved":
@@ -104,7 +104,7 @@ async function notePending(database: Database, row: DeviceCodeRow, now: number):
   // A poll in the future was made before the clock was set back.
   const early = since >= 0 && since < row.interval_ms - SLACK_MS;
   await database.write((tx) => notePoll(tx, row.digest, now, early ? PENALTY_MS : 0));
-  if (!early) return new OAuthError("authorization_pending", "The user has not decided yet.");
+  if (!early) return new OAuthError("authorization_pending", "The user has not approved or denied access yet.");
   return new OAuthError("slow_down", `Wait ${(row.interval_ms + PENALTY_MS) / 1000} seconds between polls.`);
 }
 

@@ -63,7 +63,7 @@ export function deviceRoutes(
     const digest = code === undefined ? undefined : userCodeDigest(vault, code);
     const row = digest === undefined ? undefined : await findPendingByUserCode(database, digest, clock.now());
     if (code === undefined || digest === undefined || row === undefined) {
-      const problem = "No device waits with this code. It may have expired: look at the device again.";
+      const problem = "No device is waiting with this code. It may have expired: check the device.";
       return sendPage(reply, 400, codePage(signedIn, { code: typed, problem }));
     }
     await Promise.all(names.map((name) => limiter.release(name)));
@@ -80,7 +80,7 @@ export function deviceRoutes(
           action: OAUTH_PATHS.device,
           userCode: showUserCode(code),
           here: `${OAUTH_PATHS.device}?user_code=${showUserCode(code)}`,
-          outcome: html`Deny if your device shows another code, or if somebody sent you this one.`,
+          outcome: html`Deny if your device shows another code, or if someone sent you this one.`,
         }),
       );
     }

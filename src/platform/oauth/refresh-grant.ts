@@ -60,7 +60,7 @@ function narrowed(granted: Scope[], text: string | undefined): Scope[] {
   if (text === undefined) return granted;
   const asked = parseScopeNames(text);
   if (asked.every((scope) => granted.includes(scope))) return asked;
-  throw new OAuthError("invalid_scope", "A refresh cannot ask for more than the user allowed.");
+  throw new OAuthError("invalid_scope", "A refresh cannot request more scopes than the user approved.");
 }
 
 function invalidToken(): OAuthError {

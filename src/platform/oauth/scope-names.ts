@@ -15,12 +15,12 @@ export function allScopeNames(): readonly string[] {
  */
 export function parseScopeNames(text: string | undefined): Scope[] {
   const names = new Set((text ?? "").split(" ").filter((name) => name !== ""));
-  if (names.size === 0) throw new OAuthError("invalid_scope", `Name the scopes that are asked for: ${NAMES.join(" ")}`);
+  if (names.size === 0) throw new OAuthError("invalid_scope", `Name the requested scopes: ${NAMES.join(" ")}`);
   for (const name of names) {
     if (scopeOfOAuthName(name) !== undefined) continue;
     const [guess] = nearest(name, NAMES);
     const help = guess === undefined ? "" : `; did you mean ${guess}?`;
-    throw new OAuthError("invalid_scope", `There is no scope ${name.slice(0, 60)}${help}`);
+    throw new OAuthError("invalid_scope", `Unknown scope ${name.slice(0, 60)}${help}`);
   }
   return SCOPES.filter((scope) => names.has(oauthScopeName(scope)));
 }

@@ -88,7 +88,7 @@ function readForm(request: FastifyRequest): Parameters {
   const form = formOf(request.body);
   const [repeated] = form.repeated;
   if (repeated === undefined) return form;
-  throw new OAuthError("invalid_request", `${repeated.slice(0, 60)} is given twice`);
+  throw new OAuthError("invalid_request", `${repeated.slice(0, 60)} is repeated`);
 }
 
 function asOAuthError(error: unknown): OAuthError {
@@ -96,7 +96,7 @@ function asOAuthError(error: unknown): OAuthError {
   if (error instanceof ParameterError) return new OAuthError("invalid_request", error.message);
   const known = toApiError(error);
   if (known === undefined) {
-    return new OAuthError("server_error", "The platform failed to answer; it has logged why.", 500);
+    return new OAuthError("server_error", "Internal error. The platform has logged the cause.", 500);
   }
   switch (known.code) {
     case "unavailable":

@@ -33,20 +33,20 @@ export async function createMetrics(
   });
   const requestSeconds = new Histogram({
     name: "service_http_request_duration_seconds",
-    help: "Time from a request to its reply",
+    help: "Time from a request to its response",
     labelNames: ["method", "route"],
     buckets: SECONDS,
     registers,
   });
   const attempts = new Counter({
     name: "service_delivery_attempts_total",
-    help: "Delivery attempts by what became of the delivery",
+    help: "Delivery attempts by resulting status",
     labelNames: ["outcome"],
     registers,
   });
   const attemptSeconds = new Histogram({
     name: "service_delivery_attempt_duration_seconds",
-    help: "Time from the connect to a receiver to the last byte of its reply",
+    help: "Time from connecting to a receiver to the last byte of its response",
     buckets: SECONDS,
     registers,
   });

@@ -141,7 +141,7 @@ export class RequestRecorder {
           this.#cancelTimer ??= this.#clock.after(COLLECT_MILLISECONDS, () => void this.flush());
           return;
         }
-        this.#log.error({ err: error, count: rows.length }, "entries of the request log could not be kept");
+        this.#log.error({ err: error, count: rows.length }, "entries of the request log could not be written");
       }
     }
     if (this.#dropped > 0) this.#log.warn({ count: this.#dropped }, "entries of the request log were dropped");

@@ -59,8 +59,8 @@ function decode(text: string): string {
   try {
     decoded = decodeURIComponent(text.replaceAll("+", " "));
   } catch {
-    throw new ParameterError(`A parameter holds a malformed escape: ${text.slice(0, 60)}`);
+    throw new ParameterError(`A parameter contains a malformed escape: ${text.slice(0, 60)}`);
   }
   if (!/[\u0000-\u001f\u007f]/.test(decoded)) return decoded;
-  throw new ParameterError(`A parameter holds a control character: ${text.slice(0, 60)}`);
+  throw new ParameterError(`A parameter contains a control character: ${text.slice(0, 60)}`);
 }

@@ -52,7 +52,7 @@ export class KeyUsage {
         for (const [id, at] of noted.toSorted(([a], [b]) => (a < b ? -1 : 1))) await touchApiKey(tx, id, at);
       });
     } catch (error) {
-      this.#log.warn({ err: error }, "when keys were last used could not be kept");
+      this.#log.warn({ err: error }, "the last use of keys could not be written");
     }
   }
 }

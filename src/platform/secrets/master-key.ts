@@ -34,7 +34,7 @@ export function loadMasterKeyFile(file: string): Buffer {
     flushFolder(dirname(file));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
-      throw new MasterKeyError(`The master key file ${file} cannot be made: ${(error as Error).message}`);
+      throw new MasterKeyError(`The master key file ${file} cannot be created: ${(error as Error).message}`);
     }
   }
   try {
@@ -57,6 +57,6 @@ export async function assertMasterKey(database: Database, vault: Vault): Promise
   const kept = await findSetting(database, CHECK_SETTING);
   if (kept !== undefined && check.equals(kept)) return;
   throw new MasterKeyError(
-    "The database was made under another master key: give that one (SERVICE_MASTER_KEY or its file).",
+    "The database was created with another master key. Pass that key (SERVICE_MASTER_KEY or its file).",
   );
 }

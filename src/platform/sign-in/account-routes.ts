@@ -83,7 +83,7 @@ export function accountRoutes(
         }
         await limiter.release(user.user_id);
       }
-      if (email !== user.email && !isEmail(email)) return refuse(400, "That is not an email address.");
+      if (email !== user.email && !isEmail(email)) return refuse(400, "Enter a valid email address.");
       const problem = password === undefined ? undefined : problemOfPassword(password, email);
       if (problem !== undefined) return refuse(400, problem);
       const hash = password === undefined ? undefined : await passwords.hash(password);
@@ -107,7 +107,7 @@ export function accountRoutes(
       assertOwner(browser);
       const email = form.text("email").trim();
       const refuse = (status: number, text: string) => show(reply, status, browser, { notice: { good: false, text } });
-      if (!isEmail(email)) return refuse(400, "That is not an email address.");
+      if (!isEmail(email)) return refuse(400, "Enter a valid email address.");
       try {
         const invited = await database.write((tx) => inviteUser(tx, tools, browser.user.account_id, email));
         return await show(reply, 200, browser, { invitation: { email, url: invited.invitation_url! } });

@@ -47,7 +47,7 @@ function details(browser: SignedIn, { asksPassword, email }: AccountView): Html 
     <p class="soft">
       ${
         first
-          ? "Until one is set, you can sign in by one-time links only."
+          ? "Until you set one, you can sign in with one-time links only."
           : "A new password signs you out everywhere else. Leave it empty to keep yours."
       }
     </p>
@@ -133,7 +133,7 @@ function people(browser: SignedIn, { users, invitation, leftKeys }: AccountView)
 function apps(browser: SignedIn, { grants }: AccountView): Html {
   return html`<section>
     <h2>Apps with access</h2>
-    ${grants.length === 0 && html`<p class="soft">No app acts for you.</p>`}
+    ${grants.length === 0 && html`<p class="soft">No authorized apps.</p>`}
     <ul class="rows">
       ${grants.map(
         ({ id, app_name, environment_name, scopes, created }) =>

@@ -68,7 +68,7 @@ export class BrowserSessions {
     throw new PageError(
       403,
       "This form is no longer valid",
-      "It was made for another session, or this browser keeps no cookies. Go back, reload the page and try again.",
+      "It belongs to another session, or this browser blocks cookies. Go back, reload the page and try again.",
     );
   }
 

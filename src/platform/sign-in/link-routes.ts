@@ -14,8 +14,8 @@ import type { BrowserSession, BrowserSessions } from "./browser-sessions.ts";
 
 const LINK = 0;
 const INVITATION = 1;
-const MAKE_ANOTHER = "Make another one: service serve link";
-const ASK_AGAIN = "Ask for another invitation.";
+const MAKE_ANOTHER = "Create another one: service serve link";
+const ASK_AGAIN = "Ask for a new invitation.";
 
 /** Serves one-time links. They sign in at once; an invitation first asks for a password. */
 export function linkRoutes(
@@ -40,7 +40,7 @@ export function linkRoutes(
   // A prefetch of the browser, or a HEAD request, must not use up the link.
   scope.get("/sign-in/link", { exposeHeadRoute: false }, async (request, reply) => {
     if (String(request.headers["sec-purpose"] ?? "").includes("prefetch")) {
-      throw new PageError(503, "Not in advance", "This link works once: open it when you need it.");
+      throw new PageError(503, "Prefetching is not allowed", "This link works once: open it when you need it.");
     }
     const browser = await browserSessions.of(request, reply);
     const token = queryOf(request.url).text("token");
@@ -85,5 +85,5 @@ export function linkRoutes(
 }
 
 function worthless(remedy: string): PageError {
-  return new PageError(410, "This link does not work any more", `It was used before, or its time is over. ${remedy}`);
+  return new PageError(410, "This link is no longer valid", `It was already used, or has expired. ${remedy}`);
 }

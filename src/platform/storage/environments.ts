@@ -97,7 +97,7 @@ export async function moveClock(tx: Transaction, id: number, offset: number): Pr
   await tx.run("UPDATE environments SET clock_offset = $2 WHERE id = $1", [id, offset]);
 }
 
-/** Releases a clock, whoever its holder is. */
+/** Releases a clock of any holder. */
 export async function releaseClock(tx: Transaction, id: number): Promise<void> {
   await tx.run("UPDATE environments SET clock_holder = NULL, clock_held_until = 0 WHERE id = $1", [id]);
 }

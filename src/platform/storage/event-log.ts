@@ -302,7 +302,7 @@ export function takePosition(tx: Transaction): void {
   if (tx.dialect === "sqlite") return;
   const taken = (positionsTaken.get(tx) ?? 0) + 1;
   if (taken > MAX_POSITIONS_PER_UNIT) {
-    throw new Error(`A unit may write ${MAX_POSITIONS_PER_UNIT} events, not more: use several units.`);
+    throw new Error(`A unit of work may write at most ${MAX_POSITIONS_PER_UNIT} events: use several.`);
   }
   positionsTaken.set(tx, taken);
 }

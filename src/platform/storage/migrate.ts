@@ -28,7 +28,7 @@ export function pendingMigrations(
     const maker = unknown.version === null ? "a newer version of this program" : `version ${unknown.version}`;
     throw new StorageOpenError(
       "newer_schema",
-      `The database was brought to schema ${unknown.number} by ${maker}; this version knows schemas up to ` +
+      `The database was migrated to schema ${unknown.number} by ${maker}; this version supports schemas up to ` +
         `${Math.max(0, ...known)}. Update this program, or restore a backup from before the update.`,
     );
   }

@@ -44,7 +44,7 @@ export class Periodic {
     } catch (error) {
       if (!(error instanceof StorageUnavailableError)) this.#log.error({ err: error }, "a periodic task failed");
       // Of several failures in a row, only the first is logged.
-      else if (!this.#isFailing) this.#log.warn({ err: error }, "a periodic task failed and will be tried again");
+      else if (!this.#isFailing) this.#log.warn({ err: error }, "a periodic task failed and will be retried");
       this.#isFailing = true;
     }
     if (!this.#stopping.signal.aborted) this.start();

@@ -8,13 +8,13 @@ const MINUTE_MILLISECONDS = 60_000;
 export const ACCEPTING: readonly Check[] = [
   {
     id: "unknown-event-type",
-    title: "Answers an unknown event type with 2xx",
+    title: "Accepts an unknown event type with 2xx",
     group: "Accepting",
-    rule: "Platform specification 6, delivery rules 1 and 2",
+    rule: "docs/receiving-webhooks.md#deliveries",
     level: "required",
     explanation:
-      "Event types are added over time. What is not answered with 2xx is sent again for three days, and the endpoint looks broken.",
-    fix: "Verify, then answer 2xx for every type; ignore the ones that the application does not know.",
+      "Event types are added over time. A delivery without a 2xx response is retried for three days, and the endpoint looks broken.",
+    fix: "Verify, then respond with 2xx to every type. Ignore unknown types.",
     async run(subject) {
       const answer = await subject.deliver(subject.event(UNKNOWN_TYPE));
       return acceptedAll(`A valid delivery of type ${UNKNOWN_TYPE}`, [{ name: UNKNOWN_TYPE, answer }]);
@@ -24,10 +24,10 @@ export const ACCEPTING: readonly Check[] = [
     id: "any-order",
     title: "Accepts events in any order",
     group: "Accepting",
-    rule: "Platform specification 6, delivery rule 5",
+    rule: "docs/receiving-webhooks.md#deliveries",
     level: "required",
-    explanation: "No order is promised: a later event may arrive before an earlier one about the same object.",
-    fix: "Do not reject an event because one before it is missing: compare `created`, or read the object anew.",
+    explanation: "Order is not guaranteed: a later event may arrive before an earlier one about the same object.",
+    fix: "Do not reject an event because an earlier one is missing. Compare `created`, or read the object again.",
     async run(subject) {
       const later = subject.event();
       const { id } = later.data.object;
@@ -43,13 +43,13 @@ export const ACCEPTING: readonly Check[] = [
   },
   {
     id: "repeated-delivery",
-    title: "Answers a repeated delivery with 2xx",
+    title: "Accepts a repeated delivery with 2xx",
     group: "Accepting",
-    rule: "Platform specification 6, delivery rules 1 and 4",
+    rule: "docs/receiving-webhooks.md#deliveries",
     level: "required",
     explanation:
-      "Deliveries come at least once. A repetition that is not answered with 2xx is sent again for three days.",
-    fix: "Where the event's id is stored already, answer 2xx and do nothing more.",
+      "Delivery is at least once. A duplicate without a 2xx response is retried for three days.",
+    fix: "If the event's ID is already stored, respond with 2xx and do nothing else.",
     async run(subject) {
       const event = subject.event();
       const first = await subject.deliver(event);

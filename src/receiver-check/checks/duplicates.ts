@@ -11,7 +11,7 @@ const EVENTS_AT_ONCE = 3;
 
 const COMMON = {
   group: "Duplicates",
-  rule: "Platform specification 6, delivery rules 4 and 8",
+  rule: "docs/receiving-webhooks.md#deliveries",
   level: "required",
 } as const;
 
@@ -20,19 +20,19 @@ export const DUPLICATES: readonly Check[] = [
   {
     ...COMMON,
     id: "duplicate-in-turn",
-    title: "Acts once on an event that comes twice in turn",
+    title: "Processes an event that arrives twice in sequence once",
     explanation:
-      "Deliveries come at least once: every event may come again, hours later, and would be acted on again: a second payout, a second parcel.",
-    fix: "Store the event's id under a unique constraint, in the same transaction as the work or before it, and do nothing where it is there already.",
+      "Delivery is at least once: every event may arrive again, even hours later, and would be processed again: a second payout, a second parcel.",
+    fix: "Store the event's ID under a unique constraint, in the same transaction as the work or before it, and do nothing if it already exists.",
     run: (subject) =>
-      observed(subject, "The same event twice in turn, then another one with the same contents", inTurn),
+      observed(subject, "The same event twice in sequence, then another one with the same contents", inTurn),
   },
   {
     ...COMMON,
     id: "duplicate-at-once",
-    title: "Acts once on an event that comes several times at once",
+    title: "Processes an event that arrives several times at once only once",
     explanation:
-      "Two deliveries of one event may be in hand at the same time. Looking whether the id is known and storing it later leaves a gap in between, through which both pass.",
+      "Two deliveries of one event may be processed concurrently. Checking whether the ID exists and storing it later leaves a gap through which both pass.",
     fix: "Let the database decide: insert the id first (INSERT … ON CONFLICT DO NOTHING), and act only where a row was inserted.",
     run: (subject) =>
       observed(subject, `${EVENTS_AT_ONCE} events, ${COPIES} times each at once, then another one`, atOnce),
@@ -46,9 +46,9 @@ async function observed(
 ): Promise<Finding> {
   const { observer } = subject;
   if (observer === undefined) {
-    return skipped(sent, "Answers do not tell what a receiver has done: give --probe URL or --effects");
+    return skipped(sent, "Responses do not show what a receiver has done: pass --probe URL or --effects");
   }
-  if (!subject.effectsShow) return skipped(sent, `${observer.name} shows nothing of what the receiver does`);
+  if (!subject.effectsShow) return skipped(sent, `${observer.name} does not show what the receiver does`);
   try {
     return { sent, ...(await judge(subject, observer)) };
   } catch (error) {
@@ -58,8 +58,8 @@ async function observed(
 }
 
 const NO_OBSERVATION = {
-  explanation: "What the receiver has done could not be seen, so nothing is known about repeated deliveries.",
-  fix: "Let the probe count what the receiver has done, or let the receiver call the sink once for each event that it acts on.",
+  explanation: "The receiver's effects are not visible, so its handling of duplicates is unknown.",
+  fix: "Make the probe count processed events, or make the receiver call the sink once for each processed event.",
 };
 
 async function inTurn(subject: Subject, observer: Observer): Promise<Omit<Finding, "sent">> {
@@ -98,8 +98,8 @@ function verdict(count: number, wanted: number, observer: Observer): Omit<Findin
   return {
     status: "failed",
     seen: `${seen} within ${PATIENCE_IN_WORDS}`,
-    explanation: "Events with an id of their own were not acted on, as if they were repetitions of another one.",
-    fix: "Tell repetitions by the event's id alone: two events may say the same about the same object.",
+    explanation: "Events with IDs of their own were not processed, as if they were duplicates of another one.",
+    fix: "Detect duplicates by the event's ID only: two events may have the same contents about the same object.",
   };
 }
 
@@ -108,7 +108,7 @@ function unseen(observer: Observer, subject: Subject): Omit<Finding, "sent"> {
   return {
     status: "failed",
     seen: `${observer.name} counted nothing within ${PATIENCE_IN_WORDS}`,
-    explanation: `The receiver accepted ${subject.eventType} and nothing was seen of what it did, so nothing is known about repeated deliveries.`,
-    fix: "Choose a type that the receiver acts on (--event), and let each effect show in the probe's count or as a call of the sink.",
+    explanation: `The receiver accepted ${subject.eventType}, but no effect was visible, so its handling of duplicates is unknown.`,
+    fix: "Choose an event type that the receiver processes (--event), and make each effect visible in the probe's count or as a call of the sink.",
   };
 }

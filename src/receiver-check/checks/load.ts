@@ -7,13 +7,13 @@ const DELIVERIES = 100;
 export const LOAD: readonly Check[] = [
   {
     id: "burst-of-100",
-    title: "Answers a burst of 100 without a 5xx",
+    title: "Handles a burst of 100 without a 5xx",
     group: "Load",
-    rule: "Platform specification 6, delivery rules 1, 2 and 8",
+    rule: "docs/receiving-webhooks.md#deliveries",
     level: "advisory",
     explanation:
-      "Imports and replays send many events at once. What fails comes again later, so nothing is lost, but late.",
-    fix: "Store the event, answer, and work later, so that an answer costs next to nothing.",
+      "Imports and replays send many events at once. Failed deliveries are retried later, so nothing is lost, but late.",
+    fix: "Store the event, respond, and do the work later, so that a response is cheap.",
     async run(subject) {
       const limitMilliseconds = LIMITS.deliverySeconds * 1000;
       const answers = await Promise.all(
@@ -22,7 +22,7 @@ export const LOAD: readonly Check[] = [
       const sent = `${DELIVERIES} valid deliveries at once`;
       const failed = answers.filter(({ status }) => status === undefined || status >= 500);
       const slowest = Math.max(...answers.map(({ milliseconds }) => milliseconds));
-      if (failed.length === 0) return { status: "passed", sent, seen: `all answered within ${Math.ceil(slowest)} ms` };
+      if (failed.length === 0) return { status: "passed", sent, seen: `all responses within ${Math.ceil(slowest)} ms` };
       return {
         status: "failed",
         sent,

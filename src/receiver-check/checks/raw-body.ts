@@ -5,11 +5,11 @@ import type { SampleEvent } from "../sample-events.ts";
 
 const COMMON = {
   group: "Raw body",
-  rule: "Platform specification 5.3, rules 3 and 6",
+  rule: "docs/receiving-webhooks.md#signatures",
   level: "required",
   explanation:
-    "The signature covers the bytes as they came. JSON that was parsed and written again has other bytes, so valid deliveries are turned away.",
-  fix: "Verify the raw request body, before any JSON parser gets it: register the route before express.json(), or keep the bytes.",
+    "The signature covers the raw bytes. JSON that was parsed and serialized again has other bytes, so valid deliveries are rejected.",
+  fix: "Verify the raw request body, before any JSON parser reads it: register the route before express.json(), or keep the bytes.",
 } as const;
 
 /** A valid delivery whose bytes change if a parser writes them again. */
@@ -34,30 +34,30 @@ function withMembers(event: SampleEvent, members: string): string {
 export const RAW_BODY: readonly Check[] = [
   spelled(
     "body-spacing",
-    "Takes a body with odd spacing",
+    "Accepts a body with odd spacing",
     "with tabs, line ends and spaces between its tokens",
     (event) => `\n ${JSON.stringify(event, undefined, "\t ").replaceAll('": ', '" :  ')}\r\n`,
   ),
   spelled(
     "body-unicode",
-    "Takes a body with characters beyond ASCII",
+    "Accepts a body with non-ASCII characters",
     "with raw and escaped characters, an emoji and a combining accent",
     (event) => withMembers(event, String.raw`"note":"Zoë 岡本 🎉 e${"\u0301"} \u00e9\ud83c\udf89\u0041"`),
   ),
-  spelled("body-escaped-slashes", "Takes a body with escaped slashes", String.raw`that writes / as \/`, (event) =>
+  spelled("body-escaped-slashes", "Accepts a body with escaped slashes", String.raw`that writes / as \/`, (event) =>
     withMembers(event, String.raw`"page":"https:\/\/example.com\/orders\/1"`),
   ),
   spelled(
     "body-large-numbers",
-    "Takes a body with large and odd numbers",
+    "Accepts a body with large and odd numbers",
     "with 12345678901234567890, 1.0, 1E+2 and 0.30000000000000000001",
     (event) => withMembers(event, `"numbers":[12345678901234567890,1.0,1E+2,0.30000000000000000001,-0]`),
   ),
   {
     ...COMMON,
     id: "body-one-mebibyte",
-    title: "Takes a body of 1 MiB",
-    explanation: "Many parsers stop at 100 kB unless they are told otherwise; such events never get in.",
+    title: "Accepts a body of 1 MiB",
+    explanation: "Many parsers have a default limit of 100 kB, so larger events are always rejected.",
     fix: "Raise the limit of the body parser or proxy for this route to 1 MiB (express.raw({ limit: '1mb' })).",
     async run(subject) {
       const event = subject.event();

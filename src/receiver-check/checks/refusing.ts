@@ -34,25 +34,25 @@ function withV1(change: (v1: string) => string): Deviation {
   return { header: (right) => right.replace(/v1=([0-9a-f]{64})/, (_all, v1: string) => `v1=${change(v1)}`) };
 }
 
-const UNVERIFIED = "Anyone who finds the address can make the application believe in events that never happened.";
+const UNVERIFIED = "Anyone who knows the URL can send forged events to the application.";
 
 export const REFUSING: readonly Check[] = [
   refusal({
     id: "no-signature",
-    title: "Refuses a delivery without a signature",
-    rule: "Platform specification 5.3, rule 2; 6, delivery rule 7",
+    title: "Rejects a delivery without a signature",
+    rule: "docs/receiving-webhooks.md#signatures",
     explanation: UNVERIFIED,
-    fix: "Answer 400 where the Service-Signature header is absent.",
+    fix: "Respond with 400 if the Service-Signature header is absent.",
     forgery: true,
     sent: "A delivery without the Service-Signature header",
     deviations: () => [["no header", { header: () => undefined }]],
   }),
   refusal({
     id: "malformed-header",
-    title: "Refuses a malformed header",
-    rule: "Platform specification 5.3, rule 2",
-    explanation: "A header that cannot be read proves nothing about the delivery.",
-    fix: "Answer 400 unless the header holds one t and at least one v1.",
+    title: "Rejects a malformed header",
+    rule: "docs/receiving-webhooks.md#signatures",
+    explanation: "A header that cannot be parsed proves nothing about the delivery.",
+    fix: "Respond with 400 unless the header contains one t and at least one v1.",
     forgery: true,
     sent: "Headers that read `hello`, only t, only v1, and `t:…;v1:…`",
     deviations: () => [
@@ -64,22 +64,22 @@ export const REFUSING: readonly Check[] = [
   }),
   refusal({
     id: "wrong-secret",
-    title: "Refuses a signature made with another secret",
-    rule: "Platform specification 5.3, rule 1",
+    title: "Rejects a signature made with another secret",
+    rule: "docs/receiving-webhooks.md#signatures",
     explanation: UNVERIFIED,
     fix: "Compute the HMAC with the endpoint's secret and compare it with v1.",
     forgery: true,
-    sent: "A delivery signed with a secret that the receiver cannot know",
+    sent: "A delivery signed with a secret that the receiver does not have",
     deviations: ({ secrets }) => [["another secret", { secrets: [secrets.foreign] }]],
   }),
   refusal({
     id: "changed-body",
-    title: "Refuses a body that was changed after signing",
-    rule: "Platform specification 5.3, rule 3",
-    explanation: "Whoever sees one valid delivery could send it again with other contents.",
-    fix: "Compute the HMAC over `<t>.<raw body>`, all of the body included.",
+    title: "Rejects a body that was changed after signing",
+    rule: "docs/receiving-webhooks.md#signatures",
+    explanation: "An attacker with one valid delivery could send it again with other contents.",
+    fix: "Compute the HMAC over `<t>.<raw body>` with the whole body.",
     forgery: true,
-    sent: "A delivery whose livemode was turned to true after signing",
+    sent: "A delivery whose livemode was changed to true after signing",
     deviations: (subject) => {
       const signedBody = JSON.stringify(subject.event());
       return [["changed", { signedBody, body: signedBody.replace('"livemode":false', '"livemode":true ') }]];
@@ -87,9 +87,9 @@ export const REFUSING: readonly Check[] = [
   }),
   refusal({
     id: "v1-other-length",
-    title: "Refuses a v1 of another length",
-    rule: "Platform specification 5.3, rules 2 and 5",
-    explanation: "A signature that is cut off, or too long, is no signature.",
+    title: "Rejects a v1 of another length",
+    rule: "docs/receiving-webhooks.md#signatures",
+    explanation: "A truncated or extended signature is not valid.",
     fix: "Check that v1 has 64 characters before it is compared: constant-time comparisons throw on unequal lengths.",
     forgery: true,
     sent: "A valid delivery whose v1 was cut to 62 and to 2 digits, and one with 2 digits more",
@@ -101,9 +101,9 @@ export const REFUSING: readonly Check[] = [
   }),
   refusal({
     id: "v1-not-hex",
-    title: "Refuses a v1 that is not hex",
-    rule: "Platform specification 5.3, rule 2",
-    explanation: "Decoders of hex often stop at the first character that is none, and leave a shorter value.",
+    title: "Rejects a v1 that is not hex",
+    rule: "docs/receiving-webhooks.md#signatures",
+    explanation: "Hex decoders often stop at the first invalid character, and return a shorter value.",
     fix: "Check that v1 consists of 64 hex digits before it is decoded and compared.",
     forgery: true,
     sent: "Deliveries whose v1 is 64 times z, and a valid one whose v1 ends in zz",
@@ -114,9 +114,9 @@ export const REFUSING: readonly Check[] = [
   }),
   refusal({
     id: "v1-empty",
-    title: "Refuses an empty v1",
-    rule: "Platform specification 5.3, rules 2 and 5",
-    explanation: "Nothing must not equal something: comparisons that stop at the shorter value take it for a match.",
+    title: "Rejects an empty v1",
+    rule: "docs/receiving-webhooks.md#signatures",
+    explanation: "A comparison that stops at the shorter value considers an empty one a match.",
     fix: "Check that v1 has 64 characters before it is compared.",
     forgery: true,
     sent: "A delivery whose header ends in `v1=`",

@@ -4,11 +4,11 @@ import type { Subject } from "../subject.ts";
 
 const COMMON = {
   group: "Rotation",
-  rule: "Platform specification 5.3, rules 2 and 7",
+  rule: "docs/receiving-webhooks.md#signatures",
   level: "required",
   explanation:
-    "While a secret is rotated, deliveries are signed with both: the header holds two v1, and either may be the receiver's.",
-  fix: "Read every v1 of the header, and accept where any of them matches.",
+    "During a rotation, deliveries are signed with both secrets: the header contains two v1, and either may be the receiver's.",
+  fix: "Read every v1 of the header, and accept the delivery if any of them matches.",
 } as const;
 
 /** The other secret of the rotation: the receiver's own if both are known, else an unknown one. */
@@ -47,12 +47,12 @@ export const ROTATION: readonly Check[] = [
     title: "Accepts the previous secret alone",
     optional: true,
     explanation:
-      "The receiver was given two secrets, as in the window in which both are valid, and refuses what one of them signed.",
+      "The receiver has two secrets, as during a rotation, but rejects what one of them signed.",
     fix: "Keep a list of secrets and try each: verify({ payload, header, secrets: [current, previous] }).",
     async run(subject) {
       const { previous } = subject.secrets;
       const sent = "A delivery signed with the second secret alone";
-      if (previous === undefined) return skipped(sent, "Give the receiver two secrets, and both of them to this check");
+      if (previous === undefined) return skipped(sent, "Configure two secrets in the receiver, and pass both to this check");
       const answer = await subject.deliver(subject.event(), { secrets: [previous] });
       return acceptedAll(sent, [{ name: "previous", answer }]);
     },
@@ -60,15 +60,15 @@ export const ROTATION: readonly Check[] = [
   {
     ...COMMON,
     id: "unknown-schemes",
-    title: "Ignores schemes that it does not know",
-    rule: "Platform specification 5.3, rule 2",
-    explanation: "The header is a list of name=value pairs; a later scheme would stand beside v1.",
-    fix: "Read the names t and v1 and pass over all others.",
+    title: "Ignores unknown schemes",
+    rule: "docs/receiving-webhooks.md#signatures",
+    explanation: "The header is a list of name=value pairs; a future scheme would be added to v1.",
+    fix: "Read the names t and v1, and ignore all others.",
     async run(subject) {
       const answer = await subject.deliver(subject.event(), {
         header: (right) => right.replace(",", `,v0=${"0".repeat(64)},`).concat(",v2=c29tZXRoaW5nIG5ldw"),
       });
-      return acceptedAll("A valid delivery whose header also holds v0 and v2", [{ name: "unknown schemes", answer }]);
+      return acceptedAll("A valid delivery whose header also contains v0 and v2", [{ name: "unknown schemes", answer }]);
     },
   },
 ];

@@ -11,7 +11,7 @@ const NOTABLE_SKEW_SECONDS = 2;
 
 const COMMON = {
   group: "Time",
-  rule: "Platform specification 5.3, rule 4",
+  rule: "docs/receiving-webhooks.md#signatures",
   level: "required",
   together: true,
 } as const;
@@ -20,26 +20,26 @@ export const TIME: readonly Check[] = [
   {
     ...COMMON,
     id: "t-301-s-old",
-    title: "Refuses a t that is 301 s old",
-    explanation: "Without an age limit a delivery that was overheard once can be sent again at any later time.",
-    fix: "Refuse where the clock's seconds minus t exceed 300, after the signature was verified.",
+    title: "Rejects a t that is 301 s old",
+    explanation: "Without an age limit, a captured delivery can be replayed at any later time.",
+    fix: "Reject the delivery if the clock's seconds minus t exceed 300, after verifying the signature.",
     forgery: true,
     run: (subject) => refusedAtEdge(subject, -(TOLERANCE + 1)),
   },
   {
     ...COMMON,
     id: "t-301-s-ahead",
-    title: "Refuses a t that is 301 s ahead",
-    explanation: "The limit counts both ways: a signature from the future would stay valid longer than it may.",
-    fix: "Compare the absolute difference between the clock and t with 300 seconds: verifiers made for other platforms often look at the past only.",
+    title: "Rejects a t that is 301 s ahead",
+    explanation: "The limit applies in both directions: a signature from the future would stay valid for too long.",
+    fix: "Compare the absolute difference between the clock and t with 300 seconds. Verifiers for other platforms often check the past only.",
     run: (subject) => refusedAtEdge(subject, TOLERANCE + 1),
   },
   {
     ...COMMON,
     id: "t-299-s-old",
     title: "Accepts a t that is 299 s old",
-    explanation: "A tighter limit than 300 s turns away deliveries that a slow network or a skewed clock held up.",
-    fix: "Allow 300 seconds, and keep the receiver's clock right (NTP).",
+    explanation: "A tolerance below 300 s rejects deliveries that a slow network or a skewed clock delayed.",
+    fix: "Allow 300 seconds, and synchronize the receiver's clock (NTP).",
     run: (subject) => acceptedAtEdge(subject, -(TOLERANCE - 1)),
   },
 ];
@@ -76,7 +76,7 @@ async function atEdge(
 }
 
 function tooSlow(sent: string): Finding {
-  return skipped(sent, "The receiver answered too slowly for a limit of one second to be judged");
+  return skipped(sent, "The receiver responded too slowly to check a limit of one second");
 }
 
 /** A wrong clock is the most likely cause, and the response's Date header reveals it. */

@@ -217,7 +217,7 @@ export const AUTHORIZATION_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "a parameter that is given twice is refused",
+    name: "a parameter that is repeated is refused",
     async run(server) {
       const twice = authorizationUrl(server, "public", newProof());
       twice.searchParams.append("scope", server.scopes[0]);

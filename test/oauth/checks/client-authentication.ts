@@ -119,7 +119,7 @@ export const CLIENT_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "a parameter that is given twice is refused",
+    name: "a parameter that is repeated is refused",
     async run(server) {
       const fields = { ...(await refreshFields(server)), ...proves(server, "confidential") };
       const twice = `${new URLSearchParams(fields).toString()}&grant_type=refresh_token`;

@@ -48,7 +48,7 @@ _service_completion() {
   while IFS= read -r line; do
     value=\${line%%$'\\t'*}
     [[ $line == *$'\\t'* ]] && COMPREPLY+=("$head\${value#"$strip"}")
-  done <<<"$reply"
+  done <<<"$response"
   if ((directive & 2)); then compopt -o nospace 2>/dev/null; fi
   if ((directive & 4)); then compopt +o default 2>/dev/null; fi
   return 0
@@ -98,11 +98,11 @@ function __service_complete
     set -l word (commandline -ct)
     set -l words (commandline -opc) "$word"
     set -l reply ($words[1] complete -- $words[2..-1] 2>/dev/null)
-    set -l directive (string match -rg '^:(\\d+)$' -- $reply[-1])
+    set -l directive (string match -rg '^:(\\d+)$' -- $response[-1])
     test -n "$directive"; or return
     # A flag that holds its value keeps itself.
     set -l flag (string match -r -- '^-[^=]*=' "$word")
-    set -l values (string match -re '\\t' -- $reply)
+    set -l values (string match -re '\\t' -- $response)
     printf '%s\\n' "$flag"$values
     if test (count $values) -eq 0; and test (math "bitand($directive, 4)") -eq 0
         __fish_complete_path (string replace -r -- '^-[^=]*=' '' "$word")
@@ -130,15 +130,15 @@ Register-ArgumentCompleter -Native -CommandName ${names.map((name) => `'${name}'
     $encoding = [Console]::OutputEncoding
     try {
         [Console]::OutputEncoding = [System.Text.Encoding]::UTF8
-        $reply = @(& ${names[0]} complete '--' @words 2>$null)
+        $response = @(& ${names[0]} complete '--' @words 2>$null)
     } finally {
         [Console]::OutputEncoding = $encoding
     }
-    if (-not ("$($reply[-1])" -match '^:(\\d+)$')) { return }
+    if (-not ("$($response[-1])" -match '^:(\\d+)$')) { return }
     $directive = [int]$Matches[1]
     # A flag that holds its value keeps itself.
     $flag = if ($wordToComplete -match '^(-[^=]*=)') { $Matches[1] } else { '' }
-    $lines = @($reply | Where-Object { $_ -match "\`t" })
+    $lines = @($response | Where-Object { $_ -match "\`t" })
     # An empty answer keeps the shell from offering files.
     if ($lines.Count -eq 0 -and ($directive -band 4)) { return '' }
     foreach ($line in $lines) {

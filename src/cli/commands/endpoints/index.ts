@@ -132,7 +132,7 @@ export function registerStatusChanges(endpoints: Command, context: Context): voi
     addExamples(addDryRun(addFields(command, ENDPOINTS.view)), [`service endpoints ${name} ${ENDPOINTS.exampleId}`]);
   };
   change("enable", "enabled", "Enabled", "Enable a webhook endpoint and resume its pending deliveries");
-  change("disable", "disabled", "Disabled", "Disable a webhook endpoint; pending deliveries are kept for 3 days");
+  change("disable", "disabled", "Disabled", "Disable a webhook endpoint; pending deliveries wait for up to 3 days");
 }
 
 function changesOf({ url, events, description }: UpdateFlags): WebhookEndpointUpdate {

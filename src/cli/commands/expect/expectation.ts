@@ -12,7 +12,7 @@ export interface Expectation {
   conditions: readonly Condition[];
   /** A jq expression that must yield true. */
   jq: string | undefined;
-  /** Exactly so many; undefined for one or more. */
+  /** Exactly this many; undefined for one or more. */
   count: number | undefined;
   /** True if each of them must be delivered. */
   isDelivered: boolean;

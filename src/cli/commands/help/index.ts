@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { nearest } from "../../../contract/nearest.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
+import { guidePath } from "../../guides.ts";
 import { pathOf } from "../../help-layout.ts";
 import { commandNamed } from "../../usage-error.ts";
 import { TOPICS } from "./topics.ts";
@@ -18,7 +19,7 @@ export function register(program: Command, context: Context): void {
 function runHelp(names: readonly string[], program: Command, context: Context): void {
   const [name] = names;
   const topic = name !== undefined && Object.hasOwn(TOPICS, name) ? TOPICS[name] : undefined;
-  if (topic !== undefined) return context.output.line(topic.trim());
+  if (topic !== undefined) return context.output.line(`${topic.text.trim()}\n\nGuide: ${guidePath(topic.guide)}`);
   const command = commandNamed(program, names);
   const unknown = names.find(
     (_, depth) => commandNamed(program, names.slice(0, depth + 1)) === commandNamed(program, names.slice(0, depth)),

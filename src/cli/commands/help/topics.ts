@@ -1,6 +1,8 @@
-/** Texts of `service help <topic>`. */
-export const TOPICS: Readonly<Record<string, string>> = {
-  environment: `
+/** Texts of `service help <topic>`, and the page of docs/ with more. */
+export const TOPICS: Readonly<Record<string, { guide: string; text: string }>> = {
+  environment: {
+    guide: "authentication.md",
+    text: `
 Precedence of settings: flag, environment variable, profile, default. To see the source of each setting: service whoami
 
 SERVICE_API_KEY          API key to use instead of the profile's credential
@@ -27,7 +29,10 @@ TERM=dumb                Disables color and animations
 Credentials are stored in config.json in the settings folder, readable only by you. A stored key is sent only to the
 URL that it was stored for.
 `,
-  "exit-codes": `
+  },
+  "exit-codes": {
+    guide: "errors.md",
+    text: `
 0    Success
 1    Failure: the platform returned an error, or the command failed
 2    Usage error: invalid flag, argument or combination
@@ -45,7 +50,10 @@ Commands that run until you stop them (listen, events tail, logs tail, demo) exi
 Errors are printed to stderr: what failed, why, what to do next, and the request ID. With --json, an error is a problem
 document (RFC 9457) on one line of stderr. Errors of the CLI itself have the same form.
 `,
-  formatting: `
+  },
+  formatting: {
+    guide: "commands.md",
+    text: `
 Data is printed to stdout, everything else to stderr.
 
 On a terminal       Tables and aligned details, in color
@@ -61,7 +69,10 @@ In a pipe           Lists: one line per item, tab-separated values, no header
   service customers list --json --jq '.[] | select(.metadata.plan == "pro") | .email'
   id=$(service orders create --amount 1999 --currency EUR --quiet)
 `,
-  webhooks: `
+  },
+  webhooks: {
+    guide: "receiving-webhooks.md",
+    text: `
 The platform sends each event as a signed POST request to every endpoint that subscribes to its type:
 
   Service-Signature: t=<Unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<raw body>" with the signing secret>
@@ -85,4 +96,5 @@ To try it locally:
   service webhooks verify --header … --payload …  find out why a signature fails
   service webhooks check localhost:3000           grade a receiver
 `,
+  },
 };

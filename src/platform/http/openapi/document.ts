@@ -24,9 +24,9 @@ environment, live or sandbox, and sees nothing beyond it.
 
 **Errors** are problem documents (RFC 9457) with a stable \`code\`; [each has a page](${PROBLEMS_PATH}).
 
-**Idempotency**: every POST takes an \`Idempotency-Key\`. For ${LIMITS.idempotencySeconds / 3600} hours the same request gets the first reply again.
+**Idempotency**: every POST accepts an \`Idempotency-Key\`. For ${LIMITS.idempotencySeconds / 3600} hours a repeated request returns the first response.
 
-**Versions**: \`Service-Version\` names a date; without it the account's pinned version holds.
+**Versions**: \`Service-Version\` selects a version by its date (default: the account's pinned version).
 
 **Events** are delivered to webhook endpoints, signed, at least once. In the sandbox they can be listened to as well, over a
 WebSocket at \`${LISTEN_PATH}\` (subprotocol \`${LISTEN_SUBPROTOCOL}\`).`;
@@ -67,14 +67,14 @@ function securitySchemes(baseUrl: string): Json {
       scheme: "bearer",
       bearerFormat: "sk_… or rk_…",
       description:
-        "An API key. It belongs to one environment; a restricted one (`rk_…`) has the scopes it was made with.",
+        "An API key. It belongs to one environment; a restricted one (`rk_…`) has the scopes it was created with.",
     },
     session: {
       type: "apiKey",
       in: "header",
       name: HEADERS.environment,
       description:
-        "The session cookie of somebody who is signed in to the dashboard, on this origin alone. The header names the environment, `sandbox` or `live`; without it the cookie is no credential.",
+        "The session cookie of a user who is signed in to the dashboard, for this origin only. The header `Service-Environment` selects `sandbox` or `live`; without it the cookie is ignored.",
     },
     leakReport: {
       type: "apiKey",

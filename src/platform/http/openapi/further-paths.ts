@@ -38,7 +38,7 @@ function eventStream(schemas: Schemas, baseUrl: string): Json {
     operationId: "streamEvents",
     summary: "Follow events as they happen",
     description: [
-      `Needs the scope \`${STREAM_SCOPE}\`. Server-sent events, in either environment, in the order of commits. Each event is a message of the default type; an event that is replayed is sent again under the ID of its replay.`,
+      `Requires the scope \`${STREAM_SCOPE}\`. Server-sent events, in either environment, in the order of commits. Each event is a message of the default type; an event that is replayed is sent again under the ID of its replay.`,
       "`ready` comes first. `gap` says that events between two IDs are missing: they are older than 30 days, or a failover of the database lost them.",
       `A client that reconnects sends the last \`id\` as \`${LAST_EVENT_ID}\`, which an \`EventSource\` does by itself, and misses nothing. The stream ends when its credential is revoked or expires.`,
     ].join("\n\n"),
@@ -69,7 +69,7 @@ function leakReport(schemas: Schemas, baseUrl: string): Json {
   return {
     operationId: "reportLeakedKeys",
     summary: "Report credentials that were found in public",
-    description: "What is real is revoked before the answer. Takes a signed report, and no credential.",
+    description: "Real credentials are revoked before the response. Requires a signed report instead of a credential.",
     tags: [tagOf(LEAK_REPORT_PATH).name],
     security: [{ leakReport: [] }],
     parameters: [
@@ -89,7 +89,7 @@ function leakReport(schemas: Schemas, baseUrl: string): Json {
     },
     responses: {
       "200": {
-        description: "What became of each token, in the report's order",
+        description: "The result for each token, in the report's order",
         headers: headersOf(),
         content: {
           [JSON_MEDIA_TYPE]: { schema: schemas.place(LeakFeedback), example: exampleReply(LeakFeedback) },

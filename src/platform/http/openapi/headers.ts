@@ -11,34 +11,34 @@ const DATE = { type: "string", pattern: "^\\d{4}-\\d{2}-\\d{2}$" };
 const REPLY_HEADERS = {
   RequestId: {
     name: HEADERS.requestId,
-    description: "Names the request in logs, events and problem documents",
+    description: "ID of the request in logs, events and problem documents",
     required: true,
     schema: { type: "string", ...keywordsOfFormat("request-id") },
   },
   ServiceVersion: {
     name: HEADERS.version,
-    description: "The version that the reply is written in",
+    description: "API version of the response",
     required: true,
     schema: DATE,
   },
   RateLimitPolicy: {
     name: HEADERS.rateLimitPolicy,
-    description: "How many requests (`q`) a credential has in how many seconds (`w`); absent where nothing is limited",
+    description: "Maximum number of requests (`q`) of a credential in a window of seconds (`w`); absent without a limit",
     schema: { type: "string", pattern: '^"default";q=\\d+;w=\\d+$', examples: ['"default";q=200;w=2'] },
   },
   RateLimit: {
     name: HEADERS.rateLimit,
-    description: "How many requests are left (`r`), and in how many seconds (`t`) all of them are back",
+    description: "Number of requests left (`r`), and seconds until the limit is fully reset (`t`)",
     schema: { type: "string", pattern: '^"default";r=\\d+;t=\\d+$', examples: ['"default";r=199;t=1'] },
   },
   IdempotentReplayed: {
     name: HEADERS.idempotentReplayed,
-    description: "`true` where this is the reply to an earlier request with the same Idempotency-Key",
+    description: "`true` if this is the response to an earlier request with the same Idempotency-Key",
     schema: { type: "string", const: "true" },
   },
   Location: {
     name: "Location",
-    description: "Path of what was created",
+    description: "Path of the created object",
     schema: { type: "string", format: "uri-reference", examples: ["/v1/customers/cus_06Fv3Tt0q1Yd8mWc5KxLrB"] },
   },
   Link: {
@@ -46,10 +46,10 @@ const REPLY_HEADERS = {
     description: 'Path of the next page, with `rel="next"` (RFC 8288); absent on the last page',
     schema: { type: "string", examples: ['</v1/customers?cursor=AbC123>; rel="next"'] },
   },
-  RetryAfter: { name: "Retry-After", description: "Seconds to wait before the next try", schema: WHOLE_SECONDS },
+  RetryAfter: { name: "Retry-After", description: "Seconds to wait before a retry", schema: WHOLE_SECONDS },
   WwwAuthenticate: {
     name: "WWW-Authenticate",
-    description: "What a credential must be (RFC 6750)",
+    description: "Required credential (RFC 6750)",
     schema: { type: "string", examples: ['Bearer realm="service"'] },
   },
 } as const;
@@ -77,14 +77,14 @@ export const REQUEST_HEADERS: Json = {
   ServiceVersion: {
     name: HEADERS.version,
     in: "header",
-    description: "The version to speak; without it the account's pinned one",
+    description: "API version of the request (default: the account's pinned version)",
     schema: { ...DATE, examples: [LATEST_VERSION] },
   },
   IdempotencyKey: {
     name: HEADERS.idempotencyKey,
     in: "header",
     description:
-      "Makes a repeated request safe: within 24 hours the first reply comes again, and nothing happens twice",
+      "Makes retries safe: for 24 hours, a repeated request returns the first response and has no further effect",
     schema: {
       type: "string",
       minLength: 1,

@@ -47,9 +47,9 @@ function describe(operation: Operation, tools: PathTools): Json {
 function descriptionOf({ scope, session, sandboxOnly }: Operation): string {
   if (session !== undefined) {
     const who = session === "owner" ? "an owner of the account" : "a person";
-    return `Takes ${who} who is signed in to the dashboard, not a key or token.`;
+    return `Requires ${who} who is signed in to the dashboard, not a key or token.`;
   }
-  const needs = scope === null ? "Takes any valid credential." : `Needs the scope \`${scope}\`.`;
+  const needs = scope === null ? "Accepts any valid credential." : `Requires the scope \`${scope}\`.`;
   return sandboxOnly === true ? `${needs} Works in the sandbox only.` : needs;
 }
 

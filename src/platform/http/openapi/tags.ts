@@ -13,7 +13,7 @@ const TAGS: ReadonlyMap<string, Tag> = new Map(
 
 export const WEBHOOK_TAG: Tag = {
   name: "Webhooks",
-  description: "Requests of the platform to webhook endpoints: one signed POST per event.",
+  description: "Requests from the platform to webhook endpoints: one signed POST per event.",
 };
 
 /** Returns the group of an operation's path. Throws for a path whose resource has no entry in RESOURCES. */

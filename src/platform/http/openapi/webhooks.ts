@@ -20,14 +20,14 @@ export const DELIVERY_HEADERS: Json = {
     name: HEADERS.signature,
     in: "header",
     required: true,
-    description: `\`t\`, a Unix time, and \`v1\`, HMAC-SHA256 in hex over \`t\`, a dot and the raw body; two \`v1\` while a secret is being rotated. Refuse a \`t\` more than ${LIMITS.signatureToleranceSeconds} seconds off.`,
+    description: `\`t\`, a Unix time, and \`v1\`, HMAC-SHA256 in hex over \`t\`, a dot and the raw body; two \`v1\` while a secret is being rotated. Reject a \`t\` more than ${LIMITS.signatureToleranceSeconds} seconds off.`,
     schema: { type: "string", pattern: "^t=\\d+(,v1=[0-9a-f]{64})+$" },
   },
   ServiceEventId: {
     name: HEADERS.eventId,
     in: "header",
     required: true,
-    description: "The event's id: act on it once",
+    description: "The event's ID: process it once",
     schema: { type: "string", pattern: "^evt_[0-9A-Za-z]{22}$" },
   },
   ServiceDeliveryAttempt: {
@@ -46,7 +46,7 @@ function delivery(type: EventType, operations: readonly Operation[], schemas: Sc
   return {
     operationId: `on${pascalCase(resource)}${pascalCase(change)}`,
     summary: change === "ping" ? `A ${words} is pinged` : `${words.charAt(0).toUpperCase()}${words.slice(1)} ${change}`,
-    description: `Sent with \`User-Agent: ${DELIVERY_USER_AGENT}\`. Anything but 2xx within ${LIMITS.deliverySeconds} seconds is tried again, for up to ${LIMITS.retryTotalSeconds / 86_400} days.`,
+    description: `Sent with \`User-Agent: ${DELIVERY_USER_AGENT}\`. Anything but 2xx within ${LIMITS.deliverySeconds} seconds is retried, for up to ${LIMITS.retryTotalSeconds / 86_400} days.`,
     tags: [WEBHOOK_TAG.name],
     security: [],
     parameters: Object.keys(DELIVERY_HEADERS).map((name) => ({ $ref: `#/components/parameters/${name}` })),
@@ -75,7 +75,7 @@ function delivery(type: EventType, operations: readonly Operation[], schemas: Sc
     responses: {
       "2XX": { description: "Received: the event is durably stored and not sent again" },
       "410": { description: "Gone: the endpoint is disabled and gets nothing more" },
-      default: { description: "Anything else, a redirect too, is a failure: the delivery is tried again" },
+      default: { description: "Any other response, redirects included, is a failure: the delivery is retried" },
     },
   };
 }

@@ -45,7 +45,7 @@ export function apiKeyOperations(tools: SecretTools): Operation[] {
     }),
     writeOperation({
       name: "revokeApiKey",
-      summary: "Revoke an API key for good",
+      summary: "Revoke an API key",
       method: "POST",
       path: "/v1/api_keys/{id}/revoke",
       scope: "api_keys:write",
@@ -54,7 +54,7 @@ export function apiKeyOperations(tools: SecretTools): Operation[] {
     }),
     writeOperation({
       name: "rollApiKey",
-      summary: "Replace an API key by a new one; the old one is revoked at once",
+      summary: "Replace an API key with a new one; the old one is revoked immediately",
       method: "POST",
       path: "/v1/api_keys/{id}/roll",
       scope: "api_keys:write",

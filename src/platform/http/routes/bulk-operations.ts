@@ -15,12 +15,12 @@ import type { Vault } from "../../secrets/vault.ts";
 import { type Operation, readOperation, writeOperation } from "../operation.ts";
 import { sendList } from "../pagination.ts";
 
-/** Whoever may read deliveries may follow an operation, and whoever may retry them may cancel it. */
+/** Reading an operation requires the scope to read deliveries, canceling it the scope to retry them. */
 export function bulkOperations(vault: Vault): Operation[] {
   return [
     writeOperation({
       name: "retryDeliveries",
-      summary: "Retry all deliveries that match, in the background",
+      summary: "Retry all matching deliveries in the background",
       method: "POST",
       path: "/v1/deliveries/retry",
       scope: "deliveries:write",
@@ -30,7 +30,7 @@ export function bulkOperations(vault: Vault): Operation[] {
     }),
     writeOperation({
       name: "replayEvents",
-      summary: "Replay all events that match, in the background",
+      summary: "Replay all matching events in the background",
       method: "POST",
       path: "/v1/events/replay",
       scope: "events:write",
@@ -66,7 +66,7 @@ export function bulkOperations(vault: Vault): Operation[] {
     }),
     writeOperation({
       name: "cancelBulkOperation",
-      summary: "Stop a bulk operation where it is",
+      summary: "Cancel a bulk operation",
       method: "POST",
       path: "/v1/bulk_operations/{id}/cancel",
       scope: "deliveries:write",

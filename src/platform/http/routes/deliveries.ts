@@ -34,7 +34,7 @@ export function deliveryOperations(vault: Vault): Operation[] {
     }),
     writeOperation({
       name: "retryDelivery",
-      summary: "Make a pending, failed or canceled delivery due now",
+      summary: "Retry a pending, failed or canceled delivery now",
       method: "POST",
       path: "/v1/deliveries/{id}/retry",
       scope: "deliveries:write",

@@ -46,7 +46,7 @@ export function eventOperations(vault: Vault, clock: Clock): Operation[] {
     }),
     writeOperation({
       name: "createEvent",
-      summary: "Make an event by hand",
+      summary: "Create a custom event",
       method: "POST",
       path: "/v1/events",
       additive: true,
@@ -59,7 +59,7 @@ export function eventOperations(vault: Vault, clock: Clock): Operation[] {
     }),
     writeOperation({
       name: "replayEvent",
-      summary: "Send an event of the last 30 days again",
+      summary: "Replay an event of the last 30 days",
       method: "POST",
       path: "/v1/events/{id}/replay",
       scope: "events:write",

@@ -8,7 +8,7 @@ export function identityOperations(versions: Versions): Operation[] {
   return [
     readOperation({
       name: "getIdentity",
-      summary: "Retrieve whom the credential stands for",
+      summary: "Retrieve the owner of the credential",
       method: "GET",
       path: "/v1/me",
       scope: null,

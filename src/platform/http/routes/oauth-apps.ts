@@ -63,7 +63,7 @@ export function oauthAppOperations(tools: SecretTools): Operation[] {
     }),
     writeOperation({
       name: "deleteOAuthApp",
-      summary: "Delete an OAuth app and all that it was allowed",
+      summary: "Delete an OAuth app and revoke its access",
       method: "DELETE",
       path: "/v1/oauth_apps/{id}",
       scope: "oauth_apps:write",
@@ -72,7 +72,7 @@ export function oauthAppOperations(tools: SecretTools): Operation[] {
     }),
     writeOperation({
       name: "rotateOAuthAppSecret",
-      summary: "Give an OAuth app a new secret; the old one ends at once",
+      summary: "Rotate the secret of an OAuth app; the old one stops working immediately",
       method: "POST",
       path: "/v1/oauth_apps/{id}/rotate_secret",
       scope: "oauth_apps:write",

@@ -9,7 +9,7 @@ export function oauthGrantOperations(clock: Clock): Operation[] {
   return [
     readOperation({
       name: "listOAuthGrants",
-      summary: "List the apps that act for you, in both environments",
+      summary: "List the apps that you authorized, in both environments",
       method: "GET",
       path: "/v1/oauth_grants",
       scope: null,
@@ -30,7 +30,7 @@ export function oauthGrantOperations(clock: Clock): Operation[] {
     }),
     writeOperation({
       name: "revokeOAuthGrant",
-      summary: "Take back what you allowed an app; its tokens end at once",
+      summary: "Revoke an app's access; its tokens stop working immediately",
       method: "POST",
       path: "/v1/oauth_grants/{id}/revoke",
       scope: null,

@@ -9,7 +9,7 @@ export function sessionOperations(clock: Clock): Operation[] {
   return [
     readOperation({
       name: "listSessions",
-      summary: "List the browsers in which you are signed in",
+      summary: "List your browser sessions",
       method: "GET",
       path: "/v1/sessions",
       scope: null,
@@ -31,7 +31,7 @@ export function sessionOperations(clock: Clock): Operation[] {
     }),
     writeOperation({
       name: "endSession",
-      summary: "Sign one of your browsers out",
+      summary: "Revoke one of your browser sessions",
       method: "DELETE",
       path: "/v1/sessions/{id}",
       scope: null,

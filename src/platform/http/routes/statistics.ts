@@ -7,7 +7,7 @@ export function statisticsOperations(time: EnvironmentTime): Operation[] {
   return [
     readOperation({
       name: "getStatistics",
-      summary: "Count events, attempts, latencies and failures by the minute",
+      summary: "Retrieve counts of events, attempts, latencies and failures by minute",
       method: "GET",
       path: "/v1/statistics",
       scope: "deliveries:read",

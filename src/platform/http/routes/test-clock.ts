@@ -26,7 +26,7 @@ export function testClockOperations(clock: Clock, advancer: ClockAdvancer): Oper
     }),
     longOperation({
       name: "advanceTestClock",
-      summary: "Move the sandbox's time, making every attempt that falls due on the way",
+      summary: "Advance the sandbox's time and attempt all deliveries that become due",
       method: "POST",
       path: "/v1/test_clock/advance",
       scope: "deliveries:write",
@@ -34,7 +34,7 @@ export function testClockOperations(clock: Clock, advancer: ClockAdvancer): Oper
       body: TestClockAdvance,
       errors: ["test_clock_advancing"],
       reply: { status: 200, schema: TestClock },
-      accepted: "The clock is on its way: retrieve it until its `status` is not `advancing` any more.",
+      accepted: "The advance is in progress: retrieve the clock until its `status` is no longer `advancing`.",
       begin: async ({ caller, body }, tx) => {
         const { number, endsAt } = await advancer.begin(tx, caller.tenant.environment, body.seconds);
         return { reference: number, createdAt: endsAt };
@@ -46,7 +46,7 @@ export function testClockOperations(clock: Clock, advancer: ClockAdvancer): Oper
     }),
     writeOperation({
       name: "cancelTestClock",
-      summary: "Stop the sandbox's time where it is, if it is being moved",
+      summary: "Cancel an advance of the sandbox's time",
       method: "POST",
       path: "/v1/test_clock/cancel",
       scope: "deliveries:write",

@@ -6,7 +6,7 @@ export function userOperations(tools: InviteTools): Operation[] {
   return [
     readOperation({
       name: "listUsers",
-      summary: "List the people of the account",
+      summary: "List the users of the account",
       method: "GET",
       path: "/v1/users",
       scope: null,
@@ -21,7 +21,7 @@ export function userOperations(tools: InviteTools): Operation[] {
     }),
     writeOperation({
       name: "inviteUser",
-      summary: "Invite somebody to the account; the reply alone shows the link",
+      summary: "Invite a user to the account; only this response shows the link",
       method: "POST",
       path: "/v1/users",
       scope: null,

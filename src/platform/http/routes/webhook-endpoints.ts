@@ -25,7 +25,7 @@ export function webhookEndpointOperations(tools: EndpointTools): Operation[] {
   return [
     writeOperation({
       name: "createWebhookEndpoint",
-      summary: "Register a webhook endpoint; the reply alone shows its secret",
+      summary: "Create a webhook endpoint; only this response shows its secret",
       method: "POST",
       path: "/v1/webhook_endpoints",
       scope: "webhook_endpoints:write",
@@ -72,7 +72,7 @@ export function webhookEndpointOperations(tools: EndpointTools): Operation[] {
     }),
     writeOperation({
       name: "deleteWebhookEndpoint",
-      summary: "Delete a webhook endpoint; its pending deliveries end as failed",
+      summary: "Delete a webhook endpoint; its pending deliveries fail",
       method: "DELETE",
       path: "/v1/webhook_endpoints/{id}",
       scope: "webhook_endpoints:write",
@@ -81,7 +81,7 @@ export function webhookEndpointOperations(tools: EndpointTools): Operation[] {
     }),
     writeOperation({
       name: "rotateWebhookEndpointSecret",
-      summary: "Replace the secret of a webhook endpoint; the reply alone shows the new one",
+      summary: "Rotate the secret of a webhook endpoint; only this response shows the new one",
       method: "POST",
       path: "/v1/webhook_endpoints/{id}/rotate_secret",
       scope: "webhook_endpoints:write",
@@ -91,7 +91,7 @@ export function webhookEndpointOperations(tools: EndpointTools): Operation[] {
     }),
     writeOperation({
       name: "pingWebhookEndpoint",
-      summary: "Send a webhook_endpoint.ping event to this endpoint alone",
+      summary: "Send a webhook_endpoint.ping event to this endpoint only",
       method: "POST",
       path: "/v1/webhook_endpoints/{id}/ping",
       scope: "webhook_endpoints:write",

@@ -85,31 +85,31 @@ export function asOpenError(error: unknown, name: string): unknown {
   if (error instanceof StorageOpenError) return error;
   const cause = error instanceof StorageUnavailableError ? (error.cause ?? error) : error;
   const code = codeOf(cause);
-  const refusal = (advice: string) => new StorageOpenError("unreachable", `${name}: ${advice}`, { cause });
+  const unreachable = (advice: string) => new StorageOpenError("unreachable", `${name}: ${advice}`, { cause });
   const said = cause instanceof Error ? cause.message : "";
   if (/, (no encryption|SSL off)$/.test(said)) {
-    return refusal("the server takes no connection without TLS. Add ?sslmode=verify-full to the URL.");
+    return unreachable("the server requires TLS. Add ?sslmode=verify-full to the URL.");
   }
-  if (code.startsWith("28")) return refusal("the database refused the user or the password.");
-  if (code === "3D000") return refusal("there is no such database. Make it first: createdb.");
-  if (code === "42501") return refusal("the user may not make tables there. Give it a schema of its own.");
+  if (code.startsWith("28")) return unreachable("the database rejected the user or the password.");
+  if (code === "3D000") return unreachable("the database does not exist. Create it first: createdb.");
+  if (code === "42501") return unreachable("the user may not create tables there. Create a schema that it owns.");
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
     const { host, cert } = cause as Error & { host: string; cert: { subjectaltname?: string } };
     const names = cert.subjectaltname ?? "no name";
-    return refusal(
+    return unreachable(
       `the server's certificate is not for ${host} but for ${names}. Use that name, or sslmode=verify-ca.`,
     );
   }
   if (/^(CERT_|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED|ERR_TLS)/.test(code)) {
     const advice =
-      "Name the authority that signed it (--database-ca FILE), or say sslmode=disable on a private network.";
-    return refusal(`the server's certificate is not trusted (${code}). ${advice}`);
+      "Pass the CA certificate that signed it (--database-ca FILE), or sslmode=disable on a private network.";
+    return unreachable(`the server's certificate is not trusted (${code}). ${advice}`);
   }
   if (said.includes("does not support SSL")) {
-    return refusal("the server speaks no TLS. On a private network add ?sslmode=disable to the URL.");
+    return unreachable("the server does not support TLS. On a private network add ?sslmode=disable to the URL.");
   }
   const reason = unavailability(cause) ?? (error instanceof StorageUnavailableError ? UNREACHABLE : undefined);
   if (reason === undefined) return error;
   const detail = said === "" ? "" : ` (${said})`;
-  return refusal(`${reason}${detail}.`);
+  return unreachable(`${reason}${detail}.`);
 }

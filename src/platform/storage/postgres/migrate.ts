@@ -30,10 +30,10 @@ export async function assertUsable(connection: PostgresConnection): Promise<void
   const { version, encoding, schema, read_only: readOnly } = rows[0] as unknown as Facts;
   if (version < OLDEST_VERSION) {
     const found = `${Math.floor(version / 10_000)}.${version % 10_000}`;
-    throw new StorageOpenError("unsupported", `The server is PostgreSQL ${found}; 13 is the oldest that works.`);
+    throw new StorageOpenError("unsupported", `The server is PostgreSQL ${found}; the minimum version is 13.`);
   }
   if (encoding !== "UTF8") {
-    throw new StorageOpenError("unsupported", `The database's encoding is ${encoding}. Make one with UTF8.`);
+    throw new StorageOpenError("unsupported", `The database's encoding is ${encoding}. Create one with UTF8.`);
   }
   if (schema === null) {
     throw new StorageOpenError("unsupported", "The search_path of the connection names no schema that exists.");
@@ -84,7 +84,7 @@ async function appliedMigrations(connection: PostgresConnection): Promise<readon
   } catch (cause) {
     throw new StorageOpenError(
       "not_a_database",
-      "The schema holds another program's tables. Make a database, or a schema, of its own for the platform.",
+      "The schema contains another program's tables. Create a separate database or schema for the platform.",
       { cause },
     );
   }

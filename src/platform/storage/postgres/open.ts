@@ -151,7 +151,7 @@ class PostgresStorage implements Database {
     }
     let timer: NodeJS.Timeout | undefined;
     const tooLate = new Promise<never>((_, reject) => {
-      const message = "Storage is unavailable: too many statements wait for the database.";
+      const message = "Storage is unavailable: too many statements are waiting for the database.";
       timer = setTimeout(() => reject(new StorageUnavailableError(message)), this.#patience);
     });
     try {

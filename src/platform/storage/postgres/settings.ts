@@ -111,7 +111,7 @@ function tlsOf(url: URL, authorities: string | undefined): ClientConfig["ssl"] {
     default:
       throw new StorageOpenError(
         "unreachable",
-        `sslmode=${mode} is not offered: use verify-full, verify-ca, require or disable.`,
+        `sslmode=${mode} is not supported: use verify-full, verify-ca, require or disable.`,
       );
   }
 }

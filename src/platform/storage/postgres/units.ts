@@ -96,7 +96,7 @@ export class Units {
         if (conflicts < MAX_CONFLICTS) continue;
         // If the same key conflicts at each run, no concurrent unit took it: the unit does not check for it.
         if (isSame) throw error;
-        this.#log?.warn({ err: error }, `a write conflicted with others ${MAX_CONFLICTS} times and was given up`);
+        this.#log?.warn({ err: error }, `a write conflicted with others ${MAX_CONFLICTS} times and was canceled`);
         throw new StorageUnavailableError("Storage is unavailable: too many writes conflict.", { cause: error });
       }
     }

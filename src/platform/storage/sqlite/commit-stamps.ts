@@ -116,7 +116,7 @@ export function assertLogBelongs(file: string): LogContents {
       "log_mismatch",
       `${problem} Opening them together would destroy data, so both were left as they are. ` +
         `To restore a backup, run: service db restore BACKUP --database ${file}. ` +
-        "To go on with the previous database, put its file back.",
+        "To continue with the previous database, put its file back.",
     );
   }
 }

@@ -45,7 +45,7 @@ export function assertLocalFileSystem(file: string, typeOf = (folder: string) =>
   if (name === undefined) return;
   throw new StorageOpenError(
     "not_writable",
-    `${file} lies on a network file system (${name}), where SQLite can lose data. Keep it on a disk of this machine.`,
+    `${file} is on a network file system (${name}), where SQLite can lose data. Keep it on a disk of this machine.`,
   );
 }
 

@@ -9,9 +9,9 @@ const NOT_A_DATABASE = 26;
 const UNAVAILABLE: readonly { code: number; message: string; reason: string }[] = [
   { code: 3, message: "access permission denied", reason: "access is denied" },
   { code: BUSY, message: "database is locked", reason: "another program holds the write lock" },
-  { code: 7, message: "out of memory", reason: "there is no memory left" },
+  { code: 7, message: "out of memory", reason: "out of memory" },
   { code: 8, message: "attempt to write a readonly database", reason: "the database is read-only" },
-  { code: IO_ERROR, message: "disk I/O error", reason: "the disk fails" },
+  { code: IO_ERROR, message: "disk I/O error", reason: "disk I/O failed" },
   { code: CORRUPT, message: "database disk image is malformed", reason: "the database file is damaged" },
   { code: 13, message: "database or disk is full", reason: "the disk is full" },
   { code: 14, message: "unable to open database file", reason: "the database file cannot be opened" },

@@ -174,14 +174,14 @@ export class GroupCommit {
   }
 
   #succeeded(): void {
-    if (this.#failure !== undefined) this.#options.log?.info({}, "the database takes writes again");
+    if (this.#failure !== undefined) this.#options.log?.info({}, "the database accepts writes again");
     this.#failure = undefined;
   }
 
   /** Logs only the first of consecutive failures. */
   #failed(error: unknown): StorageUnavailableError {
     if (this.#failure === undefined) {
-      this.#options.log?.error({ err: error, database: this.#options.file }, "the database takes no writes");
+      this.#options.log?.error({ err: error, database: this.#options.file }, "the database rejects writes");
     }
     this.#failure =
       error instanceof StorageUnavailableError

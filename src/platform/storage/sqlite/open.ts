@@ -201,7 +201,7 @@ class SqliteStorage implements Database {
       this.#watch.verify();
       return true;
     } catch (error) {
-      this.#log?.error({ err: error }, "the database's log was left as it is");
+      this.#log?.error({ err: error }, "the database's log was not changed");
       return false;
     }
   }

@@ -28,8 +28,8 @@ export async function loadSqlite(): Promise<SqliteRuntime> {
   } catch (cause) {
     throw new StorageOpenError(
       "unreachable",
-      `This Node.js (${process.version}) has no SQLite of its own, and the package @photostructure/sqlite cannot be ` +
-        "loaded. Use Node.js 22.13 or later, or install again without leaving out optional dependencies.",
+      `This Node.js (${process.version}) has no SQLite built in, and the package @photostructure/sqlite cannot be ` +
+        "loaded. Use Node.js 22.13 or later, or reinstall with optional dependencies.",
       { cause },
     );
   }

@@ -1,0 +1,73 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ServedPlatform, servePlatform } from "../support/platform.ts";
+import { BIN, cliEnv, makeConfigDir, runCli } from "../support/run-cli.ts";
+import { blocksOf } from "./pages.ts";
+
+/** Commands that need a browser, another file or a receiver, or that run until they are stopped. */
+const NOT_RUN = /^service (login( --device)?$|serve|db|listen|webhooks)|^service-cli/;
+const commandsOf = (page: string): string[] =>
+  blocksOf(page)
+    .filter(({ language }) => language === "sh")
+    .flatMap(({ text }) => text.trimEnd().split("\n"));
+
+let platform: ServedPlatform;
+const folder = mkdtempSync(join(tmpdir(), "service-guides-"));
+beforeAll(async () => {
+  platform = await servePlatform();
+  symlinkSync(BIN, join(folder, "service"));
+  writeFileSync(join(folder, "key.txt"), platform.sandboxKey);
+});
+afterAll(() => platform.stop());
+
+describe.each(["authentication.md", "mcp.md", "troubleshooting.md"])("docs/%s", (page) => {
+  it("has commands that succeed", async () => {
+    const env = cliEnv({
+      PATH: `${folder}:${process.env["PATH"]}`,
+      SERVICE_BASE_URL: platform.baseUrl,
+      SERVICE_CONFIG_DIR: makeConfigDir(),
+      XDG_DATA_HOME: folder,
+    });
+    const script = [
+      "service login --api-key-stdin < key.txt",
+      ...commandsOf(page).filter((line) => !NOT_RUN.test(line)),
+    ];
+    const child = spawn("bash", ["-e", "-x", "-c", script.join("\n")], { cwd: folder, env });
+    let said = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
+    const [exitCode] = (await once(child, "close")) as [number | null];
+    expect(exitCode, said).toBe(0);
+  });
+
+  it("has flags that exist", async () => {
+    const { stdout: globals } = await runCli(["--help"]);
+    for (const line of commandsOf(page).filter((command) => NOT_RUN.test(command))) {
+      const [, words = ""] = /^service(?:-cli)? ?((?:[a-z]+ ?)*)/.exec(line)!;
+      const { stdout: help } = await runCli(["help", ...words.trim().split(" ").filter(Boolean)]);
+      for (const [flag] of line.matchAll(/--[a-z-]+/g)) expect(help + globals, line).toContain(flag);
+    }
+  });
+});
+
+it("docs/mcp.md names the tools that the server has", async () => {
+  const request = (id: number, method: string, params = {}) => JSON.stringify({ jsonrpc: "2.0", id, method, params });
+  const input = [
+    request(1, "initialize", {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "test", version: "1" },
+    }),
+    JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }),
+    request(2, "tools/list"),
+  ].join("\n");
+  const { stdout } = await runCli(["mcp"], { env: platform.env, input: `${input}\n` });
+  const listed = JSON.parse(stdout.trim().split("\n").at(-1)!) as { result: { tools: Array<{ name: string }> } };
+  const text = readFileSync(new URL("../../docs/mcp.md", import.meta.url), "utf8");
+  const documented = [...text.matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)].map(([, name]) => name!);
+  expect([...new Set(documented)].toSorted()).toEqual(listed.result.tools.map(({ name }) => name).toSorted());
+});

@@ -75,7 +75,7 @@ process.stdout.write(
     "A rejected request changes nothing. After 408, 429, 500, 503, or no response at all, send the request again with the same `Idempotency-Key`, after the time in `Retry-After` if there is one. The command does this for you.",
     ...STATUSES.map(describeStatus),
     "## Exit codes",
-    `\`\`\`text\n${TOPICS["exit-codes"]!.trim()}\n\`\`\``,
+    `\`\`\`text\n${TOPICS["exit-codes"]!.text.trim()}\n\`\`\``,
     "## Delivery attempts",
     "An attempt with a complete response has a `status_code`. Any other has an `error`: a code, a colon and a description. `service deliveries get dlv_…` shows all attempts of a delivery.",
     table("Code", "Meaning", ATTEMPT_ERRORS),

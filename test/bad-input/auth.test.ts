@@ -20,7 +20,7 @@ const get = (...headers: string[]): Promise<RawReply> => {
 };
 const codeOf = ({ status, body }: RawReply) => [status, (JSON.parse(body) as { code?: string }).code];
 
-describe("a credential stands in the Authorization header, behind Bearer, and nowhere else", () => {
+describe("accepts a credential in the Authorization header after Bearer, and nowhere else", () => {
   it.each([
     ["in another header", () => `X-Api-Key: ${key}`],
     ["in a cookie", () => `Cookie: token=${key}; Authorization=Bearer ${key}`],
@@ -51,18 +51,18 @@ describe("a credential stands in the Authorization header, behind Bearer, and no
     expect(reply.body).not.toContain(key);
   });
 
-  it("is the same whatever stands beside it", async () => {
+  it("returns the same response whatever other headers are sent", async () => {
     expect((await get(`Authorization: Bearer ${key}`, "X-Forwarded-For: 127.0.0.1", "Cookie: a=b")).status).toBe(200);
   });
 });
 
-it("a version that is named twice is refused", async () => {
+it("rejects a repeated Service-Version header", async () => {
   const twice = ["Service-Version: 2026-11-01", "Service-Version: 2026-11-01"];
   expect(codeOf(await get(`Authorization: Bearer ${key}`, ...twice))).toEqual([400, "invalid_header"]);
 });
 
 describe("an Idempotency-Key", () => {
-  it("of one account means nothing in another, nor in the other environment", async () => {
+  it("is independent of the same key in another account or environment", async () => {
     const headers = { "Idempotency-Key": "shared" };
     const [first, other] = accounts;
     const ids = new Set<string>();
@@ -75,14 +75,14 @@ describe("an Idempotency-Key", () => {
     expect(ids.size).toBe(4);
   });
 
-  it("of one path means nothing on another", async () => {
+  it("is independent of the same key on another path", async () => {
     const api = apiOf(platform.baseUrl, key);
     const headers = { "Idempotency-Key": "one-path" };
     expect((await api("POST", "/v1/orders", { amount: 1, currency: "EUR" }, headers)).status).toBe(201);
     expect((await api("POST", "/v1/payments", { amount: 1, currency: "EUR" }, headers)).status).toBe(201);
   });
 
-  it.each(["\xf0\x9f\x98\x80", "a\tb", '"a" "b"'])("that is not visible ASCII is refused: %j", async (value) => {
+  it.each(["\xf0\x9f\x98\x80", "a\tb", '"a" "b"'])("rejects a value that is not visible ASCII: %j", async (value) => {
     const body = '{"email":"idempotent@example.com"}';
     const head = [
       "POST /v1/customers HTTP/1.1",

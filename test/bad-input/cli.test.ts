@@ -17,7 +17,7 @@ const on = cliOnPlatform();
 const { service } = on;
 
 describe("values", () => {
-  it("of metadata may be empty and hold =", async () => {
+  it("accepts empty metadata values and values with =", async () => {
     const args = [
       "customers",
       "create",
@@ -32,14 +32,14 @@ describe("values", () => {
     expect(JSON.parse((await service(args)).stdout).metadata).toEqual({ a: "", b: "c=d" });
   });
 
-  it("behind -- are no flags", async () => {
+  it("reads words after -- as values, not as flags", async () => {
     expect(await service(["customers", "get", "--", "--help"])).toMatchObject({
       exitCode: 3,
       stderr: expect.stringContaining('the id "--help"'),
     });
   });
 
-  it.each(["a\nb", "", "a b", "é", "k".repeat(256)])("that no header can carry are wrong usage: %j", async (key) => {
+  it.each(["a\nb", "", "a b", "é", "k".repeat(256)])("rejects a value that no header can contain: %j", async (key) => {
     for (const command of [
       ["customers", "create", "--email", "b@example.com"],
       ["api", "POST", "/v1/customers", "-f", "email=b@example.com"],
@@ -63,19 +63,19 @@ describe("values", () => {
     [["config", "set", "base_url", "https://ada:hunter2@example.com"], "user name or password"],
     [["whoami", "--profile", "__proto__"], "Invalid profile name"],
     [["whoami", "--base-url", "http://example.com"], "clear text"],
-  ])("service %j is wrong usage", async (args, words) => {
+  ])("rejects service %j as a usage error", async (args, words) => {
     const { exitCode, stdout, stderr } = await service(args);
     expect([exitCode, stdout, stderr]).toEqual([2, "", expect.stringContaining(words)]);
     expect(stderr).not.toContain("hunter2");
   });
 
-  it.each(["ключ", "sk_sandbox_\u007f", "a b"])("that no key has are refused as a key: %j", async (key) => {
+  it.each(["ключ", "sk_sandbox_\u007f", "a b"])("rejects an impossible API key: %j", async (key) => {
     const { exitCode, stderr } = await service(["whoami"], { env: { SERVICE_API_KEY: key } });
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining("invalid characters")]);
     expect(stderr).not.toContain(key);
   });
 
-  it("of a profile may be called what every object has", async () => {
+  it("accepts a profile with the name of an inherited property", async () => {
     const env = { SERVICE_CONFIG_DIR: makeConfigDir(), SERVICE_API_KEY: undefined };
     expect((await service(["whoami", "--profile", "toString"], { env })).stderr).toContain(
       'Profile "toString" (from --profile) does not exist',
@@ -98,14 +98,14 @@ describe("streams", () => {
     return [code, said];
   };
 
-  it("that are closed break nothing", async () => {
+  it("survives closed streams", async () => {
     expect(await inShell(">&-", "customers list")).toEqual([0, ""]);
     expect((await inShell("2>&-", "customers list"))[0]).toBe(0);
     expect(await inShell(">&- 2>&-", "customers get cus_1")).toEqual([3, ""]);
     expect(await inShell("<&-", "login --api-key-stdin")).toEqual([2, expect.stringContaining("stdin is empty")]);
   });
 
-  it("that never end where a key is expected are not read for ever", async () => {
+  it("stops reading an endless API key", async () => {
     expect(await inShell("< /dev/null", "login --api-key-stdin")).toEqual([
       2,
       expect.stringContaining("stdin is empty"),
@@ -118,7 +118,7 @@ describe("streams", () => {
   });
 });
 
-describe("a reply of any shape is read", () => {
+describe("reads a response of any shape", () => {
   it.each([
     ["a title that is no text", { title: { a: 1 }, detail: [], code: 7, request_id: null }],
     ["errors that are no list", { detail: "no", errors: "many" }],
@@ -156,7 +156,7 @@ describe("a clock that is wrong", () => {
     return `--require=${file}`;
   }
 
-  it("by whole decades stops no command that has a key", async () => {
+  it("runs a command with a key although the clock is wrong by decades", async () => {
     const NODE_OPTIONS = movedBy(-Date.now());
     expect((await service(["customers", "list"], { env: { NODE_OPTIONS } })).exitCode).toBe(0);
     const { exitCode, stdout } = await service(["status", "--json"], { env: { NODE_OPTIONS } });
@@ -164,7 +164,7 @@ describe("a clock that is wrong", () => {
     expect(JSON.parse(stdout).clock_ahead_seconds).toBeLessThan(-1e9);
   });
 
-  it("by an hour either way renews a session at most once, and the next command not again", async () => {
+  it("renews a session at most once if the clock is an hour off", async () => {
     const person = await signedInPerson(on.platform);
     for (const hours of [-1, 1]) {
       const dir = makeConfigDir();
@@ -179,7 +179,7 @@ describe("a clock that is wrong", () => {
   });
 });
 
-it("listening goes on while nothing listens at the target, and delivers once something does", async () => {
+it("keeps listening while nothing listens at the target, and delivers once something does", async () => {
   const reserved = createServer();
   await new Promise<void>((listening) => {
     reserved.listen(0, "127.0.0.1", listening);

@@ -19,12 +19,12 @@ async function wrongUsage(args: readonly string[]): Promise<string> {
 }
 
 describe("flags", () => {
-  it("that nobody knows are named before one that is missing", async () => {
+  it("reports unknown flags before a missing one", async () => {
     const stderr = await wrongUsage(["customers", "create", "--emial", "ada@example.com", "--name", "--x"]);
     expect(stderr).toMatch(/Unknown option '--emial'\nDid you mean --email\?\nSee `service customers create --help`/);
   });
 
-  it("are not taken for the value of the one before", async () => {
+  it("does not read a flag as the value of the previous one", async () => {
     expect(await wrongUsage(["customers", "create", "--email", "--name", "Ada"])).toContain(
       "Option '--email <address>' needs a value",
     );
@@ -43,7 +43,7 @@ describe("flags", () => {
     [["listen", "--since", "evt_1"], "an event ID"],
     [["listen", "--forward-to", "localhost:3000,localhost:3001"], "--route"],
     [["customers", "list", "--base-url", "http://127.0.0.1:4010/v1"], "Use http://127.0.0.1:4010"],
-  ])("%j is wrong usage", async (args, words) => {
+  ])("rejects %j as a usage error", async (args, words) => {
     expect(await wrongUsage(args)).toContain(words);
   });
 });
@@ -59,7 +59,7 @@ describe("a listener says", () => {
     expect(await listener.interrupt()).toBe(0);
   });
 
-  it("which secret it signs with", async () => {
+  it("reports the secret that it signs with", async () => {
     const listener = await startListener(on.platform.env, ["--secret", "whsec_of_the_application"]);
     expect(listener.records[0]).toMatchObject({ event: "ready", secret: "whsec_of_the_application" });
     await listener.interrupt();
@@ -68,7 +68,7 @@ describe("a listener says", () => {
   });
 });
 
-it("webhooks verify takes a header with its name", async () => {
+it("accepts a header with its name in webhooks verify", async () => {
   const payload = join(makeConfigDir(), "event.json");
   writeFileSync(payload, '{"id":"evt_1"}');
   const secret = ["--secret", "whsec_x", "--payload", payload];
@@ -78,7 +78,7 @@ it("webhooks verify takes a header with its name", async () => {
 });
 
 describe("a server that is not the platform", () => {
-  it.each(["null", "[]", '{"hello":1}', '"text"'])("may answer %s", async (json) => {
+  it.each(["null", "[]", '{"hello":1}', '"text"'])("exits with an error if the server returns %s", async (json) => {
     const { url } = await startServer((_request, response) => {
       response.writeHead(200, { "Content-Type": "application/json" }).end(json);
     });
@@ -104,7 +104,7 @@ it.each([["customers", "list", "--json"], ["--version"], ["--help"]])(
   },
 );
 
-it("an empty settings file is to be removed, not searched for keys", async () => {
+it("suggests removing an empty settings file instead of searching it for keys", async () => {
   const directory = makeConfigDir();
   writeFileSync(join(directory, "config.json"), "");
   const { exitCode, stderr } = await service(["whoami"], { env: { SERVICE_CONFIG_DIR: directory } });

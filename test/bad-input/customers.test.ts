@@ -24,17 +24,17 @@ describe("an email", () => {
     `${"a".repeat(65)}@example.com`,
     `ada@${"a".repeat(64)}.com`,
     "mailto:ada@example.com?bcc=bob",
-  ])("%j is refused, not repaired", async (email) => {
+  ])("rejects %j instead of repairing it", async (email) => {
     const reply = await api("POST", "/v1/customers", { email });
     expect(reply.body.errors).toEqual([expect.objectContaining({ pointer: "/email", code: "invalid_format" })]);
   });
 
-  it("of an internationalized domain is taken in its ASCII form", async () => {
+  it("accepts an internationalized domain in its ASCII form", async () => {
     const email = "ada@xn--bcher-kva.example";
     expect((await api("POST", "/v1/customers", { email })).body.email).toBe(email);
   });
 
-  it("of a million characters is refused at once", async () => {
+  it("rejects an email of a million characters immediately", async () => {
     for (const email of [`${"a".repeat(900_000)}@b.example`, `a@${"b.".repeat(450_000)}example`]) {
       const { status, body } = await api("POST", "/v1/customers", { email });
       expect(status).toBe(400);
@@ -42,7 +42,7 @@ describe("an email", () => {
     }
   });
 
-  it.each([null, 5, true, {}, []])("that is %j is of the wrong type", async (email) => {
+  it.each([null, 5, true, {}, []])("rejects %j as an email of the wrong type", async (email) => {
     const reply = await api("POST", "/v1/customers", { email });
     expect(reply.body.errors).toEqual([expect.objectContaining({ pointer: "/email", code: "wrong_type" })]);
   });
@@ -53,7 +53,7 @@ describe("a name", () => {
     ["", "too_short"],
     ["x".repeat(257), "too_long"],
     [7, "wrong_type"],
-  ])("%j is refused", async (name, code) => {
+  ])("rejects %j", async (name, code) => {
     const reply = await api("POST", "/v1/customers", { email: "name@example.com", name });
     expect(reply.body.errors).toEqual([expect.objectContaining({ pointer: "/name", code })]);
   });
@@ -66,7 +66,7 @@ describe("a name", () => {
     "=1+1",
     "a\u202eb",
     "\u2028",
-  ])("%j is text, and comes back as it was", async (name) => {
+  ])("returns the text %j unchanged", async (name) => {
     const email = `${Buffer.from(name).toString("hex")}@example.com`;
     const { id } = (await api("POST", "/v1/customers", { email, name })).body;
     expect((await api("GET", `/v1/customers/${id}`)).body.name).toBe(name);
@@ -74,7 +74,7 @@ describe("a name", () => {
 });
 
 describe("a customer that was deleted", () => {
-  it("is not changed, and its email is free", async () => {
+  it("cannot be updated, and frees its email address", async () => {
     const email = "again@example.com";
     const { id } = (await api("POST", "/v1/customers", { email })).body;
     await api("DELETE", `/v1/customers/${id}`);

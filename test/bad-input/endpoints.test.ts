@@ -23,13 +23,13 @@ describe("a URL", () => {
     "blob:https://example.com/1",
     "https://example.com:-1/",
     "https://example.com:443443/",
-  ])("%j is refused, not repaired", async (url) => {
+  ])("rejects %j instead of repairing it", async (url) => {
     const reply = await create({ url });
     expect(reply.status).toBe(400);
     expect(reply.body.errors).toEqual([expect.objectContaining({ pointer: "/url" })]);
   });
 
-  it.each([null, 5, {}, ["https://example.com/"]])("that is %j is of the wrong type", async (url) => {
+  it.each([null, 5, {}, ["https://example.com/"]])("rejects %j as a URL of the wrong type", async (url) => {
     expect((await create({ url })).body.errors).toEqual([
       expect.objectContaining({ pointer: "/url", code: "wrong_type" }),
     ]);
@@ -37,7 +37,7 @@ describe("a URL", () => {
 });
 
 describe("a description", () => {
-  it.each(["a\u0000b", "a\u001b[2J", "a\u009b2J", "a\u007f"])("%j is refused", async (description) => {
+  it.each(["a\u0000b", "a\u001b[2J", "a\u009b2J", "a\u007f"])("rejects %j", async (description) => {
     expect((await create({ description })).body.code).toBe("invalid_json");
   });
 });
@@ -54,7 +54,7 @@ describe("subscriptions", () => {
     ["order"],
     [null],
     [{}],
-  ])("%j are refused", async (...events) => {
+  ])("rejects %j", async (...events) => {
     const reply = await create({ events });
     expect(reply.status).toBe(400);
     expect(reply.body.errors[0].pointer).toBe("/events/0");
@@ -62,13 +62,13 @@ describe("subscriptions", () => {
 });
 
 describe("what belongs to an endpoint", () => {
-  it.each(["secret", "status", "id", "livemode", "created"])("its %s is not the caller's to choose", async (field) => {
+  it.each(["secret", "status", "id", "livemode", "created"])("rejects a %s chosen by the caller", async (field) => {
     expect((await create({ [field]: "x" })).body.errors).toEqual([
       expect.objectContaining({ pointer: `/${field}`, code: "unknown_field" }),
     ]);
   });
 
-  it("is not reached by the id of something else", async () => {
+  it("is not found by the ID of another kind of object", async () => {
     const { id } = (await api("POST", "/v1/customers", { email: "a@example.com" })).body;
     for (const [method, rest] of [
       ["GET", ""],

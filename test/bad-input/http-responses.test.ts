@@ -107,7 +107,7 @@ describe("a receiver's response is judged the same by `listen` and by the platfo
     },
   );
 
-  it("and a connection whose response ended doubtfully serves no other request", () => {
+  it("does not reuse a connection after an ambiguous response", () => {
     const reused = RESPONSES.flatMap(({ what, verdict: relay, platform = relay, isLast = false }, index) =>
       Object.entries({ relay, platform })
         .filter(([name, verdict]) => receiver.reused.has(`${name} ${index}`) && (isLast || typeof verdict === "string"))

@@ -21,7 +21,7 @@ function expectProblem(reply: RawReply, status: number, code: string): void {
   expect(JSON.parse(reply.body)).toMatchObject({ status, code, request_id: reply.headers["request-id"] });
 }
 
-describe("a request on whose end two programs could disagree is refused", () => {
+describe("rejects a request whose end two programs could read differently", () => {
   it.each([
     ["an unknown transfer coding", ["Transfer-Encoding: xchunked"]],
     ["chunked that is not the last coding", ["Transfer-Encoding: chunked, identity"]],
@@ -35,11 +35,11 @@ describe("a request on whose end two programs could disagree is refused", () => 
     expectProblem(await post(headers), 400, "invalid_request");
   });
 
-  it("a chunk without a size", async () => {
+  it("rejects a chunk without a size", async () => {
     expectProblem(await post(["Transfer-Encoding: chunked"], "zz\r\n{}\r\n0\r\n\r\n"), 400, "invalid_request");
   });
 
-  it("two hosts, and none in HTTP/1.0", async () => {
+  it("rejects two Host headers, and a missing one in HTTP/1.0", async () => {
     expectProblem(await send("GET /v1/me HTTP/1.1", ["Host: attacker.example"]), 400, "invalid_header");
     expectProblem(await sendRaw(platform.baseUrl, "GET /v1/me HTTP/1.0\r\n\r\n"), 400, "invalid_header");
   });
@@ -52,17 +52,17 @@ describe("a request line", () => {
     "GET /v1/\tme HTTP/1.1",
     "GET /v1/m\xff HTTP/1.1",
     "PRI * HTTP/2.0",
-  ])("%j is refused", async (line) => {
+  ])("rejects %j", async (line) => {
     expectProblem(await send(line), 400, "invalid_request");
   });
 
-  it("with another host's whole address gets this platform's answer", async () => {
+  it("responds itself to a request line with another host's absolute URL", async () => {
     const { status, body } = await send("GET http://attacker.example/v1/me HTTP/1.1");
     expect([status, JSON.parse(body).object]).toEqual([200, "identity"]);
   });
 });
 
-describe("without reading the body, which is announced and never sent", () => {
+describe("without reading a body that is announced and never sent", () => {
   const announced = ["Content-Type: application/json", "Content-Length: 100000"];
 
   it("rejects an unknown path with 404", async () => {
@@ -75,17 +75,17 @@ describe("without reading the body, which is announced and never sent", () => {
     expect(reply.headers.allow).toBe("GET, HEAD, OPTIONS, POST");
   });
 
-  it("rejects an administrator's token that is wrong with 401", async () => {
+  it("rejects a wrong administrator token with 401", async () => {
     expectProblem(await send("POST /admin/sign_in_links HTTP/1.1", announced), 401, "invalid_credential");
   });
 });
 
-describe("a body too large is refused before it is read", () => {
-  it("by its announced length", async () => {
+describe("rejects a body that is too large before reading it", () => {
+  it("by its Content-Length", async () => {
     expectProblem(await post(["Content-Length: 999999999999"]), 413, "body_too_large");
   });
 
-  it("or once its chunks are", async () => {
+  it("by the size of its chunks", async () => {
     const size = 2 * 1024 * 1024;
     const chunks = Buffer.concat([Buffer.from(`${size.toString(16)}\r\n`), Buffer.alloc(size, "a")]);
     expectProblem(await post(["Transfer-Encoding: chunked"], chunks), 413, "body_too_large");
@@ -93,7 +93,7 @@ describe("a body too large is refused before it is read", () => {
 });
 
 describe("what belongs to other protocols", () => {
-  it("a web page of another origin is allowed nothing", async () => {
+  it("grants nothing to a page of another origin", async () => {
     const headers = ["Origin: https://attacker.example", "Access-Control-Request-Method: POST"];
     const preflight = await send("OPTIONS /v1/customers HTTP/1.1", headers);
     expect(preflight.status).toBe(204);
@@ -103,22 +103,22 @@ describe("what belongs to other protocols", () => {
     }
   });
 
-  it("an upgrade to a WebSocket leads nowhere", async () => {
+  it("rejects an upgrade to a WebSocket on other paths", async () => {
     const reply = await send("GET /v1/me HTTP/1.1", ["Connection: Upgrade", "Upgrade: websocket"]);
     expectProblem(reply, 404, "not_found");
   });
 
-  it.each(["h2c", "TLS/1.3"])("an offer of %s is passed over", async (protocol) => {
+  it.each(["h2c", "TLS/1.3"])("ignores an offer of %s", async (protocol) => {
     const { status, body } = await send("GET /v1/me HTTP/1.1", ["Connection: Upgrade", `Upgrade: ${protocol}`]);
     expect([status, JSON.parse(body).object]).toEqual([200, "identity"]);
   });
 
-  it("a proxy's request for another host is not served", async () => {
+  it("does not act as a proxy for another host", async () => {
     const line = "CONNECT attacker.example:443 HTTP/1.1\r\nHost: attacker.example:443\r\n\r\n";
     expectProblem(await sendRaw(platform.baseUrl, line), 400, "invalid_request");
   });
 
-  it("an expectation that nobody knows is passed over", async () => {
+  it("ignores an unknown expectation", async () => {
     const reply = await post(["Expect: magic", "Content-Length: 2"], "{}");
     expectProblem(reply, 400, "invalid_request");
   });

@@ -34,7 +34,7 @@ describe("a body that is not JSON is rejected", () => {
   });
 });
 
-describe("a body that is JSON is read, and rejected only for what it says", () => {
+describe("accepts valid JSON, and rejects it only for its content", () => {
   it.each(casesOf(VALID))("$kind", async ({ list }) => {
     for (const text of list) {
       expect(await verdictOn(text), shown(text)).toMatchObject({ status: 400, code: "invalid_request" });
@@ -43,7 +43,7 @@ describe("a body that is JSON is read, and rejected only for what it says", () =
   });
 });
 
-describe("JSON is rejected by policy", () => {
+describe("rejects JSON that the policy forbids", () => {
   it.each(Object.entries(REJECTED_BY_POLICY))("%s", async (_why, { detail, texts }) => {
     for (const text of texts) {
       expect(isJson(text), shown(text)).toBe(true);
@@ -54,7 +54,7 @@ describe("JSON is rejected by policy", () => {
   });
 });
 
-it("each text is listed once", () => {
+it("lists each text once", () => {
   for (const lists of [
     Object.values(INVALID),
     Object.values(VALID),

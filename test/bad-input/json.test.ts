@@ -58,8 +58,8 @@ describe("text that only looks like JSON", () => {
   );
 });
 
-describe("fields that nobody knows", () => {
-  it.each([1, 7, 8, 9, 100, 20_000])("%d of them are refused, and at most 8 told", async (count) => {
+describe("unknown fields", () => {
+  it.each([1, 7, 8, 9, 100, 20_000])("rejects %d of them, and names at most 8", async (count) => {
     const email = `unknown-${count}@example.com`;
     const reply = await api("POST", "/v1/customers", { email, ...many(count) });
     expect(reply.status).toBe(400);
@@ -68,25 +68,25 @@ describe("fields that nobody knows", () => {
     expect((await api("GET", `/v1/customers?email=${email}`)).body.data).toEqual([]);
   });
 
-  it("do not hide what else is wrong", async () => {
+  it("do not hide other errors", async () => {
     const { body } = await api("POST", "/v1/customers", { email: 5, ...many(3) });
     expect(body.errors.map(({ pointer }: { pointer: string }) => pointer)).toContain("/email");
   });
 
-  it("are not sent back whole", async () => {
+  it("are not repeated whole in the response", async () => {
     const { body } = await api("POST", "/v1/customers", { email: "a@example.com", ["x".repeat(500_000)]: 1 });
     expect(body.errors[0]).toMatchObject({ code: "unknown_field" });
     expect(JSON.stringify(body).length).toBeLessThan(1000);
   });
 
-  it("may have the names of what every object has", async () => {
+  it("are reported even with names of inherited properties", async () => {
     for (const name of ["toString", "constructor", "hasOwnProperty", "__defineGetter__"]) {
       const { body } = await api("POST", "/v1/customers", { email: "a@example.com", [name]: 1 });
       expect(body.errors, name).toEqual([expect.objectContaining({ pointer: `/${name}`, code: "unknown_field" })]);
     }
   });
 
-  it("in metadata are kept whatever they are called, and told by a pointer where their value is wrong", async () => {
+  it("are accepted as metadata keys of any name, and located by a pointer if their value is invalid", async () => {
     const metadata = { toString: "a", constructor: "b", valueOf: "c" };
     expect((await api("POST", "/v1/customers", { email: "names@example.com", metadata })).body.metadata).toEqual(
       metadata,

@@ -20,7 +20,7 @@ async function send(path: string, body: string, headers: Record<string, string> 
 const refresh = "grant_type=refresh_token&refresh_token=x";
 const client = "client_id=app_service_cli";
 
-describe("what no OAuth client sends is answered in OAuth's own form", () => {
+describe("rejects malformed OAuth requests with OAuth errors", () => {
   it.each([
     ["token", "", 400, "invalid_request", "grant_type is missing"],
     ["token", "grant_type=%zz", 400, "invalid_request", "malformed escape"],
@@ -65,7 +65,7 @@ it.each([
   "client_id=app_service_cli&client_id=app_service_cli",
   "a".repeat(7000),
   "%zz",
-])("/oauth/authorize?%s shows a page that leads nowhere and runs nothing", async (query) => {
+])("shows an inert error page for /oauth/authorize?%s", async (query) => {
   const response = await fetch(`${platform.authUrl}/oauth/authorize?${query}`, { redirect: "manual" });
   const page = await response.text();
   expect(response.status).toBe(400);

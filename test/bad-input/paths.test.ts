@@ -19,7 +19,7 @@ async function get(path: string): Promise<{ status: number; body: Record<string,
   return { status, body: JSON.parse(body) as Record<string, unknown> };
 }
 
-describe("a path is taken as it is written", () => {
+describe("reads a path as it is written", () => {
   it.each([
     "//v1/customers",
     "/V1/customers",
@@ -30,11 +30,11 @@ describe("a path is taken as it is written", () => {
     "/v1/customers/",
     "/v1/customers/cus_1/orders",
     "*",
-  ])("%s is no path of the API", async (path) => {
+  ])("returns 404 for %s", async (path) => {
     expect(await get(path)).toMatchObject({ status: 404, body: { code: "not_found" } });
   });
 
-  it("bytes that are no UTF-8 are refused", async () => {
+  it("rejects bytes that are not UTF-8", async () => {
     expect(await get("/v1/customers/%ff")).toMatchObject({ status: 400, body: { code: "invalid_request" } });
   });
 });
@@ -49,7 +49,7 @@ describe("a query", () => {
     },
   );
 
-  it.each([7, 8, 9, 500])("with %d unknown parameters is refused", async (count) => {
+  it.each([7, 8, 9, 500])("rejects %d unknown parameters", async (count) => {
     const query = Array.from({ length: count }, (_, index) => `x${index}=1`).join("&");
     expect(await get(`/v1/customers?${query}`)).toMatchObject({ status: 400, body: { code: "invalid_request" } });
   });
@@ -71,14 +71,14 @@ describe("a query", () => {
     },
   );
 
-  it("with a control character of the second set is refused", async () => {
+  it("rejects a control character of the second set", async () => {
     expect(await get("/v1/customers?email=%C2%9B31m")).toMatchObject({
       status: 400,
       body: { detail: expect.stringContaining("control character") },
     });
   });
 
-  it("on an operation that takes none is refused", async () => {
+  it("rejects a query of an operation without parameters", async () => {
     expect(await get("/v1/me?verbose=1")).toMatchObject({ status: 400 });
     const reply = await api("POST", "/v1/customers?dry_run=1", { email: "four@example.com" });
     expect(reply.status).toBe(400);
@@ -89,11 +89,11 @@ describe("a query", () => {
 describe("a cursor", () => {
   const nextCursor = async () => String((await get("/v1/customers?limit=1")).body["next_cursor"]);
 
-  it.each(["", "a", "null", "%00", "..", "e30", "A".repeat(7000)])("%s is refused", async (cursor) => {
+  it.each(["", "a", "null", "%00", "..", "e30", "A".repeat(7000)])("rejects %s", async (cursor) => {
     expect((await get(`/v1/customers?cursor=${cursor}`)).status).toBe(400);
   });
 
-  it("with any one character changed, added or cut off is refused", async () => {
+  it("rejects a cursor with any character changed, added or missing", async () => {
     const cursor = await nextCursor();
     expect((await get(`/v1/customers?limit=1&cursor=${cursor}`)).status).toBe(200);
     const variants = Array.from(cursor).map(
@@ -105,7 +105,7 @@ describe("a cursor", () => {
   });
 });
 
-it("what came in a path or a query comes back as data of JSON, never as markup", async () => {
+it("returns the text of a path or query as JSON data, never as markup", async () => {
   for (const path of ["/v1/<script>", "/v1/customers/<script>", "/v1/customers?<script>=1"]) {
     const reply = await sendRaw(
       platform.baseUrl,

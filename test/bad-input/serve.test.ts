@@ -33,12 +33,12 @@ async function expectRefusal(args: readonly string[], words: string, exitCode = 
 }
 
 describe("an address", () => {
-  it("that other machines reach is refused without a TLS proxy", async () => {
+  it("rejects an address that other machines reach without a TLS proxy", async () => {
     const hosts = ["0.0.0.0", "::", "", "192.0.2.1", "example.com", "0", "127.0.0.1.example.com"];
     await Promise.all(hosts.map((host) => expectRefusal(["--ephemeral", "--host", host], "plain http", 2)));
   });
 
-  it("whose port is taken is named, for programs too", async () => {
+  it("names a port that is in use, also with --json", async () => {
     const taken = createServer();
     await new Promise<void>((listening) => {
       taken.listen(0, "127.0.0.1", listening);
@@ -68,18 +68,18 @@ describe("an address", () => {
     ["--public-url", "https://user:secret@example.com"],
     ["--trust-proxy", "everybody"],
     ["--trust-proxy", "10.0.0.0/33"],
-  ])("%s %s is wrong usage", async (flag, value) => {
+  ])("rejects %s %s as a usage error", async (flag, value) => {
     const { exitCode, stdout } = await serve(["--ephemeral", flag, value]);
     expect([exitCode, stdout]).toEqual([2, ""]);
   });
 });
 
 describe("a database", () => {
-  it("that another process serves is refused, naming it", async () => {
+  it("rejects a database that another process serves, and names the process", async () => {
     await expectRefusal(["--database", database], String(platform.pid));
   });
 
-  it("that is a folder, another file or another program's is left as it is", async () => {
+  it("rejects a folder, another file or another program's database, and leaves it unchanged", async () => {
     await expectRefusal(["--database", folder], folder);
     const text = join(folder, "notes.txt");
     writeFileSync(text, "Not a database, but somebody's notes.".repeat(100), { mode: 0o644 });
@@ -95,17 +95,17 @@ describe("a database", () => {
     expect(readFileSync(foreign)).toEqual(before);
   });
 
-  it("below a folder that cannot be made is named", async () => {
+  it("names a database folder that cannot be created", async () => {
     await expectRefusal(["--database", "/proc/x/y.db"], "/proc/x/y.db cannot be written");
     await expectRefusal(["--ephemeral", "--master-key-file", "/proc/x/y.key"], "/proc/x");
   });
 
-  it("in a place where nothing can be written is named", async () => {
+  it("names a database location that is not writable", async () => {
     await expectRefusal(["--database", "/dev/null/platform.db"], "/dev/null");
     await expectRefusal(["--database", "/proc/platform.db"], "/proc");
   });
 
-  it("of a newer version is refused to this one", async () => {
+  it("rejects a database of a newer version", async () => {
     const newer = join(folder, "newer.db");
     await (await startPlatformOn(newer, 0)).stop();
     const connection = new Connection(await loadSqlite(), newer, { readOnly: false });
@@ -114,13 +114,13 @@ describe("a database", () => {
     await expectRefusal(["--database", newer], "99.0.0");
   });
 
-  it("beside which the way to administrate it cannot be written ends the start, and nothing goes on listening", async () => {
+  it("stops listening if the administrator's file cannot be written", async () => {
     const own = join(folder, "taken.db");
     mkdirSync(`${own}.admin`);
     expect(await serve(["--database", own])).toMatchObject({ exitCode: 1, stdout: "" });
   });
 
-  it("by a URL of another kind is refused, and its password not repeated", async () => {
+  it("rejects a URL of another kind without repeating its password", async () => {
     const { exitCode, stderr } = await serve(["--database", "mysql://root:hunter2@127.0.0.1/service"]);
     expect(exitCode).toBe(2);
     expect(stderr).not.toContain("hunter2");
@@ -141,7 +141,7 @@ describe("the first keys", () => {
     return printed;
   };
 
-  it.each([[[]], [["--json"]]])("are not printed into a log: serve %j", async (flags) => {
+  it.each([[[]], [["--json"]]])("are not printed to a log by serve %j", async (flags) => {
     const own = join(folder, `first${flags.length}`, "platform.db");
     const printed = await first(own, flags);
     const file = `${own}.credentials`;
@@ -158,7 +158,7 @@ describe("the first keys", () => {
     expect(await first(own, flags)).not.toContain("credentials");
   });
 
-  it("are not printed either where their file cannot be written", async () => {
+  it("are not printed if their file cannot be written", async () => {
     const own = join(folder, "blocked", "platform.db");
     mkdirSync(`${own}.credentials`, { recursive: true });
     expect(await first(own, ["--json"])).not.toMatch(/sk_(sandbox|live)_|token=|credentials_file/);
@@ -166,14 +166,14 @@ describe("the first keys", () => {
 });
 
 describe("the master key", () => {
-  it("lies outside of the database, and both are their owner's alone", () => {
+  it("is stored outside the database, and both are readable only by their owner", () => {
     for (const name of [database, `${database}.key`, `${database}.admin`]) {
       expect(statSync(name).mode & 0o777, name).toBe(0o600);
     }
     expect(statSync(join(folder, "data")).mode & 0o777).toBe(0o700);
   });
 
-  it("that is another, too short or gone ends the start before anything is served", async () => {
+  it("stops the start if it is wrong, too short or missing", async () => {
     const own = join(folder, "own", "platform.db");
     await (await startPlatformOn(own, 0)).stop();
     const before = readFileSync(`${own}.key`, "utf8");
@@ -190,13 +190,13 @@ describe("the master key", () => {
     await (await startPlatformOn(own, 0)).stop();
   });
 
-  it("is never repeated, however wrong", async () => {
+  it("is never repeated, however invalid", async () => {
     const { stdout, stderr } = await serve(["--ephemeral", "--debug"], { SERVICE_MASTER_KEY: "hunter2-is-no-key" });
     expect(stdout + stderr).toContain("32 bytes");
     expect(stdout + stderr).not.toContain("hunter2");
   });
 
-  it("in a file that others may read is closed at the next start", async () => {
+  it("becomes private at the next start if others could read its file", async () => {
     const own = join(folder, "open", "platform.db");
     await (await startPlatformOn(own, 0)).stop();
     chmodSync(`${own}.key`, 0o644);
@@ -206,7 +206,7 @@ describe("the master key", () => {
   });
 });
 
-it("a source of leak report keys that cannot be trusted is refused", async () => {
+it("rejects an untrusted source of leak report keys", async () => {
   for (const source of ["http://keys.example.com/", "ftp://keys.example.com/"]) {
     await expectRefusal(["--ephemeral", "--leak-keys", source], "https URL", 2);
   }

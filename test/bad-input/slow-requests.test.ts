@@ -44,7 +44,7 @@ it.each([
     "a refused upgrade",
     "GET /v1/listen HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
   ],
-])("%s holds no socket of a client that never closes its own side", async (_what, text) => {
+])("closes the socket of a client that never closes its own side after %s", async (_what, text) => {
   const { hostname, port } = new URL(platform.baseUrl);
   const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
   socket.on("error", () => {});

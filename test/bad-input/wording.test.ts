@@ -24,7 +24,7 @@ const post = (body: string, path = "/v1/customers") =>
 const json = (value: object) => post(JSON.stringify(value));
 const get = (path: string) => detailOf(`GET ${path} HTTP/1.1`);
 
-describe("a request that is not HTTP is told what of it is not", () => {
+describe("explains why a request is not valid HTTP", () => {
   const head = "POST /v1/customers HTTP/1.1";
   it.each([
     [head, ["Content-Length: 5", "Transfer-Encoding: chunked"], /Transfer-Encoding .* without a Content-Length/],
@@ -41,12 +41,12 @@ describe("a request that is not HTTP is told what of it is not", () => {
     expect(await detailOf(first, headers)).toMatch(words);
   });
 
-  it("a chunk without a size", async () => {
+  it("explains a chunk without a size", async () => {
     expect(await detailOf(head, ["Transfer-Encoding: chunked"], "zz\r\n")).toMatch(/its size in hexadecimal/);
   });
 });
 
-describe("a header that counts once is not taken twice", () => {
+describe("rejects a repeated header that may occur once", () => {
   it.each([
     ["Content-Type", "application/json", "text/plain"],
     ["Idempotency-Key", "one", "two"],
@@ -60,11 +60,13 @@ describe("a header that counts once is not taken twice", () => {
 });
 
 describe("paths and queries", () => {
-  it("a slash at the end is no id", async () => {
-    expect(await get("/v1/customers/")).toBe("There is no operation at the path /v1/customers/. Did you mean /v1/customers?");
+  it("does not read a trailing slash as an ID", async () => {
+    expect(await get("/v1/customers/")).toBe(
+      "There is no operation at the path /v1/customers/. Did you mean /v1/customers?",
+    );
   });
 
-  it("a path that resembles none leads to those that there are", async () => {
+  it("suggests existing paths for an unknown one", async () => {
     expect(await get("/v1/nothing/of/the/kind")).toMatch(/ \/docs lists them all\.$/);
   });
 
@@ -76,7 +78,7 @@ describe("paths and queries", () => {
     expect(await get(`/v1/customers?${query}`)).toContain(words);
   });
 
-  it("an operation without parameters says so", async () => {
+  it("says that an operation has no parameters", async () => {
     expect(await get("/v1/me?verbose=1")).toBe("?verbose: is not a parameter of this request, which has none");
   });
 });
@@ -94,13 +96,13 @@ describe("bodies", () => {
     expect((await post(body)).toLowerCase()).toContain(words.toLowerCase());
   });
 
-  it("a number that is no integer is not rounded to one", async () => {
+  it("does not round a fraction to an integer", async () => {
     expect(await post('{"amount":100.00000000000000000001,"currency":"EUR"}', "/v1/orders")).toMatch(
       /more digits than are kept exactly/,
     );
   });
 
-  it("names a character that mail addresses and phone numbers do not have", async () => {
+  it("names characters that email addresses and phone numbers cannot have", async () => {
     expect(await json({ email: "ada@bücher.example" })).toContain("ASCII");
     expect(await json({ email: "a@example.com", phone: "+49 30 123456" })).toContain("digits alone");
   });

@@ -29,18 +29,18 @@ async function errorFor({ client_id = "" }: Record<string, string>, secret: stri
 }
 
 describe("service apps", () => {
-  it("registers one, whose secret it shows once", async () => {
+  it("creates an app and shows its secret once", async () => {
     const app = await create();
     expect(app).toMatchObject({ object: "oauth_app", name: "Reports", redirect_uris: [REDIRECT], public: false });
     expect(await errorFor(app, app["client_secret"])).not.toBe("invalid_client");
     expect((await service("apps", "get", app["id"]!, "--json")).stdout).not.toContain(app["client_secret"]);
   });
 
-  it("registers a public one, which has none", async () => {
+  it("creates a public app without a secret", async () => {
     expect(await create("--public")).toMatchObject({ public: true, client_secret: null });
   });
 
-  it("lists, changes and deletes", async () => {
+  it("lists, updates and deletes apps", async () => {
     const { id } = await create();
     await json(
       "apps",
@@ -59,7 +59,7 @@ describe("service apps", () => {
     expect((await service("apps", "get", id!)).exitCode).toBe(3);
   });
 
-  it("rotates the secret: the old one ends at once", async () => {
+  it("rotates the secret, and the old one stops working immediately", async () => {
     const app = await create();
     const terminal = runInTerminal(["apps", "rotate-secret", app["id"]!], { env: platform.env });
     expect(await terminal.ended).toBe(0);
@@ -74,13 +74,13 @@ describe("service apps", () => {
     [["create", "--name", "Reports"], "--redirect-uri"],
     [["create", "--name", "Reports", "--redirect-uri", REDIRECT, "--quiet"], "--json --jq .client_secret"],
     [["update", "app_0000000000000000000000"], "No changes specified"],
-  ])("apps %j is wrong usage, in words", async (args, words) => {
+  ])("rejects apps %j as a usage error", async (args, words) => {
     const { exitCode, stderr } = await service("apps", ...args);
     expect(exitCode).toBe(2);
     expect(stderr).toContain(words);
   });
 
-  it("says which redirect address cannot be", async () => {
+  it("says why a redirect URI is invalid", async () => {
     const { exitCode, stderr } = await service(
       "apps",
       "create",

@@ -29,20 +29,20 @@ describe("service clock", () => {
     ["10m", 600],
     ["2h", 7200],
     ["3d", 259_200],
-  ])("moves by %s", async (text, seconds) => {
+  ])("advances by %s", async (text, seconds) => {
     const before = await json<TestClock>("clock", "show");
     const after = await json<TestClock>("clock", "advance", text);
     expect(after).toMatchObject({ offset_seconds: before.offset_seconds + seconds, attempts: expect.any(Number) });
     expect(await json<TestClock>("clock", "show")).toMatchObject({ offset_seconds: after.offset_seconds });
   });
 
-  it.each(["5", "5x", "-3d", "0s", "10000d", "now"])("refuses to move by %s", async (text) => {
+  it.each(["5", "5x", "-3d", "0s", "10000d", "now"])("rejects an advance by %s", async (text) => {
     const { exitCode, stdout, stderr } = await service(["clock", "advance", "--", text]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toContain("See `service clock advance --help`.");
   });
 
-  it("is the sandbox's alone", async () => {
+  it("exists in the sandbox only", async () => {
     for (const args of [["show"], ["advance", "1h"]]) {
       expect(await service(["clock", ...args, "--live"], { env: { SERVICE_API_KEY: cli.platform.liveKey } })).toEqual({
         exitCode: 2,
@@ -52,7 +52,7 @@ describe("service clock", () => {
     }
   });
 
-  it("attempts what falls due on the way, and says what came of it", async () => {
+  it("attempts deliveries that become due on the way, and prints the results", async () => {
     const args = ["endpoints", "create", "--url", receiver.url, "--events", "customer.created"];
     const { id } = await json<{ id: string }>(...args);
     await json("trigger", "customer.created");
@@ -74,7 +74,7 @@ describe("service clock", () => {
     expect(receiver.seen).toEqual(Array.from({ length: 4 }, () => delivery!.event));
   });
 
-  it("shows how far it got, and stops the clock at Ctrl-C", async () => {
+  it("shows the progress of an advance, and cancels it at Ctrl-C", async () => {
     let seen = 0;
     // It accepts the first attempt's delivery, and never answers again.
     const silent = createServer((_request, response) => {

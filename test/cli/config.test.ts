@@ -38,7 +38,7 @@ describe("service config", () => {
     expect(session.text()).toMatch(/^SETTING +VALUE +SOURCE/);
   });
 
-  it("goes back to the default", async () => {
+  it("restores the default", async () => {
     const run = person({ SERVICE_NO_UPDATE_NOTIFIER: undefined });
     await run("config", "set", "update_notices", "false");
     expect(await sourceOf(run, "update_notices")).toEqual([false, "settings file"]);
@@ -51,7 +51,7 @@ describe("service config", () => {
     expect(await sourceOf(run, "auth_url")).toEqual(["https://api.example", "profile default"]);
   });
 
-  it("says where the file lies", async () => {
+  it("prints the path of the file", async () => {
     const folder = makeConfigDir();
     const { stdout } = await runCli(["config", "path"], { env: { SERVICE_CONFIG_DIR: folder } });
     expect(stdout).toBe(`${join(folder, "config.json")}\n`);
@@ -64,19 +64,19 @@ describe("service config", () => {
     [["get", "base-ur"], "Did you mean base_url?"],
     [["get", "api_key"], 'Unknown setting "api_key"'],
     [["get", "constructor"], 'Unknown setting "constructor"'],
-  ])("refuses %j", async (args, reason) => {
+  ])("rejects %j", async (args, reason) => {
     const { exitCode, stdout, stderr } = await person()("config", ...args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toContain(reason);
   });
 
-  it("refuses a profile that does not exist", async () => {
+  it("rejects a profile that does not exist", async () => {
     const { exitCode, stderr } = await person()("config", "set", "profile", "shop");
     expect(exitCode).toBe(1);
     expect(stderr).toContain('Profile "shop" does not exist');
   });
 
-  it("does not move credentials to another address", async () => {
+  it("does not move credentials to another URL", async () => {
     const folder = makeConfigDir();
     const address = "https://one.example";
     const credentials = { sandbox: { type: "api_key", api_key: "sk_sandbox_x" } };
@@ -92,7 +92,7 @@ describe("service config", () => {
     expect(readFileSync(join(folder, "config.json"), "utf8")).not.toContain("two.example");
   });
 
-  it("warns where a variable goes before what was stored", async () => {
+  it("warns if a variable overrides the stored value", async () => {
     const { stderr } = await person({ SERVICE_BASE_URL: "https://three.example" })(
       "config",
       "set",

@@ -37,7 +37,7 @@ describe("service customers create", () => {
     });
   });
 
-  it("prints a line a detail in a pipe, and nothing else anywhere", async () => {
+  it("prints one line per field in a pipe, and nothing on stderr", async () => {
     const email = newEmail();
     const { exitCode, stdout, stderr } = await service(["customers", "create", "--email", email]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
@@ -54,7 +54,7 @@ describe("service customers create", () => {
     expect(stdout).toContain(`\nemail\t${email}\n`);
   });
 
-  it("prints the id alone with --quiet", async () => {
+  it("prints only the ID with --quiet", async () => {
     const { stdout } = await service(["customers", "create", "--email", newEmail(), "-q"]);
     expect(stdout).toMatch(/^cus_[0-9A-Za-z]{22}\n$/);
   });
@@ -66,7 +66,7 @@ describe("service customers create", () => {
     expect(await service(args)).toEqual(first);
   });
 
-  it("says who has the address that is taken", async () => {
+  it("names the customer that has the email address", async () => {
     const { id, email } = await newCustomer();
     const { exitCode, stdout, stderr } = await service(["customers", "create", "--email", email.toUpperCase()]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
@@ -86,7 +86,7 @@ describe("service customers create", () => {
     });
   });
 
-  it("passes an empty metadata value on, and every character of it", async () => {
+  it("accepts an empty metadata value, and preserves every character of others", async () => {
     const metadata = { empty: "", text: 'Zoë 🎉 "quoted"\n' };
     const pairs = Object.entries(metadata).flatMap(([key, value]) => ["--metadata", `${key}=${value}`]);
     expect(await json("customers", "create", "--email", newEmail(), ...pairs)).toMatchObject({
@@ -96,12 +96,12 @@ describe("service customers create", () => {
 });
 
 describe("service customers get, update, delete", () => {
-  it("gets what was created", async () => {
+  it("retrieves a customer", async () => {
     const customer = await newCustomer();
     expect(await json("customers", "get", customer.id)).toEqual(customer);
   });
 
-  it("changes what is named, and nothing else", async () => {
+  it("changes only the given fields", async () => {
     const { id, email } = await newCustomer();
     await json("customers", "update", id, "--name", "Ada", "--metadata", "plan=pro", "--metadata", "trial=yes");
     expect(await json("customers", "update", id, "--name", "", "--metadata", "trial=")).toMatchObject({
@@ -112,7 +112,7 @@ describe("service customers get, update, delete", () => {
     });
   });
 
-  it("refuses an update that changes nothing", async () => {
+  it("rejects an update without changes", async () => {
     const { id } = await newCustomer();
     expect(await service(["customers", "update", id])).toMatchObject({
       exitCode: 2,
@@ -120,7 +120,7 @@ describe("service customers get, update, delete", () => {
     });
   });
 
-  it("deletes, without asking in the sandbox", async () => {
+  it("deletes without a prompt in the sandbox", async () => {
     const { id } = await newCustomer();
     expect(await json("customers", "delete", id)).toEqual({ id, object: "customer", deleted: true });
     const { exitCode, stdout, stderr } = await service(["customers", "get", id]);
@@ -128,7 +128,7 @@ describe("service customers get, update, delete", () => {
     expect(stderr).toContain("404 not_found");
   });
 
-  it("deletes in live mode only with --yes where nobody can be asked", async () => {
+  it("requires --yes for a deletion in live mode without a terminal", async () => {
     const live = { env: { SERVICE_API_KEY: cli.platform.liveKey } };
     const { stdout } = await service(["customers", "create", "--email", newEmail(), "--live", "-q"], live);
     const id = stdout.trim();
@@ -143,7 +143,7 @@ describe("service customers get, update, delete", () => {
     });
   });
 
-  it("does the same through service api in live mode", async () => {
+  it("requires the same of service api in live mode", async () => {
     const live = { env: { SERVICE_API_KEY: cli.platform.liveKey } };
     expect(await service(["api", "DELETE", "/v1/customers/cus_x", "--live"], live)).toMatchObject({
       exitCode: 2,
@@ -176,7 +176,7 @@ describe("service customers list", () => {
     expect({ stdout, stderr }).toEqual({ stdout: `${id}\t${email}\t\t${created}\n`, stderr: "" });
   });
 
-  it("prints nothing, successfully, where there is nothing", async () => {
+  it("prints nothing and exits with 0 for an empty list", async () => {
     const args = ["customers", "list", "--email", "nobody@example.com"];
     expect(await service(args)).toEqual({ exitCode: 0, stdout: "", stderr: "" });
     expect(await service([...args, "--json"])).toEqual({ exitCode: 0, stdout: "[]\n", stderr: "" });

@@ -56,7 +56,7 @@ describe("service deliveries list", () => {
   it.each([
     [["--status", "done"], 2, "Allowed choices are pending, succeeded, failed"],
     [["--event", "we_4Vf8aTqz0bKm2sNw9XyRcd"], 1, "event: must be the id of a"],
-  ])("refuses %j", async (args, exitCode, reason) => {
+  ])("rejects %j", async (args, exitCode, reason) => {
     expect(await service(["deliveries", "list", ...args])).toMatchObject({
       exitCode,
       stdout: "",
@@ -86,7 +86,7 @@ describe("service deliveries get", () => {
     });
   });
 
-  it("draws the attempts on a terminal: what came back, the gaps, the planned one", async () => {
+  it("draws a timeline of attempts, responses and the next attempt on a terminal", async () => {
     const page = "<html>\n<h1>Oops \u001b[31m</h1>\n</html>";
     const { id } = await newEndpoint({ status: 500, body: page }, { status: 500, body: page }, "hang up");
     await json("trigger", "customer.created");
@@ -119,7 +119,7 @@ describe("service deliveries get", () => {
     expect(drawn).toMatch(new RegExp(`^${lines.join("\n")}\n`));
   });
 
-  it("prints an attempt a line in a pipe", async () => {
+  it("prints one line per attempt in a pipe", async () => {
     const { id } = await newEndpoint({ status: 500, body: "a\tb\nc" }, { status: 204 });
     await json("trigger", "customer.created");
     await delivered(id, 1);
@@ -179,7 +179,7 @@ describe("service deliveries get", () => {
     return session.text();
   }
 
-  it.each([60, 80, 100, 160, 200])("keeps within %i columns", async (columns) => {
+  it.each([60, 80, 100, 160, 200])("fits %i columns", async (columns) => {
     const excerpt = `{"error":"${"数据库 locked 🎉 ".repeat(40)}","token":"${"x".repeat(400)}"}`;
     const error = "blocked_target: the address 10.0.0.1 of internal.example.com is private and cannot be delivered to";
     const attempts = [
@@ -194,7 +194,7 @@ describe("service deliveries get", () => {
     for (const line of text.split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
   });
 
-  it("says why no attempt is planned while the endpoint is disabled", async () => {
+  it("says that no attempt is scheduled while the endpoint is disabled", async () => {
     expect(await drawn(delivery({ attempts: [attempt({})] }), 80)).toContain("○ 2  paused: the endpoint is disabled");
   });
 
@@ -205,7 +205,7 @@ describe("service deliveries get", () => {
 });
 
 describe("service deliveries retry", () => {
-  it("attempts a pending delivery now", async () => {
+  it("retries a pending delivery immediately", async () => {
     const { id, receiver } = await newEndpoint({ status: 500 });
     await json("trigger", "customer.created");
     const { id: delivery } = await delivered(id, 1);
@@ -220,14 +220,14 @@ describe("service deliveries retry", () => {
 });
 
 describe("service trigger --wait", () => {
-  it("ends well once all deliveries succeeded", async () => {
+  it("exits with 0 once all deliveries succeeded", async () => {
     const { id } = await newEndpoint({ status: 200 });
     const { exitCode, stdout, stderr } = await service(["trigger", "customer.created", "--wait"]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toMatch(new RegExp(`\nDELIVERY\tdlv_\\w+\tsucceeded\t${id}\n$`));
   });
 
-  it("shows what came of each on a terminal", async () => {
+  it("shows the result of each delivery on a terminal", async () => {
     await newEndpoint({ status: 200 });
     await newEndpoint({ status: 204 });
     const session = runInTerminal(["trigger", "customer.created", "--wait"], { env: cli.platform.env });
@@ -237,13 +237,13 @@ describe("service trigger --wait", () => {
     );
   });
 
-  it("says so where nobody subscribes", async () => {
+  it("reports that no endpoint subscribes", async () => {
     const session = runInTerminal(["trigger", "order.created", "--wait"], { env: cli.platform.env });
     expect(await session.ended).toBe(0);
     expect(session.text()).toContain("No deliveries: no endpoint subscribes");
   });
 
-  it("fails once one has failed for good", async () => {
+  it("exits with 1 once one has permanently failed", async () => {
     const { id } = await newEndpoint({ status: 500 });
     const waiting = service(["trigger", "customer.created", "--wait", "--json"]);
     await delivered(id, 1);
@@ -254,7 +254,7 @@ describe("service trigger --wait", () => {
     expect(JSON.parse(stderr)).toMatchObject({ code: "delivery_failed", title: "1 delivery failed" });
   });
 
-  it("gives up after --timeout, naming what is pending", async () => {
+  it("stops after --timeout and names the pending deliveries", async () => {
     const { id } = await newEndpoint({ status: 500 });
     await newEndpoint({ status: 200 });
     const { exitCode, stdout, stderr } = await service(["trigger", "customer.created", "--wait", "--timeout", "1s"]);

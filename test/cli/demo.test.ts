@@ -8,7 +8,7 @@ import { CTRL_C, runInTerminal } from "../support/terminal.ts";
 const folder = () => mkdtempSync(join(tmpdir(), "service-test-"));
 
 describe("service demo", () => {
-  it("--once ends with 0 when every step was seen, and leaves nothing behind", async () => {
+  it("--once exits with 0 if every step succeeded, and leaves nothing running", async () => {
     const TMPDIR = folder();
     const { exitCode, stdout, stderr } = await spawnCli(["demo", "--once", "--json"], { env: { TMPDIR } });
     expect([exitCode, stderr]).toEqual([0, ""]);
@@ -27,7 +27,7 @@ describe("service demo", () => {
     expect(readdirSync(TMPDIR)).toEqual([]);
   });
 
-  it("--once ends with 1 when a step was not seen, and says which and why", async () => {
+  it("--once exits with 1 if a step failed, and names the step and the reason", async () => {
     const broken = join(folder(), "broken.cjs");
     writeFileSync(broken, 'if (process.argv[2] === "trigger") { console.error("Error: no."); process.exit(9); }');
     const { exitCode, stdout } = await spawnCli(["demo", "--once"], { env: { NODE_OPTIONS: `--require=${broken}` } });
@@ -36,7 +36,7 @@ describe("service demo", () => {
     expect(stdout).not.toContain("Every step succeeded");
   });
 
-  it("names a temporary folder that it cannot use", async () => {
+  it("names a temporary folder that is not usable", async () => {
     const { exitCode, stderr } = await spawnCli(["demo", "--once"], { env: { TMPDIR: "/nowhere" } });
     expect([exitCode, stderr]).toEqual([
       1,
@@ -44,7 +44,7 @@ describe("service demo", () => {
     ]);
   });
 
-  it("stays open, shows what arrives, and clears all away at Ctrl-C, which a terminal sends to all of its processes", async () => {
+  it("keeps running, prints events, and removes everything at Ctrl-C, which a terminal sends to all its processes", async () => {
     const TMPDIR = folder();
     const demo = runInTerminal(["demo"], { env: { TMPDIR }, columns: 200 });
     await demo.waitFor("Press Ctrl-C to stop the demo");

@@ -60,7 +60,7 @@ function at(milliseconds: number): string {
 }
 
 describe("service doctor", () => {
-  it("finds nothing wrong where all is well, and ends with 0", async () => {
+  it("finds no problem in a working setup, and exits with 0", async () => {
     const { exitCode, stderr, of } = await diagnose(platform.env);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(of("node")).toMatchObject({ status: "ok", detail: expect.stringContaining(process.versions.node) });
@@ -77,7 +77,7 @@ describe("service doctor", () => {
     expect(["ok", "warning"]).toContain(of("port").status);
   });
 
-  it("says what to do where nothing listens and nobody is signed in, and ends with 1", async () => {
+  it("reports a missing platform and credential with their fixes, and exits with 1", async () => {
     const { exitCode, of } = await diagnose({ SERVICE_BASE_URL: "http://127.0.0.1:9" });
     expect(exitCode).toBe(1);
     expect(of("platform")).toMatchObject({ status: "failed", detail: expect.stringContaining("service serve") });
@@ -86,7 +86,7 @@ describe("service doctor", () => {
     for (const id of ["version", "clock", "signing_secrets"]) expect(of(id).status).toBe("skipped");
   });
 
-  it("sees a settings file that others can read, and one that is damaged", async () => {
+  it("reports a settings file that is readable by others, and a damaged one", async () => {
     const folder = makeConfigDir();
     const file = join(folder, "config.json");
     writeFileSync(file, '{"version":1,"profiles":{}}');
@@ -111,7 +111,7 @@ describe("service doctor", () => {
     expect(damaged.of("node").status).toBe("ok");
   });
 
-  it("sees folders that cannot be written", async () => {
+  it("reports folders that are not writable", async () => {
     const env = { ...platform.env, SERVICE_CONFIG_DIR: "/dev/null/settings", XDG_DATA_HOME: "/dev/null/data" };
     const { exitCode, of } = await diagnose(env);
     expect(exitCode).toBe(1);
@@ -122,7 +122,7 @@ describe("service doctor", () => {
     expect(of("data_folder")).toMatchObject({ status: "failed", advice: expect.stringContaining("XDG_DATA_HOME") });
   });
 
-  it("sees a key that is refused", async () => {
+  it("reports a rejected key", async () => {
     const { exitCode, of } = await diagnose({
       ...platform.env,
       SERVICE_API_KEY: `${platform.sandboxKey.slice(0, -1)}?`,
@@ -135,14 +135,14 @@ describe("service doctor", () => {
     [-60, "warning", "behind"],
     [60, "warning", "ahead of"],
     [3600, "failed", "signatures will be rejected as stale"],
-  ])("sees a clock that is %i s off", async (ahead, status, words) => {
+  ])("reports a clock that is %i s off", async (ahead, status, words) => {
     const date = new Date(Date.now() - ahead * 1000).toUTCString();
     const url = await scripted({ "/healthz": { status: "ok" }, "/v1/me": IDENTITY }, { date });
     const { of } = await diagnose({ ...KEY, SERVICE_BASE_URL: url });
     expect(of("clock")).toMatchObject({ status, detail: expect.stringContaining(words) });
   });
 
-  it("sees another API version, a key that ends soon, and signing secrets older than 90 days", async () => {
+  it("reports another API version, a key that expires soon, and signing secrets older than 90 days", async () => {
     const endpoint = (id: string, age: number) => ({ id, object: "webhook_endpoint", secret_created: at(-age * DAY) });
     const url = await scripted({
       "/healthz": { status: "ok" },
@@ -176,27 +176,27 @@ describe("service doctor", () => {
   it.each([
     ["http://127.0.0.1:9", "cannot reach"],
     ["http://[", "is not the address of an http or https proxy"],
-  ])("sees a proxy that is of no use: %s", async (proxy, words) => {
+  ])("reports an unusable proxy: %s", async (proxy, words) => {
     const { exitCode, of } = await diagnose({ ...platform.env, HTTPS_PROXY: proxy });
     expect(exitCode).toBe(1);
     expect(of("proxy")).toMatchObject({ status: "failed", detail: expect.stringContaining(words) });
   });
 
-  it("says whether the platform is reached through a proxy, without its password", async () => {
+  it("reports whether the platform is reached through a proxy, without its password", async () => {
     const proxy = new URL(await listen(createServer()));
     const { of } = await diagnose({ ...platform.env, HTTP_PROXY: `http://ada:secret@${proxy.host}` });
     expect(of("proxy")).toMatchObject({ status: "ok", detail: expect.stringContaining("is reached directly") });
     expect(of("proxy").detail).not.toContain("secret");
   });
 
-  it("does not wait for a platform that never answers", async () => {
+  it("does not wait for a platform that never responds", async () => {
     const { exitCode, of } = await diagnose({ ...KEY, SERVICE_BASE_URL: await listen(createServer(() => {})) });
     expect(exitCode).toBe(1);
     expect(of("platform")).toMatchObject({ status: "failed", detail: "timed out after 6 s" });
     expect(of("node").status).toBe("ok");
   });
 
-  it("knows the default port's platform from another program", async () => {
+  it("distinguishes the platform on the default port from another program", async () => {
     const taken = createTcpServer();
     const isMine = await new Promise<boolean>((resolve) => {
       taken.once("error", () => resolve(false)).listen(4010, "127.0.0.1", () => resolve(true));
@@ -209,7 +209,7 @@ describe("service doctor", () => {
     else expect(of("port").detail).toMatch(/used by a running platform|used by another program/);
   });
 
-  it("is drawn with signs and words on a terminal, advice below, and a line a check in a pipe", async () => {
+  it("shows symbols, words and fixes on a terminal, and one line per check in a pipe", async () => {
     const session = runInTerminal(["doctor"], { env: { SERVICE_BASE_URL: "http://127.0.0.1:9" }, columns: 80 });
     expect(await session.ended).toBe(1);
     const text = session.text();

@@ -58,7 +58,7 @@ describe("service endpoints create", () => {
     expect(session.text()).toContain("The secret is shown only once");
   });
 
-  it("warns with --quiet that nobody has seen the secret", async () => {
+  it("warns with --quiet that the secret was not shown", async () => {
     const args = ["endpoints", "create", "--url", receiver.url, "--events", "customer.deleted", "-q"];
     const { exitCode, stdout, stderr } = await service(args);
     expect(exitCode).toBe(0);
@@ -72,7 +72,7 @@ describe("service endpoints create", () => {
     [["--url", "https://example.com/hooks", "--events", "order.*,,"], 2, "separated by commas"],
     [["--url", "https://example.com/hooks", "--events", "order.complete"], 1, "order.completed"],
     [["--url", "localhost", "--events", "*"], 1, "url: must be an absolute URL"],
-  ])("refuses %j", async (args, exitCode, reason) => {
+  ])("rejects %j", async (args, exitCode, reason) => {
     expect(await service(["endpoints", "create", ...args])).toMatchObject({
       exitCode,
       stdout: "",
@@ -82,13 +82,13 @@ describe("service endpoints create", () => {
 });
 
 describe("service endpoints get, update, enable, disable, delete", () => {
-  it("gets it without its secret", async () => {
+  it("retrieves an endpoint without its secret", async () => {
     const { secret, ...endpoint } = await newEndpoint();
     expect(secret).toBeDefined();
     expect(await json("endpoints", "get", endpoint.id)).toEqual(endpoint);
   });
 
-  it("changes what is named, and nothing else", async () => {
+  it("changes only the given fields", async () => {
     const { id, url } = await newEndpoint("--description", "old");
     expect(await json("endpoints", "update", id, "--events", "order.*", "--description", "")).toMatchObject({
       id,
@@ -104,7 +104,7 @@ describe("service endpoints get, update, enable, disable, delete", () => {
     });
   });
 
-  it("disables and enables", async () => {
+  it("disables and enables an endpoint", async () => {
     const { id } = await newEndpoint();
     expect(await json("endpoints", "disable", id)).toMatchObject({ id, status: "disabled", disabled_reason: "user" });
     const { exitCode, stderr } = await service(["endpoints", "ping", id]);
@@ -113,7 +113,7 @@ describe("service endpoints get, update, enable, disable, delete", () => {
     expect(await json("endpoints", "enable", id)).toMatchObject({ id, status: "enabled" });
   });
 
-  it("deletes, without asking in the sandbox", async () => {
+  it("deletes without a prompt in the sandbox", async () => {
     const { id } = await newEndpoint();
     expect(await json("endpoints", "delete", id)).toEqual({ id, object: "webhook_endpoint", deleted: true });
     expect(await service(["endpoints", "get", id])).toMatchObject({ exitCode: 3, stdout: "" });
@@ -128,7 +128,7 @@ describe("service endpoints get, update, enable, disable, delete", () => {
       return stdout.trim();
     };
 
-    it("deletes only with --yes where nobody can be asked", async () => {
+    it("requires --yes for a deletion without a terminal", async () => {
       const id = await create();
       expect(await service(["endpoints", "delete", id, "--live"], live())).toMatchObject({
         exitCode: 2,
@@ -140,7 +140,7 @@ describe("service endpoints get, update, enable, disable, delete", () => {
       });
     });
 
-    it("deletes once the id was typed", async () => {
+    it("deletes once the ID was typed", async () => {
       const id = await create();
       const wrong = runInTerminal(["endpoints", "delete", id, "--live"], live());
       await wrong.waitFor(`Type ${id} to continue:`);
@@ -153,7 +153,7 @@ describe("service endpoints get, update, enable, disable, delete", () => {
       expect(await service(["endpoints", "get", id, "--live"], live())).toMatchObject({ exitCode: 3 });
     });
 
-    it("ends the old secret at once only with --yes", async () => {
+    it("requires --yes to stop the old secret immediately", async () => {
       const id = await create();
       const args = ["endpoints", "rotate-secret", id, "--live", "--overlap", "0s", "--json"];
       expect(await service(args, live())).toMatchObject({
@@ -166,7 +166,7 @@ describe("service endpoints get, update, enable, disable, delete", () => {
 });
 
 describe("service endpoints ping and rotate-secret", () => {
-  it("pings the endpoint alone, and it verifies", async () => {
+  it("pings only this endpoint, with a valid signature", async () => {
     const endpoint = await newEndpoint();
     secret = endpoint.secret!;
     const event = await json<{ id: string; type: string }>("endpoints", "ping", endpoint.id);
@@ -188,7 +188,7 @@ describe("service endpoints ping and rotate-secret", () => {
     }
   });
 
-  it("without an overlap only the new one does", async () => {
+  it("stops the old secret immediately without an overlap", async () => {
     const endpoint = await newEndpoint();
     const rotated = await json<WebhookEndpoint>("endpoints", "rotate-secret", endpoint.id, "--overlap", "0s");
     secret = endpoint.secret!;
@@ -204,7 +204,7 @@ describe("service endpoints ping and rotate-secret", () => {
     [["--overlap", "8d"], "at most 7 days"],
     [["--overlap", "soon"], "Must be a duration"],
     [["-q"], "would be lost"],
-  ])("refuses %j before anything is replaced", async (args, reason) => {
+  ])("rejects %j before replacing anything", async (args, reason) => {
     const endpoint = await newEndpoint();
     expect(await service(["endpoints", "rotate-secret", endpoint.id, ...args])).toMatchObject({
       exitCode: 2,
@@ -237,7 +237,7 @@ describe("service endpoints list", () => {
     return url;
   }
 
-  it("points out secrets older than 90 days, in words", async () => {
+  it("reports secrets older than 90 days", async () => {
     const env = { ...cli.platform.env, SERVICE_BASE_URL: await listing(aged(89, "we_young"), aged(97, "we_old")) };
     const session = runInTerminal(["endpoints", "list", "--no-color"], { env, columns: 120 });
     expect(await session.ended).toBe(0);
@@ -249,12 +249,12 @@ describe("service endpoints list", () => {
     expect(await runCli(["endpoints", "list", "--json"], { env })).toMatchObject({ exitCode: 0, stderr: "" });
   });
 
-  it("says nothing of younger ones", async () => {
+  it("does not report younger secrets", async () => {
     const env = { ...cli.platform.env, SERVICE_BASE_URL: await listing(aged(89, "we_young")) };
     expect(await runCli(["endpoints", "list"], { env })).toMatchObject({ exitCode: 0, stderr: "" });
   });
 
-  it.each([60, 100, 160, 200])("keeps within %i columns, ids whole", async (columns) => {
+  it.each([60, 100, 160, 200])("fits %i columns without cutting IDs", async (columns) => {
     const { id } = await newEndpoint(
       "--description",
       "A description that goes on for longer than any terminal is wide",

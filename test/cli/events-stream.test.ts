@@ -39,7 +39,7 @@ describe("service events tail", () => {
     expect(tail.stderr()).toBe("");
   });
 
-  it("leaves out what was there before it began", async () => {
+  it("omits events from before the start", async () => {
     const before = await json<Event>("trigger", "customer.created");
     const tail = tailEvents(["--quiet"]);
     await tail.begun(() => provoke());
@@ -49,7 +49,7 @@ describe("service events tail", () => {
   it.each([
     ["order.*", ["order.created", "order.completed"]],
     ["order.completed,payment.*", ["order.completed", "payment.created"]],
-  ])("with --events %s prints these alone", async (subscriptions, expected) => {
+  ])("prints only these events with --events %s", async (subscriptions, expected) => {
     const tail = tailEvents(["--events", subscriptions, "--json"]);
     await tail.begun(() => provoke("order.completed"));
     for (const type of ["customer.created", "payment.created"]) await json("trigger", type);
@@ -59,7 +59,7 @@ describe("service events tail", () => {
     expect(new Set(seen().map(({ type }) => type))).toEqual(new Set(expected));
   });
 
-  it("cuts each event down to --fields", async () => {
+  it("reduces each event to --fields", async () => {
     const tail = tailEvents(["--json", "--fields", "type,data.object.object"]);
     await tail.begun(() => provoke());
     expect(JSON.parse(tail.lines[0]!)).toEqual({ type: "customer.created", "data.object.object": "customer" });
@@ -92,7 +92,7 @@ describe("service events tail", () => {
     expect(session.text()).toContain(`${event.id}  ${String(event.data.object["id"])}`);
   });
 
-  it.each([60, 80])("keeps a line within %i columns", async (columns) => {
+  it.each([60, 80])("fits a line into %i columns", async (columns) => {
     const session = runInTerminal(["events", "tail"], { env: cli.platform.env, columns });
     await session.waitFor("Press Ctrl-C to stop");
     const event = await json<Event>("trigger", "order.created");
@@ -106,7 +106,7 @@ describe("service events tail", () => {
     expect(line.slice(line.search(/\d\d:/)).length).toBeLessThanOrEqual(columns);
   });
 
-  it("waits out a platform that is away, and misses nothing", async () => {
+  it("waits for an unreachable platform, and misses nothing", async () => {
     const database = `${makeConfigDir()}/tail.db`;
     const first = await startPlatformOn(database, 0);
     const tail = tailEvents(["--quiet"], first.env);
@@ -122,20 +122,20 @@ describe("service events tail", () => {
     }
   });
 
-  it.each([["ordr.*"], ["order.completd"], ["order.*,"]])("refuses --events %s", async (text) => {
+  it.each([["ordr.*"], ["order.completd"], ["order.*,"]])("rejects --events %s", async (text) => {
     const { exitCode, stdout, stderr } = await service(["events", "tail", "--events", text]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toContain("is not an event type");
   });
 
-  it("refuses an unknown field before anything comes", async () => {
+  it("rejects an unknown field before the first event", async () => {
     expect(await service(["events", "tail", "--fields", "typ"])).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining('An event has no field "typ"'),
     });
   });
 
-  it("fails where the key is refused", async () => {
+  it("exits if the key is rejected", async () => {
     const { exitCode, stderr } = await service(["events", "tail"], { env: { SERVICE_API_KEY: "sk_sandbox_wrong" } });
     expect(exitCode).toBe(4);
     expect(stderr).toContain("401");
@@ -148,7 +148,7 @@ describe("service events replay", () => {
     return id;
   };
 
-  it("sends an event again, to all who subscribe or to one alone", async () => {
+  it("replays an event to all subscribers or to one endpoint", async () => {
     const event = await json<Event>("trigger", "payment.failed");
     const [one, two] = [await create("payment.*"), await create("order.*")];
     const all = await json<Replay>("events", "replay", event.id);
@@ -166,7 +166,7 @@ describe("service events replay", () => {
     expect(session.text()).toContain("No enabled endpoint subscribes to this event type");
   });
 
-  it("refuses what cannot be sent", async () => {
+  it("rejects events that cannot be replayed", async () => {
     const event = await json<Event>("trigger", "customer.created");
     expect(await service(["events", "replay", "evt_x"])).toMatchObject({ exitCode: 3, stdout: "" });
     const args = ["events", "replay", event.id, "--endpoint", "we_4Vf8aTqz0bKm2sNw9XyRcd"];

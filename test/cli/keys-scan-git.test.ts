@@ -27,7 +27,7 @@ function gitWith(input: string, ...args: string[]): string {
 describe("service keys scan --staged", () => {
   beforeEach(() => git("init", "-q"));
 
-  it("looks at what will be committed, and at nothing else", async () => {
+  it("searches only what will be committed", async () => {
     write("staged.txt", `one\ntwo\n${newKey()}\n`);
     git("add", ".");
     write("staged.txt", "nothing any more");
@@ -35,7 +35,7 @@ describe("service keys scan --staged", () => {
     expect(places(await scan("--staged"))).toEqual(["staged.txt:3"]);
   });
 
-  it("looks behind carriage returns, into binary files, and at what git was told to show no difference of", async () => {
+  it("searches after carriage returns, in binary files, and in files that git attributes hide", async () => {
     write("mac.txt", `a\r${newKey()}\rb\r`);
     write("small.bin", Buffer.concat([Buffer.from([0, 1, 2, 10]), Buffer.from(newKey())]));
     write("windows.env", Buffer.from(`A=1\r\nKEY=${newKey()}\r\n`, "utf16le"));
@@ -82,7 +82,7 @@ describe("service keys scan --staged", () => {
     for (const key of keys) expect(result.stdout).not.toContain(key);
   });
 
-  it("lets a key go that is being removed", async () => {
+  it("ignores a key that is being removed", async () => {
     write("a.txt", newKey());
     git("add", ".");
     git("commit", "-qm", "with a key");
@@ -206,7 +206,7 @@ describe("service keys scan --history", () => {
     ]);
   });
 
-  it("says so where there is no repository", async () => {
+  it("reports a path without a repository", async () => {
     const { exitCode, stderr } = await scan("--history");
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^Error: Cannot read the git repository of \.: not a git repository/);
@@ -252,7 +252,7 @@ describe("service keys scan of a hostile repository", () => {
     expect(existsSync(ran()), "the traps work").toBe(true);
   });
 
-  it("fetches no objects that a partial clone lacks, and says so", async () => {
+  it("fetches no missing objects of a partial clone, and reports it", async () => {
     git("init", "-q");
     write("a.txt", "a");
     git("add", ".");

@@ -25,7 +25,7 @@ describe("service keys scan", () => {
     expect(result.stderr).toContain("5 credentials in 5 places.");
   });
 
-  it("is content with what only looks like one: exit 0", async () => {
+  it("exits with 0 for text that only looks like a key", async () => {
     const key = newKey();
     write(
       "a.txt",
@@ -35,7 +35,7 @@ describe("service keys scan", () => {
     expect(await scan("--json")).toEqual({ exitCode: 0, stdout: "[]\n", stderr: "" });
   });
 
-  it("finds a real one inside of what only looks like one", async () => {
+  it("finds a real key inside of text that only looks like one", async () => {
     const key = newKey();
     write("a.txt", `at_${"x".repeat(47)}${key}${newKey()}`);
     expect(places(await scan())).toEqual(["a.txt:1", "a.txt:1"]);
@@ -85,13 +85,13 @@ describe("service keys scan", () => {
     for (const key of keys) expect(stdout).not.toContain(key);
   });
 
-  it("follows a link that it is given by name", async () => {
+  it("follows a link that is the given path", async () => {
     write("real/a.txt", newKey());
     symlinkSync(join(folder.path, "real"), join(folder.path, "link"));
     expect(places(await scan("link"))).toEqual(["link/a.txt:1"]);
   });
 
-  it("takes one file, and says so where there is none", async () => {
+  it("searches a single file, and reports a missing one", async () => {
     write("a.txt", newKey());
     write("b.txt", newKey());
     expect(places(await scan("b.txt"))).toEqual(["b.txt:1"]);
@@ -129,7 +129,7 @@ describe("service keys scan --revoke", () => {
   const revoke = (...args: string[]) =>
     runCli(["keys", "scan", "--revoke", ...args], { cwd: folder.path, env: platform.env });
 
-  it("ends full keys by themselves, and restricted ones by the profile's", async () => {
+  it("revokes full keys by themselves, and restricted ones with the profile's credential", async () => {
     const keys = [
       await made({}),
       await made({ scopes: ["customers:read"] }),
@@ -143,7 +143,7 @@ describe("service keys scan --revoke", () => {
     expect(await Promise.all(keys.map(statusOf))).toEqual([401, 401, 401]);
   });
 
-  it("tells ended keys from those of another platform", async () => {
+  it("distinguishes revoked keys from those of another platform", async () => {
     const ended = await made({});
     await revokeBy(ended);
     write("keys.txt", `${ended}\n${newKey()}`);
@@ -153,7 +153,7 @@ describe("service keys scan --revoke", () => {
     expect(stderr).toContain("1 could not be revoked.");
   });
 
-  it("needs --yes for live keys where nobody can be asked", async () => {
+  it("requires --yes for live keys without a terminal", async () => {
     const key = await made({}, platform.liveKey);
     write("keys.txt", key);
     expect(await revoke()).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("--yes is required") });

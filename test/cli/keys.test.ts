@@ -26,7 +26,7 @@ async function json(...args: string[]): Promise<Record<string, unknown>> {
 const statusWith = async (key: unknown) => (await apiOf(platform.baseUrl, String(key))("GET", "/v1/customers")).status;
 
 describe("service keys create", () => {
-  it("makes a key with the scopes, addresses and end that were asked for, and shows it", async () => {
+  it("creates a key with the given scopes, addresses and expiry, and shows it", async () => {
     const before = Date.now();
     const flags = [
       "--scope",
@@ -52,7 +52,7 @@ describe("service keys create", () => {
     expect(await statusWith(created["key"])).toBe(200);
   });
 
-  it("makes a full one without --scope, and a live one with --live", async () => {
+  it("creates a full key without --scope, and a live one with --live", async () => {
     const { args, env } = live(["keys", "create", "--full-access", "--json"]);
     const { stdout } = await runCli(args, { env });
     expect(JSON.parse(stdout)).toMatchObject({ livemode: true, key: expect.stringMatching(/^sk_live_/) });
@@ -78,14 +78,14 @@ describe("service keys create", () => {
     [["--expires-in", "soon"], "Must be a duration such as 30s, 10m, 2h, 3d or 1w."],
     [["--full-access", "--ip-allow", "10.0.0.0/33"], "ip_allowlist"],
     [["--quiet"], "--json --jq .key"],
-  ])("refuses %j in words", async (flags, words) => {
+  ])("rejects %j with an explanation", async (flags, words) => {
     const { exitCode, stdout, stderr } = await service("keys", "create", ...flags);
     expect(exitCode).toBeGreaterThan(0);
     expect(stdout).toBe("");
     expect(stderr).toContain(words);
   });
 
-  it("cannot make one that may do more than its maker", async () => {
+  it("rejects a key that would exceed its creator's permissions", async () => {
     const { key } = await json("keys", "create", "--scope", "api_keys:write");
     const { exitCode, stderr } = await runCli(["keys", "create", "--scope", "customers:read"], {
       env: { ...platform.env, SERVICE_API_KEY: String(key) },
@@ -96,7 +96,7 @@ describe("service keys create", () => {
 });
 
 describe("service keys revoke and roll", () => {
-  it("end the old key at once; rolling shows a new one that may do the same", async () => {
+  it("stop the old key immediately; rolling shows a new one with the same permissions", async () => {
     const first = await json("keys", "create", "--name", "worker", "--scope", "customers:read");
     const second = await json("keys", "roll", String(first["id"]));
     expect(second).toMatchObject({ name: "worker", scopes: ["customers:read"] });
@@ -106,7 +106,7 @@ describe("service keys revoke and roll", () => {
     expect((await service("keys", "get", String(second["id"]))).stdout).toContain("state\trevoked\n");
   });
 
-  it("ask in live mode, and need --yes where nobody can be asked", async () => {
+  it("ask for confirmation in live mode, and require --yes without a terminal", async () => {
     const created = live(["keys", "create", "--full-access", "--json"]);
     const { id } = JSON.parse((await runCli(created.args, created)).stdout) as { id: string };
     const { args, env } = live(["keys", "revoke", id]);
@@ -121,12 +121,12 @@ describe("service keys revoke and roll", () => {
     expect(terminal.text()).toContain(`Revoked API key ${id}`);
   });
 
-  it("say 404 for a key that is not there", async () => {
+  it("exit with 3 for a key that does not exist", async () => {
     expect((await service("keys", "revoke", "key_0000000000000000000000")).exitCode).toBe(3);
   });
 });
 
-it("service keys list shows what is needed to tell keys apart", async () => {
+it("lists what distinguishes keys with service keys list", async () => {
   const { id, key } = await json("keys", "create", "--name", "listed", "--scope", "events:read");
   const { stdout } = await service("keys", "list");
   const line = stdout.split("\n").find((text) => text.startsWith(`${String(id)}\t`));

@@ -10,8 +10,8 @@ const on = listening();
 const service = (args: readonly string[], { env }: CliOptions = {}) =>
   spawnCli(args, { env: { ...on.platform.env, ...env } });
 
-describe("a command behind --", () => {
-  it("runs once events flow, with the secret, and its exit code is ours", async () => {
+describe("a command after --", () => {
+  it("starts once events are forwarded, with the secret, and its exit code is passed on", async () => {
     const script = "console.log(process.env.SERVICE_WEBHOOK_SECRET); process.exit(7)";
     const args = ["listen", "--forward-to", on.receiver.url, "--", process.execPath, "-e", script];
     const { exitCode, stdout, stderr } = await service(args);
@@ -31,7 +31,7 @@ describe("a command behind --", () => {
     expect(stderr).toContain("from the command");
   });
 
-  it("gets events while it runs", async () => {
+  it("receives events while it runs", async () => {
     const script = `
       const http = require("node:http");
       http.createServer((q, r) => { r.end(); q.resume().on("end", () => process.exit(0)); }).listen(PORT);
@@ -43,7 +43,7 @@ describe("a command behind --", () => {
     expect((await service(args)).exitCode).toBe(0);
   });
 
-  it("ends with 127 where there is none, and with 128 and the signal's number where one ended it", async () => {
+  it("exits with 127 if it is not found, and with 128 plus the number of the signal that ended it", async () => {
     const missing = await service(["listen", "--", "no-such-command-here"]);
     expect(missing.exitCode).toBe(127);
     expect(missing.stderr).toContain("Command not found: no-such-command-here");
@@ -55,7 +55,7 @@ describe("a command behind --", () => {
     expect(killed.exitCode).toBe(137);
   });
 
-  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("gets %s, and ends in its own time", async (signal) => {
+  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("receives %s, and exits in its own time", async (signal) => {
     const ready = join(makeFolder(), "ready");
     const script = `
       process.on("${signal}", () => { console.log("got ${signal}"); process.exit(3); });
@@ -66,13 +66,13 @@ describe("a command behind --", () => {
     expect(existsSync(ready)).toBe(false);
   });
 
-  it("is not started where the ready file could not be written", async () => {
+  it("does not start if the ready file cannot be written", async () => {
     const { exitCode, stdout, stderr } = await service(["listen", "--ready-file", "/nope/ready", "--", "echo", "ran"]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toContain("--ready-file: cannot write /nope/ready: folder /nope does not exist");
   });
 
-  it("is ended when the platform refuses for good", async () => {
+  it("is stopped when the platform rejects the listener permanently", async () => {
     const { stdout } = await service(["keys", "create", "--name", "short", "--scope", "listen:read", "--json"]);
     const { id, key } = JSON.parse(stdout) as { id: string; key: string };
     const revoke = `${process.execPath} ${process.cwd()}/bin/service.js keys revoke ${id} --yes`;
@@ -82,7 +82,7 @@ describe("a command behind --", () => {
     expect(exitCode).toBe(4);
   });
 
-  it("may be named as a command of ours, and takes every word that follows as it is", async () => {
+  it("may have the name of a subcommand, and receives all following words unchanged", async () => {
     const folder = makeFolder();
     writeFileSync(join(folder, "replay"), '#!/bin/sh\necho "replay $*"\n', { mode: 0o755 });
     const env = { PATH: `${folder}:${process.env["PATH"]!}` };

@@ -9,7 +9,7 @@ const { service } = on;
 describe("--write-env", () => {
   const write = (file: string) => service(["listen", "--write-env", file, "--", "true"]);
 
-  it("makes a file for its owner alone, and names the variable as told", async () => {
+  it("creates a private file with the given variable name", async () => {
     const file = join(makeFolder(), ".env");
     expect((await write(file)).exitCode).toBe(0);
     expect(readFileSync(file, "utf8")).toBe(`SERVICE_WEBHOOK_SECRET=${on.secret}\n`);
@@ -24,7 +24,7 @@ describe("--write-env", () => {
     ["A=1\r\nexport SERVICE_WEBHOOK_SECRET=x\r\n", (s: string) => `A=1\r\nexport SERVICE_WEBHOOK_SECRET=${s}\r\n`],
     ["# SERVICE_WEBHOOK_SECRET=no\n", (s: string) => `# SERVICE_WEBHOOK_SECRET=no\nSERVICE_WEBHOOK_SECRET=${s}\n`],
     ["X_SERVICE_WEBHOOK_SECRET=1\n", (s: string) => `X_SERVICE_WEBHOOK_SECRET=1\nSERVICE_WEBHOOK_SECRET=${s}\n`],
-  ])("changes one line of %j and keeps the rest, mode and link", async (before, after) => {
+  ])("changes one line of %j and keeps the rest, its mode and its link", async (before, after) => {
     const directory = makeFolder();
     const file = join(directory, "real.env");
     writeFileSync(file, before);
@@ -44,7 +44,7 @@ describe("--write-env", () => {
     expect(readFileSync(file)).toEqual(Buffer.concat([name, Buffer.from(`SERVICE_WEBHOOK_SECRET=${on.secret}\n`)]));
   });
 
-  it("warns of a file that other users can read, and says nothing of one that they cannot", async () => {
+  it("warns of a file that other users can read, and of no other", async () => {
     const file = join(makeFolder(), ".env");
     writeFileSync(file, "");
     chmodSync(file, 0o644);
@@ -55,7 +55,7 @@ describe("--write-env", () => {
     expect((await write(file)).stderr).not.toContain("Warning");
   });
 
-  it("does not touch a file that says so already, and ends where it cannot write", async () => {
+  it("does not touch a file that already has the value, and exits if it cannot write", async () => {
     const file = join(makeFolder(), ".env");
     await write(file);
     const { ino } = statSync(file);

@@ -10,7 +10,7 @@ const on = listening();
 const { got, trigger } = on;
 
 describe("--since last", () => {
-  it("goes on where the same listener ended, over a restart of the platform", async () => {
+  it("resumes where the same listener stopped, across a restart of the platform", async () => {
     const database = join(makeFolder(), "on.platform.db");
     const first = await startPlatformOn(database, 0);
     const { port } = new URL(first.baseUrl);
@@ -40,7 +40,7 @@ describe("--since last", () => {
     await second.stop();
   });
 
-  it("still delivers what a start without it skipped, which that start warns of", async () => {
+  it("still delivers what a start without it skipped, which that start warns about", async () => {
     const env = { ...on.platform.env, SERVICE_CONFIG_DIR: makeConfigDir() };
     const args = ["--forward-to", on.receiver.url, "--secret", on.secret];
     const skipped = /Events arrived since this listener last ran; they are skipped. To receive them, pass --since evt_/;
@@ -60,7 +60,7 @@ describe("--since last", () => {
     await again.interrupt();
   });
 
-  it("keeps the position of each listener apart, for its owner alone", async () => {
+  it("stores the position of each listener separately and privately", async () => {
     const env = { ...on.platform.env, SERVICE_CONFIG_DIR: makeConfigDir() };
     for (const events of ["customer.created", "customer.deleted"]) {
       const listener = await startListener(env, ["--events", events]);
@@ -79,7 +79,7 @@ describe("--since last", () => {
     }
   });
 
-  it("starts now where there is nothing to go on from, and says so", async () => {
+  it("starts now and says so if there is no position", async () => {
     const { stderr, exitCode } = await runCli(["listen", "--since", "last", "--", "true"], { env: on.platform.env });
     expect(exitCode).toBe(0);
     expect(stderr).toContain("has not run before");

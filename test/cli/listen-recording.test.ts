@@ -15,7 +15,7 @@ const { got, service, trigger } = on;
 const EVENT_LINE = JSON.stringify({ time: "2026-11-21T00:00:00Z", id: "evt_1", type: "a.b", body: "{}" });
 
 describe("--record and listen replay", () => {
-  it("send the same bytes again, newly signed, without a platform where the secret is given", async () => {
+  it("send the same bytes again with new signatures, without a platform if the secret is given", async () => {
     const file = join(makeFolder(), "events.ndjson");
     const listener = await startListener(on.platform.env, ["--record", file, "--forward-to", on.receiver.url]);
     const ids = await trigger("customer.updated", 3);
@@ -48,7 +48,7 @@ describe("--record and listen replay", () => {
     expect(on.receiver.refusals).toEqual([]);
   });
 
-  it("keep an event on one line that holds characters at which some readers break lines", async () => {
+  it("keep an event on one line although it contains characters that some readers treat as line breaks", async () => {
     const file = join(makeFolder(), "events.ndjson");
     const listener = await startListener(on.platform.env, ["--record", file, "--forward-to", on.receiver.url]);
     const name = "Ada\u2028King\u2029";
@@ -63,7 +63,7 @@ describe("--record and listen replay", () => {
     expect(on.receiver.events.slice(before).map(nameIn)).toEqual([name]);
   });
 
-  it("keep the recording of before until a connection is made", async () => {
+  it("keep the previous recording until a connection is established", async () => {
     const file = join(makeFolder(), "events.ndjson");
     writeFileSync(file, `${EVENT_LINE}\n`);
     const env = { ...on.platform.env, SERVICE_API_KEY: on.platform.sandboxKey.replace(/.$/, "!") };
@@ -79,7 +79,7 @@ describe("--record and listen replay", () => {
     expect(stderr).toContain(`${file} contains complete events and is readable by other users. Run: chmod 600 ${file}`);
   });
 
-  it("fail where the receiver does not take all of it", async () => {
+  it("exit with 1 if the receiver does not accept all of it", async () => {
     const file = join(makeFolder(), "events.ndjson");
     writeFileSync(file, `${EVENT_LINE}\n`);
     const args = [
@@ -100,7 +100,7 @@ describe("--record and listen replay", () => {
   it.each([
     ["not JSON", "{", /line 1 is not JSON/],
     ["no event", '{"id":"evt_1"}', /line 1 is not a recorded event/],
-  ])("refuse a file with %s", async (_what, text, reason) => {
+  ])("reject a file with %s", async (_what, text, reason) => {
     const file = join(makeFolder(), "events.ndjson");
     writeFileSync(file, text);
     const { exitCode, stderr } = await runCli(["listen", "replay", file, "-f", "1", "--secret", "whsec_x"]);
@@ -108,7 +108,7 @@ describe("--record and listen replay", () => {
     expect(stderr).toMatch(reason);
   });
 
-  it("end at a line that is no event, once what came before it is sent, though the receiver keeps connections", async () => {
+  it("stop at an invalid line after sending those before it, although the receiver keeps connections open", async () => {
     let requests = 0;
     const server = createServer((request, response) => {
       requests += 1;
@@ -124,7 +124,7 @@ describe("--record and listen replay", () => {
     expect(stderr).toContain("line 2 is not JSON");
   });
 
-  it("end by Ctrl-C while stdin brings nothing", async () => {
+  it("stop at Ctrl-C while stdin is open", async () => {
     const args = ["listen", "replay", "-", "-f", on.receiver.url, "--secret", on.secret];
     const session = runInTerminal(args, { env: on.platform.env });
     session.type(`${EVENT_LINE}\r`);
@@ -133,7 +133,7 @@ describe("--record and listen replay", () => {
     expect(await session.ended).toBe(130);
   });
 
-  it("say what is missing", async () => {
+  it("report missing arguments", async () => {
     const missing = await runCli(["listen", "replay", "/nowhere.ndjson", "-f", "1", "--secret", "whsec_x"]);
     expect(missing).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("file not found") });
     const nowhere = await runCli(["listen", "replay", "x.ndjson", "--secret", "whsec_x"]);

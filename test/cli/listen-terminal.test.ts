@@ -39,7 +39,7 @@ const footer = (session: TerminalSession): string => session.text().slice(sessio
 const until = (condition: () => boolean) => expect.poll(condition).toBe(true);
 
 describe("the keys of service listen", () => {
-  it("resend the last or a chosen event, and show it whole", async () => {
+  it("resend the last or a selected event, and show its details", async () => {
     const session = await listen();
     const first = await trigger("customer.created");
     await session.waitFor(new RegExp(`← 200 .*${first}`));
@@ -62,7 +62,7 @@ describe("the keys of service listen", () => {
     expect(session.text()).toContain("Summary");
   });
 
-  it("leave a warning a line of its own", async () => {
+  it("keep warnings on a line of their own", async () => {
     const file = join(makeFolder(), ".env");
     writeFileSync(file, "");
     chmodSync(file, 0o644);
@@ -72,7 +72,7 @@ describe("the keys of service listen", () => {
     await session.ended;
   });
 
-  it("give the terminal back at once, though a forward is still under way", async () => {
+  it("restore the terminal immediately, even with a forward in flight", async () => {
     const url = await listenOn(createServer(() => {}));
     const session = runInTerminal(["listen", "--forward-to", url], { env: platform.env });
     await session.waitFor(/Ready\.[^]*no events yet/);
@@ -88,13 +88,13 @@ describe("the keys of service listen", () => {
     await session.ended;
   });
 
-  it("leave the last word to why it failed", async () => {
+  it("show the reason of a failure last", async () => {
     const session = runInTerminal(["listen", "--write-env", "/"], { env: platform.env });
     expect(await session.ended).toBe(1);
     expect(session.text()).toMatch(/Summary .*\n[^]*Error: --write-env: /);
   });
 
-  it("pause and go on", async () => {
+  it("pause and resume", async () => {
     const session = await listen();
     session.type("p");
     await session.waitFor("paused");
@@ -109,7 +109,7 @@ describe("the keys of service listen", () => {
     expect(await session.ended).toBe(0);
   });
 
-  it("are not there for --json, and a command has the terminal for itself", async () => {
+  it("are disabled with --json and for a command, which has the terminal to itself", async () => {
     const json = runInTerminal(["listen", "--json"], { env: platform.env });
     await json.waitFor('"event":"ready"');
     expect(json.text()).not.toContain("❯");
@@ -123,7 +123,7 @@ describe("the keys of service listen", () => {
     expect(await child.ended).toBe(4);
   });
 
-  it("Ctrl-C reaches a command once, and its exit code is ours", async () => {
+  it("pass Ctrl-C to a command once, and exit with its code", async () => {
     const script = `
       let count = 0;
       process.on("SIGINT", () => { count += 1; setTimeout(() => { console.log("interrupts", count); process.exit(5); }, 300); });
@@ -136,8 +136,8 @@ describe("the keys of service listen", () => {
   });
 });
 
-describe("lines", () => {
-  it.each([60, 80, 100, 200])("stay within %i columns", async (columns) => {
+describe("lines of service listen", () => {
+  it.each([60, 80, 100, 200])("fit %i columns", async (columns) => {
     const session = await listen(["--chaos", "badsig=1,stale=1,duplicate=1"], columns);
     await trigger("webhook_endpoint.ping");
     await session.waitFor("sent twice");

@@ -14,7 +14,7 @@ import { listening, makeFolder } from "./support/listening.ts";
 const on = listening();
 const { service, trigger } = on;
 
-describe("flags", () => {
+describe("flags of service listen", () => {
   it.each([
     [["--route", "order=3000"], /unknown event type "order"/],
     [["--route", "order.*"], /is not in the form events=target/],
@@ -24,13 +24,13 @@ describe("flags", () => {
     [["--since", "yesterday"], /now, last, an age/],
     [["--max-downtime", "0s"], /at least 1 s/],
     [["--retries", "-1"], /at least 0/],
-  ])("%j are refused with 2", async (args, reason) => {
+  ])("%j exit with 2", async (args, reason) => {
     const { exitCode, stderr } = await service(["listen", ...args]);
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(reason);
   });
 
-  it("exits 7 at once where no platform responds, before any command runs", async () => {
+  it("exits with 7 immediately if no platform responds, before a command starts", async () => {
     const env = { ...on.platform.env, SERVICE_BASE_URL: `http://127.0.0.1:${await freePort()}` };
     const { exitCode, stdout, stderr } = await runCli(["listen", "--", "echo", "ran"], { env });
     expect({ exitCode, stdout }).toEqual({ exitCode: 7, stdout: "" });
@@ -38,7 +38,7 @@ describe("flags", () => {
     expect(stderr).not.toContain("lost");
   });
 
-  it("exits 7 where a web page responds", async () => {
+  it("exits with 7 if a web page responds", async () => {
     const server = createServer((_request, response) => response.end("<!doctype html><title>Shop</title>"));
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -60,14 +60,14 @@ describe("flags", () => {
     await platform.stop();
   });
 
-  it("--max-downtime ends with 7 where no platform answers", async () => {
+  it("exits with 7 after --max-downtime without a platform", async () => {
     const env = { ...on.platform.env, SERVICE_BASE_URL: `http://127.0.0.1:${await freePort()}` };
     const { exitCode, stderr } = await runCli(["listen", "--max-downtime", "1s"], { env });
     expect(exitCode).toBe(7);
     expect(stderr).toContain("No connection to the platform for 1 s");
   });
 
-  it("--ready-file removes what an earlier run left, and what it wrote itself", async () => {
+  it("removes the ready file of an earlier run and its own with --ready-file", async () => {
     const file = join(makeFolder(), "ready.json");
     writeFileSync(file, "stale");
     const check = `process.exit(JSON.parse(require("node:fs").readFileSync(${JSON.stringify(file)})).secret === "${on.secret}" ? 0 : 1)`;
@@ -76,7 +76,7 @@ describe("flags", () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it("several listeners each get everything, and are told of the others", async () => {
+  it("delivers everything to each of several listeners, and tells them of each other", async () => {
     const one = await startListener(on.platform.env, ["--events", "order.created"]);
     const two = await startListener(on.platform.env, ["--events", "order.created"]);
     expect(two.records[0]).toMatchObject({ event: "ready", others: 1 });
@@ -87,7 +87,7 @@ describe("flags", () => {
     }
   });
 
-  it("--chaos prints a seed that repeats the run, and what the receiver did", async () => {
+  it("prints a seed that repeats a --chaos run, and the receiver's behavior", async () => {
     const args = ["--forward-to", on.receiver.url, "--chaos", "badsig=1,duplicate=1", "--events", "payment.created"];
     const listener = await startListener(on.platform.env, args);
     const [ready] = listener.records;
@@ -122,7 +122,7 @@ describe("flags", () => {
     expect(await listener.interrupt()).toBe(0);
   });
 
-  it("names an open port nearby when nothing listens on the one that was given", async () => {
+  it("suggests an open port nearby if nothing listens on the target", async () => {
     const { port } = new URL(on.receiver.url);
     const args = ["--forward-to", String(Number(port) - 1), "--retries", "0"];
     const listener = await startListener(on.platform.env, args);

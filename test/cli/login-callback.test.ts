@@ -11,8 +11,8 @@ const { begin, finish } = on;
 
 const failureOf = (stderr: string) => JSON.parse(stderr.trim().split("\n").at(-1)!) as Record<string, unknown>;
 
-describe("the request", () => {
-  it("carries PKCE S256, 256 bits of state and a loopback address by number, all new each time", async () => {
+describe("the authorization request", () => {
+  it("contains PKCE S256, 256 bits of state and a loopback IP address, all new each time", async () => {
     const logins = await Promise.all([begin(), begin()]);
     const queries = logins.map(({ announcement }) => new URL(announcement.authorization_url!).searchParams);
     for (const query of queries) {
@@ -34,7 +34,7 @@ describe("the request", () => {
 });
 
 describe("the callback listener", () => {
-  it("turns away whatever is not the answer, and signs in after it", async () => {
+  it("rejects everything but the authorization response, and signs in afterwards", async () => {
     const login = await begin();
     const { redirectUri, state } = login;
     const { origin, port } = new URL(redirectUri);
@@ -63,7 +63,7 @@ describe("the callback listener", () => {
     await finish(login);
   });
 
-  it("refuses an answer whose issuer is another, or missing", async () => {
+  it("rejects a response with another issuer or none", async () => {
     for (const issuer of ["https://attacker.example", undefined]) {
       const login = await begin();
       const answer = await decide(on.person, login.announcement.authorization_url!, "approve");
@@ -75,7 +75,7 @@ describe("the callback listener", () => {
     }
   });
 
-  it("shows its page under headers that let nothing else happen, and takes no second answer", async () => {
+  it("serves its page with restrictive headers, and accepts no second response", async () => {
     const login = await begin();
     const answer = await decide(on.person, login.announcement.authorization_url!, "approve");
     const [page, second] = await Promise.all([visit(answer), visit(answer).catch(() => undefined)]);
@@ -91,7 +91,7 @@ describe("the callback listener", () => {
     expect((await login.ended).exitCode).toBe(0);
   });
 
-  it("escapes what the server says on the page and in the terminal", async () => {
+  it("escapes the server's error on the page and in the terminal", async () => {
     const login = await begin();
     const { redirectUri, state } = login;
     const evil = new URL(redirectUri);
@@ -107,7 +107,7 @@ describe("the callback listener", () => {
     expect(failureOf((await login.ended).stderr)).toMatchObject({ code: "server_error" });
   });
 
-  it("closes a connection that sends half a header, and signs in all the same", async () => {
+  it("closes a connection that sends half a header, and signs in anyway", async () => {
     const login = await begin();
     const socket = connect(Number(new URL(login.redirectUri).port), "127.0.0.1");
     socket.write("GET /callback HTTP/1.1\r\nHost: ");
@@ -115,7 +115,7 @@ describe("the callback listener", () => {
     await finish(login);
   });
 
-  it("listens on this machine's own address only", async () => {
+  it("listens on a loopback address only", async () => {
     const login = await begin();
     const { port } = new URL(login.redirectUri);
     const listening = readFileSync("/proc/self/net/tcp", "utf8")
@@ -128,7 +128,7 @@ describe("the callback listener", () => {
 });
 
 describe("--callback-port", () => {
-  it("takes that port, and no other where it is taken", async () => {
+  it("uses that port, and no other if it is in use", async () => {
     const taken = createServer();
     await new Promise<void>((listening) => {
       taken.listen(0, "127.0.0.1", listening);

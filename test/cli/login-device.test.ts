@@ -8,7 +8,7 @@ import { ownedPlatform } from "./support/owned-platform.ts";
 const on = ownedPlatform();
 
 describe.concurrent("service login --device", () => {
-  it("signs in once the code was typed elsewhere, and keeps the tokens from other users", async () => {
+  it("signs in once the code was entered elsewhere, and stores the tokens privately", async () => {
     const dir = join(makeConfigDir(), "new");
     const login = await startLogin(["--device"], loginEnv(on.platform, dir));
     expect(login.announcement).toMatchObject({
@@ -40,7 +40,7 @@ describe.concurrent("service login --device", () => {
     });
   });
 
-  it("signs in to the live environment with --live, beside the sandbox", async () => {
+  it("signs in to the live environment with --live, in addition to the sandbox", async () => {
     const dir = makeConfigDir();
     for (const flags of [["--device"], ["--device", "--live"]]) {
       const login = await startLogin(flags, loginEnv(on.platform, dir));
@@ -56,7 +56,7 @@ describe.concurrent("service login --device", () => {
     expect(environments).toEqual(["sandbox", "live"]);
   });
 
-  it("asks for the scopes that --scope names, and no others", async () => {
+  it("requests only the scopes of --scope", async () => {
     const dir = makeConfigDir();
     const login = await startLogin(["--device", "--scope", "customers:read,read_orders"], loginEnv(on.platform, dir));
     await decideDevice(on.person, login.announcement, "approve");
@@ -68,7 +68,7 @@ describe.concurrent("service login --device", () => {
     expect(refused).toMatchObject({ exitCode: 5, stderr: expect.stringContaining("customers:write") });
   });
 
-  it("says so when it was denied, and stores nothing", async () => {
+  it("reports a denial, and stores nothing", async () => {
     const dir = makeConfigDir();
     const login = await startLogin(["--device"], loginEnv(on.platform, dir));
     await decideDevice(on.person, login.announcement, "deny");
@@ -78,7 +78,7 @@ describe.concurrent("service login --device", () => {
     expect((await runCli(["whoami"], { env: loginEnv(on.platform, dir) })).exitCode).toBe(4);
   });
 
-  it("gives up after --timeout", async () => {
+  it("stops after --timeout", async () => {
     const { exitCode, stdout, stderr } = await runCli(["login", "--device", "--timeout", "1s"], {
       env: loginEnv(on.platform, makeConfigDir()),
     });
@@ -86,7 +86,7 @@ describe.concurrent("service login --device", () => {
     expect(stderr).toContain("Error: Sign-in timed out after 1 s\n");
   });
 
-  it("ends by Ctrl-C with 130", async () => {
+  it("exits with 130 at Ctrl-C", async () => {
     const login = await spawnLogin(["--device"], loginEnv(on.platform, makeConfigDir()));
     login.interrupt();
     expect((await login.ended).exitCode).toBe(130);
@@ -97,7 +97,7 @@ describe.concurrent("service login --device", () => {
     ["in CI", { CI: "true", DISPLAY: ":0" }],
     ["without a display", {}],
     ["without a terminal", { DISPLAY: ":0" }],
-  ])("is chosen by itself %s, and says why", async (reason, surroundings) => {
+  ])("is chosen automatically %s, and says why", async (reason, surroundings) => {
     const { stderr } = await runCli(["login", "--timeout", "1s"], {
       env: { ...loginEnv(on.platform, makeConfigDir()), ...surroundings },
     });
@@ -105,7 +105,7 @@ describe.concurrent("service login --device", () => {
     expect(stderr).toContain(`In a browser on this machine, open\n  ${on.platform.baseUrl}/oauth/device?user_code=`);
   });
 
-  it("and a flag of the browser's way exclude each other", async () => {
+  it("cannot be combined with flags of the browser flow", async () => {
     for (const flag of [["--no-browser"], ["--browser"], ["--callback-port", "8000"]]) {
       const { exitCode, stderr } = await runCli(["login", "--device", ...flag], {
         env: loginEnv(on.platform, makeConfigDir()),
@@ -117,7 +117,7 @@ describe.concurrent("service login --device", () => {
 });
 
 describe("service login --scope", () => {
-  it("refuses an unknown scope with the nearest name", async () => {
+  it("rejects an unknown scope with the nearest name", async () => {
     const { exitCode, stderr } = await runCli(["login", "--scope", "customer:read"]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain("Did you mean customers:read?");

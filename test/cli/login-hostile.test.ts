@@ -40,12 +40,12 @@ const changed = (change: Record<string, unknown>) => (genuine: Answer) => ({
 });
 
 describe("a token endpoint", () => {
-  it("that is honest is believed", async () => {
+  it("is trusted if it is honest", async () => {
     const { page, result } = await signInThroughProxy();
     expect([page.status, result.exitCode]).toEqual([200, 0]);
   });
 
-  it("that promises an endless lifetime is believed for a year", async () => {
+  it("gets its endless token lifetime limited to a year", async () => {
     proxy.intercept(TOKEN, changed({ expires_in: 1e300 }));
     const { page, result } = await signInThroughProxy();
     expect([page.status, result.exitCode]).toEqual([200, 0]);
@@ -72,7 +72,7 @@ describe("a token endpoint", () => {
     ["no end", changed({ expires_in: undefined })],
     ["a token that does not work", changed({ access_token: "at_nonsense" })],
     ["more than a megabyte", changed({ padding: "x".repeat(1024 * 1024) })],
-  ])("that answers %s signs nobody in, and is said so on both sides", async (_what, answer) => {
+  ])("signs nobody in if it returns %s, which both sides show", async (_what, answer) => {
     proxy.intercept(TOKEN, answer);
     const { page, result } = await signInThroughProxy();
     expect(page).toMatchObject({ status: 400, text: expect.stringContaining("Sign-in failed") });
@@ -108,7 +108,7 @@ describe("metadata", () => {
     ["without a token address", (metadata) => ({ ...metadata, token_endpoint: undefined }), "token_endpoint"],
     ["that is no JSON", () => "<html>", "is not valid"],
     ["that is null", () => "null", "is not valid"],
-  ])("%s is refused before anything is sent", async (_what, rewrite, words) => {
+  ])("is rejected before anything is sent: %s", async (_what, rewrite, words) => {
     proxy.rewriteMetadata(rewrite);
     const result = await login("--no-browser");
     expect(result).toMatchObject({ exitCode: 1, stdout: "" });
@@ -116,7 +116,7 @@ describe("metadata", () => {
     expect(proxy.count(TOKEN)).toBe(0);
   });
 
-  it("is asked of no host over plain http but this machine", async () => {
+  it("is requested over plain http from this machine only", async () => {
     const { exitCode, stderr } = await runCli(["login", "--auth-url", "http://id.example.com"], { env: env() });
     expect(exitCode).toBe(2);
     expect(stderr).toContain("Plain http to id.example.com");
@@ -127,7 +127,7 @@ describe("a device authorization", () => {
   const DEVICE = "/oauth/device_authorization";
   const refusal = (error: string) => () => ({ status: 400, headers: JSON_TYPE, body: JSON.stringify({ error }) });
 
-  it("is never polled faster than the server wants, and 5 s slower after slow_down", async () => {
+  it("is polled no faster than the server asks, and 5 s slower after slow_down", async () => {
     proxy.intercept(DEVICE, changed({ interval: 1 }));
     const polls: number[] = [];
     const answers = ["authorization_pending", "slow_down", "access_denied"];
@@ -139,7 +139,7 @@ describe("a device authorization", () => {
     expect(polls[2]! - polls[1]!).toBeGreaterThan(5950);
   });
 
-  it("goes on after a moment without network", async () => {
+  it("continues after a short network failure", async () => {
     proxy.intercept(DEVICE, changed({ interval: 1 }));
     let polls = 0;
     proxy.intercept(TOKEN, () => (++polls === 1 ? undefined : refusal("access_denied")()));
@@ -147,13 +147,13 @@ describe("a device authorization", () => {
     expect(polls).toBe(2);
   });
 
-  it("is not polled at once where the interval is longer than a timer can be", async () => {
+  it("is not polled immediately if the interval exceeds the range of timers", async () => {
     proxy.intercept(DEVICE, changed({ interval: 1e10, expires_in: 1 }));
     expect(problemOf(await login("--device"))).toMatchObject({ code: "expired_token" });
     expect(proxy.count(TOKEN)).toBe(0);
   });
 
-  it("stops when the code ends", async () => {
+  it("stops when the code expires", async () => {
     proxy.intercept(DEVICE, changed({ interval: 1, expires_in: 2 }));
     const result = await login("--device");
     expect(result.exitCode).toBe(1);
@@ -165,7 +165,7 @@ describe("a device authorization", () => {
     ["sends people to another host", { verification_uri: "https://attacker.example/device" }],
     ["gives a code that would redraw the terminal", { user_code: "\u001b[2J" }],
     ["never ends", { expires_in: -1 }],
-  ])("that %s is refused", async (_what, change) => {
+  ])("is rejected if it %s", async (_what, change) => {
     proxy.intercept(DEVICE, changed(change));
     const result = await login("--device");
     expect(result.exitCode).toBe(1);
@@ -176,7 +176,7 @@ describe("a device authorization", () => {
 });
 
 describe("a settings file", () => {
-  it("that is a symbolic link is not written through", async () => {
+  it("is not written through a symbolic link", async () => {
     mkdirSync(join(dir, "elsewhere"));
     const target = join(dir, "elsewhere", "config.json");
     writeFileSync(target, JSON.stringify({ version: 1, profiles: {} }));
@@ -187,7 +187,7 @@ describe("a settings file", () => {
     expect(readFileSync(target, "utf8")).not.toContain("refresh_token");
   });
 
-  it("that is damaged is kept, and named before anybody signs in", async () => {
+  it("is kept and reported before the sign-in if it is damaged", async () => {
     writeFileSync(join(dir, "config.json"), '{"version": 1, "prof');
     const result = await login("--no-browser");
     expect(problemOf(result)).toMatchObject({ code: "settings_file", detail: expect.stringContaining("mv ") });
@@ -195,7 +195,7 @@ describe("a settings file", () => {
   });
 });
 
-it("tokens are never sent to another origin than they were made for", async () => {
+it("keeps tokens for the origin that issued them", async () => {
   await signIn(on.platform, on.person, dir);
   const { exitCode, stderr } = await runCli(["customers", "list", "--base-url", proxy.url], {
     env: { SERVICE_CONFIG_DIR: dir },

@@ -98,14 +98,14 @@ describe("service login in a browser", () => {
     await finish(first);
   });
 
-  it("signs in to the live environment with --live, which the person sees", async () => {
+  it("signs in to the live environment with --live, which the consent page shows", async () => {
     const login = await begin(["--live"]);
     expect((await on.person.get(login.announcement.authorization_url!)).text).toContain("real data");
     await finish(login);
     expect(JSON.parse((await login.ended).stdout)).toMatchObject({ environment: "live" });
   });
 
-  it("ends by Ctrl-C with 130, and frees its port", async () => {
+  it("exits with 130 at Ctrl-C, and frees its port", async () => {
     const login = await spawnLogin(["--no-browser"], loginEnv(on.platform, makeConfigDir()));
     login.interrupt();
     expect((await login.ended).exitCode).toBe(130);
@@ -124,7 +124,7 @@ describe("opening the browser", () => {
     return { path: folder, log: join(folder, "log") };
   }
 
-  it("hands over the address as one argument", async () => {
+  it("passes the URL as one argument", async () => {
     const dir = makeConfigDir();
     const { path, log } = withOpener(`printf '%s\\n' "$#" "$1" > "$(dirname "$0")/log"`);
     const env = { ...loginEnv(on.platform, dir), PATH: `${path}:/usr/bin:/bin`, DISPLAY: ":0" };
@@ -137,7 +137,7 @@ describe("opening the browser", () => {
     ["is missing", undefined],
     ["fails", "exit 3"],
     ["is killed", "kill -9 $$"],
-  ])("prints the address and offers a code where the opener %s; signing in goes on", async (_how, script) => {
+  ])("prints the URL and suggests a code if the opener %s, and keeps waiting", async (_how, script) => {
     const dir = makeConfigDir();
     const { path } = withOpener(script);
     const terminal = runInTerminal(["login"], {
@@ -153,7 +153,7 @@ describe("opening the browser", () => {
   });
 });
 
-it("keeps tokens, code and verifier out of --debug and the terminal", async () => {
+it("does not print tokens, code and verifier with --debug", async () => {
   const dir = makeConfigDir();
   const login = await begin(["--debug"], dir);
   const answer = await decide(on.person, login.announcement.authorization_url!, "approve");

@@ -31,7 +31,7 @@ describe("service logs get", () => {
 });
 
 describe("service logs list", () => {
-  it("prints a line a request in a pipe, newest first", async () => {
+  it("prints one line per request in a pipe, newest first", async () => {
     const refused = await ask("POST", "/v1/orders", { amount: 1 });
     const found = await ask("GET", "/v1/payments");
     const { exitCode, stdout, stderr } = await service("logs", "list");
@@ -41,7 +41,7 @@ describe("service logs list", () => {
     expect(lines[1]).toMatch(new RegExp(`^400\tPOST\t/v1/orders\tinvalid_request\t[\\d.]+\t${refused}\t\\d{4}-.*Z$`));
   });
 
-  it("narrows by method, path, status and key", async () => {
+  it("filters by method, path, status and key", async () => {
     const { stdout } = await service("keys", "create", "--scope", "customers:read", "--json");
     const { id, key } = JSON.parse(stdout) as { id: string; key: string };
     const api = apiOf(cli.platform.baseUrl, key);
@@ -78,7 +78,7 @@ describe("service logs list", () => {
 });
 
 describe("service logs tail", () => {
-  it("prints each request once, as the API's own object, and none of its own", async () => {
+  it("prints each request once, as the API's own object, except its own", async () => {
     const tail = tailLogs("--json");
     await tail.begun(() => provoke());
     const asked: string[] = [];
@@ -94,7 +94,7 @@ describe("service logs tail", () => {
     expect(tail.stderr()).toBe("");
   });
 
-  it("takes the filters of the list", async () => {
+  it("accepts the filters of the list", async () => {
     const tail = tailLogs("--status", "404", "--quiet");
     await tail.begun(() => provoke("/v1/orders/nothing"));
     await ask("GET", "/v1/orders");
@@ -114,7 +114,7 @@ describe("service logs tail", () => {
     expect(await tail.end(signal)).toBe(exitCode);
   });
 
-  it.each([60, 140])("keeps a line within %i columns, until Ctrl-C", async (columns) => {
+  it.each([60, 140])("fits a line into %i columns, until Ctrl-C", async (columns) => {
     const session = runInTerminal(["logs", "tail"], { env: cli.platform.env, columns });
     await session.waitFor("Following API requests. Press Ctrl-C to stop.");
     const id = await ask("POST", "/v1/orders", { amount: -1 });

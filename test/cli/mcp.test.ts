@@ -65,12 +65,12 @@ async function toolNames(client: Client): Promise<string[]> {
 }
 
 describe("service mcp", () => {
-  it("says whose sandbox it serves", () => {
+  it("names the account of the sandbox", () => {
     expect(full.getServerVersion()).toMatchObject({ name: "service" });
     expect(full.getInstructions()).toContain(platform.ready.account);
   });
 
-  it("lists tools with the contract's schemas, and what they do", async () => {
+  it("lists tools with the contract's schemas and their effects", async () => {
     const { tools } = await full.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
       "create_customer",
@@ -119,7 +119,7 @@ describe("service mcp", () => {
     expect(await wrong({})).toContain("id is required");
   });
 
-  it("works with customers", async () => {
+  it("manages customers", async () => {
     const created = await result("create_customer", { email: "mcp@example.com", metadata: { plan: "pro" } });
     expect(created).toMatchObject({ object: "customer", email: "mcp@example.com", livemode: false });
     const id = created["id"];
@@ -132,7 +132,7 @@ describe("service mcp", () => {
     expect(await result("delete_customer", { id })).toMatchObject({ id, deleted: true });
   });
 
-  it("works with orders, events, deliveries and replays", async () => {
+  it("manages orders, events, deliveries and replays", async () => {
     const application = await startApplication((work) =>
       nodeWebhook({ secrets: () => secret }, ({ id }, _request, response) => {
         work.act(id);
@@ -174,13 +174,13 @@ describe("service mcp", () => {
     });
   });
 
-  it("moves the test clock", async () => {
+  it("advances the test clock", async () => {
     const before = await result("get_test_clock");
     const after = await result("advance_test_clock", { seconds: 60 });
     expect(Number(after["offset_seconds"]) - Number(before["offset_seconds"])).toBe(60);
   });
 
-  it("checks a receiver on this machine, and none elsewhere; tells how far it is", async () => {
+  it("checks a receiver on this machine only, and reports progress", async () => {
     const application = await startApplication((work) =>
       nodeWebhook({ secrets: SECRET }, ({ id }, _request, response) => {
         work.once(id);
@@ -206,7 +206,7 @@ describe("service mcp", () => {
     expect(textOf(await call("check_receiver", { url: "localhost:1" }))).toContain("secret is required");
   });
 
-  it("answers with the problem's words where the platform refuses", async () => {
+  it("returns the problem's text if the platform rejects a call", async () => {
     const missing = await call("get_order", { id: "ord_0000000000000000000000" });
     expect(missing).toMatchObject({ isError: true, structuredContent: { status: 404, code: "not_found" } });
     expect(textOf(missing)).toMatch(/^No order has the id .*\n404 not_found, request req_\w+/);
@@ -216,7 +216,7 @@ describe("service mcp", () => {
     expect((await call("get_order", {})).isError).toBe(true);
   });
 
-  it("says which argument a tool does not take", async () => {
+  it("names an argument that a tool does not accept", async () => {
     const wrong = await call("trigger_event", { type: "order.complete", count: 0, often: true });
     expect(wrong.isError).toBe(true);
     expect(textOf(wrong)).toContain("type must be equal to one of the allowed values (customer.created");
@@ -224,11 +224,11 @@ describe("service mcp", () => {
     expect(textOf(wrong)).toContain("must not have additional properties (often)");
   });
 
-  it("knows no other tool", async () => {
+  it("rejects an unknown tool", async () => {
     await expect(call("drop_database")).rejects.toThrow("Unknown tool drop_database");
   });
 
-  it("offers what the credential's scopes allow, and no more", async () => {
+  it("offers only the tools that the credential's scopes allow", async () => {
     const api = apiOf(platform.baseUrl, platform.sandboxKey);
     const key = await api("POST", "/v1/api_keys", { name: "reader", scopes: ["orders:read", "events:read"] });
     const reader = await connect(key.body.key as string);
@@ -243,7 +243,7 @@ describe("service mcp", () => {
     await expect(call("create_order", { amount: 1, currency: "EUR" }, reader)).rejects.toThrow("Unknown tool");
   });
 
-  it("refuses the live environment", async () => {
+  it("rejects the live environment", async () => {
     expect(await runCli(["mcp", "--live"], { env: platform.env })).toMatchObject({
       exitCode: 2,
       stdout: "",
@@ -253,7 +253,7 @@ describe("service mcp", () => {
     expect(await runCli(["mcp"], { env: live })).toMatchObject({ exitCode: 2, stdout: "" });
   });
 
-  it("says on stderr that nobody is signed in, before any protocol", async () => {
+  it("reports a missing credential on stderr before the protocol starts", async () => {
     const nobody = { ...platform.env, SERVICE_API_KEY: undefined };
     expect(await runCli(["mcp"], { env: nobody })).toMatchObject({
       exitCode: 4,
@@ -262,7 +262,7 @@ describe("service mcp", () => {
     });
   });
 
-  it("prints nothing but messages of the protocol", () => {
+  it("prints only messages of the protocol", () => {
     expect(strayOutput).toEqual([]);
   });
 
@@ -291,7 +291,7 @@ describe("service mcp", () => {
     );
   });
 
-  it("ends with 0 when stdin ends, and when it is told to", async () => {
+  it("exits with 0 when stdin ends, and on a signal", async () => {
     expect(await runCli(["mcp"], { env: platform.env })).toEqual({ exitCode: 0, stdout: "", stderr: "" });
     const child = spawn(process.execPath, [BIN, "mcp"], { env: cliEnv(platform.env), stdio: "pipe" });
     const ask = { jsonrpc: "2.0", id: 1, method: "ping" };

@@ -14,7 +14,7 @@ describe("service open", () => {
     expect(await runCli(["open", ...args])).toEqual({ exitCode: 0, stdout: `${url}\n`, stderr: "" });
   });
 
-  it("says with --json whether a browser opened", async () => {
+  it("reports with --json whether a browser opened", async () => {
     expect(JSON.parse((await runCli(["open", "docs", "--json"])).stdout)).toEqual({
       page: "docs",
       url: "http://127.0.0.1:4010/docs",
@@ -22,13 +22,13 @@ describe("service open", () => {
     });
   });
 
-  it("knows its pages", async () => {
+  it("lists its pages for an unknown one", async () => {
     const { exitCode, stderr } = await runCli(["open", "dashbord"]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain("dashboard, events, docs");
   });
 
-  it("prints the URL on a terminal too, and says why nothing opened", async () => {
+  it("prints the URL on a terminal too, and why no browser opened", async () => {
     const session = runInTerminal(["open"], { env: { SSH_TTY: "/dev/pts/1" } });
     expect(await session.ended).toBe(0);
     expect(session.text()).toBe(
@@ -36,7 +36,7 @@ describe("service open", () => {
     );
   });
 
-  it("hands the URL to the browser of a desktop", async () => {
+  it("passes the URL to the browser of a desktop", async () => {
     const folder = makeConfigDir();
     const opener = join(folder, "xdg-open");
     writeFileSync(opener, `#!/bin/sh\nprintf '%s' "$1" > "${folder}/opened"\n`);

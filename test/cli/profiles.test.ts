@@ -19,7 +19,7 @@ const loginWithKey = (...args: string[]) =>
   service(["login", "--api-key-stdin", "--base-url", on.platform.baseUrl, ...args], {}, on.platform.sandboxKey);
 
 describe("service logout", () => {
-  it("ends the session at the platform, then forgets it", async () => {
+  it("revokes the session at the platform, then deletes it", async () => {
     await signIn(on.platform, on.person, dir);
     const { access_token } = tokensIn(dir);
     expect(await service(["logout", "--json"])).toEqual({
@@ -32,7 +32,7 @@ describe("service logout", () => {
     expect((await service(["whoami"])).exitCode).toBe(4);
   });
 
-  it("forgets it without the platform too, and says that it was not told", async () => {
+  it("deletes it even if the platform is unreachable, and says that it was not revoked", async () => {
     await signIn(on.platform, on.person, dir);
     edit(dir, { authUrl: "http://127.0.0.1:9" });
     const { exitCode, stderr } = await service(["logout"]);
@@ -41,7 +41,7 @@ describe("service logout", () => {
     expect(JSON.stringify(readStored(dir))).not.toContain("rt_");
   });
 
-  it("does so for every profile and both environments with --all", async () => {
+  it("signs out of every profile and both environments with --all", async () => {
     await signIn(on.platform, on.person, dir);
     await signIn(on.platform, on.person, dir, ["--live"]);
     await signIn(on.platform, on.person, dir, ["--profile", "second"]);
@@ -55,14 +55,14 @@ describe("service logout", () => {
 });
 
 describe("service login", () => {
-  it("ends the session that it replaces", async () => {
+  it("revokes the session that it replaces", async () => {
     await signIn(on.platform, on.person, dir);
     const { access_token: before } = tokensIn(dir);
     await signIn(on.platform, on.person, dir);
     expect([await statusOf(before), await statusOf(tokensIn(dir).access_token)]).toEqual([401, 200]);
   });
 
-  it("ends the session of another login that was under way at the same time", async () => {
+  it("revokes the session of a concurrent login", async () => {
     const [one, other] = [await on.begin([], dir), await on.begin([], dir)];
     await on.finish(one);
     const { access_token: before } = tokensIn(dir);
@@ -70,7 +70,7 @@ describe("service login", () => {
     expect([await statusOf(before), await statusOf(tokensIn(dir).access_token)]).toEqual([401, 200]);
   });
 
-  it("ends the session that a key replaces", async () => {
+  it("revokes the session that a key replaces", async () => {
     await signIn(on.platform, on.person, dir);
     const { access_token } = tokensIn(dir);
     expect((await loginWithKey()).exitCode).toBe(0);
@@ -79,7 +79,7 @@ describe("service login", () => {
 });
 
 describe("service whoami", () => {
-  it("says where everything came from", async () => {
+  it("shows the source of everything", async () => {
     await signIn(on.platform, on.person, dir, ["--profile", "shop"]);
     const ask = async (env: Record<string, string>, ...args: string[]) =>
       (JSON.parse((await service(["whoami", "--json", ...args], env)).stdout) as { cli: object }).cli;
@@ -102,7 +102,7 @@ describe("service whoami", () => {
 });
 
 describe("service profiles", () => {
-  it("lists them with their accounts and credentials, and no secret", async () => {
+  it("lists profiles with their accounts and credentials, without secrets", async () => {
     expect(await service(["profiles", "list", "--json"])).toMatchObject({ exitCode: 0, stdout: "[]\n" });
     await loginWithKey();
     await signIn(on.platform, on.person, dir, ["--profile", "shop"]);
@@ -129,14 +129,14 @@ describe("service profiles", () => {
     expect((await service(["profiles", "list", "--quiet"])).stdout).toBe("default\nshop\n");
   });
 
-  it("uses another one from now on", async () => {
+  it("sets the current profile", async () => {
     await loginWithKey("--profile", "shop");
     expect((await service(["whoami"])).exitCode).toBe(4);
     expect((await service(["profiles", "use", "shop"])).exitCode).toBe(0);
     expect((await service(["whoami"])).stdout).toContain("profile\tshop (from current profile)\n");
   });
 
-  it("deletes one after it has ended its session; the default is the current one then", async () => {
+  it("deletes a profile after revoking its session; default becomes the current one", async () => {
     await signIn(on.platform, on.person, dir);
     await signIn(on.platform, on.person, dir, ["--profile", "shop"]);
     await service(["profiles", "use", "shop"]);
@@ -150,7 +150,7 @@ describe("service profiles", () => {
     expect((await service(["whoami"])).stdout).toContain("profile\tdefault (from current profile)\n");
   });
 
-  it.each(["use", "delete"])("%s says which ones there are where the name is wrong", async (verb) => {
+  it.each(["use", "delete"])("%s lists the profiles if the name is unknown", async (verb) => {
     await loginWithKey("--profile", "shop");
     const { exitCode, stderr } = await service(["profiles", verb, "shpo"]);
     expect(exitCode).toBe(1);

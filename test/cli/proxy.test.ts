@@ -39,7 +39,7 @@ describe.each([
   ["plain", false],
   ["TLS", true],
 ])("a proxy that speaks %s", (_name, tls) => {
-  it("leads requests to the platform", async () => {
+  it("forwards requests to the platform", async () => {
     const proxy = await startConnectProxy(await startTls(), { tls });
     const env = behind(proxy.url.replace("://", "://ada:p%40ss@"));
     const { exitCode, stdout, stderr } = await on.service(["status", "--json"], { env });
@@ -49,7 +49,7 @@ describe.each([
     expect(new Set(proxy.signIns)).toEqual(new Set([`Basic ${Buffer.from("ada:p@ss").toString("base64")}`]));
   });
 
-  it("leads listen's WebSocket to the platform", async () => {
+  it("forwards the WebSocket of listen to the platform", async () => {
     const proxy = await startConnectProxy(await startTls(), { tls });
     const listener = await startListener(behind(proxy.url), []);
     const { stdout } = await on.service(["trigger", "customer.created", "-q"], {
@@ -62,7 +62,7 @@ describe.each([
 });
 
 describe("a host in NO_PROXY", () => {
-  it("is reached without the proxy, by listen too", async () => {
+  it("is reached without the proxy, also by listen", async () => {
     const proxy = await startConnectProxy(1, { tls: true });
     const port = await startTls();
     const env = behind(proxy.url, { SERVICE_BASE_URL: `https://localhost.test:${port}`, NO_PROXY: "localhost.test" });

@@ -41,7 +41,7 @@ async function endAccessToken(): Promise<void> {
 }
 
 describe("a command with tokens", () => {
-  it("uses a fresh access token as it is, without loading the OAuth library", async () => {
+  it("uses a fresh access token without loading the OAuth library", async () => {
     const before = readStored(dir);
     const child = spawn(process.execPath, [BIN, "customers", "list"], {
       env: { ...cliEnv({ SERVICE_CONFIG_DIR: dir }), NODE_DEBUG: "esm" },
@@ -55,7 +55,7 @@ describe("a command with tokens", () => {
     expect(readStored(dir)).toEqual(before);
   });
 
-  it("renews one that ends within a minute, and keeps the new ones", async () => {
+  it("renews a token that expires within a minute, and stores the new tokens", async () => {
     const before = tokensIn(dir);
     edit(dir, { tokens: { expires_at: new Date(Date.now() + 50_000).toISOString() } });
     expect(await service("customers", "list")).toEqual(QUIET);
@@ -67,14 +67,14 @@ describe("a command with tokens", () => {
     expect(proxy.count(TOKEN)).toBe(1);
   });
 
-  it("renews once where the platform refuses a token that looks fresh, and goes on", async () => {
+  it("renews once if the platform rejects a token that looks fresh, and continues", async () => {
     await endAccessToken();
     expect(await service("customers", "list")).toEqual(QUIET);
     expect(proxy.count(TOKEN)).toBe(1);
     expect(await isAlive()).toBe(true);
   });
 
-  it("stops after one renewal where the new token is refused too", async () => {
+  it("stops after one renewal if the new token is rejected too", async () => {
     proxy.intercept(TOKEN, (genuine) => {
       const { access_token, ...rest } = JSON.parse(genuine.body);
       return { ...genuine, body: JSON.stringify({ ...rest, access_token: `${access_token.slice(0, -1)}!` }) };
@@ -86,7 +86,7 @@ describe("a command with tokens", () => {
     expect(proxy.count(TOKEN)).toBe(1);
   });
 
-  it("says that the session has ended and how to begin another: exit 4", async () => {
+  it("reports that the session has expired and how to sign in: exit 4", async () => {
     const form = new URLSearchParams({ token: tokensIn(dir).refresh_token, client_id: "app_service_cli" });
     await fetch(`${on.platform.baseUrl}/oauth/revoke`, { method: "POST", body: form });
     expect(await service("customers", "list")).toEqual({
@@ -101,7 +101,7 @@ describe("a renewal that fails", () => {
   it.each([
     ["the server is out of order", () => ({ status: 503, body: "<html>busy</html>" })],
     ["the connection breaks", () => undefined],
-  ])("keeps the credentials where %s, and succeeds later", async (_how, answer) => {
+  ])("keeps the credentials if %s, and succeeds later", async (_how, answer) => {
     const before = tokensIn(dir);
     expire(dir);
     proxy.intercept("/oauth/token", answer);
@@ -114,13 +114,13 @@ describe("a renewal that fails", () => {
     expect(await service("customers", "list")).toEqual(QUIET);
   });
 
-  it("matters to nobody while the access token still works", async () => {
+  it("is ignored while the access token is still valid", async () => {
     edit(dir, { tokens: { expires_at: new Date(Date.now() + 50_000).toISOString() } });
     proxy.intercept(TOKEN, () => ({ status: 502, body: "" }));
     expect(await service("customers", "list")).toEqual(QUIET);
   });
 
-  it("uses no refresh token up whose successor could not be stored", async () => {
+  it("uses up no refresh token whose successor cannot be stored", async () => {
     expire(dir);
     const [file, real] = [join(dir, "config.json"), join(dir, "real.json")];
     renameSync(file, real);
@@ -144,7 +144,7 @@ describe("a renewal that fails", () => {
 });
 
 describe(`${PROCESSES} processes with one expired token, ${ROUNDS} rounds`, () => {
-  it("renew it once a round: no command fails, the session lives", async () => {
+  it("renew it once per round: no command fails, and the session stays valid", async () => {
     for (let round = 1; round <= ROUNDS; round++) {
       expire(dir);
       const results = await Promise.all(Array.from({ length: PROCESSES }, () => spawnService("customers", "list")));
@@ -155,7 +155,7 @@ describe(`${PROCESSES} processes with one expired token, ${ROUNDS} rounds`, () =
     expect(readdirSync(dir)).toEqual(["config.json"]);
   });
 
-  it("lose no session where one is killed between rotation and write", async () => {
+  it("keep the session if one is killed between rotation and write", async () => {
     for (let round = 1; round <= ROUNDS; round++) {
       expire(dir);
       const rotated = new Promise<void>((resolve) => {
@@ -186,7 +186,7 @@ describe("service listen", () => {
     expect(await listener.interrupt()).toBe(0);
   });
 
-  it("ends with 4 where the session has ended", async () => {
+  it("exits with 4 if the session has expired", async () => {
     const form = new URLSearchParams({ token: tokensIn(dir).refresh_token, client_id: "app_service_cli" });
     await fetch(`${on.platform.baseUrl}/oauth/revoke`, { method: "POST", body: form });
     expire(dir);

@@ -12,7 +12,7 @@ const newPayment = (...args: string[]): Promise<Payment> =>
   json("payments", "create", "--amount", "500", "--currency", "JPY", ...args);
 
 describe("service orders", () => {
-  it("creates, completes and shows", async () => {
+  it("creates, completes and shows an order", async () => {
     const order = await newOrder();
     expect(order).toMatchObject({ object: "order", amount: 1999, currency: "EUR", status: "pending", customer: null });
     const completed = { ...order, status: "completed" };
@@ -20,7 +20,7 @@ describe("service orders", () => {
     expect(await json("orders", "get", order.id)).toEqual(completed);
   });
 
-  it("says why a move cannot be", async () => {
+  it("explains an invalid transition", async () => {
     const order = await newOrder();
     await json("orders", "cancel", order.id);
     const { exitCode, stdout, stderr } = await service(["orders", "complete", order.id]);
@@ -43,7 +43,7 @@ describe("service orders", () => {
     expect(await json("orders", "list", "--customer", customer, "--status", "completed")).toEqual([]);
   });
 
-  it("repeats a completion with the same key without harm", async () => {
+  it("repeats a completion with the same key without effect", async () => {
     const { id } = await newOrder();
     const args = ["orders", "complete", id, "--idempotency-key", "once", "--json"];
     const first = await service(args);
@@ -53,7 +53,7 @@ describe("service orders", () => {
 });
 
 describe("service payments", () => {
-  it("creates for an order, and lets it succeed", async () => {
+  it("creates a payment for an order, and marks it as succeeded", async () => {
     const { id: order } = await newOrder();
     const payment = await newPayment("--order", order);
     expect(payment).toMatchObject({ object: "payment", amount: 500, currency: "JPY", status: "pending", order });
@@ -61,7 +61,7 @@ describe("service payments", () => {
     expect(await json("payments", "list", "--order", order)).toEqual([{ ...payment, status: "succeeded" }]);
   });
 
-  it("lets one fail, for a reason", async () => {
+  it("marks a payment as failed, with a code", async () => {
     const { id } = await newPayment();
     expect(await json("payments", "fail", id, "--failure-code", "insufficient_funds")).toMatchObject({
       status: "failed",
@@ -74,13 +74,13 @@ describe("service payments", () => {
     expect(new Set(failed.map(({ status }) => status))).toEqual(new Set(["failed"]));
   });
 
-  it("ends with 3 for one that does not exist", async () => {
+  it("exits with 3 for a payment that does not exist", async () => {
     expect(await service(["payments", "get", "pay_0351NTzgPnbMlENaoDYtbf"])).toMatchObject({ exitCode: 3, stdout: "" });
   });
 });
 
 describe("service events", () => {
-  it("lists what happened to an object, and shows one", async () => {
+  it("lists the events of an object, and shows one", async () => {
     const { id } = await newOrder();
     await json("orders", "complete", id);
     const events = await json<Event[]>("events", "list", "--related", id);
@@ -98,7 +98,7 @@ describe("service events", () => {
     expect(new Set(types.map((type) => type.split(".")[0]))).toEqual(new Set(["payment"]));
   });
 
-  it("says which types there are, where one does not exist", async () => {
+  it("lists the event types for an unknown one", async () => {
     const { exitCode, stderr } = await service(["events", "list", "--type", "order.complet"]);
     expect(exitCode).toBe(1);
     expect(stderr).toContain("order.completed");
@@ -106,7 +106,7 @@ describe("service events", () => {
 });
 
 describe("service api", () => {
-  it("gets any path, with a query", async () => {
+  it("sends a GET to any path, with a query", async () => {
     await newOrder();
     const list = await json<{ object: string; data: unknown[]; has_more: boolean }>(
       "api",
@@ -131,7 +131,7 @@ describe("service api", () => {
     expect(pages.data.length).toBeGreaterThan(2);
   });
 
-  it("builds a body of fields: JSON where it is JSON, else text; dots reach inside", async () => {
+  it("builds a body from fields: JSON values are parsed, dots select nested members", async () => {
     const metadata = ["plan=pro", 'size="10"', "reference=12345678901234567890", "rate=0.12345678901234567890"];
     const fields = ["-f", "amount=7", "-f", "currency=EUR", ...metadata.flatMap((pair) => ["-f", `metadata.${pair}`])];
     expect(await json("api", "POST", "/v1/orders", ...fields)).toMatchObject({
@@ -140,7 +140,7 @@ describe("service api", () => {
     });
   });
 
-  it("rejects a number within an object that would change on its way", async () => {
+  it("rejects a number in an object that would lose digits", async () => {
     const { exitCode, stderr } = await service([
       "api",
       "POST",
@@ -152,7 +152,7 @@ describe("service api", () => {
     expect(stderr).toContain("12345678901234567890 has more digits than a JSON number can hold");
   });
 
-  it("sends a file, or stdin, as it is", async () => {
+  it("sends a file or stdin unchanged", async () => {
     const { exitCode, stdout } = await service(["api", "POST", "/v1/orders", "--input", "-"], {
       input: '{"amount": 3, "currency": "EUR"}',
     });
@@ -168,7 +168,7 @@ describe("service api", () => {
     });
   });
 
-  it("refuses two readers of one stdin", async () => {
+  it("rejects two flags that read stdin", async () => {
     const args = ["api", "POST", "/v1/orders", "--input", "-", "--api-key-stdin"];
     expect(await service(args, { input: "{}" })).toMatchObject({
       exitCode: 2,
@@ -176,7 +176,7 @@ describe("service api", () => {
     });
   });
 
-  it("ends with the code of the error", async () => {
+  it("exits with the code of the error", async () => {
     expect(await service(["api", "GET", "/v1/nothing"])).toMatchObject({ exitCode: 3, stdout: "" });
     expect(await service(["api", "POST", "/v1/orders", "-f", "a.b=1", "-f", "a.b.c=1"])).toMatchObject({ exitCode: 2 });
     expect(await service(["api", "GET", "/v1/me", "--paginate"])).toMatchObject({

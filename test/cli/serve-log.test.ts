@@ -24,7 +24,7 @@ async function start(...args: string[]) {
 }
 
 describe("service serve --json", () => {
-  it("prints a line a request with level and time, and loses none at its end", async () => {
+  it("prints one line per request with level and time, and loses none at exit", async () => {
     const { platform, lines, api } = await start();
     const ids = [];
     for (let i = 0; i < 100; i++) ids.push((await api("GET", "/v1/orders")).headers.get("request-id"));
@@ -43,7 +43,7 @@ describe("service serve --json", () => {
     expect(lines().at(-1)).toMatchObject({ level: "info", event: "stopping" });
   });
 
-  it("tells no credential, wherever one stands", async () => {
+  it("prints no credential, wherever it occurs", async () => {
     const { platform, lines, api } = await start();
     await api("GET", `/v1/customers/${KEY}`);
     await api("GET", `/v1/customers?email=${KEY}`);
@@ -53,7 +53,7 @@ describe("service serve --json", () => {
     expect(platform.lines.join("\n")).not.toContain(platform.sandboxKey.slice(-20));
   });
 
-  it("with --log-level warn prints trouble alone, with error not even that; the first line comes in any case", async () => {
+  it("prints only problems with --log-level warn, fewer with error, and the first line always", async () => {
     const gone = await startScriptedReceiver((_request, response) => void response.writeHead(410).end());
     for (const [level, expected] of [
       ["warn", ["warning"]],
@@ -71,7 +71,7 @@ describe("service serve --json", () => {
     await gone.close();
   });
 
-  it("tells at level debug alone of a client that closes its connection before it has sent the whole body", async () => {
+  it("logs a client that disconnects before the end of its body only at level debug", async () => {
     const { platform, lines, api } = await start("--log-level", "debug");
     for (const [path, type] of [
       ["/oauth/token", "application/x-www-form-urlencoded"],
@@ -91,7 +91,7 @@ describe("service serve --json", () => {
     expect((await api("GET", "/v1/me")).status).toBe(200);
   });
 
-  it("refuses a level that does not exist", async () => {
+  it("rejects an unknown level", async () => {
     const { exitCode, stderr } = await runCli(["serve", "--ephemeral", "--log-level", "loud"]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain("debug, info, warn, error");
@@ -99,7 +99,7 @@ describe("service serve --json", () => {
 });
 
 describe("service serve on a terminal", () => {
-  it("prints a line a request without credentials, and only trouble with --log-level warn", async () => {
+  it("prints one line per request without credentials, and only problems with --log-level warn", async () => {
     for (const args of [[], ["--log-level", "warn"]]) {
       const session = runInTerminal(["serve", "--ephemeral", "--port", "0", ...args]);
       await session.waitFor("Press Ctrl-C to stop");
@@ -114,7 +114,7 @@ describe("service serve on a terminal", () => {
   });
 });
 
-it("an error is logged with its cause and stack, and without what a library hung onto it or said of a key", () => {
+it("logs an error with its cause and stack, without properties that libraries add", () => {
   const written: string[] = [];
   const log = createJsonLog("info", (line) => written.push(line));
   const cause = Object.assign(new Error(`refused ${KEY}`), { headers: { authorization: "Bearer x" } });

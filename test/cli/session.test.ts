@@ -45,7 +45,7 @@ const whoami = async (
 };
 
 describe("service login --api-key-stdin", () => {
-  it("remembers the key in a file that only its owner reads", async () => {
+  it("stores the key in a file that only its owner can read", async () => {
     const dir = join(makeConfigDir(), "new");
     const service = terminalOf(dir);
     const { exitCode, stdout } = await service(
@@ -72,7 +72,7 @@ describe("service login --api-key-stdin", () => {
     ["cut off", (key: string) => key.slice(0, -3)],
     ["with a character changed", (key: string) => `${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`],
     ["no key at all", () => "hunter2"],
-  ])("refuses a key that is %s before it is sent", async (_name, spoil) => {
+  ])("rejects a key that is %s before sending it", async (_name, spoil) => {
     const server = await startServer(answer(200, {}));
     const dir = makeConfigDir();
     const args = ["login", "--api-key-stdin", "--base-url", server.url];
@@ -83,14 +83,14 @@ describe("service login --api-key-stdin", () => {
     expect(existsSync(join(dir, "config.json"))).toBe(false);
   });
 
-  it("stores nothing where the platform does not know the key", async () => {
+  it("stores nothing if the platform does not know the key", async () => {
     const dir = makeConfigDir();
     const args = ["login", "--api-key-stdin", "--base-url", platform.baseUrl];
     expect(await terminalOf(dir)(args, {}, ANOTHER_KEY)).toMatchObject({ exitCode: 4, stdout: "" });
     expect(existsSync(join(dir, "config.json"))).toBe(false);
   });
 
-  it("says so where nothing came on stdin", async () => {
+  it("reports an empty stdin", async () => {
     const args = ["login", "--api-key-stdin", "--base-url", platform.baseUrl];
     expect(await terminalOf(makeConfigDir())(args)).toMatchObject({
       exitCode: 2,
@@ -113,7 +113,7 @@ describe("service login --api-key-stdin", () => {
 });
 
 describe("service whoami", () => {
-  it("shows where each setting came from: flag over environment over profile over default", async () => {
+  it("shows the source of each setting: flag, environment, profile or default", async () => {
     const { service } = await signedIn();
     expect((await whoami(service)).cli).toMatchObject({
       profile: "default",
@@ -153,7 +153,7 @@ describe("service whoami", () => {
     });
   });
 
-  it("ends with 4 where nobody is signed in", async () => {
+  it("exits with 4 without a credential", async () => {
     expect(await terminalOf(makeConfigDir())(["whoami"])).toEqual({
       exitCode: 4,
       stdout: "",
@@ -163,7 +163,7 @@ describe("service whoami", () => {
     });
   });
 
-  it("ends with 4 where the platform refuses the key", async () => {
+  it("exits with 4 if the platform rejects the key", async () => {
     const env = { SERVICE_API_KEY: ANOTHER_KEY, SERVICE_BASE_URL: platform.baseUrl };
     const { exitCode, stderr } = await terminalOf(makeConfigDir())(["whoami"], env);
     expect(exitCode).toBe(4);
@@ -171,7 +171,7 @@ describe("service whoami", () => {
     expect(stderr).not.toContain(ANOTHER_KEY);
   });
 
-  it("names the profiles there are, where one does not exist", async () => {
+  it("lists the profiles for an unknown one", async () => {
     const { service } = await signedIn();
     expect(await service(["whoami", "--profile", "shop"])).toMatchObject({
       exitCode: 1,
@@ -217,7 +217,7 @@ describe("the environment of a key", () => {
     expect(stderr).toContain(hint);
   });
 
-  it("refuses a key with a line break in the middle", async () => {
+  it("rejects a key that contains a line break", async () => {
     const env = { SERVICE_API_KEY: "sk_sandbox_a\nb", SERVICE_BASE_URL: platform.baseUrl };
     expect(await terminalOf(makeConfigDir())(["whoami"], env)).toMatchObject({
       exitCode: 1,
@@ -227,7 +227,7 @@ describe("the environment of a key", () => {
 });
 
 describe("service logout", () => {
-  it("forgets the key", async () => {
+  it("deletes the key", async () => {
     const { dir, service } = await signedIn();
     expect(await service(["logout"])).toMatchObject({ exitCode: 0, stdout: "" });
     expect(readFileSync(join(dir, "config.json"), "utf8")).not.toContain("sk_sandbox_");
@@ -238,7 +238,7 @@ describe("service logout", () => {
     });
   });
 
-  it("forgets those of all profiles with --all", async () => {
+  it("deletes those of all profiles with --all", async () => {
     const { dir, service } = await signedIn();
     await service(
       ["login", "--api-key-stdin", "--base-url", other.baseUrl, "--profile", "other"],
@@ -250,7 +250,7 @@ describe("service logout", () => {
     expect(readFileSync(join(dir, "config.json"), "utf8")).not.toContain("sk_sandbox_");
   });
 
-  it("says that SERVICE_API_KEY goes on signing in", async () => {
+  it("says that SERVICE_API_KEY is still used", async () => {
     const { service } = await signedIn();
     const { stderr } = await service(["logout"], { SERVICE_API_KEY: platform.sandboxKey });
     expect(stderr).toContain("SERVICE_API_KEY is still set");

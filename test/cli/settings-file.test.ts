@@ -65,7 +65,7 @@ describe("a settings file that cannot be used", () => {
       JSON.stringify({ version: 1, current_profile: 5 }),
       "has an invalid current_profile",
     ],
-  ])("%s is named, explained and kept", async (_name, text, reason) => {
+  ])("is named, explained and kept if it %s", async (_name, text, reason) => {
     const { dir, path } = withFile(text);
     const env = { SERVICE_CONFIG_DIR: dir };
     for (const result of [await runCli(["whoami"], { env }), await login(env)]) {
@@ -76,7 +76,7 @@ describe("a settings file that cannot be used", () => {
     expect(readFileSync(path, "utf8")).toBe(text);
   });
 
-  it("a folder is named, explained and kept", async () => {
+  it("is named, explained and kept if it is a folder", async () => {
     const dir = makeConfigDir();
     mkdirSync(join(dir, "config.json"));
     expect(await login({ SERVICE_CONFIG_DIR: dir })).toMatchObject({
@@ -86,7 +86,7 @@ describe("a settings file that cannot be used", () => {
     expect(statSync(join(dir, "config.json")).isDirectory()).toBe(true);
   });
 
-  it("a symbolic link gets no credentials written through it", async () => {
+  it("gets no credentials written through a symbolic link", async () => {
     const dir = makeConfigDir();
     const target = join(makeConfigDir(), "elsewhere.json");
     writeFileSync(target, STORED, { mode: 0o600 });
@@ -108,7 +108,7 @@ describe("a profile that was written by hand", () => {
     return { SERVICE_CONFIG_DIR: folder };
   };
 
-  it("needs no more than an address", async () => {
+  it("needs only a URL", async () => {
     const env = written({ base_url: "http://127.0.0.1:4010" });
     const { exitCode, stdout } = await runCli(["profiles", "list", "--json"], { env });
     expect(exitCode).toBe(0);
@@ -122,7 +122,7 @@ describe("a profile that was written by hand", () => {
   it.each([
     { base_url: "http://127.0.0.1:4010", credentials: { sandbox: null } },
     { base_url: "http://127.0.0.1:4010", auth_url: 5 },
-  ])("is refused where it is none: %j", async (profile) => {
+  ])("is rejected if it is invalid: %j", async (profile) => {
     const { exitCode, stderr } = await runCli(["logout"], { env: written(profile) });
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,
@@ -132,7 +132,7 @@ describe("a profile that was written by hand", () => {
 });
 
 describe("the modes of file and folder", () => {
-  it("a file that others may read is warned of, and closed at the next write", async () => {
+  it("are reported if others can read the file, and corrected at the next write", async () => {
     const { dir, path } = withFile(STORED, 0o644);
     chmodSync(path, 0o644);
     const env = { SERVICE_CONFIG_DIR: dir };
@@ -181,12 +181,12 @@ describe("the folder of the settings file", () => {
     expect(existsSync(join(xdg, "service", "config.json"))).toBe(true);
   });
 
-  it("need not exist for a command that has all it needs", async () => {
+  it("need not exist for a command that has everything it needs", async () => {
     const env = { ...platform.env, HOME: undefined, SERVICE_CONFIG_DIR: "/dev/null/nowhere" };
     expect(await runCli(["customers", "list"], { env })).toEqual({ exitCode: 0, stdout: "", stderr: "" });
   });
 
-  it("that cannot be made is named", async () => {
+  it("is named if it cannot be created", async () => {
     const env = { SERVICE_CONFIG_DIR: "/proc/x/y" };
     const { exitCode, stderr } = await runCli(["config", "set", "update_notices", "false"], { env });
     expect({ exitCode, stderr }).toEqual({
@@ -195,7 +195,7 @@ describe("the folder of the settings file", () => {
     });
   });
 
-  it("that cannot be written is named", async () => {
+  it("is named if it cannot be written", async () => {
     expect(await login({ SERVICE_CONFIG_DIR: "/dev/null/nowhere" })).toMatchObject({
       exitCode: 1,
       stderr: expect.stringContaining("Cannot write /dev/null/nowhere/config.json (ENOTDIR)"),
@@ -207,7 +207,7 @@ describe("several processes that write at once", () => {
   const WRITERS = 8;
   const WRITES = volume(100, 15);
 
-  it("undo nothing of each other's", async () => {
+  it("keep each other's changes", async () => {
     const folder = mkdtempSync(join(tmpdir(), "service-writer-"));
     await build({
       entryPoints: [fileURLToPath(new URL("support/settings-writer.ts", import.meta.url))],
@@ -248,7 +248,7 @@ describe("several processes that write at once", () => {
     },
   );
 
-  it("take over the lock of one that was killed", async () => {
+  it("take over the lock of a killed process", async () => {
     const dir = makeConfigDir();
     const lock = join(dir, "config.json.lock");
     mkdirSync(lock);

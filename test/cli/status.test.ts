@@ -12,7 +12,7 @@ async function status(env: Record<string, string>, ...args: string[]) {
 }
 
 describe("service status", () => {
-  it("shows that all is well, with a session of the browser", async () => {
+  it("shows a working setup with a browser session", async () => {
     const dir = makeConfigDir();
     await signIn(on.platform, on.person, dir);
     const { exitCode, stderr, status: all } = await status({ SERVICE_CONFIG_DIR: dir });
@@ -33,7 +33,7 @@ describe("service status", () => {
     expect(stdout).toContain("credential\tBrowser sign-in from profile default is valid; renewed automatically, next ");
   });
 
-  it("exits with 4 where nobody is signed in, and where the key is refused", async () => {
+  it("exits with 4 without a credential, and with a rejected key", async () => {
     const env = loginEnv(on.platform, makeConfigDir());
     expect(await status(env)).toMatchObject({ exitCode: 4, status: { credential: { state: "missing" } } });
     const refused = { ...env, SERVICE_API_KEY: on.platform.sandboxKey.slice(0, -2) };
@@ -43,7 +43,7 @@ describe("service status", () => {
     });
   });
 
-  it("exits with 7 where the platform is not reached, and says why", async () => {
+  it("exits with 7 if the platform is unreachable, and says why", async () => {
     const { exitCode, status: all } = await status({ ...on.platform.env, SERVICE_BASE_URL: "http://127.0.0.1:9" });
     expect(exitCode).toBe(7);
     expect(all).toMatchObject({
@@ -59,7 +59,7 @@ describe("service status", () => {
   it.each([
     ["behind", 3600, -3600],
     ["ahead of", -3600, 3600],
-  ])("notices a clock that is an hour %s the platform's", async (words, offset, ahead) => {
+  ])("reports a clock that is an hour %s the platform's", async (words, offset, ahead) => {
     const server = await startServer((_request, response) => {
       response.writeHead(200, {
         "Content-Type": "application/json",

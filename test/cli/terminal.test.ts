@@ -36,7 +36,7 @@ async function linesOf(session: TerminalSession): Promise<string[]> {
 }
 
 describe("a table", () => {
-  it("has a header, aligned columns and amounts as people write them", async () => {
+  it("has a header, aligned columns and formatted amounts", async () => {
     const lines = await linesOf(inTerminal(["orders", "list"]));
     expect(lines[0]).toMatch(/^ID {2,}STATUS {2,}AMOUNT {2,}CURRENCY {2,}CREATED$/);
     expect(lines[1]).toMatch(/^ord_\w{22} {2}pending {4,}500 {2}JPY {7}\d+ seconds? ago|just now$/);
@@ -45,7 +45,7 @@ describe("a table", () => {
     for (const line of lines.slice(1)) expect(line.slice(column)).toMatch(/^pending/);
   });
 
-  it.each([120, 80, 60, 40])("fits %i columns, and never cuts an id", async (columns) => {
+  it.each([120, 80, 60, 40])("fits %i columns without cutting IDs", async (columns) => {
     const lines = await linesOf(inTerminal(["customers", "list"], { columns }));
     expect(lines[1]).toContain(ada);
     for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
@@ -55,7 +55,7 @@ describe("a table", () => {
     expect(await linesOf(inTerminal(["customers", "list"], { columns: 20 }))).not.toEqual([]);
   });
 
-  it("breaks what holds several things behind a comma, and cuts nothing of it on 80 columns", async () => {
+  it("wraps lists after a comma, and cuts nothing of them on 80 columns", async () => {
     const lines = await linesOf(inTerminal(["trigger", "--list"], { columns: 80 }));
     const at = lines.findIndex((line) => line.startsWith("payment.failed "));
     expect(lines.slice(at, at + 2)).toEqual([
@@ -65,13 +65,13 @@ describe("a table", () => {
     expect(lines.join("")).not.toContain("…");
   });
 
-  it("is a sentence where there is nothing", async () => {
+  it("is a sentence if it is empty", async () => {
     expect(await linesOf(inTerminal(["payments", "list"]))).toEqual(["No payments."]);
   });
 });
 
 describe("one object", () => {
-  it("is a line a detail, labels aligned", async () => {
+  it("has one line per field, with aligned labels", async () => {
     const lines = await linesOf(inTerminal(["customers", "get", ada]));
     expect(lines.slice(0, 5)).toEqual([
       `ID           ${ada}`,
@@ -82,7 +82,7 @@ describe("one object", () => {
     ]);
   });
 
-  it("that is missing is told in whole words", async () => {
+  it("is reported as missing in whole words", async () => {
     const failed = inTerminal(["customers", "get", "cus_1"], { columns: 40 });
     expect(await failed.ended).toBe(3);
     expect(failed.text().split("\n").slice(0, 3)).toEqual([
@@ -92,7 +92,7 @@ describe("one object", () => {
     ]);
   });
 
-  it("that is warned of is told in whole words too", async () => {
+  it("is reported in a warning in whole words", async () => {
     const session = inTerminal(["listen", "--forward-to", "localhost#part", "--", process.execPath, "-e", ""], {
       columns: 40,
     });
@@ -100,7 +100,7 @@ describe("one object", () => {
     expect(session.text()).toContain("Warning: The part after # was removed:\nit is never sent.");
   });
 
-  it("names what was created, and what can be done where it failed", async () => {
+  it("names what was created, and what to do after a failure", async () => {
     const created = inTerminal(["customers", "create", "--email", "bob@example.com"]);
     expect((await linesOf(created))[0]).toMatch(/^✓ Created customer cus_\w{22}$/);
     const failed = inTerminal(["customers", "create", "--email", "bob@example.com"]);

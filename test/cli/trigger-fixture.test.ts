@@ -50,7 +50,7 @@ interface CallResult {
 }
 
 describe("service trigger --fixture", () => {
-  it("makes the calls of a YAML file in turn, with references between them", async () => {
+  it("sends the calls of a YAML file in order, with references between them", async () => {
     const { exitCode, stdout, stderr } = await fixture(SHOP, "--json");
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     const [ada, order, completed, payment, read] = JSON.parse(stdout) as CallResult[];
@@ -65,7 +65,7 @@ describe("service trigger --fixture", () => {
     expect(read!.reply).toEqual(payment!.reply);
   });
 
-  it("takes the same as JSON from a file, and runs it again: ${unique} is fresh", async () => {
+  it("accepts the same as JSON from a file, and runs it again: ${unique} is new each time", async () => {
     const file = join(makeConfigDir(), "customer.json");
     const body = { email: "${unique}@example.com" };
     writeFileSync(file, JSON.stringify([{ name: "a", method: "POST", path: "/v1/customers", body }]));
@@ -76,11 +76,11 @@ describe("service trigger --fixture", () => {
     }
   });
 
-  it("prints the ids of what it made with --quiet", async () => {
+  it("prints the IDs of created objects with --quiet", async () => {
     expect((await fixture(SHOP, "-q")).stdout).toMatch(/^cus_\w+\nord_\w+\npay_\w+\n$/);
   });
 
-  it("finds every mistake before anything is sent", async () => {
+  it("finds every error before sending anything", async () => {
     const wrong = `
 - name: ada
   method: POST
@@ -128,13 +128,13 @@ describe("service trigger --fixture", () => {
     ["{}", /must be a list of calls/],
     ["[]", /must contain at least one call/],
     ["", /must be a list of calls/],
-  ])("says what is wrong with %j", async (input, message) => {
+  ])("explains what is wrong with %j", async (input, message) => {
     const result = await fixture(input);
     expect(result).toMatchObject({ exitCode: 1, stdout: "" });
     expect(result.stderr).toMatch(message);
   });
 
-  it("says which call failed, and still cleans up", async () => {
+  it("names the call that failed, and still cleans up", async () => {
     const { exitCode, stdout, stderr } = await fixture(
       `${SHOP}- name: twice\n  method: POST\n  path: /v1/orders/\${order.id}/complete\n`,
       "--cleanup",
@@ -145,7 +145,7 @@ describe("service trigger --fixture", () => {
     expect(stdout).toMatch(/\nDELETE\t\/v1\/customers\/cus_\w+\t200\tcus_\w+\n$/);
   });
 
-  it("says so where a reply lacks what is referred to", async () => {
+  it("reports a response without a referenced field", async () => {
     const { exitCode, stderr } = await fixture(
       "- {name: o, method: POST, path: /v1/orders, body: {amount: 1, currency: EUR}}\n- {method: GET, path: '/v1/customers/${o.customer}'}",
     );
@@ -155,7 +155,7 @@ describe("service trigger --fixture", () => {
     );
   });
 
-  it("waits with --wait for the deliveries of all that it caused", async () => {
+  it("waits with --wait for the deliveries of all caused events", async () => {
     let secret = "";
     const receiver = await startReceiver(() => secret);
     const api = apiOf(platform.baseUrl, platform.sandboxKey);
@@ -178,14 +178,14 @@ describe("service trigger --fixture", () => {
     [["order.completed"], "--fixture cannot be combined with an event type"],
     [["--count", "2"], "cannot be used with option '--count"],
     [["--live"], "Events can be triggered in the sandbox only"],
-  ])("refuses %j beside it", async (args, message) => {
+  ])("cannot be combined with %j", async (args, message) => {
     const result = await trigger(["--fixture", "-", ...args], { input: SHOP });
     expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(message) });
   });
 });
 
 describe("service trigger --cleanup", () => {
-  it("removes what was made, and says what stays", async () => {
+  it("removes created objects, and lists those that stay", async () => {
     const { exitCode, stdout, stderr } = await trigger(["customer.updated", "--cleanup"]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     const id = /cus_\w+/.exec(stdout)![0];
@@ -205,7 +205,7 @@ describe("service trigger --cleanup", () => {
     expect(stdout.match(/^DELETE/gm)).toHaveLength(1);
   });
 
-  it("shows a bar while it removes many", async () => {
+  it("shows a progress bar while removing many", async () => {
     const session = runInTerminal(["trigger", "customer.created", "--count", "6", "--cleanup"], { env: platform.env });
     await session.waitFor("6/6 cleaned up");
     expect(await session.ended).toBe(0);
@@ -214,13 +214,13 @@ describe("service trigger --cleanup", () => {
 });
 
 describe("service trigger --rate", () => {
-  it.each(["500", "500/s", "30000/m"])("takes %s", async (rate) => {
+  it.each(["500", "500/s", "30000/m"])("accepts %s", async (rate) => {
     const { exitCode, stdout } = await trigger(["order.created", "--count", "3", "--rate", rate, "-q"]);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^(evt_\w+\n){3}$/);
   });
 
-  it.each(["0", "50/h", "fast", "-1/s"])("refuses %s", async (rate) => {
+  it.each(["0", "50/h", "fast", "-1/s"])("rejects %s", async (rate) => {
     const result = await trigger(["order.created", "--rate", rate]);
     expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("Must be a rate such as 50/s") });
   });

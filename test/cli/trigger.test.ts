@@ -20,7 +20,7 @@ async function triggered(args: readonly string[], options: CliOptions = {}): Pro
 }
 
 describe("service trigger", () => {
-  it.each(EVENT_TYPES)("makes %s happen", async (type) => {
+  it.each(EVENT_TYPES)("causes %s", async (type) => {
     const event = await triggered([type]);
     expect(event).toMatchObject({ object: "event", type, livemode: false });
     const { stdout } = await service(["events", "get", event.id, "--json"]);
@@ -42,7 +42,7 @@ describe("service trigger", () => {
     expect(stderr).toBe("");
   });
 
-  it("sets fields by --override, each in the call that takes it", async () => {
+  it("sets fields by --override, each in the call that accepts it", async () => {
     const event = await triggered([
       "payment.failed",
       "--override",
@@ -59,13 +59,13 @@ describe("service trigger", () => {
     });
   });
 
-  it("changes with --override what an update changes", async () => {
+  it("sets fields of an update with --override", async () => {
     const event = await triggered(["customer.updated", "--override", "email=ada.king@example.com"]);
     expect(event.data.object).toMatchObject({ email: "ada.king@example.com" });
     expect(event.data.previous).toHaveProperty("email");
   });
 
-  it("says what --override may set", async () => {
+  it("lists the fields that --override can set", async () => {
     expect(await service(["trigger", "order.completed", "--override", "status=done"])).toEqual({
       exitCode: 2,
       stdout: "",
@@ -74,7 +74,7 @@ describe("service trigger", () => {
     });
   });
 
-  it("takes the whole object with --data, from a file or stdin", async () => {
+  it("accepts the whole object with --data, from a file or stdin", async () => {
     const object = { id: "ord_mine", object: "order", amount: 12, extra: [1, { two: null }] };
     const file = join(makeConfigDir(), "order.json");
     writeFileSync(file, JSON.stringify(object));
@@ -88,7 +88,7 @@ describe("service trigger", () => {
   it.each([
     ["{", "is not JSON"],
     ["[]", "does not contain a JSON object"],
-  ])("refuses %s as --data", async (input, reason) => {
+  ])("rejects %s as --data", async (input, reason) => {
     expect(await service(["trigger", "order.completed", "--data", "-"], { input })).toMatchObject({
       exitCode: 1,
       stdout: "",
@@ -96,7 +96,7 @@ describe("service trigger", () => {
     });
   });
 
-  it("repeats by --count, an event a line with --json", async () => {
+  it("repeats with --count, one event per line with --json", async () => {
     const { exitCode, stdout } = await service(["trigger", "customer.created", "--count", "20", "--json"]);
     expect(exitCode).toBe(0);
     const events = stdout
@@ -106,7 +106,7 @@ describe("service trigger", () => {
     expect(new Set(events.map(({ id }) => id)).size).toBe(20);
   });
 
-  it("stops at the first failure, and says it", async () => {
+  it("stops at the first failure, and reports it", async () => {
     const args = ["trigger", "customer.created", "--count", "20", "--override", "email=same@example.com"];
     const { exitCode, stdout, stderr } = await service(args);
     expect(exitCode).toBe(1);
@@ -114,7 +114,7 @@ describe("service trigger", () => {
     expect(stderr).toContain("409 email_taken");
   });
 
-  it("removes with --cleanup what a call created that was in flight when another failed", async () => {
+  it("removes with --cleanup an object whose creation was in flight when another call failed", async () => {
     let reject = () => {};
     const rejected = new Promise<void>((resolve) => (reject = resolve));
     const proxy = createServer((request, response) => {
@@ -145,7 +145,7 @@ describe("service trigger", () => {
     expect(JSON.parse(stdout)).toEqual([]);
   });
 
-  it("lists the types with the calls behind them", async () => {
+  it("lists the types with their API calls", async () => {
     const { stdout } = await service(["trigger", "--list", "--json"]);
     const types = JSON.parse(stdout) as { type: string; calls: string[] }[];
     expect(types.map(({ type }) => type)).toEqual([...EVENT_TYPES]);

@@ -13,7 +13,7 @@ const customers = (baseUrl: string, env: Record<string, string> = {}, ...args: s
   runCli(["customers", "list", "--base-url", baseUrl, ...args], { env: { ...KEY, ...env } });
 
 describe("a platform that cannot be reached ends with 7", () => {
-  it("where nothing listens", async () => {
+  it("if nothing listens", async () => {
     const server = createServer();
     const url = await listen(server);
     await new Promise((resolve) => server.close(resolve));
@@ -24,7 +24,7 @@ describe("a platform that cannot be reached ends with 7", () => {
     });
   });
 
-  it("where something else answers", async () => {
+  it("if another server responds", async () => {
     const { url } = await startServer((_request, response) =>
       response.writeHead(200, { "content-type": "text/html" }).end("<html>Welcome to the hotel</html>"),
     );
@@ -34,8 +34,8 @@ describe("a platform that cannot be reached ends with 7", () => {
   });
 });
 
-describe("a certificate of one's own", () => {
-  it("is refused, naming NODE_EXTRA_CA_CERTS, and taken once it stands there", async () => {
+describe("a certificate of a private authority", () => {
+  it("is rejected with a hint about NODE_EXTRA_CA_CERTS, and accepted with it", async () => {
     const list = { object: "list", data: [], has_more: false, next_cursor: null };
     const server = createTlsServer(SELF_SIGNED, (_request, response) => {
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(list));
@@ -51,7 +51,7 @@ describe("a certificate of one's own", () => {
 });
 
 describe("a proxy of the environment", () => {
-  it("tunnels https to the hosts that NO_PROXY does not name", async () => {
+  it("tunnels https to hosts that NO_PROXY does not contain", async () => {
     const list = { object: "list", data: [{ id: "cus_1" }], has_more: false, next_cursor: null };
     const platform = createTlsServer(SELF_SIGNED, (_request, response) => {
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(list));
@@ -78,7 +78,7 @@ describe("a proxy of the environment", () => {
     expect(asked).toHaveLength(1);
   });
 
-  it("is used for other machines, and not for this one", async () => {
+  it("is used for other machines only", async () => {
     const list = { object: "list", data: [{ id: "cus_1" }], has_more: false, next_cursor: null };
     const proxy = await startServer(json(200, list));
     const env = { HTTP_PROXY: proxy.url };

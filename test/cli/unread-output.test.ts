@@ -45,7 +45,7 @@ async function readRest(program: Program): Promise<Record<string, unknown>[]> {
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-it("serve goes on where nobody reads what it prints, and says how many lines are missing", async () => {
+it("serve keeps running if its output is not read, and reports how many lines are missing", async () => {
   const { program, ready } = await startUnread(["serve", "--ephemeral", "--port", "0", "--json", "--rate-limit", "0"]);
   const api = apiOf(ready["base_url"]!, ready["sandbox_key"]);
   for (let made = 0; made < CALLS; made++) expect((await api("GET", LONG_PATH)).status).toBe(404);
@@ -56,7 +56,7 @@ it("serve goes on where nobody reads what it prints, and says how many lines are
   expect(lines.filter(({ event }) => event === "request").length + missing[0]!).toBeGreaterThanOrEqual(CALLS);
 });
 
-it("serve ends within moments though what it printed is never read", async () => {
+it("serve exits quickly although its output is never read", async () => {
   const { program, ready } = await startUnread(["serve", "--ephemeral", "--port", "0", "--json", "--rate-limit", "0"]);
   const api = apiOf(ready["base_url"]!, ready["sandbox_key"]);
   for (let made = 0; made < CALLS; made++) await api("GET", LONG_PATH);
@@ -65,7 +65,7 @@ it("serve ends within moments though what it printed is never read", async () =>
   expect(code).toBe(0);
 });
 
-it("serve ends, with its database closed, once nobody can read what it prints any more", async () => {
+it("serve exits with a closed database once its output cannot be read any more", async () => {
   const database = join(mkdtempSync(join(tmpdir(), "service-closed-")), "platform.db");
   const flags = ["serve", "--database", database, "--port", "0", "--json"];
   const { program, ready } = await startUnread(flags);
@@ -77,7 +77,7 @@ it("serve ends, with its database closed, once nobody can read what it prints an
   expect(existsSync(`${database}-wal`)).toBe(false);
 });
 
-it("listen goes on forwarding where nobody reads what it prints", async () => {
+it("listen keeps forwarding if its output is not read", async () => {
   const platform = await startPlatform();
   const secret = (await runCli(["listen", "--print-secret"], { env: platform.env })).stdout.trim();
   const receiver = await startReceiver(() => secret);

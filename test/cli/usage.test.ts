@@ -7,7 +7,7 @@ const usage = async (...args: string[]): Promise<string> => {
   return stderr;
 };
 
-describe("wrong usage ends with 2, and says what was meant", () => {
+describe("a usage error exits with 2 and suggests the intended word", () => {
   it.each([
     [["custmers"], "Error: Unknown command 'custmers'\nDid you mean customers?\nSee `service --help`.\n"],
     [["customers", "lst"], "Error: Unknown command 'lst'\nDid you mean list?\nSee `service customers --help`.\n"],
@@ -79,7 +79,7 @@ describe("wrong usage ends with 2, and says what was meant", () => {
     expect(await usage(...args)).toContain(reason);
   });
 
-  it("says it as a problem document with --json, wherever that stands", async () => {
+  it("prints it as a problem document with --json in any position", async () => {
     for (const args of [
       ["customers", "list", "--json", "--limit", "0"],
       ["--json", "customers", "list", "--limit", "0"],
@@ -94,7 +94,7 @@ describe("wrong usage ends with 2, and says what was meant", () => {
     }
   });
 
-  it("takes a value that begins with a dash after =", async () => {
+  it("accepts a value that begins with a dash after =", async () => {
     const { stderr } = await runCli(["customers", "list", "--email=-x@example.com"]);
     expect(stderr).toContain("Not signed in");
   });

@@ -49,7 +49,7 @@ describe("service webhooks sign", () => {
     expect(stdout.match(/v1=/g)).toHaveLength(2);
   });
 
-  it("reads secrets from a file or from stdin, where no list of processes shows them", async () => {
+  it("reads secrets from a file or stdin, which the process list does not show", async () => {
     const expected = sign({ payload: PAYLOAD, secrets: [SECRET, "whsec_2"], timestamp: NOW });
     const args = ["webhooks", "sign", "--payload", payloadFile(), "--timestamp", String(NOW), "--secret-file"];
     const input = `${SECRET}\n\n whsec_2\r\n`;
@@ -61,7 +61,7 @@ describe("service webhooks sign", () => {
     expect(await runCli([...args, file, "--secret", SECRET])).toMatchObject({ exitCode: 2 });
   });
 
-  it("says so without a secret", async () => {
+  it("reports a missing secret", async () => {
     expect(await runCli(["webhooks", "sign", "--payload", payloadFile()])).toEqual({
       exitCode: 2,
       stdout: "",
@@ -73,7 +73,7 @@ describe("service webhooks sign", () => {
 describe("service webhooks verify", () => {
   const header = sign({ payload: PAYLOAD, secrets: SECRET, timestamp: NOW });
 
-  it("accepts what was signed, and prints the event", async () => {
+  it("accepts a signed payload, and prints the event", async () => {
     const { exitCode, stdout, stderr } = await verify(header, "--json");
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(JSON.parse(stdout)).toEqual(EVENT);
@@ -87,14 +87,14 @@ describe("service webhooks verify", () => {
     ["one from the future", sign({ payload: PAYLOAD, secrets: SECRET, timestamp: NOW + 301 }), "timestamp_in_future"],
     ["no signature", `t=${NOW}`, "signature_missing"],
     ["nonsense", "hello", "header_malformed"],
-  ])("refuses %s, and names the rule", async (_name, wrong, code) => {
+  ])("rejects %s, and names the rule", async (_name, wrong, code) => {
     const { exitCode, stdout, stderr } = await verify(wrong);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toContain(`Rule: ${code}\n`);
     expect(JSON.parse((await verify(wrong, "--json")).stderr)).toMatchObject({ code });
   });
 
-  it("allows an older one by --tolerance", async () => {
+  it("accepts an older signature with --tolerance", async () => {
     const old = sign({ payload: PAYLOAD, secrets: SECRET, timestamp: NOW - 301 });
     expect((await verify(old, "--tolerance", "302")).exitCode).toBe(0);
   });

@@ -11,7 +11,7 @@ describe("parseBaseUrl", () => {
     "http://platform.localhost",
     "https://api.example.com",
     "https://api.example.com/platform/",
-  ])("takes %s", (text) => {
+  ])("accepts %s", (text) => {
     expect(parseBaseUrl(text, { insecure: false })).toBeInstanceOf(URL);
   });
 
@@ -27,16 +27,16 @@ describe("parseBaseUrl", () => {
     ["https://example.com?x=1", "query or a fragment"],
     ["https://example.com#x", "query or a fragment"],
     ["", "is not a URL"],
-  ])("refuses %j", (text, reason) => {
+  ])("rejects %j", (text, reason) => {
     expect(() => parseBaseUrl(text, { insecure: false })).toThrow(UnsafeRequestError);
     expect(() => parseBaseUrl(text, { insecure: false })).toThrow(reason);
   });
 
-  it("takes plain http elsewhere where that was allowed", () => {
+  it("accepts plain http to another machine if it is allowed", () => {
     expect(parseBaseUrl("http://192.168.1.5:4010", { insecure: true }).host).toBe("192.168.1.5:4010");
   });
 
-  it("does not repeat a password that it refuses", () => {
+  it("does not repeat a password in its error", () => {
     expect(() => parseBaseUrl("https://user:hunter2@example.com", { insecure: false })).not.toThrow("hunter2");
   });
 });

@@ -25,8 +25,8 @@ async function listenRaw(server: TcpServer): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-describe("each failure has its own words", () => {
-  it("an unknown name", async () => {
+describe("each failure has its own message:", () => {
+  it("an unknown host name", async () => {
     expect(await failureOf("http://platform.invalid")).toMatchObject({
       failure: "name_not_found",
       message: "Host platform.invalid not found",
@@ -44,7 +44,7 @@ describe("each failure has its own words", () => {
     });
   });
 
-  it("a certificate that nobody vouches for", async () => {
+  it("a certificate of an unknown authority", async () => {
     const url = await listen(createTlsServer(SELF_SIGNED));
     expect(await failureOf(url.replace("http:", "https:"))).toMatchObject({
       failure: "tls",
@@ -80,7 +80,7 @@ describe("each failure has its own words", () => {
     });
   });
 
-  it("a page of a balancer whose platform restarts, which passes", async () => {
+  it("a page of a load balancer whose platform restarts, which is temporary", async () => {
     const { url } = await startServer(
       (_request, response) => response.writeHead(503, { "content-type": "text/html" }).end("<html>No server</html>"),
       json(200, { object: "identity" }),
@@ -98,7 +98,7 @@ describe("each failure has its own words", () => {
     });
   });
 
-  it("an answer that never comes", async () => {
+  it("a response that never arrives", async () => {
     const { url } = await startServer(() => {});
     expect(await failureOf(url, { timeLimit: 0.05 })).toMatchObject({
       failure: "timed_out",
@@ -106,7 +106,7 @@ describe("each failure has its own words", () => {
     });
   });
 
-  it("an answer that breaks off", async () => {
+  it("a response that is interrupted", async () => {
     const { url } = await startServer((_request, response) => {
       response.writeHead(200, { "content-type": "application/json", "content-length": "100" });
       response.write('{"id":', () => response.destroy());
@@ -114,7 +114,7 @@ describe("each failure has its own words", () => {
     expect(await failureOf(url)).toMatchObject({ failure: "connection_lost" });
   });
 
-  it("an answer without end, which is cut off at 128 MiB", async () => {
+  it("an endless response, which is cut off at 128 MiB", async () => {
     const megabyte = Buffer.alloc(1024 * 1024, " ");
     let left = 300;
     const { url } = await startServer((_request, response) => {

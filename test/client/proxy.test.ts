@@ -13,7 +13,7 @@ const GET = { method: "GET", path: "/v1/me" } as const;
 const portOf = (url: string): number => Number(new URL(url).port);
 
 describe("a proxy", () => {
-  it("gets the whole address of plain http", async () => {
+  it("receives the absolute URL of a plain http request", async () => {
     const proxy = await startServer(json(200, { through: "proxy" }));
     const client = clientOf("http://platform.test:8080", { proxies: { http_proxy: proxy.url } });
     await expect(client.request(GET)).resolves.toMatchObject({ body: { through: "proxy" } });
@@ -23,7 +23,7 @@ describe("a proxy", () => {
     });
   });
 
-  it("is asked for a tunnel to the host of https, with its own sign-in", async () => {
+  it("receives CONNECT for https, with its own authentication", async () => {
     const platform = await listen(createTlsServer(SELF_SIGNED));
     const proxy = await startConnectProxy(portOf(platform));
     const withUser = proxy.url.replace("http://", "http://ada:p%40ss@");
@@ -33,7 +33,7 @@ describe("a proxy", () => {
     expect(proxy.signIns).toEqual([`Basic ${Buffer.from("ada:p@ss").toString("base64")}`]);
   });
 
-  it("that wants a password is named, for https", async () => {
+  it("is named if it requires a password, for https", async () => {
     const proxy = createServer();
     proxy.on("connect", (_request, socket) => socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"));
     const client = clientOf("https://platform.test", { proxies: { https_proxy: await listen(proxy) } });
@@ -44,13 +44,13 @@ describe("a proxy", () => {
     });
   });
 
-  it("that wants a password is named, for http", async () => {
+  it("is named if it requires a password, for http", async () => {
     const proxy = await startServer(json(407, {}));
     const client = clientOf("http://platform.test", { proxies: { http_proxy: proxy.url } });
     await expect(client.request(GET)).rejects.toMatchObject({ failure: "proxy_sign_in" });
   });
 
-  it("that cannot be reached is named", async () => {
+  it("is named if it is unreachable", async () => {
     const server = createServer();
     const url = await listen(server);
     await new Promise((resolve) => server.close(resolve));
@@ -62,7 +62,7 @@ describe("a proxy", () => {
     });
   });
 
-  it("tunnels to an address without giving TLS a server name", async () => {
+  it("tunnels to an IP address without a TLS server name", async () => {
     const platform = createTlsServer(SELF_SIGNED);
     const warnings: string[] = [];
     const warned = ({ name }: Error) => warnings.push(name);
@@ -76,7 +76,7 @@ describe("a proxy", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("that speaks TLS with a certificate of nobody's is named, and never gets the sign-in", async () => {
+  it("is named if its TLS certificate is not trusted, and never gets the password", async () => {
     const proxy = await startConnectProxy(1, { tls: true });
     for (const [url, variable] of [
       ["https://platform.test", "https_proxy"],
@@ -92,7 +92,7 @@ describe("a proxy", () => {
     expect(proxy.signIns).toEqual([]);
   });
 
-  it("that cannot be reached is named, for http", async () => {
+  it("is named if it is unreachable, for http", async () => {
     const client = clientOf("http://platform.test", { proxies: { http_proxy: "http://127.0.0.1:1" } });
     await expect(client.request(GET)).rejects.toMatchObject({
       failure: "proxy",
@@ -100,26 +100,29 @@ describe("a proxy", () => {
     });
   });
 
-  it.each(["http://platform.test", "https://platform.test"])("that says nothing is not waited for: %s", async (url) => {
-    const interrupt = new AbortController();
-    const sockets: Socket[] = [];
-    const silent = createNetServer((socket) => {
-      sockets.push(socket);
-      socket.once("data", () => interrupt.abort(new Error("interrupted")));
-    });
-    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => {
-      for (const socket of sockets) socket.destroy();
-      silent.close();
-    });
-    const proxy = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-    const client = clientOf(url, { proxies: { http_proxy: proxy, https_proxy: proxy }, signal: interrupt.signal });
-    await expect(client.request(GET)).rejects.toThrow("interrupted");
-    const late = clientOf(url, { proxies: { http_proxy: proxy, https_proxy: proxy }, timeLimit: 0.05 });
-    await expect(late.request(GET)).rejects.toMatchObject({ failure: "timed_out" });
-  });
+  it.each(["http://platform.test", "https://platform.test"])(
+    "is not waited for if it never responds: %s",
+    async (url) => {
+      const interrupt = new AbortController();
+      const sockets: Socket[] = [];
+      const silent = createNetServer((socket) => {
+        sockets.push(socket);
+        socket.once("data", () => interrupt.abort(new Error("interrupted")));
+      });
+      await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+      onTestFinished(() => {
+        for (const socket of sockets) socket.destroy();
+        silent.close();
+      });
+      const proxy = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+      const client = clientOf(url, { proxies: { http_proxy: proxy, https_proxy: proxy }, signal: interrupt.signal });
+      await expect(client.request(GET)).rejects.toThrow("interrupted");
+      const late = clientOf(url, { proxies: { http_proxy: proxy, https_proxy: proxy }, timeLimit: 0.05 });
+      await expect(late.request(GET)).rejects.toMatchObject({ failure: "timed_out" });
+    },
+  );
 
-  it("may be at an IPv6 address", async () => {
+  it("may have an IPv6 address", async () => {
     const platform = await listen(createTlsServer(SELF_SIGNED));
     const proxy = await startConnectProxy(portOf(platform), { host: "::1" });
     const client = clientOf("https://[2001:db8::1]:8443", { proxies: { https_proxy: proxy.url } });
@@ -127,7 +130,7 @@ describe("a proxy", () => {
     expect(proxy.asked).toEqual(["[2001:db8::1]:8443"]);
   });
 
-  it("is not asked for this machine", async () => {
+  it("is not used for this machine", async () => {
     const proxy = await startServer(json(200, { through: "proxy" }));
     const platform = await startServer(json(200, { through: "nothing" }));
     const client = clientOf(platform.url, { proxies: { http_proxy: proxy.url } });
@@ -165,7 +168,7 @@ describe("NO_PROXY", () => {
     ["https://api.example.com", "fd00::1", true],
     ["http://127.0.0.1:4010", "", false],
     ["http://[::1]:4010", "", false],
-  ])("%s with NO_PROXY=%j goes through the proxy: %s", (url, noProxy, expected) => {
+  ])("sends %s with NO_PROXY=%j through the proxy: %s", (url, noProxy, expected) => {
     expect(through(url, noProxy)).toBe(expected);
   });
 
@@ -177,7 +180,7 @@ describe("NO_PROXY", () => {
     },
   );
 
-  it("reads a proxy without a scheme", () => {
+  it("accepts a proxy without a scheme", () => {
     expect(proxyFor(new URL("https://example.com"), { https_proxy: "proxy:3128" })?.href).toBe("http://proxy:3128/");
   });
 });

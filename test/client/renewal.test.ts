@@ -20,7 +20,7 @@ function tokens(): CredentialSource & { refused: string[] } {
 }
 
 describe("a credential that renews itself", () => {
-  it("is renewed after a refusal, and the request sent again with the new one", async () => {
+  it("is renewed after a 401, and the request is repeated with the new one", async () => {
     const { url, seen } = await startServer(REFUSED, json(200, { object: "identity" }));
     const credential = tokens();
     await expect(clientOf(url, { credential }).request(GET)).resolves.toMatchObject({ status: 200 });
@@ -28,7 +28,7 @@ describe("a credential that renews itself", () => {
     expect(credential.refused).toEqual(["at_1"]);
   });
 
-  it("is renewed once for a request: a platform that refuses the new one too has the last word", async () => {
+  it("is renewed once per request, even if the platform rejects the new one too", async () => {
     const { url, seen } = await startServer(REFUSED, REFUSED, json(200, {}));
     const credential = tokens();
     await expect(clientOf(url, { credential }).request(GET)).rejects.toMatchObject({ status: 401 });

@@ -19,7 +19,7 @@ describe("a request", () => {
     expect(server.seen[0]!.headers).not.toHaveProperty("idempotency-key");
   });
 
-  it("gives every POST a key of its own, and takes the caller's", async () => {
+  it("has a new idempotency key for each POST, unless the caller passes one", async () => {
     const server = await startServer(json(201, {}));
     const client = clientOf(server.url);
     await client.request({ method: "POST", path: "/v1/orders", body: { amount: 1 } });
@@ -29,7 +29,7 @@ describe("a request", () => {
     expect(server.seen[0]).toMatchObject({ body: '{"amount":1}', headers: { "content-type": "application/json" } });
   });
 
-  it("sends text as it is", async () => {
+  it("sends text unchanged", async () => {
     const server = await startServer(json(201, {}));
     await clientOf(server.url).request({ method: "POST", path: "/v1/orders", body: '{ "amount": 1.0 }' });
     expect(server.seen[0]!.body).toBe('{ "amount": 1.0 }');
@@ -46,7 +46,7 @@ describe("a request", () => {
     expect(server.seen[0]!.url).toBe(expected);
   });
 
-  it("adds the query that is given, and leaves out what is undefined", async () => {
+  it("adds the given query, without undefined values", async () => {
     const server = await startServer(json(200, {}));
     const query = { email: "a+b@example.com", limit: 5, cursor: undefined };
     await clientOf(server.url).request({ method: "GET", path: "/v1/customers?x=1", query });
@@ -64,7 +64,7 @@ describe("a request", () => {
     expect(trap.seen).toEqual([]);
   });
 
-  it("speaks over one connection for several requests", async () => {
+  it("reuses a connection for several requests", async () => {
     const ports = new Set<number | undefined>();
     const server = await startServer((request, response) => {
       ports.add(response.socket?.remotePort);
@@ -76,7 +76,7 @@ describe("a request", () => {
   });
 });
 
-describe("an error reply", () => {
+describe("an error response", () => {
   it("becomes the problem that the platform described", async () => {
     const body = {
       type: "https://example.com/errors/invalid_request",
@@ -101,7 +101,7 @@ describe("an error reply", () => {
     });
   });
 
-  it("is understood without a problem document, as a proxy's may be", async () => {
+  it("is understood without a problem document, for example from a proxy", async () => {
     const server = await startServer(json(418, { oops: true }, { "request-id": "" }));
     await expect(clientOf(server.url).request({ method: "GET", path: "/" })).rejects.toMatchObject({
       status: 418,

@@ -7,7 +7,7 @@ import { hangUp, json, problem, startServer } from "./support/scripted-server.ts
 const GET = { method: "GET", path: "/v1/me" } as const;
 const POST = { method: "POST", path: "/v1/orders", body: { amount: 1 } } as const;
 
-describe("what is tried again", () => {
+describe("retries", () => {
   it.each([
     ["500", problem(500, "internal_error")],
     ["502", problem(502, "unavailable")],
@@ -15,26 +15,26 @@ describe("what is tried again", () => {
     ["429", problem(429, "rate_limited")],
     ["a lost connection", hangUp],
     ["409 idempotency_in_flight", problem(409, "idempotency_in_flight")],
-  ])("%s", async (_name, failure) => {
+  ])("happen after %s", async (_name, failure) => {
     const server = await startServer(failure, failure, json(200, { ok: true }));
     await expect(clientOf(server.url).request(POST)).resolves.toMatchObject({ body: { ok: true } });
     expect(server.seen).toHaveLength(3);
   });
 
-  it("keeps the Idempotency-Key, so that a repeated create creates once", async () => {
+  it("keep the Idempotency-Key, so that a repeated create creates once", async () => {
     const server = await startServer(hangUp, problem(503, "unavailable"), json(201, {}));
     await clientOf(server.url).request(POST);
     expect(server.seen.map(({ headers }) => headers["idempotency-key"])).toEqual(["key-1", "key-1", "key-1"]);
     expect(server.seen.map(({ body }) => body)).toEqual(Array(3).fill('{"amount":1}'));
   });
 
-  it("ends after three repetitions, with the last failure", async () => {
+  it("stop after three attempts with the last failure", async () => {
     const server = await startServer(problem(429, "rate_limited"));
     await expect(clientOf(server.url).request(GET)).rejects.toMatchObject({ status: 429, attempts: 4 });
     expect(server.seen).toHaveLength(4);
   });
 
-  it("says so each time", async () => {
+  it("are each reported", async () => {
     const server = await startServer(problem(503, "unavailable"), json(200, {}));
     const onRetry = vi.fn();
     await clientOf(server.url, { onRetry }).request(GET);
@@ -48,14 +48,14 @@ describe("what is tried again", () => {
     ["404", problem(404, "not_found")],
     ["409 email_taken", problem(409, "email_taken")],
     ["422", problem(422, "idempotency_key_reused")],
-  ])("not %s", async (_name, failure) => {
+  ])("do not happen after %s", async (_name, failure) => {
     const server = await startServer(failure, json(200, {}));
     await expect(clientOf(server.url).request(POST)).rejects.toBeInstanceOf(ApiError);
     expect(server.seen).toHaveLength(1);
   });
 });
 
-describe("how long it waits", () => {
+describe("the wait before a retry", () => {
   const failure = (status: number, retryAfter?: number) =>
     new ApiError(
       {
@@ -70,7 +70,7 @@ describe("how long it waits", () => {
       retryAfter,
     );
 
-  it("anything up to a bound that doubles", () => {
+  it("is random up to a limit that doubles", () => {
     expect([1, 2, 3].map((attempts) => retryDelay(failure(503), attempts, () => 0.999_999))).toEqual([
       expect.closeTo(250, 1),
       expect.closeTo(500, 1),
@@ -79,21 +79,21 @@ describe("how long it waits", () => {
     expect(retryDelay(failure(503), 3, () => 0)).toBe(0);
   });
 
-  it("never less than Retry-After", () => {
+  it("is never less than Retry-After", () => {
     expect(retryDelay(failure(429, 7), 1, () => 0)).toBe(7000);
     expect(retryDelay(failure(503, 7), 1, () => 0.5)).toBe(7125);
   });
 
-  it("not at all where Retry-After is longer than anybody would wait", () => {
+  it("is not taken if Retry-After is unreasonably long", () => {
     expect(retryDelay(failure(429, 61), 1, () => 0)).toBeUndefined();
   });
 
-  it("reads Retry-After from the reply", async () => {
+  it("follows Retry-After of the response", async () => {
     const server = await startServer(problem(429, "rate_limited", { "retry-after": "3600" }));
     await expect(clientOf(server.url).request(GET)).rejects.toMatchObject({ retryAfter: 3600, attempts: 1 });
   });
 
-  it("only for network failures that pass", () => {
+  it("follows temporary network failures only", () => {
     const network = (passing: boolean) => new NetworkError("refused", "", "", { passing });
     expect(retryDelay(network(true), 1, () => 0)).toBe(0);
     expect(retryDelay(network(false), 1, () => 0)).toBeUndefined();
@@ -101,7 +101,7 @@ describe("how long it waits", () => {
 });
 
 describe("an interruption", () => {
-  it("ends a request under way, with its reason", async () => {
+  it("ends a request in flight, with its reason", async () => {
     const controller = new AbortController();
     const server = await startServer(() => controller.abort(new Error("enough")));
     await expect(clientOf(server.url, { signal: controller.signal }).request(GET)).rejects.toThrow("enough");
@@ -117,7 +117,7 @@ describe("an interruption", () => {
     await expect(client.request(GET)).rejects.toThrow("enough");
   });
 
-  it("sends nothing once it has happened", async () => {
+  it("prevents later requests", async () => {
     const server = await startServer(json(200, {}));
     const signal = AbortSignal.abort(new Error("before"));
     await expect(clientOf(server.url, { signal }).request(GET)).rejects.toThrow("before");

@@ -14,7 +14,7 @@ const prefixes = Object.keys(CREDENTIAL_PREFIXES) as CredentialPrefix[];
 const secrets = fc.uint8Array({ minLength: 32, maxLength: 32 });
 
 describe("credentials", () => {
-  it("are read back as what they are", () => {
+  it("are parsed to their parts", () => {
     fc.assert(
       fc.property(fc.constantFrom(...prefixes), secrets, (prefix, random) => {
         const text = formatCredential(prefix, random);
@@ -24,7 +24,7 @@ describe("credentials", () => {
     );
   });
 
-  it("are refused with any one character changed, cut off, or under another prefix", () => {
+  it("are rejected with any character changed, missing, or under another prefix", () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...prefixes),
@@ -46,7 +46,7 @@ describe("credentials", () => {
     );
   });
 
-  it("take exactly 256 random bits", () => {
+  it("contain exactly 256 random bits", () => {
     expect(() => formatCredential("sk_live_", randomBytes(31))).toThrow(RangeError);
     expect(formatSigningSecret(randomBytes(32))).toMatch(SIGNING_SECRET_PATTERN);
   });

@@ -31,7 +31,7 @@ describe("subscriptions", () => {
 });
 
 describe("the nearest names", () => {
-  it("are those that were meant", () => {
+  it("are the intended ones", () => {
     expect(nearest("order.complete", EVENT_TYPES)[0]).toBe("order.completed");
     expect(nearest("payment.suceeded", EVENT_TYPES)[0]).toBe("payment.succeeded");
     expect(nearest("qwertyuiop", EVENT_TYPES)).toEqual([]);

@@ -14,8 +14,8 @@ const zeros = () => new Uint8Array(10);
 const ones = () => new Uint8Array(10).fill(255);
 const times = fc.integer({ min: 0, max: 2 ** 48 - 1 });
 
-describe("ids", () => {
-  it("are a prefix and 22 base62 characters that hold their time", () => {
+describe("IDs", () => {
+  it("are a prefix and 22 base62 characters that contain their time", () => {
     fc.assert(
       fc.property(times, fc.uint8Array({ minLength: 10, maxLength: 10 }), (time, random) => {
         for (const kind of Object.keys(ID_PREFIXES) as IdKind[]) {
@@ -50,7 +50,7 @@ describe("ids", () => {
     );
   });
 
-  it("strictly increase within a process, whatever the clock and the randomness do", () => {
+  it("strictly increase within a process, whatever the clock and the randomness return", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 20 }), { minLength: 2, maxLength: 200 }), (clock) => {
         const newId = createIdGenerator(ones);
@@ -64,7 +64,7 @@ describe("ids", () => {
     expect(flood.every((id, i) => i === 0 || flood[i - 1]! < id)).toBe(true);
   });
 
-  it("are told from other text", () => {
+  it("are distinguished from other text", () => {
     for (const text of [
       "",
       "evt_",

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { FrameError, parseClientFrame, parsePlatformFrame } from "../../src/contract/listen.ts";
 
 describe("listen frames", () => {
-  it("are read as they were written", () => {
+  it("are parsed as they were written", () => {
     const event = { seq: 1, id: "evt_1", type: "order.completed", body: '{"a": 1}' };
     const events = { frame: "events", events: [event, { ...event, seq: 2, cursor: "evt_2" }] };
     expect(parsePlatformFrame(JSON.stringify(events))).toEqual(events);
@@ -42,11 +42,11 @@ describe("listen frames", () => {
     '{"frame":"acks","acks":[{"seq":1,"duration_ms":1,"attempts":[{"duration_ms":1}]}]}',
     `{"frame":"acks","acks":[${Array(65).fill('{"seq":1,"duration_ms":1}').join()}]}`,
     `{"frame":"acks","acks":[{"seq":1,"duration_ms":1,"attempts":[${Array(21).fill('{"duration_ms":1,"ago_ms":1}').join()}]}]}`,
-  ])("refuse %j", (text) => {
+  ])("reject %j", (text) => {
     expect(() => parseClientFrame(text)).toThrow(FrameError);
   });
 
-  it("throw nothing but FrameError, whatever comes", () => {
+  it("throw only FrameError for any input", () => {
     fc.assert(
       fc.property(
         fc.oneof(

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => platform.stop());
 
 describe("the table of resources", () => {
-  it("gives each resource a prefix, a path and a page of its own", () => {
+  it("gives each resource a unique prefix, path and page", () => {
     for (const member of ["prefix", "plural"] as const) {
       const values = kindsWith(member).map((kind) => resourceOf(kind)[member]);
       expect(new Set(values).size).toBe(values.length);
@@ -37,7 +37,7 @@ describe("the table of resources", () => {
     }
   });
 
-  it.each(kindsWith("fields"))("has the fields of %s that the API returns and takes", (kind) => {
+  it.each(kindsWith("fields"))("has the fields of %s that the API returns and accepts", (kind) => {
     const { label } = RESOURCES[kind];
     const { statuses = {}, fields = {}, updatable } = resourceOf(kind);
     const { [label]: shown, [`${label}Create`]: created, [`${label}Update`]: updated } = document.components.schemas;

@@ -77,7 +77,7 @@ describe("endpoints", () => {
     }
   });
 
-  it("wait while they are disabled, and are deleted after a question", async () => {
+  it("wait while they are disabled, and are deleted after a confirmation", async () => {
     const { page, api } = board;
     const { id } = (await api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/idle`, events: ["order.*"] }))
       .body;
@@ -101,7 +101,7 @@ describe("endpoints", () => {
 });
 
 describe("API keys", () => {
-  it("are made with the scopes of a table, a range and an end, shown once, rolled and revoked", async () => {
+  it("are created with scopes from a table, a range and an expiry, shown once, rolled and revoked", async () => {
     const { page, platform } = board;
     await board.menu("API keys");
     await page.getByRole("button", { name: "Create key" }).click();
@@ -132,7 +132,7 @@ describe("API keys", () => {
     expect(await status(second)).toBe(401);
   });
 
-  it("that were found in public say so, and where", async () => {
+  it("show whether and where they were found in public", async () => {
     const { page, platform, api } = board;
     const { key } = (await api("POST", "/v1/api_keys", { name: "Spilled" })).body;
     const url = "https://code.example/repo/.env#L3";
@@ -149,7 +149,7 @@ describe("API keys", () => {
 });
 
 describe("OAuth apps", () => {
-  it("are registered, edited, get another secret, and go", async () => {
+  it("are created, edited, rotated and deleted", async () => {
     const { page, api } = board;
     await board.menu("OAuth apps");
     await page.getByRole("button", { name: "Register app" }).click();
@@ -173,7 +173,7 @@ describe("OAuth apps", () => {
   });
 });
 
-it("the browser keeps text from becoming markup or script", async () => {
+it("the browser does not interpret text as markup or script", async () => {
   const outcomes = await board.page.evaluate(`(() => {
     const tried = (sink) => { try { sink(); return "ran"; } catch (error) { return error.name; } };
     return [
@@ -190,8 +190,8 @@ it("the browser keeps text from becoming markup or script", async () => {
   board.complaints.splice(0, Infinity, ...board.complaints.filter((complaint) => !isExpected(complaint)));
 });
 
-describe("people, sessions and grants", () => {
-  it("somebody is invited, joins by the link, and is removed", async () => {
+describe("the team, sessions and grants", () => {
+  it("a user is invited, joins by the link, and is removed", async () => {
     const { page } = board;
     await board.menu("Team & access");
     await page.getByText("You have no password yet.").waitFor();
@@ -218,7 +218,7 @@ describe("people, sessions and grants", () => {
     expect((await fetch(link)).status).toBe(410);
   });
 
-  it("another browser is signed out, and says so by itself", async () => {
+  it("another browser is signed out, and shows it immediately", async () => {
     const { page } = board;
     const elsewhere = await board.signInElsewhere();
     const [other] = elsewhere.pages();
@@ -232,7 +232,7 @@ describe("people, sessions and grants", () => {
     await elsewhere.close();
   });
 
-  it("what an app was allowed is taken back", async () => {
+  it("an app's access is revoked", async () => {
     const { page, platform } = board;
     const { sign_in_url: signInUrl } = await requestSignInLink(platform.database, fetch);
     const server = await ourServer({ ...platform, signInUrl });
@@ -258,7 +258,7 @@ describe("request log and test clock", () => {
     await expect.poll(() => page.getByRole("row").count()).toBe(2);
   });
 
-  it("three days of retries pass in a moment", async () => {
+  it("three days of retries pass immediately", async () => {
     const { page, api } = board;
     await api("POST", "/v1/webhook_endpoints", { url: "http://127.0.0.1:1/closed", events: ["*"] });
     await api("POST", "/v1/customers", { email: "late@example.com" });
@@ -283,7 +283,7 @@ describe("request log and test clock", () => {
     await expect.poll(() => made.count()).toBe(1);
   });
 
-  it("a signing secret of more than 90 days is pointed out", async () => {
+  it("a signing secret of more than 90 days is highlighted", async () => {
     const { page, api } = board;
     await api("POST", "/v1/webhook_endpoints", { url: "http://127.0.0.1:1/aging", events: ["order.*"] });
     await board.menu("Endpoints");

@@ -13,8 +13,8 @@ afterAll(async () => {
 });
 beforeEach(() => board.page.unrouteAll({ behavior: "ignoreErrors" }));
 
-describe("an open page follows what is done elsewhere", () => {
-  it("an order that the command line completes", async () => {
+describe("an open page shows changes made elsewhere", () => {
+  it("for an order that the CLI completes", async () => {
     const { page, api } = board;
     const order = (await api("POST", "/v1/orders", { amount: 1999, currency: "EUR" })).body;
     await board.show(`sandbox/orders/${order.id}`);
@@ -26,7 +26,7 @@ describe("an open page follows what is done elsewhere", () => {
     await page.getByRole("region", { name: "Payments of this order" }).getByText("EUR 7.77").waitFor();
   });
 
-  it("a payment that fails", async () => {
+  it("for a payment that fails", async () => {
     const { page, api } = board;
     const payment = (await api("POST", "/v1/payments", { amount: 1999, currency: "EUR" })).body;
     await board.show(`sandbox/payments/${payment.id}`);
@@ -35,7 +35,7 @@ describe("an open page follows what is done elsewhere", () => {
     await page.locator(".facts").getByText("card_declined").waitFor();
   });
 
-  it("a customer who is renamed and orders", async () => {
+  it("for a customer who is renamed and orders", async () => {
     const { page, api } = board;
     const customer = (await api("POST", "/v1/customers", { email: "ada@example.com", name: "Ada" })).body;
     await board.show(`sandbox/customers/${customer.id}`);
@@ -46,7 +46,7 @@ describe("an open page follows what is done elsewhere", () => {
     await page.getByRole("region", { name: "Orders of this customer" }).getByText("EUR 42.00").waitFor();
   });
 
-  it("the sandbox's clock, in its bar and on its page, and not in live", async () => {
+  it("for the sandbox's clock, in its bar and on its page, but not in live", async () => {
     const { page, api } = board;
     await board.menu("Test clock");
     await page.locator(".facts").getByText("none").waitFor();
@@ -72,7 +72,7 @@ describe("an open page follows what is done elsewhere", () => {
   });
 });
 
-it("the menu empties a search that it leaves", async () => {
+it("the menu clears a search when it leaves the list", async () => {
   const { page, api } = board;
   const customer = (await api("POST", "/v1/customers", { email: "grace@example.com" })).body;
   await api("POST", "/v1/orders", { amount: 1000, currency: "EUR", customer: customer.id });
@@ -84,7 +84,7 @@ it("the menu empties a search that it leaves", async () => {
   await expect.poll(() => page.getByRole("searchbox").inputValue()).toBe("");
 });
 
-it("a secret that the browser does not let the page copy says so beside it, where a dialog covers the rest", async () => {
+it("a secret that cannot be copied is reported beside it, even under a dialog", async () => {
   const { page } = board;
   await board.show("sandbox/keys");
   await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))");

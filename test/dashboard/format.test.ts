@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { duration, percent } from "../../src/dashboard/format.ts";
 
-it("a share is 100 % where nothing is missing from it, and nowhere else", () => {
+it("a share is 100 % only if it is complete", () => {
   expect(percent(0, 0)).toBe("–");
   expect(percent(10, 10)).toBe("100 %");
   expect(percent(99_999, 100_000)).toBe("99.9 %");
@@ -9,7 +9,7 @@ it("a share is 100 % where nothing is missing from it, and nowhere else", () => 
   expect(percent(0, 3)).toBe("0.0 %");
 });
 
-it("a stretch of time is told by its two largest units", () => {
+it("a duration has its two largest units", () => {
   expect(duration(0)).toBe("0 s");
   expect(duration(45.4)).toBe("45 s");
   expect(duration(3_600)).toBe("1 h");

@@ -16,7 +16,7 @@ afterAll(async () => {
   expect(board.complaints).toEqual([]);
 });
 
-it("a list keeps its rows and its place while objects are created, and shows them when asked", async () => {
+it("a list keeps its rows and scroll position while objects are created, and shows them on request", async () => {
   const { page, api } = board;
   await board.menu("Customers");
   await page.getByRole("button", { name: "Load more" }).click();
@@ -35,7 +35,7 @@ it("a list keeps its rows and its place while objects are created, and shows the
   expect(await page.evaluate("scrollY")).toBe(0);
 });
 
-it("Back leads to the rows, the search and the place that the list was left with", async () => {
+it("Back restores the rows, the search and the scroll position of a list", async () => {
   const { page } = board;
   await board.menu("Customers");
   await page.getByRole("searchbox").fill("person-");
@@ -56,7 +56,7 @@ it("Back leads to the rows, the search and the place that the list was left with
   await expect.poll(() => page.evaluate("document.activeElement.textContent")).toBe("person-40@example.com");
 });
 
-it("events come back from Back where they were left, and do not move under the pointer", async () => {
+it("Back restores the list of events, which does not move under the pointer", async () => {
   const { page, api } = board;
   await board.menu("Events");
   const list = page.getByRole("table", { name: "Events, newest first" });
@@ -73,7 +73,7 @@ it("events come back from Back where they were left, and do not move under the p
   expect(await page.locator(".virtual-body").evaluate((body) => body.scrollTop)).toBe(1900);
 });
 
-it("a form that was typed into and a secret that is shown once stay open at Escape", async () => {
+it("a form with input and a secret that is shown once stay open at Escape", async () => {
   const { page } = board;
   await board.menu("API keys");
   await page.getByRole("button", { name: "Create key" }).click();
@@ -97,7 +97,7 @@ it("a form that was typed into and a secret that is shown once stay open at Esca
   await expect.poll(() => page.getByRole("link", { name: "Importer" }).count()).toBe(1);
 });
 
-it("keys focus the search, move through rows, open them, and go to pages and IDs", async () => {
+it("shortcuts focus the search, move through rows, open them, and go to pages and IDs", async () => {
   const { page, api } = board;
   await board.menu("Customers");
   await page.getByRole("link", { name: "hovered@example.com" }).waitFor();
@@ -123,7 +123,7 @@ it("keys focus the search, move through rows, open them, and go to pages and IDs
   await page.getByRole("heading", { name: "person-7@example.com" }).waitFor();
 });
 
-it("a theme that is chosen stays chosen after a reload", async () => {
+it("a chosen theme stays after a reload", async () => {
   const { page } = board;
   const background = () => page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
   await page.emulateMedia({ colorScheme: "light" });

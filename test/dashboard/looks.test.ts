@@ -82,7 +82,7 @@ async function fit(name: string, found: Findings): Promise<void> {
   if (overflow > 0) found[`${name}, ${board.page.viewportSize()!.width} pixels wide`] = [`${overflow} too wide`];
 }
 
-it("every page can be used by everyone, in both themes, and fits windows of 360 to 1920 pixels", async () => {
+it("every page is accessible in both themes, and fits windows of 360 to 1920 pixels", async () => {
   const found: Findings = {};
   for (const [name, path] of [...Object.entries(pages), ["live", "/live"] as const]) {
     await settle(path);
@@ -95,7 +95,7 @@ it("every page can be used by everyone, in both themes, and fits windows of 360 
   expect(found).toEqual({});
 });
 
-it("every dialog can be used by everyone, in both themes", async () => {
+it("every dialog is accessible in both themes", async () => {
   const { page } = board;
   const views = VIEWS.filter(({ width }) => width === "wide");
   const found: Findings = {};
@@ -115,7 +115,7 @@ it("every dialog can be used by everyone, in both themes", async () => {
   expect(found).toEqual({});
 });
 
-it("can be used with the keyboard alone", async () => {
+it("all pages can be used with the keyboard only", async () => {
   const { page } = board;
   await page.setViewportSize({ width: WIDTHS.wide, height: 900 });
   await page.goto(`${board.platform.baseUrl}/dashboard/sandbox/customers`);
@@ -132,7 +132,7 @@ it("can be used with the keyboard alone", async () => {
   await expect.poll(() => page.evaluate("document.activeElement.tagName")).toBe("H1");
 });
 
-it("on a telephone the menu opens where one has scrolled to, and Escape closes it", async () => {
+it("on a phone the menu opens at the scroll position, and Escape closes it", async () => {
   const { page } = board;
   await page.setViewportSize({ width: WIDTHS.narrow, height: 700 });
   await settle("customers");
@@ -150,7 +150,7 @@ it("on a telephone the menu opens where one has scrolled to, and Escape closes i
   await expect.poll(() => page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("Menu");
 });
 
-it("a dialog gives the focus back, and a refused form takes it to what is wrong", async () => {
+it("a dialog returns the focus, and a rejected form moves it to the error", async () => {
   const { page } = board;
   await settle("customers");
   await page.getByRole("button", { name: "Create customer" }).press("Enter");
@@ -174,7 +174,7 @@ it("times are relative, with the local and the UTC time in a tooltip", async () 
   await expect.poll(() => time.textContent()).toMatch(/^\d+ (s|min) ago$/);
 });
 
-it("markup in names, metadata and replies is text everywhere", async () => {
+it("markup in names, metadata and responses is shown as text", async () => {
   const { page, complaints } = board;
   await page.setViewportSize({ width: WIDTHS.wide, height: 900 });
   const showing: Record<string, boolean> = {};

@@ -17,7 +17,7 @@ afterAll(async () => {
   await board.close();
 });
 
-it("a newcomer goes from an empty database to a verified delivery and a replay by what the page says alone", async () => {
+it("the page guides a new user from an empty database to a verified delivery and a replay", async () => {
   const { page } = board;
   await page.getByText("Quick start").waitFor();
   expect(new URL(page.url()).pathname).toBe("/dashboard/sandbox");
@@ -60,7 +60,7 @@ it("a newcomer goes from an empty database to a verified delivery and a replay b
   expect(board.complaints).toEqual([]);
 });
 
-it("the commands on the page are those of this server, and work", async () => {
+it("the commands on the page work with this server", async () => {
   const { page, platform } = board;
   await page.goto(`${platform.baseUrl}/dashboard/live`);
   await page.getByRole("heading", { name: "Failing endpoints" }).waitFor();

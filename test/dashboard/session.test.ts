@@ -42,8 +42,8 @@ function callsWith(of: string): Api {
     });
 }
 
-describe("the session as a credential of the API", () => {
-  it("stands for the person, in the environment that the header names", async () => {
+describe("the session as an API credential", () => {
+  it("authenticates the user in the environment that the header names", async () => {
     const sandbox = (await call("GET", "/v1/me")).body;
     expect(sandbox).toMatchObject({
       environment: "sandbox",
@@ -55,7 +55,7 @@ describe("the session as a credential of the API", () => {
     expect(live).toMatchObject({ environment: "live", livemode: true, account: sandbox.account });
   });
 
-  it("is none without the header, which another site's page cannot send", async () => {
+  it("is ignored without the header, which another site's page cannot send", async () => {
     const plain = await fetch(`${platform.baseUrl}/v1/me`, { headers: { Cookie: cookie } });
     expect(plain.status).toBe(401);
     expect(await plain.json()).toMatchObject({ code: "missing_credential" });
@@ -73,32 +73,32 @@ describe("the session as a credential of the API", () => {
     { Origin: "https://evil.example" },
     { Origin: "null" },
     { Origin: "http://127.0.0.1:1" },
-  ])("is refused where the browser says that another page asks: %o", async (headers) => {
+  ])("is rejected if the browser reports another origin: %o", async (headers) => {
     const reply = await call("POST", "/v1/customers", { email: EMAIL }, headers);
     expect(reply.body).toMatchObject({ status: 403, code: "cross_site_request" });
     expect((await call("GET", `/v1/customers?email=${EMAIL}`)).body.data).toEqual([]);
   });
 
-  it("changes nothing where the browser does not say who asks", async () => {
+  it("makes no change if the browser does not report the origin", async () => {
     const bare = apiOf(platform.baseUrl, undefined);
     const headers = { Cookie: cookie, "Service-Environment": "sandbox" };
     expect((await bare("POST", "/v1/customers", { email: EMAIL }, headers)).body.code).toBe("cross_site_request");
     expect((await bare("GET", "/v1/customers", undefined, headers)).status).toBe(200);
   });
 
-  it("opens no WebSocket for a page of another site, whose browser adds the cookie", async () => {
+  it("opens no WebSocket for a page of another site, whose browser sends the cookie", async () => {
     const upgrade = { Connection: "Upgrade", Upgrade: "websocket", "Sec-WebSocket-Protocol": "service.listen.v1" };
     const foreign = { ...upgrade, Origin: "https://evil.example", "Sec-Fetch-Site": "cross-site" };
     expect(await statusUnder("localhost", "/v1/listen", foreign)).toBe(401);
     expect(await statusUnder("localhost", "/v1/listen", { ...foreign, ...IN_SANDBOX })).toBe(403);
   });
 
-  it("names its environment properly", async () => {
+  it("requires a valid environment name", async () => {
     const reply = await call("GET", "/v1/me", undefined, { "Service-Environment": "Live" });
     expect(reply.body).toMatchObject({ status: 400, code: "invalid_header" });
   });
 
-  it("leaves no line in the request log for what pages read, and one for what they change", async () => {
+  it("adds no request log entry for reads of pages, and one for their changes", async () => {
     await call("POST", "/v1/customers", { email: "logged@example.com" });
     await call("GET", "/v1/customers");
     const { data } = (await call("GET", "/v1/request_logs?path=/v1/customers")).body;
@@ -107,7 +107,7 @@ describe("the session as a credential of the API", () => {
     expect(mine[0]).toMatchObject({ path: "/v1/customers", status: 201, key: null });
   });
 
-  it("ends at once, in the stream of events too", async () => {
+  it("expires immediately, also in the event stream", async () => {
     const other = callsWith(await signIn());
     const stream = await streamOf(await signIn());
     const sessions = (await call("GET", "/v1/sessions")).body.data;
@@ -118,13 +118,13 @@ describe("the session as a credential of the API", () => {
   });
 });
 
-describe("what only a person may do", () => {
-  it.each(["/v1/users", "/v1/sessions", "/v1/oauth_grants"])("is refused to a key: %s", async (path) => {
+describe("an operation for signed-in users only", () => {
+  it.each(["/v1/users", "/v1/sessions", "/v1/oauth_grants"])("rejects a key: %s", async (path) => {
     const reply = await apiOf(platform.baseUrl, platform.liveKey)("GET", path);
     expect(reply.body).toMatchObject({ status: 403, code: "session_required" });
   });
 
-  it("invites a member, who may look and not invite, and is out once removed", async () => {
+  it("invites a member, who may read but not invite, and is signed out once removed", async () => {
     const invited = (await call("POST", "/v1/users", { email: "member@example.com" })).body;
     expect(invited).toMatchObject({ role: "member", has_password: false });
     expect((await call("POST", "/v1/users", { email: "Member@example.com" })).body.code).toBe("email_taken");
@@ -150,7 +150,7 @@ describe("what only a person may do", () => {
   });
 });
 
-describe("a request that names a host which another site has pointed to this machine", () => {
+describe("a request with a host name that another site points to this machine", () => {
   it.each([
     ["/", 404],
     ["/v1/me", 200],
@@ -180,7 +180,7 @@ describe("a request that names a host which another site has pointed to this mac
     expect(await statusUnder("localhost", "/v1/listen", headers)).toBe(401);
   });
 
-  it("is told from one for the public URL, this machine's own name, or another interface", () => {
+  it("is distinguished from one for the public URL, this machine's own name, or another interface", () => {
     const problem = (localAddress: string, host: string, publicHost?: string) =>
       problemOfHost({ headers: { host }, socket: { localAddress } } as IncomingMessage, publicHost)?.status;
     expect(problem("127.0.0.1", "board.example:443", "board.example")).toBeUndefined();
@@ -191,10 +191,10 @@ describe("a request that names a host which another site has pointed to this mac
   });
 });
 
-describe("the page", () => {
+describe("the page of the dashboard", () => {
   const page = (path: string, of = cookie) => fetch(platform.baseUrl + path, { headers: { Cookie: of } });
 
-  it("runs its own scripts alone, inline ones not even its own", async () => {
+  it("runs only its own scripts, and no inline scripts", async () => {
     for (const path of ["/dashboard", "/dashboard/live/events/evt_x"]) {
       const reply = await page(path);
       const policy = reply.headers.get("content-security-policy")!;
@@ -207,12 +207,12 @@ describe("the page", () => {
     }
   });
 
-  it("asks whoever is not signed in to sign in, and leads back", async () => {
+  it("redirects to the sign-in page, and back afterwards", async () => {
     const text = await (await page("/dashboard/live/events", "")).text();
     expect(text).toContain('name="next" value="/dashboard/live/events"');
   });
 
-  it("keeps its files for a year under names that change with them, small together", async () => {
+  it("has files that are cached for a year under hashed names, and are small together", async () => {
     const { script } = JSON.parse(readFileSync(`${BUILT}manifest.json`, "utf8")) as { script: string };
     const reply = await page(`/dashboard/assets/${script}`, "");
     expect(script).toMatch(/^main-[A-Z0-9]{8}\.js$/);

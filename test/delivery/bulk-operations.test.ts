@@ -192,7 +192,7 @@ describe("a running bulk operation", () => {
   const progress = async (id: string | null) =>
     (await scene.api("GET", `/v1/bulk_operations/${id}`)).body as BulkOperation;
 
-  it("goes on after its process was killed, and repeats nothing", async () => {
+  it("continues after its process was killed, and repeats nothing", async () => {
     const { id } = await begin();
     await expect.poll(async () => (await progress(id)).done).toBeGreaterThan(0);
     await scene.platform.kill();
@@ -203,7 +203,7 @@ describe("a running bulk operation", () => {
     expect(await count(scene, "")).toBe(EVENTS);
   });
 
-  it("stops where it is when it is canceled, and stays as it is afterwards", async () => {
+  it("stops when it is canceled, and stays canceled", async () => {
     const { id } = await begin();
     const { body: canceled } = await scene.api("POST", `/v1/bulk_operations/${id}/cancel`);
     expect(canceled).toMatchObject({ status: "canceled", total: EVENTS, ended_at: expect.any(String) });

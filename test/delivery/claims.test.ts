@@ -54,7 +54,7 @@ describe("the bodies of claimed deliveries", () => {
     expect(new Set(receiver.received.map(({ body }) => body.length)).size).toBe(1);
   });
 
-  it("stay within a limit, leave room for other endpoints, and are all sent in the end", async () => {
+  it("stay within a limit, leave room for other endpoints, and are all sent eventually", async () => {
     platform = await hostPlatform({ deliveryLimits: { bodyBytes: 300 * KIB } });
     await createEndpoint("/slow", "order.created");
     await createEndpoint("/other", "order.completed");
@@ -91,8 +91,8 @@ describe("the bodies of claimed deliveries", () => {
   });
 });
 
-describe("a delivery that was claimed ahead", () => {
-  it("is released instead of sent to an outdated URL, once it has waited for too long", async () => {
+describe("a delivery that was claimed early", () => {
+  it("is released instead of sent to an outdated URL once it has waited too long", async () => {
     let skipped = 0;
     let isFrozen = false;
     const clock: Clock = {

@@ -124,7 +124,7 @@ it(`killed ${KILLS} times during ${EVENTS * ENDPOINTS} deliveries, the platform 
   );
 });
 
-it("stopped by SIGTERM with 500 deliveries in flight or waiting, it exits 0 and none is lost or sent twice", async () => {
+it("exits 0 on SIGTERM with 500 deliveries in flight or waiting, and none is lost or sent twice", async () => {
   let answer = () => {};
   const stopped = new Promise<void>((resolve) => (answer = resolve));
   const slow = await startScriptedReceiver((_request, response) => void stopped.then(() => response.end()));
@@ -152,7 +152,7 @@ it("stopped by SIGTERM with 500 deliveries in flight or waiting, it exits 0 and 
   await slow.close();
 });
 
-it("stopped while receivers hang, it still exits 0 once their attempts have had their time", async () => {
+it("exits 0 on SIGTERM once attempts to hanging receivers have timed out", async () => {
   const hanging = await startScriptedReceiver(() => {});
   for (let i = 0; i < 3; i++) {
     await platform.api("POST", "/v1/webhook_endpoints", { url: `${hanging.url}/${i}`, events: ["*"] });
@@ -171,7 +171,7 @@ it("stopped while receivers hang, it still exits 0 once their attempts have had 
   await hanging.close();
 });
 
-it("killed during an attempt, it makes the next one at once; killed again, it waits as after a failure", async () => {
+it("retries immediately after being killed during an attempt, and waits after being killed again", async () => {
   const hanging = await startScriptedReceiver(() => {});
   await platform.api("POST", "/v1/webhook_endpoints", { url: hanging.url, events: ["*"] });
   await createEvents(() => platform.api, 1);
@@ -191,7 +191,7 @@ it("killed during an attempt, it makes the next one at once; killed again, it wa
   await hanging.close();
 });
 
-it("with the disk full, it answers 503, lives on, and recovers", async () => {
+it("returns 503 while the disk is full, keeps running, and recovers", async () => {
   await platform.end("SIGTERM");
   // Without a listener the signal of the limit that stands in for a full disk would end the process.
   const listener = "data:text/javascript,process.on('SIGXFSZ',()=>{})";

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => bench.close());
 
 describe("a delivery", () => {
-  it("carries the event's exact bytes, signed, with the headers of the contract", async () => {
+  it("has the event's exact bytes, a signature, and the headers of the contract", async () => {
     const path = "/200/first";
     const { id, secret } = await createEndpoint(path);
     const event = await createCustomer();
@@ -62,7 +62,7 @@ describe("a delivery", () => {
     await remove(id);
   });
 
-  it("goes to those who subscribe, each by its own path", async () => {
+  it("goes to subscribed endpoints, independent of each other", async () => {
     const all = await createEndpoint("/200/all", ["*"]);
     const customers = await createEndpoint("/200/customers?a=b", ["customer.*"]);
     const orders = await createEndpoint("/200/orders", ["order.*"]);
@@ -75,7 +75,7 @@ describe("a delivery", () => {
     for (const { id } of [all, customers, orders]) await remove(id);
   });
 
-  it("of a sandbox event never reaches a live endpoint, nor the reverse", async () => {
+  it("of a sandbox event never reaches a live endpoint, nor vice versa", async () => {
     const live = (await platform.live("POST", "/v1/webhook_endpoints", { url: "https://live.example", events: ["*"] }))
       .body;
     const event = await createCustomer();
@@ -88,7 +88,7 @@ describe("a delivery", () => {
     await platform.live("DELETE", `/v1/webhook_endpoints/${live.id}`);
   });
 
-  it.each([301, 302, 303, 307, 308])("is not redirected by %d", async (status) => {
+  it.each([301, 302, 303, 307, 308])("does not follow a %d", async (status) => {
     const trap = `${receiver.url}/200/trap`;
     const { id } = await createEndpoint(`/${status}?location=${trap}`);
     const delivery = await delivered(await createCustomer(), id);
@@ -97,7 +97,7 @@ describe("a delivery", () => {
     await remove(id);
   });
 
-  it.each([400, 401, 404, 408, 429, 500, 502, 503, 504])("is tried again after %d", async (status) => {
+  it.each([400, 401, 404, 408, 429, 500, 502, 503, 504])("is retried after %d", async (status) => {
     const { id } = await createEndpoint(`/${status}`);
     const delivery = await delivered(await createCustomer(), id);
     expect(delivery.status).toBe("pending");
@@ -114,7 +114,7 @@ describe("a delivery", () => {
     ["429", "3600", 3600],
     ["503", "a date", 600],
     ["429", "999999999", 6 * 3600],
-  ])("waits for as long as %s with Retry-After %s asks, up to the cap", async (status, value, seconds) => {
+  ])("waits for as long as %s with Retry-After %s asks, up to the maximum", async (status, value, seconds) => {
     const asked = value === "a date" ? new Date(Date.now() + seconds * 1000).toUTCString() : value;
     const { id } = await createEndpoint(`/${status}?retry-after=${encodeURIComponent(asked)}`);
     const delivery = await delivered(await createCustomer(), id);
@@ -123,7 +123,7 @@ describe("a delivery", () => {
     await remove(id);
   });
 
-  it("ends at 410, which disables the endpoint", async () => {
+  it("fails at 410, which disables the endpoint", async () => {
     const { id } = await createEndpoint("/410");
     expect(await delivered(await createCustomer(), id)).toMatchObject({
       status: "failed",
@@ -144,7 +144,7 @@ describe("a delivery", () => {
     await remove(id);
   });
 
-  it("says why there was no reply", async () => {
+  it("reports why there was no response", async () => {
     const closed = await startScriptedReceiver();
     const dead = closed.url;
     await closed.close();
@@ -168,7 +168,7 @@ describe("a delivery", () => {
     await garbage.close();
   });
 
-  it("keeps what the receiver said, whatever that is", async () => {
+  it("stores the receiver's response, whatever it contains", async () => {
     const long = "ä".repeat(20_000);
     const answers = await startScriptedReceiver(({ path }, response) => {
       const bodies: Record<string, string | Buffer> = {

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => bench.close());
 
 describe("the list of deliveries", () => {
-  it("has every combination of filters, newest first, in stable pages", async () => {
+  it("supports every combination of filters, newest first, in stable pages", async () => {
     const good = await createEndpoint("/200/list");
     const bad = await createEndpoint("/500/list");
     const events: string[] = [];
@@ -51,7 +51,7 @@ describe("the list of deliveries", () => {
     for (const { id } of [good, bad]) await remove(id);
   });
 
-  it.each(["endpoint=evt_1", "event=we_1", "status=done", "listener=x", "limit=0"])("refuses ?%s", async (query) => {
+  it.each(["endpoint=evt_1", "event=we_1", "status=done", "listener=x", "limit=0"])("rejects ?%s", async (query) => {
     expect((await platform.api("GET", `/v1/deliveries?${query}`)).status).toBe(400);
   });
 });

@@ -39,8 +39,8 @@ async function start(limits?: string): Promise<RunningPlatform> {
 
 const warned = ({ lines }: RunningPlatform, words: string) => lines.some((line) => line.includes(words));
 
-describe("a process that has no file descriptor left", () => {
-  it("records no failed attempt, warns, and delivers once it has some again", async () => {
+describe("a process without free file descriptors", () => {
+  it("records no failed attempt, warns, and delivers once some are free", async () => {
     const platform = await start();
     const call = callsOf(platform);
     const receiver = await receive();
@@ -89,7 +89,7 @@ describe("a process that has no file descriptor left", () => {
   });
 });
 
-it("clients with many connections leave descriptors for deliveries", async () => {
+it("reserves descriptors for deliveries if clients have many connections", async () => {
   const platform = await start("ulimit -n 64");
   const call = callsOf(platform);
   const receiver = await receive();

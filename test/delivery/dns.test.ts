@@ -35,7 +35,7 @@ function ask(hostname: string, { address }: DnsServer, settings: DnsSettings = {
   });
 }
 
-describe("a name", () => {
+describe("a host name", () => {
   it("has the addresses of both families, IPv4 first", async () => {
     const server = await knowing({ "hooks.test": ["2001:db8::1", "192.0.2.1", "192.0.2.2"] });
     expect(await ask("Hooks.Test", server)).toEqual(["192.0.2.1", "192.0.2.2", "2001:db8::1"]);
@@ -45,14 +45,14 @@ describe("a name", () => {
   it.each([
     ["A", ["192.0.2.1"]],
     ["AAAA", ["2001:db8::1"]],
-  ])("has its %s records alone where those of the other type fail", async (wanted, expected) => {
+  ])("has only %s records if those of the other type fail", async (wanted, expected) => {
     for (const failure of ["SERVFAIL", "silence", []] as const) {
       const server = await dns((_name, type) => (type === wanted ? ["192.0.2.1", "2001:db8::1"] : failure));
       expect(await ask("hooks.test", server, { limitMs: 50 })).toEqual(expected);
     }
   });
 
-  it("of localhost, or below it, is this machine without a question", async () => {
+  it("resolves localhost and names below it without a query", async () => {
     const server = await knowing({});
     for (const name of ["localhost", "app.LOCALHOST."]) {
       expect(await ask(name, server)).toEqual(["127.0.0.1", "::1"]);
@@ -60,7 +60,7 @@ describe("a name", () => {
     expect(server.asked).toEqual([]);
   });
 
-  it("in the hosts file is not asked for, and the file is read again when it has changed", async () => {
+  it("in the hosts file needs no query, and the file is read again after a change", async () => {
     const server = await knowing({ "other.test": ["192.0.2.9"] });
     const hostsFile = file("# comment\n192.0.2.1\tAda.test ada # ada.other\n2001:db8::1 ada\nnonsense x.test\n");
     expect(await ask("ada.TEST", server, { hostsFile })).toEqual(["192.0.2.1"]);
@@ -75,21 +75,21 @@ describe("a name", () => {
     expect(await first()).toBe("192.0.2.77");
   });
 
-  it("that does not exist, and one without an address, say so", async () => {
+  it("reports that it does not exist or has no address", async () => {
     const server = await knowing({ "empty.test": [] });
     const words = "ENOTFOUND: the host name does not exist or has no address";
     expect(await ask("nothing.test", server)).toBe(words);
     expect(await ask("empty.test", server)).toBe(words);
   });
 
-  it("that the name servers fail to look up, or do not answer for, says so", async () => {
+  it("reports that name servers fail or do not respond", async () => {
     expect(await ask("hooks.test", await dns(() => "SERVFAIL"))).toBe("EAI_AGAIN: the name servers failed (ESERVFAIL)");
     expect(await ask("hooks.test", await dns(() => "silence"), { limitMs: 50 })).toBe(
       "ETIMEOUT: the name servers did not respond within 0.05 s",
     );
   });
 
-  it("that only the system knows is asked of it, one at a time", async () => {
+  it("that only the system knows is resolved by it, one at a time", async () => {
     const server = await knowing({});
     const answers: (() => void)[] = [];
     const system: LookupFunction = (_hostname, _options, callback) =>
@@ -115,7 +115,7 @@ describe("search domains", () => {
     return server.asked.filter((question) => question.startsWith("A ")).map((question) => question.slice(2));
   };
 
-  it("come before a name of fewer dots than ndots, and after others", async () => {
+  it("come before a name with fewer dots than ndots, and after others", async () => {
     const conf = "nameserver 192.0.2.1\nsearch one.test two.test # comment\n";
     expect(await asked("shop", conf)).toEqual(["shop.one.test", "shop.two.test", "shop"]);
     expect(await asked("shop.app", conf)).toEqual(["shop.app", "shop.app.one.test", "shop.app.two.test"]);
@@ -127,19 +127,19 @@ describe("search domains", () => {
     expect(await asked("shop.app.", conf)).toEqual(["shop.app"]);
   });
 
-  it("end with the first name that has an address, and the last list counts", async () => {
+  it("stop at the first name with an address, and the last list counts", async () => {
     const conf = "search one.test\ndomain two.test\n";
     expect(await asked("shop", conf, { "shop.two.test": ["192.0.2.1"] })).toEqual(["shop.two.test"]);
   });
 
-  it("are passed over where their name servers fail", async () => {
+  it("are skipped if their name servers fail", async () => {
     const server = await knowing({ "shop.one.test": "SERVFAIL", shop: ["192.0.2.1"] });
     expect(await ask("shop", server, { resolvConf: file("search one.test") })).toEqual(["192.0.2.1"]);
   });
 });
 
-describe("names that nobody answers for", () => {
-  it("hold up neither deliveries to others nor the process's threads", async () => {
+describe("names whose name servers do not respond", () => {
+  it("delay neither other deliveries nor the process's threads", async () => {
     let release = (_answer: DnsAnswer): void => {};
     const released = new Promise<DnsAnswer>((resolve) => (release = resolve));
     const server = await dns((name) => (name.startsWith("silent") ? released : ["127.0.0.1"]));

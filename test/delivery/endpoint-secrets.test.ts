@@ -30,7 +30,7 @@ describe("a secret's rotation", () => {
     return verified;
   }
 
-  it("lets both sign until the overlap ends", async () => {
+  it("signs with both until the overlap ends", async () => {
     const path = "/rotated";
     const { id, secret: first } = (await create({ url: on.receiver.url + path, events: ["*"] })).body;
     expect(await signedBy(id, path, [first])).toEqual([true]);
@@ -49,7 +49,7 @@ describe("a secret's rotation", () => {
     expect(await signedBy(id, path, [first, second, third])).toEqual([false, false, true]);
   });
 
-  it("overlaps for a day unless told otherwise, and tells the secret's age", async () => {
+  it("overlaps for a day by default, and reports the secret's age", async () => {
     const path = "/day";
     const made = (await create({ url: on.receiver.url + path, events: ["*"] })).body;
     await api("POST", "/v1/test_clock/advance", { seconds: 3600 });
@@ -62,7 +62,7 @@ describe("a secret's rotation", () => {
     expect(await signedBy(made.id, path, [made.secret, rotated.secret])).toEqual([false, true]);
   });
 
-  it.each([-1, 604_801, 1.5, "60", null])("refuses an overlap of %j", async (overlap) => {
+  it.each([-1, 604_801, 1.5, "60", null])("rejects an overlap of %j", async (overlap) => {
     const { id } = (await create(good)).body;
     const reply = await api("POST", `/v1/webhook_endpoints/${id}/rotate_secret`, { overlap_seconds: overlap });
     expect(reply.status).toBe(400);

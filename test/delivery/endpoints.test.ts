@@ -25,7 +25,7 @@ const create = (body: object, api = platform.api) => api("POST", "/v1/webhook_en
 const good = { url: "https://hooks.example.com/in", events: ["order.completed"] };
 
 describe("creating an endpoint", () => {
-  it("answers it with its secret, which no other reply shows", async () => {
+  it("returns it with its secret, which no other response shows", async () => {
     const reply = await create({ ...good, description: "orders" });
     expect(reply.status).toBe(201);
     expect(reply.body).toEqual({
@@ -52,7 +52,7 @@ describe("creating an endpoint", () => {
     expect(JSON.stringify(listed.body)).not.toContain(secret);
   });
 
-  it("again with the same Idempotency-Key answers the same secret", async () => {
+  it("returns the same secret for the same Idempotency-Key", async () => {
     const key = { "Idempotency-Key": "endpoint-1" };
     const first = await platform.api("POST", "/v1/webhook_endpoints", good, key);
     const second = await platform.api("POST", "/v1/webhook_endpoints", good, key);
@@ -60,7 +60,7 @@ describe("creating an endpoint", () => {
     expect(second.headers.get("idempotent-replayed")).toBe("true");
   });
 
-  it("takes wildcards and every exact type", async () => {
+  it("accepts wildcards and every exact type", async () => {
     for (const events of [["*"], ["order.*", "customer.created"], ["webhook_endpoint.*"], ["webhook_endpoint.ping"]]) {
       expect((await create({ ...good, events })).body.events).toEqual(events);
     }
@@ -76,13 +76,13 @@ describe("creating an endpoint", () => {
     [["*", "*"], "duplicate"],
     [Array.from({ length: 51 }, () => "*"), "too_many"],
     ["*", "wrong_type"],
-  ])("refuses the subscriptions %j", async (events, code) => {
+  ])("rejects the subscriptions %j", async (events, code) => {
     const reply = await create({ ...good, events });
     expect(reply.status).toBe(400);
     expect(reply.body.errors.map((error: { code: string }) => error.code)).toContain(code);
   });
 
-  it("names the event type that was meant", async () => {
+  it("suggests the intended event type", async () => {
     const { body } = await create({ ...good, events: ["order.complete"] });
     expect(body.errors[0]).toMatchObject({ pointer: "/events/0", detail: expect.stringContaining("order.completed") });
   });
@@ -108,13 +108,13 @@ describe("creating an endpoint", () => {
     [`https://example.com/${"x".repeat(3000)}`, "too_long"],
     ["", "invalid_format"],
     [42, "wrong_type"],
-  ])("refuses the URL %s", async (url, code) => {
+  ])("rejects the URL %s", async (url, code) => {
     const reply = await create({ ...good, url });
     expect(reply.status).toBe(400);
     expect(reply.body).toMatchObject({ code: "invalid_request", errors: [{ pointer: "/url", code }] });
   });
 
-  it("takes a URL of 2,048 characters, and an internationalized host as it is given", async () => {
+  it("accepts a URL of 2,048 characters, and keeps an internationalized host as given", async () => {
     const url = `https://example.com/${"x".repeat(2048 - 20)}`;
     expect(url).toHaveLength(2048);
     expect((await create({ ...good, url })).body.url).toBe(url);
@@ -123,13 +123,13 @@ describe("creating an endpoint", () => {
     );
   });
 
-  it("refuses unknown fields, and control characters in the description", async () => {
+  it("rejects unknown fields, and control characters in the description", async () => {
     expect((await create({ ...good, secret: "whsec_mine" })).body.errors[0]).toMatchObject({ code: "unknown_field" });
     expect((await create({ ...good, description: "a\u0007b" })).status).toBe(400);
     expect((await create({ ...good, description: "x".repeat(513) })).status).toBe(400);
   });
 
-  it("takes plain http in the sandbox of a platform that allows private targets, and nowhere else", async () => {
+  it("accepts plain http only in the sandbox of a platform that allows private targets", async () => {
     const url = "http://hooks.example.com/";
     expect((await create({ ...good, url })).status).toBe(201);
     for (const api of [platform.live, strict.api, strict.live]) {
@@ -147,7 +147,7 @@ describe("creating an endpoint", () => {
     },
   );
 
-  it("refuses the platform itself, however it is spelled", async () => {
+  it("rejects the platform itself in any spelling", async () => {
     const { port } = new URL(platform.baseUrl);
     const hosts = ["127.0.0.1", "2130706433", "127.1", "localhost", "localhost.", "a.localhost", "0.0.0.0", "[::1]"];
     for (const host of [...hosts, "[::]", "[::ffff:127.0.0.1]", "127.0.0.2"]) {
@@ -157,7 +157,7 @@ describe("creating an endpoint", () => {
     expect((await create({ ...good, url: `http://127.0.0.1:${Number(port) - 1}/` })).status).toBe(201);
   });
 
-  it("keeps no secret in the database in clear", async () => {
+  it("stores no plaintext secret in the database", async () => {
     const { secret } = (await create(good)).body;
     const files = ["", "-wal"].map((suffix) => readFileSync(platform.database + suffix));
     for (const file of files) expect(file.includes(secret.slice(6))).toBe(false);
@@ -181,7 +181,7 @@ describe("an environment", () => {
     expect(data.map((one: { id: string }) => one.id)).not.toContain(id);
   });
 
-  it("has 100 endpoints at most", async () => {
+  it("has at most 100 endpoints", async () => {
     const statuses: number[] = [];
     for (let i = 0; i < 101; i++) statuses.push((await create(good, platform.live)).status);
     expect(statuses).toEqual([...Array.from({ length: 100 }, () => 201), 409]);
@@ -192,8 +192,8 @@ describe("an environment", () => {
   });
 });
 
-describe("changing an endpoint", () => {
-  it("changes what is given and nothing else", async () => {
+describe("updating an endpoint", () => {
+  it("changes only the given fields", async () => {
     const { secret, ...before } = (await create({ ...good, description: "old" })).body;
     const path = `/v1/webhook_endpoints/${before.id}`;
     const change = { url: "https://new.example.com/", events: ["*"], status: "disabled" };
@@ -208,7 +208,7 @@ describe("changing an endpoint", () => {
     expect(secret).toMatch(SECRET);
   });
 
-  it("checks the new URL as the first", async () => {
+  it("validates the new URL like the first", async () => {
     const path = `/v1/webhook_endpoints/${(await create(good, strict.api)).body.id}`;
     for (const url of ["http://example.com/", "https://10.0.0.1/", "https://a:b@example.com/"]) {
       expect((await strict.api("PATCH", path, { url })).status).toBe(400);
@@ -225,7 +225,7 @@ describe("changing an endpoint", () => {
     expect((await platform.api("POST", `${path}/ping`)).status).toBe(404);
   });
 
-  it("says what is wrong with an id", async () => {
+  it("explains an invalid ID", async () => {
     const { detail } = (await platform.api("GET", "/v1/webhook_endpoints/we_nonsense")).body;
     expect(detail).toContain("we_");
   });

@@ -85,7 +85,7 @@ async function deliverTo(url: string) {
   return { delivery, secret: made.body.secret as string, event: ping.body.id as string };
 }
 
-it("delivers over https to a receiver whose authority is trusted", async () => {
+it("delivers over https to a receiver with a trusted certificate", async () => {
   const { port, arrived } = await serve(trusted());
   const { delivery, secret, event } = await deliverTo(`https://localhost:${port}/hook`);
   expect(delivery).toMatchObject({ status: "succeeded", attempts: [{ status_code: 200 }] });
@@ -94,7 +94,7 @@ it("delivers over https to a receiver whose authority is trusted", async () => {
   expect(protocol).toBe("1.1");
 });
 
-it("refuses a certificate for another host", async () => {
+it("rejects a certificate for another host", async () => {
   const { port, arrived } = await serve(trusted());
   const { delivery } = await deliverTo(`https://127.0.0.1:${port}/`);
   expect(delivery).toMatchObject({
@@ -104,7 +104,7 @@ it("refuses a certificate for another host", async () => {
   expect(arrived).toEqual([]);
 });
 
-it("refuses a certificate that nobody vouches for", async () => {
+it("rejects a certificate of an unknown authority", async () => {
   const { port, arrived } = await serve(SELF_SIGNED);
   const { delivery } = await deliverTo(`https://localhost:${port}/`);
   expect(delivery).toMatchObject({

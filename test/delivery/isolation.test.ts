@@ -68,7 +68,7 @@ const RECEIVER_THREAD = `
 `;
 
 describe("a platform that is suspended during an attempt", () => {
-  it("takes the response that arrived meanwhile, though the time limit has passed", async () => {
+  it("accepts the response that arrived meanwhile, although the timeout has passed", async () => {
     const speed = 20;
     const platform = await host({
       clock: {
@@ -109,7 +109,7 @@ describe("a platform that is suspended during an attempt", () => {
 describe("receivers that misbehave", () => {
   const DELIVERIES = volume(100, 20);
 
-  it("are cut off after 10 s, and delay nobody else", async () => {
+  it("are disconnected after 10 s, and delay no others", async () => {
     const platform = await host();
     const healthy = await receive();
     await endpoint(platform, healthy.url, ["customer.*"]);
@@ -169,7 +169,7 @@ describe("receivers that misbehave", () => {
     );
   });
 
-  it("cannot fill the memory with their replies", async () => {
+  it("cannot fill the memory with their responses", async () => {
     const platform = await host();
     const chunk = Buffer.alloc(1024 * 1024, "x");
     let sent = 0;
@@ -245,8 +245,8 @@ describe("many endpoints that hang", () => {
   });
 });
 
-describe("a target that is out of bounds", () => {
-  it("is never reached by a delivery, whatever the endpoint says", async () => {
+describe("a blocked target", () => {
+  it("is never reached by a delivery, whatever the endpoint's URL is", async () => {
     const trap = createHttpServer((_request, response) => response.end());
     let hits = 0;
     trap.on("connection", () => (hits += 1));

@@ -31,7 +31,7 @@ describe("an endpoint's response", () => {
     ["an unexpected 100 Continue", "HTTP/1.1 100 Continue\r\n\r\n"],
     ["several interim responses", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 100 \r\n\r\n"],
     ["early hints", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"],
-  ])("counts after %s, and leaves the connection usable", async (_what, interim) => {
+  ])("counts after %s, and the connection stays usable", async (_what, interim) => {
     expect(await attemptsAt(interim + OK)).toEqual({
       attempts: Array.from({ length: 2 }, () =>
         expect.objectContaining({ status_code: 200, error: null, response_excerpt: "ok" }),
@@ -44,7 +44,7 @@ describe("an endpoint's response", () => {
     ["a status below 100", "HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n"],
     ["a switch of protocols", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"],
     ["another protocol", "SSH-2.0-OpenSSH_9.6\r\n"],
-  ])("that is %s is named as invalid at once", async (_what, response) => {
+  ])("is reported as invalid immediately if it is %s", async (_what, response) => {
     const { attempts } = await attemptsAt(response);
     const [attempt] = attempts as { duration_ms: number }[];
     expect(attempt).toMatchObject({ status_code: null, error: "invalid_reply: the response is not valid HTTP" });

@@ -135,7 +135,7 @@ describe.concurrent("service webhooks check", () => {
     expect(statusOf(report, "no-signature")).toBe("failed");
     expect(report.checks.find(({ id }) => id === "two-v1-own-first")).toMatchObject({
       status: "skipped",
-      seen: expect.stringContaining("has not answered since"),
+      seen: expect.stringContaining("has not responded since"),
     });
   });
 

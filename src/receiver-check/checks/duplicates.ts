@@ -20,7 +20,7 @@ export const DUPLICATES: readonly Check[] = [
   {
     ...COMMON,
     id: "duplicate-in-turn",
-    title: "Processes an event that arrives twice in sequence once",
+    title: "Processes a repeated event once",
     explanation:
       "Delivery is at least once: every event may arrive again, even hours later, and would be processed again: a second payout, a second parcel.",
     fix: "Store the event's ID under a unique constraint, in the same transaction as the work or before it, and do nothing if it already exists.",
@@ -30,7 +30,7 @@ export const DUPLICATES: readonly Check[] = [
   {
     ...COMMON,
     id: "duplicate-at-once",
-    title: "Processes an event that arrives several times at once only once",
+    title: "Processes concurrent duplicates once",
     explanation:
       "Two deliveries of one event may be processed concurrently. Checking whether the ID exists and storing it later leaves a gap through which both pass.",
     fix: "Let the database decide: insert the id first (INSERT … ON CONFLICT DO NOTHING), and act only where a row was inserted.",

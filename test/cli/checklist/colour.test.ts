@@ -28,21 +28,21 @@ async function colouredOnTerminal(env: Record<string, string>, ...flags: string[
 const colouredErrors = async (env: Record<string, string>, ...flags: string[]): Promise<boolean> =>
   (await service(["customers", "lst", ...flags], env)).stderr.includes(ESCAPE);
 
-describe("colour", () => {
-  it("is on for a terminal, in JSON too, and off in a pipe", async () => {
+describe("color", () => {
+  it("is on for a terminal, also in JSON, and off in a pipe", async () => {
     expect(await colouredOnTerminal({})).toBe(true);
     expect(await colouredOnTerminal({}, "--json")).toBe(true);
     expect(await colouredErrors({})).toBe(false);
   });
 
-  it("is off by NO_COLOR, TERM=dumb and --no-color, each alone", async () => {
+  it("is disabled by NO_COLOR, TERM=dumb and --no-color, each alone", async () => {
     expect(await colouredOnTerminal({ NO_COLOR: "1" })).toBe(false);
     expect(await colouredOnTerminal({ TERM: "dumb" })).toBe(false);
     expect(await colouredOnTerminal({}, "--no-color")).toBe(false);
     expect(await colouredOnTerminal({ NO_COLOR: "" })).toBe(true);
   });
 
-  it("judges each stream alone: data in a pipe stays plain where stderr is coloured", async () => {
+  it("is decided per stream: data in a pipe stays plain if stderr is colored", async () => {
     for (const args of [
       ["customers", "list"],
       ["customers", "list", "--json"],
@@ -52,7 +52,7 @@ describe("colour", () => {
     expect(await colouredErrors({ FORCE_COLOR: "1" })).toBe(true);
   });
 
-  it("FORCE_COLOR turns it on, NO_COLOR wins, and help says so", async () => {
+  it("is enabled by FORCE_COLOR unless NO_COLOR is set, as help says", async () => {
     expect(await colouredErrors({ FORCE_COLOR: "1" })).toBe(true);
     expect(await colouredErrors({ FORCE_COLOR: "0" })).toBe(false);
     expect(await colouredErrors({ FORCE_COLOR: "1", NO_COLOR: "1" })).toBe(false);
@@ -60,7 +60,7 @@ describe("colour", () => {
     expect((await service(["help", "environment"])).stdout).toMatch(/^NO_COLOR .* takes precedence over FORCE_COLOR$/m);
   });
 
-  it("NO_COLOR holds on a terminal for everything: tables, details, notes, errors, help", async () => {
+  it("is disabled by NO_COLOR for tables, details, notes, errors and help on a terminal", async () => {
     for (const args of [
       ["customers", "list"],
       ["customers", "get", ada],
@@ -74,7 +74,7 @@ describe("colour", () => {
     }
   });
 
-  it("carries no meaning of its own: the same words stand there without it", async () => {
+  it("carries no meaning of its own: the text is the same without it", async () => {
     const [coloured, plain] = [
       inTerminal(["customers", "get", ada]),
       inTerminal(["customers", "get", ada, "--no-color"]),
@@ -88,7 +88,7 @@ describe("colour", () => {
     expect(doctor.text()).toContain("! warning");
   });
 
-  it("leaves JSON what it is", async () => {
+  it("does not change the JSON", async () => {
     const session = inTerminal(["customers", "get", ada, "--json"]);
     await session.ended;
     expect(JSON.parse(session.text())).toEqual(JSON.parse((await service(["customers", "get", ada, "--json"])).stdout));

@@ -32,7 +32,7 @@ async function complete(words: readonly string[], env: Record<string, string> = 
   return { values: lines.map((line) => line.split("\t")[0]!), directive };
 }
 
-describe("what is suggested", () => {
+describe("suggestions", () => {
   const NO_FILES = 4;
   const NO_SPACE = 2;
 
@@ -76,7 +76,7 @@ describe("what is suggested", () => {
     [["compl"], ["completion"]],
     [["customers", "list", "extra", ""], []],
     [["nonsense", ""], []],
-  ])("after %j is %j", async (words, values) => {
+  ])("after %j are %j", async (words, values) => {
     expect(await complete(words)).toEqual({ values, directive: NO_FILES });
   });
 
@@ -87,7 +87,7 @@ describe("what is suggested", () => {
       ["keys", "create", "--scope", "customers:"],
       ["customers:read", "customers:write"],
     ],
-  ])("goes on after a comma: after %j is %j", async (words, values) => {
+  ])("continue after a comma: after %j are %j", async (words, values) => {
     expect(await complete(words)).toEqual({ values, directive: NO_FILES + NO_SPACE });
   });
 
@@ -95,23 +95,23 @@ describe("what is suggested", () => {
     [["webhooks", "verify", "--payload", ""]],
     [["api", "POST", "/v1/orders", "--input="]],
     [["listen", "--forward-to", "localhost:3000", "--", ""]],
-  ])("leaves files to the shell: %j", async (words) => {
+  ])("leave files to the shell: %j", async (words) => {
     expect(await complete(words)).toEqual({ values: [], directive: 0 });
   });
 
-  it("completion offers a flag that takes one value once, and those that collect again", async () => {
+  it("offer a flag with one value once, and repeatable flags again", async () => {
     const { values } = await complete(["customers", "create", "--email", "a", "--metadata", "a=1", "--"]);
     expect(values).not.toContain("--email");
     expect(values).toContain("--metadata");
     expect(values).not.toContain("--complete");
   });
 
-  it("completion describes commands", async () => {
+  it("have descriptions of commands", async () => {
     const { stdout } = await runCli(["complete", "--", "custo"]);
     expect(stdout).toBe("customers\tCreate, find, update and delete customers\n:4\n");
   });
 
-  it("completion knows the profiles", async () => {
+  it("include the profiles", async () => {
     const folder = makeConfigDir();
     const address = "http://127.0.0.1:9";
     const profiles = { shop: { base_url: address, auth_url: address, credentials: {} } };
@@ -121,14 +121,14 @@ describe("what is suggested", () => {
     expect((await complete(["whoami", "--profile", "s"], env)).values).toEqual(["shop"]);
   });
 
-  it("completion fetches ids, of arguments and of flags", async () => {
+  it("include IDs for arguments and flags", async () => {
     expect((await complete(["customers", "get", "cus_"], platform.env)).values).toEqual([customer]);
     expect((await complete(["orders", "create", "--customer", ""], platform.env)).values).toEqual([customer]);
     const { SERVICE_BASE_URL: baseUrl, ...rest } = platform.env;
     expect((await complete(["customers", "--base-url", baseUrl!, "get", ""], rest)).values).toEqual([customer]);
   });
 
-  it("completion says nothing where ids cannot be had, and does not wait for them", async () => {
+  it("are empty if IDs cannot be loaded quickly", async () => {
     const silent = await listen(createServer(() => {}));
     const nothing = { values: [], directive: NO_FILES };
     expect(await complete(["customers", "get", ""])).toEqual(nothing);
@@ -139,20 +139,20 @@ describe("what is suggested", () => {
   });
 });
 
-describe("the scripts", () => {
+describe("completion scripts", () => {
   it.each([
     ["bash", "complete -o default -F _service_completion service"],
     ["zsh", "#compdef service"],
     ["fish", "complete -c service"],
     ["powershell", "Register-ArgumentCompleter -Native -CommandName 'service'"],
-  ])("for %s asks the program", async (shell, registration) => {
+  ])("for %s call the program", async (shell, registration) => {
     const { exitCode, stdout, stderr } = await spawnCli(["completion", shell]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toContain(registration);
     expect(stdout).toMatch(/complete '?--'?/);
   });
 
-  it.each(["bash", "zsh", "fish", "powershell"])("for %s evaluates nothing that was typed", async (shell) => {
+  it.each(["bash", "zsh", "fish", "powershell"])("for %s do not evaluate typed text", async (shell) => {
     expect((await spawnCli(["completion", shell])).stdout).not.toMatch(/^[^#]*\b(eval|Invoke-Expression|iex)\b/im);
   });
 
@@ -165,14 +165,14 @@ describe("the scripts", () => {
     for (const line of registrations) expect(line.replaceAll("service-cli", "")).not.toMatch(/(?<!_)\bservice\b/);
   });
 
-  it("completion exists for no other shell", async () => {
+  it("exist for no other shell", async () => {
     const { exitCode, stderr } = await runCli(["completion", "tcsh"]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain("bash, zsh, fish, powershell");
   });
 });
 
-describe("a real bash", () => {
+describe("completion in a real bash", () => {
   /** Types into an interactive bash, presses Tab, and gives the command line that stands there then. */
   async function typed(text: string, expected: string, env: Record<string, string> = {}): Promise<void> {
     const bin = join(makeConfigDir(), "bin");
@@ -225,11 +225,11 @@ describe("a real bash", () => {
     ["service trigger order.com", "service trigger order.completed "],
     ["service webhooks verify --payload ser", "service webhooks verify --payload service "],
     ["service customers list --jq '$(touch evil)' --lim", "service customers list --jq '$(touch evil)' --limit "],
-  ])("turns %j into %j", async (text, expected) => {
+  ])("completes %j to %j", async (text, expected) => {
     await typed(text, expected);
   });
 
-  it("turns the beginning of an id into the id that there is", async () => {
+  it("completes the beginning of an ID to an existing ID", async () => {
     await typed("service customers get cus", `service customers get ${customer} `, platform.env);
   });
 });

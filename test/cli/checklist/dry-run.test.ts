@@ -16,7 +16,7 @@ beforeEach(async () => {
 const run = (...args: string[]) => runCli([...args, "--live"], { env });
 
 describe("--dry-run", () => {
-  it("--dry-run prints the request of each command that changes something, and sends nothing", async () => {
+  it("prints the request of each command that makes a change, and sends nothing", async () => {
     const cases: readonly [args: string[], method: string, path: string, body: object | null][] = [
       [
         ["customers", "create", "--email", "a@example.com", "--metadata", "plan=pro"],
@@ -57,7 +57,7 @@ describe("--dry-run", () => {
     expect(platform.seen).toEqual([]);
   });
 
-  it("shows all calls of a trigger with --dry-run", async () => {
+  it("shows all calls of a trigger", async () => {
     const sandbox = { ...env, SERVICE_API_KEY: "sk_sandbox_x" };
     const { stdout } = await runCli(["trigger", "order.completed", "-n", "--count", "20"], { env: sandbox });
     const create = `POST\t${platform.url}/v1/orders\t{"amount":1999,"currency":"EUR"}\n`;
@@ -65,7 +65,7 @@ describe("--dry-run", () => {
     expect(platform.seen).toEqual([]);
   });
 
-  it("--dry-run shows no secret", async () => {
+  it("shows no secret", async () => {
     const { stdout, stderr } = await run(
       "api",
       "POST",
@@ -80,7 +80,7 @@ describe("--dry-run", () => {
     expect(stdout + stderr).not.toContain(KEY);
   });
 
-  it("--dry-run is a request as people read it on a terminal", async () => {
+  it("formats the request for reading on a terminal", async () => {
     const session = runInTerminal(["customers", "delete", "cus_1", "--live", "-n"], { env });
     expect(await session.ended).toBe(0);
     expect(session.text()).toBe(`DELETE ${platform.url}/v1/customers/cus_1\nNothing was sent.\n`);
@@ -95,7 +95,7 @@ describe("--dry-run", () => {
     },
   );
 
-  it("--dry-run stands in the help of what takes it", async () => {
+  it("is listed in the help of commands that support it", async () => {
     expect((await run("customers", "create", "--help")).stdout).toContain("-n, --dry-run");
     expect((await run("customers", "list", "--help")).stdout).not.toContain("--dry-run");
   });

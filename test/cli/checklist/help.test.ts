@@ -12,26 +12,29 @@ const { version, bugs } = JSON.parse(readFileSync(new URL("../../../package.json
 };
 
 describe("help", () => {
-  it.each([[[]], [["help"]], [["-h"]], [["--help"]]])("service %j shows the program on stdout", async (args) => {
-    const { exitCode, stdout, stderr } = await runCli(args);
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-    expect(stdout).toMatch(/^Customers, orders, payments/);
-    expect(stdout.indexOf("Examples")).toBeLessThan(stdout.indexOf("Usage"));
-    for (const command of [
-      "serve",
-      "demo",
-      "customers",
-      "orders",
-      "payments",
-      "events",
-      "listen",
-      "trigger",
-      "whoami",
-    ]) {
-      expect(stdout).toMatch(new RegExp(`^  ${command} +[A-Z]`, "m"));
-    }
-    expect(stdout).toContain("--json");
-  });
+  it.each([[[]], [["help"]], [["-h"]], [["--help"]]])(
+    "service %j prints the help of the program on stdout",
+    async (args) => {
+      const { exitCode, stdout, stderr } = await runCli(args);
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+      expect(stdout).toMatch(/^Customers, orders, payments/);
+      expect(stdout.indexOf("Examples")).toBeLessThan(stdout.indexOf("Usage"));
+      for (const command of [
+        "serve",
+        "demo",
+        "customers",
+        "orders",
+        "payments",
+        "events",
+        "listen",
+        "trigger",
+        "whoami",
+      ]) {
+        expect(stdout).toMatch(new RegExp(`^  ${command} +[A-Z]`, "m"));
+      }
+      expect(stdout).toContain("--json");
+    },
+  );
 
   it.each([[["customers"]], [["customers", "--help"]], [["help", "customers"]]])(
     "service %j shows the group",
@@ -54,18 +57,18 @@ describe("help", () => {
     },
   );
 
-  it.each(["environment", "exit-codes", "formatting", "webhooks"])("the topic %s explains", async (topic) => {
+  it.each(["environment", "exit-codes", "formatting", "webhooks"])("explains the topic %s", async (topic) => {
     const { exitCode, stdout } = await runCli(["help", topic]);
     expect(exitCode).toBe(0);
     expect(stdout.length).toBeGreaterThan(300);
   });
 
-  it("exit-codes lists every exit code that the program uses", async () => {
+  it("lists every exit code of the program in exit-codes", async () => {
     const { stdout } = await runCli(["help", "exit-codes"]);
     for (const code of [0, 1, 2, 3, 4, 5, 6, 7, 130]) expect(stdout).toMatch(new RegExp(`^${code} +[A-Z]`, "m"));
   });
 
-  it("help suggests a topic or command for one that does not exist", async () => {
+  it("suggests a topic or command for an unknown one", async () => {
     expect(await runCli(["help", "enviroment"])).toEqual({
       exitCode: 2,
       stdout: "",
@@ -77,7 +80,7 @@ describe("help", () => {
     });
   });
 
-  it("lines stay within 100 columns where no terminal says otherwise", async () => {
+  it("keeps lines within 100 columns without a terminal", async () => {
     const { stdout } = await runCli(["trigger", "--help"]);
     for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
   });
@@ -90,7 +93,7 @@ function allCommands(): string[][] {
 }
 
 describe("every command", () => {
-  it("takes -h for help and for nothing else, and is described in sentence case without a full stop", async () => {
+  it("accepts -h for help only, and is described in sentence case without a period", async () => {
     const commands = allCommands();
     expect(commands.length).toBeGreaterThan(60);
     for (let i = 0; i < commands.length; i += 8) {
@@ -107,7 +110,7 @@ describe("every command", () => {
     }
   });
 
-  it("shows examples before usage, and the program its commands by group, those to start with first", async () => {
+  it("shows examples before usage, and root commands by group, starting with the first steps", async () => {
     const { stdout } = await runCli(["--help"]);
     const places = ["Examples", "Usage", "Get started", "Resources", "Events and webhooks", "Session", "More"].map(
       (title) => stdout.indexOf(`\n${title}\n`),
@@ -116,14 +119,14 @@ describe("every command", () => {
     expect(places).toEqual([...places].sort((a, b) => a - b));
   });
 
-  it("help names the command that opens the documentation, and no issue tracker unless package.json does", async () => {
+  it("names the command that opens the documentation, and the issue tracker only if package.json does", async () => {
     const { stdout } = await runCli(["--help"]);
     expect(stdout).toContain("service open docs");
     const urls = stdout.match(/https?:\/\/(?!localhost)\S+/g) ?? [];
     expect(urls).toEqual(bugs === undefined ? [] : [bugs.url]);
   });
 
-  it("help is the same on a terminal but for colour, and fits it", async () => {
+  it("is the same on a terminal except for color, and fits its width", async () => {
     const session = runInTerminal(["customers", "--help"], { columns: 60 });
     expect(await session.ended).toBe(0);
     expect(session.output()).toContain("\u001b[1mExamples");
@@ -138,7 +141,7 @@ describe("an unknown command or flag", () => {
     [["custmers"], "Did you mean customers?"],
     [["customers", "lst"], "Did you mean list?"],
     [["customers", "list", "--emial", "x"], "Did you mean --email?"],
-  ])("is answered with a suggestion, in a pipe and on a terminal: service %j", async (args, words) => {
+  ])("is rejected with a suggestion, in a pipe and on a terminal: service %j", async (args, words) => {
     const { exitCode, stdout, stderr } = await runCli(args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toContain(words);
@@ -153,7 +156,7 @@ describe("the version", () => {
     expect(await runCli(args)).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: "" });
   });
 
-  it("service version names the API and Node too", async () => {
+  it("prints the versions of the API and Node.js with service version", async () => {
     const { stdout } = await runCli(["version"]);
     expect(stdout).toBe(
       `service ${version} (API 2026-11-01, Node ${process.versions.node}, ${process.platform}-${process.arch})\n`,
@@ -167,7 +170,7 @@ describe("the version", () => {
   });
 });
 
-describe("what is loaded", () => {
+describe("the modules that a command loads", () => {
   // Words that the server's own packages and no part of the command carry.
   const SERVER = ["FST_ERR_", "PRAGMA journal_mode", "~kind"];
 
@@ -204,7 +207,7 @@ describe("what is loaded", () => {
     },
   );
 
-  it("holds the server for service serve", async () => {
+  it("contain the server only for service serve", async () => {
     const code = await loadedCode(["serve", "--port", "0", "--database", "/dev/null/none"]);
     for (const word of SERVER) expect(code).toContain(word);
   });

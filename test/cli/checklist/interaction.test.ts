@@ -39,8 +39,8 @@ async function newCustomer(): Promise<string> {
   return (await service("customers", "create", "-q", "--email", `c${++count}@example.com`)).stdout.trim();
 }
 
-describe("a question", () => {
-  it("is asked on stderr: a redirected stdout holds data alone", async () => {
+describe("a prompt", () => {
+  it("is printed on stderr, so a redirected stdout contains only data", async () => {
     const id = await newCustomer();
     const file = join(makeConfigDir(), "out");
     const command = `'${process.execPath}' '${BIN}' customers delete ${id} --live --json > '${file}'`;
@@ -58,7 +58,7 @@ describe("a question", () => {
     expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ id, object: "customer", deleted: true });
   });
 
-  it("names its flag where nobody can be asked", async () => {
+  it("fails with the name of its flag without a terminal", async () => {
     const id = await newCustomer();
     const { exitCode, stdout, stderr } = await service("customers", "delete", id);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
@@ -69,7 +69,7 @@ describe("a question", () => {
   it.each<[string, string[], Record<string, string>]>([
     ["--no-input", ["--no-input"], {}],
     ["SERVICE_NO_INPUT", [], { SERVICE_NO_INPUT: "1" }],
-  ])("is not asked with %s, on a terminal either", async (_name, flags, env) => {
+  ])("is disabled by %s, also on a terminal", async (_name, flags, env) => {
     const id = await newCustomer();
     const session = inTerminal(["customers", "delete", id, ...flags], env);
     expect(await session.ended).toBe(2);
@@ -84,7 +84,7 @@ describe("a question", () => {
 });
 
 describe("a live deletion", () => {
-  it("is done once the id was typed", async () => {
+  it("proceeds once the ID was typed", async () => {
     const id = await newCustomer();
     const session = inTerminal(["customers", "delete", id]);
     await session.waitFor(`Type ${id} to continue`);
@@ -97,7 +97,7 @@ describe("a live deletion", () => {
   it.each([
     ["something else", "yes"],
     ["nothing", ""],
-  ])("is not done where %s was typed", async (_what, words) => {
+  ])("is canceled if %s was typed", async (_what, words) => {
     const id = await newCustomer();
     const session = inTerminal(["customers", "delete", id]);
     await session.waitFor(`Type ${id} to continue`);
@@ -107,7 +107,7 @@ describe("a live deletion", () => {
     expect(await exists(id)).toBe(true);
   });
 
-  it("is done without a question by --yes", async () => {
+  it("proceeds without a prompt with --yes", async () => {
     const id = await newCustomer();
     expect(await service("customers", "delete", id, "--yes")).toMatchObject({ exitCode: 0, stderr: "" });
     expect(await exists(id)).toBe(false);
@@ -115,7 +115,7 @@ describe("a live deletion", () => {
 });
 
 describe("Ctrl-C", () => {
-  it("at a question says so, ends with 130, and nothing is done", async () => {
+  it("at a prompt exits with 130 and changes nothing", async () => {
     const id = await newCustomer();
     const session = inTerminal(["customers", "delete", id]);
     await session.waitFor(`Type ${id} to continue`);
@@ -126,7 +126,7 @@ describe("Ctrl-C", () => {
     expect(await exists(id)).toBe(true);
   });
 
-  it("while waiting ends with 130 and brings the cursor back", async () => {
+  it("while waiting exits with 130 and restores the cursor", async () => {
     const server = await startServer(() => {});
     const session = inTerminal(["customers", "list", "--base-url", server.url]);
     await session.waitFor(`Waiting for ${new URL(server.url).host}`);
@@ -157,7 +157,7 @@ describe("Ctrl-C", () => {
     expect(stderr).toBe(words);
   });
 
-  it("a second one ends at once what still finishes its work", async () => {
+  it("pressed twice ends pending work immediately", async () => {
     const child = spawnChild(process.execPath, [BIN, "serve", "--ephemeral", "--port", "0", "--json"], {
       env: cliEnv(),
       stdio: ["ignore", "pipe", "pipe"],
@@ -184,8 +184,8 @@ describe("Ctrl-C", () => {
   });
 });
 
-describe("a secret", () => {
-  it("is typed unseen, or comes through stdin; no flag takes an API key or a password", async () => {
+describe("a secret in the CLI", () => {
+  it("is typed without echo or read from stdin; no flag accepts an API key or a password", async () => {
     const session = runInTerminal(["login", "--api-key-stdin"], { env: { ...platform.env, SERVICE_API_KEY: "" } });
     await session.waitFor("API key");
     session.type(platform.sandboxKey + ENTER);
@@ -200,7 +200,7 @@ describe("a secret", () => {
     expect(reference).not.toMatch(/--(api-key|password|token)[ =]</);
   });
 
-  it("is shown once, when it is made", async () => {
+  it("is shown once, when it is created", async () => {
     const created = JSON.parse(
       (await service("keys", "create", "--full-access", "--name", "once", "--json")).stdout,
     ) as {

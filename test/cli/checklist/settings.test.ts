@@ -27,7 +27,7 @@ async function baseUrl(env: Record<string, string>, ...flags: string[]): Promise
 }
 
 describe("settings", () => {
-  it("come from the flag, the environment, the profile, the default, in that order", async () => {
+  it("come from the flag, the environment, the profile or the default, in this order", async () => {
     const env = { SERVICE_CONFIG_DIR: makeConfigDir() };
     expect(await baseUrl(env)).toEqual(["http://127.0.0.1:4010", "default"]);
     await runCli(["config", "set", "base_url", "https://profile.example"], { env });
@@ -43,7 +43,7 @@ describe("settings", () => {
     expect(session.text()).toMatch(/^base_url +https:\/\/environment\.example +SERVICE_BASE_URL/m);
   });
 
-  it("lie in the XDG folder, readable by their owner alone", async () => {
+  it("are stored in the XDG folder, readable only by their owner", async () => {
     const home = mkdtempSync(join(tmpdir(), "service-home-"));
     const login = (env: Record<string, string | undefined>) =>
       runCli(["login", "--api-key-stdin", "--base-url", platform.baseUrl], {
@@ -59,7 +59,7 @@ describe("settings", () => {
     }
   });
 
-  it("every variable that the program reads is explained by help", async () => {
+  it("include every environment variable that the program reads in help", async () => {
     const folder = fileURLToPath(new URL("../../../src/cli", import.meta.url));
     const code = readdirSync(folder, { recursive: true, encoding: "utf8" })
       .filter((name) => name.endsWith(".ts"))
@@ -73,7 +73,7 @@ describe("settings", () => {
     for (const name of names) expect(stdout).toMatch(new RegExp(`\\b${name}\\b`));
   });
 
-  it("no command speaks to anybody but the platform", async () => {
+  it("do not make a command contact anything but the platform", async () => {
     const list = { object: "list", data: [], has_more: false, next_cursor: null };
     const server = await startServer(json(200, list));
     const elsewhere = await startServer(json(200, {}));

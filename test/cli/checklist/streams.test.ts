@@ -22,23 +22,23 @@ beforeAll(async () => {
 afterAll(() => platform.stop());
 
 describe("--fields", () => {
-  it("--fields chooses columns, dots reaching inside", async () => {
+  it("selects columns, and nested fields by dots", async () => {
     const { stdout } = await service(["customers", "list", "--fields", "id, email,metadata.plan"]);
     expect(stdout).toBe(`${second}\tbob@example.com\t\n${first}\tada@example.com\tpro\n`);
   });
 
-  it("--fields chooses members of the JSON", async () => {
+  it("selects members of the JSON", async () => {
     const { stdout } = await service(["customers", "get", first, "--json", "--fields", "email,metadata.plan"]);
     expect(JSON.parse(stdout)).toEqual({ email: "ada@example.com", "metadata.plan": "pro" });
   });
 
-  it("--fields chooses members of each line of a stream", async () => {
+  it("selects members of each line of a stream", async () => {
     const args = ["trigger", "order.created", "--count", "2", "--json", "--fields", "type"];
     const line = '{"type":"order.created"}\n';
     expect(await service(args)).toEqual({ exitCode: 0, stdout: line + line, stderr: "" });
   });
 
-  it("--fields names the fields there are, where one does not exist", async () => {
+  it("lists the known fields if one does not exist", async () => {
     expect(await service(["customers", "list", "--fields", "id,mail"])).toEqual({
       exitCode: 2,
       stdout: "",
@@ -48,11 +48,11 @@ describe("--fields", () => {
   });
 });
 
-describe("what --fields and --jq cannot mean", () => {
+describe("invalid --fields and --jq", () => {
   it.each([
     [["--fields", "mail"], 'A customer has no field "mail"'],
     [["--json", "--jq", ".["], "--jq .["],
-  ])("%j is refused before anything is made", async (flags, words) => {
+  ])("%j are rejected before any change", async (flags, words) => {
     const { exitCode, stdout, stderr } = await service(["customers", "create", "--email", "no@example.com", ...flags]);
     expect({ exitCode, stdout, stderr }).toEqual({ exitCode: 2, stdout: "", stderr: expect.stringContaining(words) });
     expect((await service(["customers", "list", "--email", "no@example.com", "-q"])).stdout).toBe("");
@@ -68,7 +68,7 @@ describe("--jq", () => {
       '{"email":"ada@example.com","plan":"pro"}\n',
     ],
     ["empty", ""],
-  ])("--jq %s", async (expression, expected) => {
+  ])("evaluates %s", async (expression, expected) => {
     expect(await service(["customers", "list", "--json", "--jq", expression])).toEqual({
       exitCode: 0,
       stdout: expected,
@@ -76,7 +76,7 @@ describe("--jq", () => {
     });
   });
 
-  it.each([".[", ".[0].email.x", "nonsense"])("--jq says what is wrong with %s", async (expression) => {
+  it.each([".[", ".[0].email.x", "nonsense"])("reports the error in %s", async (expression) => {
     const { exitCode, stdout, stderr } = await service(["customers", "list", "--json", "--jq", expression]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect((JSON.parse(stderr) as { title: string }).title).toMatch(/^--jq .*[^:\s]$/);
@@ -84,7 +84,7 @@ describe("--jq", () => {
 });
 
 describe("global flags", () => {
-  it("--json may stand before the command, between its words, and behind it", async () => {
+  it("accept --json before, between and after the command's words", async () => {
     const expected = await service(["customers", "list", "--json"]);
     expect(expected.exitCode).toBe(0);
     expect(await service(["--json", "customers", "list"])).toEqual(expected);
@@ -93,7 +93,7 @@ describe("global flags", () => {
 });
 
 describe("a reader that goes away", () => {
-  it("a reader that goes away ends the command quietly, with 0", async () => {
+  it("ends the command quietly with 0", async () => {
     const crowded = await startPlatform();
     await service(["trigger", "customer.created", "--count", "60"], crowded.env);
     const child = spawn(process.execPath, [BIN, "customers", "list", "--all", "--json", "--jq", ".[]"], {
@@ -108,7 +108,7 @@ describe("a reader that goes away", () => {
     await crowded.stop();
   });
 
-  it("nobody who reads errors does not stop a command whose errors nobody reads", async () => {
+  it("does not stop a command if only stderr is closed", async () => {
     const child = spawn(process.execPath, [BIN, "customers", "get", first, "--debug", "--quiet"], {
       env: cliEnv(platform.env),
       stdio: ["ignore", "pipe", "pipe"],
@@ -124,7 +124,7 @@ describe("a reader that goes away", () => {
 describe("data and words", () => {
   const inTerminal = (...args: string[]) => runInTerminal(args, { env: platform.env });
 
-  it("stdout is data only: nothing else in a pipe, and nothing at all where a command fails", async () => {
+  it("keeps stdout for data: nothing else in a pipe, and nothing if a command fails", async () => {
     const listed = await service(["customers", "list", "--email", "bob@example.com"]);
     expect(listed).toEqual({ exitCode: 0, stdout: expect.stringContaining(second), stderr: "" });
     const created = await service(["customers", "create", "--email", "nine@example.com"]);
@@ -135,7 +135,7 @@ describe("data and words", () => {
     expect(missing.stderr).not.toBe("");
   });
 
-  it("--json prints one document and nothing else, and takes no value", async () => {
+  it("prints one document with --json, which takes no value", async () => {
     for (const args of [
       ["customers", "get", "--json", first],
       ["customers", "list", "--json"],
@@ -151,18 +151,18 @@ describe("data and words", () => {
     }
   });
 
-  it("--jq without --json says what is missing", async () => {
+  it("reports that --jq lacks --json", async () => {
     const { exitCode, stderr } = await service(["customers", "list", "--jq", "."]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: "Error: --jq requires --json\n" });
   });
 
-  it("a stream is one JSON object a line", async () => {
+  it("prints a stream as one JSON object per line", async () => {
     const { stdout } = await service(["trigger", "order.created", "--count", "3", "--json"]);
     const lines = stdout.trimEnd().split("\n");
     expect(lines.map((line) => (JSON.parse(line) as { type: string }).type)).toEqual(Array(3).fill("order.created"));
   });
 
-  it("a list is tab-separated without a header in a pipe, and a table without borders on a terminal", async () => {
+  it("prints a list as tab-separated lines in a pipe, and as a table on a terminal", async () => {
     const { stdout } = await service(["customers", "list", "--email", "bob@example.com"]);
     const [line = ""] = stdout.split("\n");
     expect(line.split("\t").slice(0, 2)).toEqual([second, "bob@example.com"]);
@@ -172,7 +172,7 @@ describe("data and words", () => {
     expect(session.text()).not.toMatch(/[|│┃+]/);
   });
 
-  it("an empty list is [], nothing, or a sentence for a person; never a failure", async () => {
+  it("prints an empty list as [], nothing, or a sentence on a terminal, and exits with 0", async () => {
     expect(await service(["payments", "list", "--json"])).toEqual({ exitCode: 0, stdout: "[]\n", stderr: "" });
     expect(await service(["payments", "list"])).toEqual({ exitCode: 0, stdout: "", stderr: "" });
     const session = inTerminal("payments", "list");
@@ -180,7 +180,7 @@ describe("data and words", () => {
     expect(session.text()).toMatch(/No payments\.\n$/);
   });
 
-  it("JSON may grow: what the program does not know passes through", async () => {
+  it("passes unknown JSON fields through", async () => {
     const { url } = await startServer(
       json(200, { id: "cus_1", object: "customer", email: "a@example.com", created: "soon", new: 1 }),
     );

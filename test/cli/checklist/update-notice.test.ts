@@ -60,7 +60,7 @@ function untilRemembered(latest: string): Promise<void> {
 }
 
 describe("a newer version", () => {
-  it("a newer version is asked for in the background, told once after the next command, and asked for once a day", async () => {
+  it("is queried in the background once a day, and reported once after the next command", async () => {
     await startRegistry(release("99.0.0"));
     expect(await terminal("version")).not.toContain("newer version");
     await untilRemembered("99.0.0");
@@ -74,7 +74,7 @@ describe("a newer version", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("a newer version does not hold up a command while the registry is silent", async () => {
+  it("does not delay a command while the registry is silent", async () => {
     let asked = (): void => {};
     const request = new Promise<void>((resolve) => {
       asked = resolve;
@@ -86,14 +86,14 @@ describe("a newer version", () => {
     expect(remembered()["checked"]).toBeGreaterThan(Date.now() - DAY);
   });
 
-  it("a newer version is no news where it is older, or no release", async () => {
+  it("is not reported if it is older or a pre-release", async () => {
     for (const latest of ["0.0.1", "99.0.0-beta.1", "\u001b[31m99.0.0"]) {
       remember({ checked: Date.now(), told: 0, latest });
       expect(await terminal("version")).not.toContain("newer version");
     }
   });
 
-  it("a newer version is told again the next day", async () => {
+  it("is reported again the next day", async () => {
     remember({ checked: Date.now(), told: Date.now() - 1.1 * DAY, latest: "99.0.0" });
     expect(await terminal("version")).toContain("→ 99.0.0");
   });
@@ -103,7 +103,7 @@ describe("a newer version", () => {
     ["--quiet", ["version", "-q"], {}],
     ["CI", ["version"], { CI: "true" }],
     ["SERVICE_NO_UPDATE_NOTIFIER", ["version"], { SERVICE_NO_UPDATE_NOTIFIER: "1" }],
-  ])("a newer version is not told with %s", async (_name, args, more) => {
+  ])("is not reported with %s", async (_name, args, more) => {
     await startRegistry(release("99.0.0"));
     const state = { checked: 0, told: 0, latest: "99.0.0" };
     remember(state);
@@ -113,7 +113,7 @@ describe("a newer version", () => {
     expect(seen).toEqual([]);
   });
 
-  it("a newer version is not told in a pipe, nor once the settings say so", async () => {
+  it("is not reported in a pipe, or if the settings disable it", async () => {
     remember({ checked: Date.now(), told: 0, latest: "99.0.0" });
     const { stdout, stderr } = await runCli(["version"], { env });
     expect(stdout + stderr).not.toContain("99.0.0");
@@ -123,7 +123,7 @@ describe("a newer version", () => {
     expect(await terminal("version")).toContain("99.0.0");
   });
 
-  it("a newer version never breaks a command", async () => {
+  it("never makes a command fail", async () => {
     env = { ...env, SERVICE_CONFIG_DIR: "/dev/null/nowhere" };
     expect(await terminal("version")).toMatch(/^service /);
   });

@@ -30,7 +30,7 @@ describe("waiting", () => {
     expect(stderr.trim().split("\n")).toHaveLength(1);
   });
 
-  it("says why it tries again", async () => {
+  it("says why it retries", async () => {
     const { url } = await startServer((_request, response) =>
       response
         .writeHead(503, { "content-type": "application/problem+json", "retry-after": "25" })
@@ -42,7 +42,7 @@ describe("waiting", () => {
     expect(await session.ended).toBe(130);
   });
 
-  it("repeats a create only with the key that makes it safe", async () => {
+  it("repeats a create only with an idempotency key", async () => {
     const created = { id: "cus_1", object: "customer", email: "a@example.com" };
     const { url, seen } = await startServer(problem(503, "unavailable"), json(201, created));
     const { exitCode } = await service(["customers", "create", "--email", "a@example.com", "--base-url", url]);
@@ -53,7 +53,7 @@ describe("waiting", () => {
     expect(keys[1]).toBe(keys[0]);
   });
 
-  it("counts what can be counted, and gives no percentages", async () => {
+  it("counts countable work without percentages", async () => {
     const session = inTerminal(["trigger", "customer.created", "--count", "10"]);
     expect(await session.ended).toBe(0);
     await session.waitFor("10/10 customer.created");
@@ -65,7 +65,7 @@ describe("waiting", () => {
 });
 
 describe("success", () => {
-  it("names the thing on a terminal, and suggests what is next", async () => {
+  it("names the object on a terminal, and suggests the next step", async () => {
     const session = inTerminal(["customers", "create", "--email", "ada@example.com"]);
     expect(await session.ended).toBe(0);
     expect(session.text()).toMatch(/^✓ Created customer cus_\w{22}$/m);
@@ -76,7 +76,7 @@ describe("success", () => {
 });
 
 describe("failure", () => {
-  it("says what, why and what to do, that last; with the request id", async () => {
+  it("says what failed, why and what to do, with the request ID", async () => {
     await service(["customers", "create", "--email", "taken@example.com"]);
     const args = ["customers", "create", "--email", "taken@example.com"];
     const { exitCode, stdout, stderr } = await service(args);
@@ -89,13 +89,13 @@ describe("failure", () => {
     expect(session.text().trimEnd()).toMatch(/To see the existing customer: service customers get cus_\w{22}$/);
   });
 
-  it("leaves the request id where the fault is the platform's", async () => {
+  it("shows the request ID if the platform is at fault", async () => {
     const { url } = await startServer(problem(500, "internal_error"));
     const { stderr } = await service(["customers", "list", "--base-url", url]);
     expect(stderr).toContain("500 internal_error, request req_1\nThis is a platform error");
   });
 
-  it("shows stacks and requests with --debug or SERVICE_DEBUG only, never a key", async () => {
+  it("shows stack traces and requests only with --debug or SERVICE_DEBUG, never a key", async () => {
     const args = ["customers", "list", "--jq", "."];
     expect((await service(args)).stderr).not.toContain("    at ");
     expect((await service([...args, "--debug"])).stderr).toContain("    at ");
@@ -107,7 +107,7 @@ describe("failure", () => {
     expect(stdout + stderr).not.toContain(platform.sandboxKey);
   });
 
-  it("leads to where defects are reported, without a stack", async () => {
+  it("links to the issue tracker without a stack trace", async () => {
     const broken = "process.getBuiltinModule = () => { throw new Error('out of order'); };";
     const { exitCode, stdout, stderr } = await service(["customers", "create", "--email", "b@example.com"], {
       NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(broken)}`,
@@ -125,14 +125,14 @@ describe("the exit code", () => {
     [400, "unsupported_version", 1, "Update the older one"],
     [410, "event_expired", 1, "410 event_expired"],
     [500, "internal_error", 1, "This is a platform error"],
-  ])("of %i %s is %i", async (status, code, expected, words) => {
+  ])("after %i %s is %i", async (status, code, expected, words) => {
     const { url } = await startServer(problem(status, code));
     const { exitCode, stdout, stderr } = await service(["customers", "list", "--base-url", url]);
     expect({ exitCode, stdout }).toEqual({ exitCode: expected, stdout: "" });
     expect(stderr).toContain(words);
   });
 
-  it("of 429 is 6 after retries, saying when to come back", async () => {
+  it("is 6 for 429 after retries, with the wait in the message", async () => {
     const { url, seen } = await startServer(problem(429, "rate_limited", { "retry-after": "3600" }));
     const { exitCode, stderr } = await service(["customers", "list", "--base-url", url]);
     expect(exitCode).toBe(6);
@@ -140,7 +140,7 @@ describe("the exit code", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("is 0, 2, 4 and 7 for success, wrong usage, nobody signed in, and no platform", async () => {
+  it("is 0, 2, 4 and 7 for success, a usage error, no sign-in, and no platform", async () => {
     const args = ["customers", "list"];
     expect((await service(args)).exitCode).toBe(0);
     expect((await service([...args, "--nonsense"])).exitCode).toBe(2);

@@ -17,7 +17,7 @@ afterAll(async () => {
 
 const anonymous = () => apiOf(platform.baseUrl, undefined);
 
-describe("probes", () => {
+describe("health checks", () => {
   it("need no credential", async () => {
     expect(await anonymous()("GET", "/healthz")).toMatchObject({ status: 200, body: { status: "ok" } });
     expect(await anonymous()("GET", "/readyz")).toMatchObject({ status: 200, body: { status: "ready" } });
@@ -33,7 +33,7 @@ describe("probes", () => {
 });
 
 describe("metrics", () => {
-  it("count requests and attempts, and tell nothing of tenants", async () => {
+  it("count requests and attempts, without tenants' data", async () => {
     const endpoints: string[] = [];
     for (const path of ["/200", "/500"]) {
       const made = await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events: ["*"] });

@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it("killed between any two steps of a write, there is no change, event or delivery without the others", async () => {
+it("a process killed between any two steps of a write leaves no change, event or delivery without the others", async () => {
   const platform = await hostPlatform();
   for (const path of ["a", "b"]) {
     await platform.api("POST", "/v1/webhook_endpoints", { url: `http://127.0.0.1:9/${path}`, events: ["*"] });

@@ -8,7 +8,7 @@ const create = (body: object) => api("POST", "/v1/webhook_endpoints", body);
 const good = { url: "https://hooks.example.com/in", events: ["order.completed"] };
 
 describe("a ping", () => {
-  it("goes to its endpoint alone, whatever that subscribes to", async () => {
+  it("is sent to its endpoint only, whatever the endpoint subscribes to", async () => {
     const pinged = (await create({ url: `${on.receiver.url}/pinged`, events: ["order.completed"] })).body;
     const other = (await create({ url: `${on.receiver.url}/other`, events: ["*"] })).body;
     const reply = await api("POST", `/v1/webhook_endpoints/${pinged.id}/ping`);
@@ -31,7 +31,7 @@ describe("a ping", () => {
     expect(on.receiver.at("/pinged")).toHaveLength(1);
   });
 
-  it("is refused while the endpoint is disabled", async () => {
+  it("is rejected while the endpoint is disabled", async () => {
     const { id } = (await create(good)).body;
     await api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });
     const reply = await api("POST", `/v1/webhook_endpoints/${id}/ping`);

@@ -147,7 +147,7 @@ const statements: [string, () => Promise<unknown>][] = [
   ["finding a target", () => findTarget(explained, 1, "we")],
 ];
 
-it.each(statements)("%s reads no table from end to end, and sorts no more than a page", async (_name, ask) => {
+it.each(statements)("%s does not scan a whole table, and sorts at most a page", async (_name, ask) => {
   plan = [];
   await ask();
   expect(plan.length).toBeGreaterThan(0);
@@ -160,7 +160,7 @@ it.each(statements)("%s reads no table from end to end, and sorts no more than a
   expect(sorts).toEqual([]);
 });
 
-it("lists of events read no more than the rows that match", async () => {
+it("lists of events read only the matching rows", async () => {
   for (const [index, filters] of [
     ["events_by_type (environment=? AND type=?", { types: ["order.created"], objectId: undefined }],
     ["events_by_object (environment=? AND object_id=?", { types: ["order.created"], objectId: "cus" }],
@@ -171,13 +171,13 @@ it("lists of events read no more than the rows that match", async () => {
   }
 });
 
-it("hastening first attempts reads only pending deliveries that were made later than now", async () => {
+it("rescheduling first attempts reads only pending deliveries created later than now", async () => {
   plan = [];
   await queue.hastenFirstAttempts(explained, { environment: 1, after: 1, madeAfter: "dlv_", dueAt: 0, limit: 5 });
   expect(plan).toContain("SEARCH d USING INDEX deliveries_by_status (environment=? AND status=? AND id>?)");
 });
 
-it("finding leases looks at leases alone", async () => {
+it("finding leases reads only leases", async () => {
   for (const ask of [() => queue.hasLeased(explained, 1), () => queue.hasLapsedLease(explained, 1, "o")]) {
     plan = [];
     await ask();

@@ -49,7 +49,7 @@ describe("a replay", () => {
     expect(on.receiver.at("/four")).toEqual([]);
   });
 
-  it("goes to one endpoint where one is named, whatever that subscribes to", async () => {
+  it("is sent to a named endpoint only, whatever it subscribes to", async () => {
     const named = await createEndpoint("/named", ["customer.*"]);
     await createEndpoint("/unnamed");
     const event = await createEvent();
@@ -64,7 +64,7 @@ describe("a replay", () => {
     ]);
   });
 
-  it("of what is not there is 404, in another environment too", async () => {
+  it("of a missing event is 404, in another environment too", async () => {
     const event = await createEvent();
     expect((await on.platform.live("POST", `/v1/events/${event}/replay`)).status).toBe(404);
     expect((await replay("evt_nonsense")).status).toBe(404);
@@ -72,7 +72,7 @@ describe("a replay", () => {
 });
 
 describe("listeners", () => {
-  it("get replays, marked with the place to resume from, and record each as one more attempt", async () => {
+  it("receive replays with the position to resume from, and record each as one more attempt", async () => {
     const socket = await listen();
     const event = await createEvent();
     await socket.until(1);
@@ -96,7 +96,7 @@ describe("listeners", () => {
     await socket.close();
   });
 
-  it("get events and replays in the order in which they happened, however they resume", async () => {
+  it("receive events and replays in order, however they resume", async () => {
     const start = await createEvent();
     const socket = await listen("?window=1024");
     const made: string[] = [];
@@ -125,7 +125,7 @@ describe("listeners", () => {
     await socket.close();
   });
 
-  it("start behind a replay where that is the newest thing", async () => {
+  it("start after a replay if it is the newest item", async () => {
     const event = await createEvent();
     await replay(event);
     const socket = await listen();
@@ -138,7 +138,7 @@ describe("listeners", () => {
     await resumed.close();
   });
 
-  it("get only the replays of types that they subscribe to, and those since a time", async () => {
+  it("receive only the replays of subscribed types, and those since a time", async () => {
     const event = await createEvent();
     const customers = await listen("?events=customer.*");
     await replay(event);

@@ -49,7 +49,7 @@ const count = async (list: string, api = platform.api) =>
   (await api("GET", `/v1/${list}${list.includes("?") ? "&" : "?"}limit=100`)).body.data.length;
 
 describe("after 30 days", () => {
-  it("events, ended deliveries and their attempts are removed; younger ones and live ones stay", async () => {
+  it("removes events, finished deliveries and their attempts, and keeps newer and pending ones", async () => {
     await createEndpoint("/200");
     await createEndpoint("/500");
     const old = await createEvent();
@@ -78,7 +78,7 @@ describe("after 30 days", () => {
     expect((await platform.api("POST", `/v1/events/${old}/replay`)).body.code).toBe("event_expired");
   });
 
-  it("an event that a pending delivery still needs stays until that has ended", async () => {
+  it("keeps an event that a pending delivery needs until the delivery has finished", async () => {
     const old = await createEvent();
     await advance(29 * DAY);
     const endpoint = await createEndpoint("/500");
@@ -96,7 +96,7 @@ describe("after 30 days", () => {
     expect([retry.status, retry.body.code]).toEqual([410, "event_expired"]);
   });
 
-  it("more rows than fit in one transaction go in several, while writes go on", async () => {
+  it("removes more rows than fit in one transaction in several, while writes continue", async () => {
     await createEndpoint("/200");
     for (let i = 0; i < ROWS; i += 30) await Promise.all(Array.from({ length: 30 }, () => createCustomer()));
     await receiver.until(ROWS);
@@ -122,7 +122,7 @@ describe("after 30 days", () => {
 });
 
 describe("after 24 hours", () => {
-  it("an Idempotency-Key is forgotten", async () => {
+  it("removes an Idempotency-Key", async () => {
     const key = { "Idempotency-Key": "k" };
     const make = (email: string) => platform.api("POST", "/v1/customers", { email }, key);
     expect((await make("k1@example.com")).status).toBe(201);
@@ -147,7 +147,7 @@ describe("after 90 days", () => {
     await sweep();
   };
 
-  it("a listener that nobody opened is removed; who comes within that time finds the secret that the receiver knows", async () => {
+  it("removes an unused listener; one used within that time keeps its secret", async () => {
     const old = await secretOf("left");
     const used = await secretOf("used");
     await pass(60);
@@ -157,7 +157,7 @@ describe("after 90 days", () => {
     expect(await secretOf("left")).not.toBe(old);
   });
 
-  it("one that was open all the time is still there", async () => {
+  it("keeps a listener that was connected all the time", async () => {
     const secret = await secretOf("open", async () => {
       for (let passed = 0; passed < 200; passed += 50) await pass(50);
     });
@@ -166,7 +166,7 @@ describe("after 90 days", () => {
 });
 
 describe("a disabled endpoint's deliveries", () => {
-  it("end with their 3 days without anybody moving the clock's end past them", async () => {
+  it("fail after their 3 days, although no clock is advanced past them", async () => {
     const endpoint = await createEndpoint("/500");
     await createEvent();
     await receiver.until(1);
@@ -182,7 +182,7 @@ describe("a disabled endpoint's deliveries", () => {
   });
 });
 
-describe("a listener that asks for what was removed", () => {
+describe("a listener that resumes from a removed position", () => {
   const gapOf = async (query: string) => {
     const socket = await listenTo(platform.baseUrl, platform.sandboxKey, query);
     // What is missing is told before any event.
@@ -192,7 +192,7 @@ describe("a listener that asks for what was removed", () => {
     return socket.frames.find(({ frame }) => frame === "gap");
   };
 
-  it("is told of the gap, by id and by time, and gets what is left", async () => {
+  it("learns of the gap, by ID and by time, and receives the rest", async () => {
     const gone: string[] = [];
     for (let i = 0; i < 3; i++) gone.push(await createEvent());
     await advance(29 * DAY);
@@ -231,7 +231,7 @@ describe("a listener that asks for what was removed", () => {
     await recent.close();
   });
 
-  it("is told of the gap by time, too, when an older event went after younger ones", async () => {
+  it("learns of the gap by time, even if an older event was removed after newer ones", async () => {
     const old = await createEvent();
     await advance(60);
     const { now } = (await platform.api("GET", "/v1/test_clock")).body as { now: string };
@@ -255,7 +255,7 @@ describe("a listener that asks for what was removed", () => {
     expect(await gapOf(`?after=${younger}`)).toBeUndefined();
   });
 
-  it("is told of the gap while it is connected, where its window was full", async () => {
+  it("learns of the gap while it is connected with a full window", async () => {
     const socket = await listenTo(platform.baseUrl, platform.sandboxKey, "?window=1");
     const sent = await createEvent();
     await socket.until(1);
@@ -274,7 +274,7 @@ describe("a listener that asks for what was removed", () => {
     await socket.close();
   });
 
-  it("is told of no gap while it is connected, where it was sent all that it subscribes to", async () => {
+  it("learns of no gap while it is connected and was sent all that it subscribes to", async () => {
     const all = await listenTo(platform.baseUrl, platform.sandboxKey);
     const orders = await listenTo(platform.baseUrl, platform.sandboxKey, "?events=order.*");
     for (let i = 0; i < 2; i++) await createEvent();
@@ -288,7 +288,7 @@ describe("a listener that asks for what was removed", () => {
     await Promise.all([all.close(), orders.close()]);
   });
 
-  it("is told of a gap for an id that was never here", async () => {
+  it("learns of a gap for an ID that never existed", async () => {
     await createEvent();
     expect(await gapOf("?after=evt_0000000000000000000001")).toMatchObject({
       frame: "gap",

@@ -29,7 +29,7 @@ function attemptsOf(seed: number, duration = 0): number[] {
 }
 
 describe("the retry schedule", () => {
-  it("over 3 days keeps every wait within its bounds, for 1,000 seeds", () => {
+  it("keeps every wait of 3 days within its bounds, for 1,000 seeds", () => {
     for (let seed = 0; seed < 1000; seed++) {
       const times = attemptsOf(seed);
       for (let n = 1; n < times.length; n++) {
@@ -60,7 +60,7 @@ describe("the retry schedule", () => {
     expect(at(1 - 2 ** -53)).toBe(36 * SECOND);
   });
 
-  it("holds its promises for any attempt", () => {
+  it("keeps its properties for any attempt", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 2000 }),
@@ -89,7 +89,7 @@ describe("the retry schedule", () => {
     expect(at(DAY)).toBe(6 * HOUR);
   });
 
-  it("makes the last possible attempt 3 days after the first, and none later", () => {
+  it("makes the last possible attempt 3 days after the first", () => {
     const at = (endedAt: number) => nextAttemptAt({ attempts: 1, firstAttempt: 0, endedAt }, 0.5);
     expect(at(3 * DAY - 30 * SECOND)).toBe(3 * DAY);
     expect(at(3 * DAY - 30 * SECOND + 1)).toBeUndefined();
@@ -106,7 +106,7 @@ describe("Retry-After", () => {
     ["a date in the old form", "Sunday, 01-Nov-26 12:01:30 GMT", 90_000],
     ["a date as C writes it", "Sun Nov  1 12:01:30 2026", 90_000],
     ["a date that has passed", "Sun, 01 Nov 2026 11:00:00 GMT", 0],
-  ])("is read as %s", (_form, header, expected) => {
+  ])("is parsed as %s", (_form, header, expected) => {
     expect(readRetryAfter(503, header, now)).toBe(expected);
     expect(readRetryAfter(429, header, now)).toBe(expected);
   });
@@ -116,7 +116,7 @@ describe("Retry-After", () => {
     (header) => expect(readRetryAfter(503, header, now)).toBeUndefined(),
   );
 
-  it("counts on 429 and 503 alone", () => {
+  it("counts for 429 and 503 only", () => {
     for (const status of [200, 301, 400, 404, 500, 502, 504])
       expect(readRetryAfter(status, "120", now)).toBeUndefined();
     expect(readRetryAfter(503, undefined, now)).toBeUndefined();

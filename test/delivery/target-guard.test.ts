@@ -65,7 +65,7 @@ async function reach(url: string, lookup: LookupFunction, allowPrivate = false):
 const never = resolver(["127.0.0.1"]);
 
 describe("a literal address", () => {
-  it.each([...LOOPBACK_SPELLINGS, ...OTHER_BLOCKED])("%s is refused before any connection", async (host) => {
+  it.each([...LOOPBACK_SPELLINGS, ...OTHER_BLOCKED])("%s is rejected before any connection", async (host) => {
     const before = hits;
     const guard = createTargetGuard({ allowPrivate: false, lookup: never });
     const refusal = guard.blockReason(new URL(`https://${host}/`));
@@ -76,24 +76,24 @@ describe("a literal address", () => {
     expect(hits).toBe(before);
   });
 
-  it.each(PUBLIC)("%s is none of those", (host) => {
+  it.each(PUBLIC)("%s is accepted", (host) => {
     const guard = createTargetGuard({ allowPrivate: false, lookup: never });
     expect(guard.blockReason(new URL(`https://${host}/`))).toBeUndefined();
   });
 
-  it("with a zone is judged without it", () => {
+  it("is judged without its zone", () => {
     expect(blockReasonOfAddress("fe80::1%eth0")).toBeDefined();
     expect(blockReasonOfAddress("2606:4700:4700::1111%eth0")).toBeUndefined();
   });
 
-  it("reaches loopback where private targets are allowed", async () => {
+  it("on loopback is accepted if private targets are allowed", async () => {
     for (const host of ["127.0.0.1", "2130706433", "[::1]"]) {
       expect(await reach(`http://${host}:${port}/`, never, true)).toBe("reached");
     }
   });
 });
 
-describe("a name", () => {
+describe("a target's host name", () => {
   const blocked: [string, Answers][] = [
     ["to loopback", ["127.0.0.1"]],
     ["to IPv6 loopback", ["::1"]],
@@ -103,13 +103,13 @@ describe("a name", () => {
     ["to the metadata address", ["169.254.169.254"]],
     ["to a translated address", ["64:ff9b::7f00:1"]],
   ];
-  it.each(blocked)("that resolves %s is refused", async (_what, answer) => {
+  it.each(blocked)("that resolves %s is rejected", async (_what, answer) => {
     const before = hits;
     expect(await reach(`https://hooks.example:${port}/`, resolver(answer))).toMatch(/^EBLOCKED: hooks\.example \(/);
     expect(hits).toBe(before);
   });
 
-  it("that changes its answer after a check is judged by the answer that the connection uses", async () => {
+  it("is judged by the addresses that the connection uses, even if they change after a check", async () => {
     const rebinding = resolver(["8.8.8.8"], ["127.0.0.1"]);
     // The check that anybody could make beforehand.
     await new Promise((resolve) => rebinding("hooks.example", {}, resolve));
@@ -119,23 +119,23 @@ describe("a name", () => {
     expect(hits).toBe(before);
   });
 
-  it("is asked for again at every connection", async () => {
+  it("is resolved again at every connection", async () => {
     const lookup = resolver(["127.0.0.1"]);
     for (let i = 0; i < 3; i++) expect(await reach(`http://hooks.example:${port}/`, lookup, true)).toBe("reached");
     expect(lookup.asked).toBe(3);
   });
 
-  it("over plain http is refused, whatever it resolves to", async () => {
+  it("over plain http is rejected, whatever it resolves to", async () => {
     expect(await reach(`http://hooks.example:${port}/`, resolver(["8.8.8.8"]))).toMatch(/^EBLOCKED: .*not https/);
   });
 
-  it("that cannot be resolved, or to nothing, says so", async () => {
+  it("is reported if it cannot be resolved or has no address", async () => {
     const failure = Object.assign(new Error("no such name"), { code: "ENOTFOUND" });
     expect(await reach(`https://hooks.example:${port}/`, resolver(failure))).toMatch(/^ENOTFOUND: /);
     expect(await reach(`https://hooks.example:${port}/`, resolver([]))).toMatch(/^ENOTFOUND: /);
   });
 
-  it("is looked up once for connections that wait at the same time", async () => {
+  it("is resolved once for concurrent connections", async () => {
     let asked = 0;
     let answer = () => {};
     const slow: LookupFunction = (_hostname, _options, callback) => {

@@ -47,7 +47,7 @@ async function attemptsOf(): Promise<Map<string, Attempt[]>> {
 }
 
 describe("the test clock", () => {
-  it("runs with real time until it is moved, and keeps its offset over a restart", async () => {
+  it("runs in real time until it is advanced, and keeps its offset across a restart", async () => {
     const clock = (await platform.api("GET", "/v1/test_clock")).body;
     expect(clock).toEqual({
       object: "test_clock",
@@ -69,7 +69,7 @@ describe("the test clock", () => {
     expect(Math.abs(seconds(after.now) - Date.now() / 1000 - 3 * DAY)).toBeLessThan(60);
   });
 
-  it("dates what happens in the sandbox, and leaves the live environment alone", async () => {
+  it("sets the time of the sandbox, and not of the live environment", async () => {
     await advance(10 * DAY);
     const made = (await platform.api("POST", "/v1/customers", { email: "a@example.com" })).body;
     expect(seconds(made.created) - Date.now() / 1000).toBeGreaterThan(10 * DAY - 60);
@@ -81,7 +81,7 @@ describe("the test clock", () => {
     expect((await platform.api("GET", `/v1/customers?created_after=${since}`)).body.data).toHaveLength(1);
   });
 
-  it("returns to real time, where what was due is due and the rest waits as long as before", async () => {
+  it("returns to real time: what was due stays due, and the rest waits as long as before", async () => {
     await createEndpoint("/a");
     await createCustomers(1);
     await receiver.until(1);
@@ -108,7 +108,7 @@ describe("the test clock", () => {
     expect((await platform.live("POST", "/v1/test_clock/advance", { seconds: 1 })).body.code).toBe("sandbox_only");
   });
 
-  it("does not move to where timestamps end", async () => {
+  it("does not advance beyond the range of timestamps", async () => {
     const ahead = Date.UTC(8999, 11, 30) - Date.now();
     await platform.restart({ clock: { ...systemClock, now: () => Date.now() + ahead } });
     const refused = await advance(3 * DAY);
@@ -134,7 +134,7 @@ describe("the test clock", () => {
 });
 
 describe("advancing", () => {
-  it("attempts all that falls due on the way, in order, each at its own time, and answers with what it did", async () => {
+  it("attempts everything that becomes due on the way, in order, at its own time, and returns the counts", async () => {
     await createEndpoint("/a");
     await createEndpoint("/b");
     await createCustomers(3);
@@ -187,7 +187,7 @@ describe("advancing", () => {
     }
   });
 
-  it("runs the attempts of a schedule step at the same time, at every endpoint", async () => {
+  it("makes the attempts of one step of the schedule concurrently, at every endpoint", async () => {
     const DELIVERIES = 30;
     // Responses to the n-th attempts wait until all of these have come, or time out.
     const arrived = new Map<string, ServerResponse[]>();
@@ -210,7 +210,7 @@ describe("advancing", () => {
     await slow.close();
   });
 
-  it("goes only as far as it is told", async () => {
+  it("stops at its target", async () => {
     await createEndpoint("/a");
     await createCustomers(1);
     await receiver.until(1);
@@ -219,7 +219,7 @@ describe("advancing", () => {
     expect(receiver.received).toHaveLength(2);
   });
 
-  it("does not skip an event that lands in between", async () => {
+  it("does not skip an event that is created in between", async () => {
     await createEndpoint("/first");
     let made: Promise<unknown> | undefined;
     answer = (path) => {
@@ -248,7 +248,7 @@ describe("advancing", () => {
     }
   });
 
-  it("is refused while the clock is being moved", async () => {
+  it("is rejected while the clock is advancing", async () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => (release = resolve));
     const slow = await startScriptedReceiver((_request, response) => {
@@ -268,7 +268,7 @@ describe("advancing", () => {
     await slow.close();
   });
 
-  it("waits for attempts that are in flight, and goes on from what becomes of them", async () => {
+  it("waits for attempts in flight, and continues with their results", async () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => (release = resolve));
     const slow = await startScriptedReceiver((_request, response) => {
@@ -290,7 +290,7 @@ describe("advancing", () => {
     await slow.close();
   });
 
-  it("replies with the operation where the way is long, shows how far it got, and stops when it is canceled", async () => {
+  it("returns 202 for a long advance, shows its progress, and stops when it is canceled", async () => {
     const held: ServerResponse[] = [];
     let holds = false;
     const slow = await startScriptedReceiver((_request, response) => {
@@ -329,7 +329,7 @@ describe("advancing", () => {
     await slow.close();
   });
 
-  it("leaves live deliveries to real time", async () => {
+  it("does not affect live deliveries", async () => {
     const live = await platform.live("POST", "/v1/webhook_endpoints", { url: "https://live.invalid/", events: ["*"] });
     expect(live.status).toBe(201);
     await platform.live("POST", "/v1/customers", { email: "a@example.com" });
@@ -340,7 +340,7 @@ describe("advancing", () => {
     ]);
   });
 
-  it("goes on after a restart from where it stopped", async () => {
+  it("continues after a restart from where it stopped", async () => {
     await createEndpoint("/a");
     await createCustomers(1);
     await receiver.until(1);

@@ -16,8 +16,8 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-describe("a retry by hand", () => {
-  it("attempts a pending delivery now, and a failed one for 3 days again", async () => {
+describe("a manual retry", () => {
+  it("attempts a pending delivery now, and gives a failed one another 3 days", async () => {
     let status = 500;
     const fickle = await startScriptedReceiver((_request, response) => response.writeHead(status).end());
     const { id } = await createEndpoint(fickle.url);
@@ -48,7 +48,7 @@ describe("a retry by hand", () => {
     await fickle.close();
   });
 
-  it("requested while an attempt is in flight is made right after that attempt fails", async () => {
+  it("during an attempt is made right after that attempt fails", async () => {
     let answer: (() => void) | undefined;
     const slow = await startScriptedReceiver((_request, response) => {
       if (slow.received.length === 1) answer = () => void response.writeHead(500).end();
@@ -66,7 +66,7 @@ describe("a retry by hand", () => {
     await slow.close();
   });
 
-  it("is refused where nothing can be sent", async () => {
+  it("is rejected if nothing can be sent", async () => {
     const { id } = await createEndpoint("/500/refuse");
     const { id: delivery } = await delivered(await createCustomer(), id);
     await disable(id);
@@ -81,7 +81,7 @@ describe("a retry by hand", () => {
 });
 
 describe("pending deliveries", () => {
-  it("of a disabled endpoint wait, and go on when it is enabled", async () => {
+  it("of a disabled endpoint wait until it is enabled", async () => {
     let status = 500;
     const fickle = await startScriptedReceiver((_request, response) => response.writeHead(status).end());
     const { id } = await createEndpoint(fickle.url);
@@ -97,7 +97,7 @@ describe("pending deliveries", () => {
     await fickle.close();
   });
 
-  it("of an endpoint that stays disabled end with their 3 days, and say why", async () => {
+  it("of an endpoint that stays disabled fail after their 3 days, with the reason", async () => {
     const { id } = await createEndpoint("/500/paused");
     const event = await createCustomer();
     await delivered(event, id);
@@ -112,7 +112,7 @@ describe("pending deliveries", () => {
     await remove(id);
   });
 
-  it("of a deleted endpoint are canceled at once, and say why", async () => {
+  it("of a deleted endpoint are canceled immediately, with the reason", async () => {
     const { id } = await createEndpoint("/500/deleted");
     const event = await createCustomer();
     await delivered(event, id);

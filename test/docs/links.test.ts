@@ -10,7 +10,7 @@ const pages = ["README.md", "CONTRIBUTING.md", "AGENTS.md", "CHANGELOG.md", "SEC
     .map((name) => `docs/${name}`),
 );
 
-it.each(pages)("%s links to pages that exist", (page) => {
+it.each(pages)("%s links to existing pages", (page) => {
   const links = [...readFileSync(join(root, page), "utf8").matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)];
   const missing = links.map(([, target]) => target!).filter((target) => !existsSync(join(root, dirname(page), target)));
   expect(missing).toEqual([]);

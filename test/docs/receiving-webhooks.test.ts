@@ -20,7 +20,7 @@ beforeAll(async () => {
   );
 });
 
-it("spells out every file that it speaks of", () => {
+it("contains every file that it refers to", () => {
   expect([...files.keys()]).toEqual([
     "secrets.js",
     "inbox.js",

@@ -43,12 +43,12 @@ afterAll(() => {
 describe("the YAML of the page", () => {
   const blocks = blocksOf(PAGE).filter(({ language }) => language === "yaml");
 
-  it.each(blocks.map(({ text }) => [text.split("\n")[0]!, text]))("%s has no mistake", (_name, text) => {
+  it.each(blocks.map(({ text }) => [text.split("\n")[0]!, text]))("%s is valid", (_name, text) => {
     const { errors, warnings } = parseDocument(text);
     expect([...errors, ...warnings]).toEqual([]);
   });
 
-  it("is a fixture that can be sent, a workflow and services that name each other", () => {
+  it("is a fixture that can be sent, a workflow, and services that refer to each other", () => {
     expect(blocks).toHaveLength(3);
     expect(checkFixture(parse(files.get("shop.yaml")!)).mistakes).toEqual([]);
     for (const step of steps) expect(Object.keys(step).some((key) => key === "uses" || key === "run")).toBe(true);
@@ -61,7 +61,7 @@ describe("the YAML of the page", () => {
     }
   });
 
-  it("uses flags that exist", () => {
+  it("uses existing flags", () => {
     const scripts = [
       ...steps.map(({ run = "" }) => run),
       ...Object.values(compose.services).map(({ command }) => (Array.isArray(command) ? command.at(-1)! : command)),
@@ -76,7 +76,7 @@ describe("the YAML of the page", () => {
   });
 });
 
-it("the workflow's steps pass, one after the other", async () => {
+it("the steps of the workflow pass in order", async () => {
   const application = new Map([...filesOf("receiving-webhooks.md"), ["orders.test.js", files.get("orders.test.js")!]]);
   application.set("package.json", blocksOf(PAGE).find(({ language }) => language === "json")!.text);
   const folder = await makeApplicationFolder(application);

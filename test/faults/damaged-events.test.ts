@@ -68,21 +68,21 @@ const problem = () => ({
 });
 
 describe("an event whose stored body is damaged", () => {
-  it("is a 500 problem that names it, and the log says so", async () => {
+  it("is a 500 problem that names it, and is logged", async () => {
     expect(await api("GET", `/v1/events/${ids.damaged}`)).toMatchObject(problem());
     expect(await api("POST", `/v1/events/${ids.damaged}/replay`, {})).toMatchObject(problem());
     expect(platform.lines.join("\n")).toContain(`The stored event ${ids.damaged} is damaged`);
     expect(await api("GET", `/v1/events/${ids.before}`)).toMatchObject({ status: 200, body: { id: ids.before } });
   });
 
-  it("fails the page of a list that would show it, and no other page", async () => {
+  it("fails the page of a list that would contain it, and no other page", async () => {
     expect(await api("GET", "/v1/events?limit=2")).toMatchObject(problem());
     expect(await api("GET", "/v1/events?type=order.*")).toMatchObject(problem());
     const newest = await api("GET", "/v1/events?limit=1");
     expect(newest).toMatchObject({ status: 200, body: { data: [{ id: ids.after }], has_more: true } });
   });
 
-  it("is a gap to a listener, which receives the events around it", async () => {
+  it("is a gap for a listener, which receives the events around it", async () => {
     const listener = await listenTo(platform.baseUrl, key, "?after=-600");
     await listener.until(2);
     const seen = listener.frames.flatMap((frame) => {
@@ -93,7 +93,7 @@ describe("an event whose stored body is damaged", () => {
     await listener.close();
   });
 
-  it("is a gap in an event stream, which goes on with the next event", async () => {
+  it("is a gap in an event stream, which continues with the next event", async () => {
     const stop = new AbortController();
     const response = await fetch(`${platform.baseUrl}/v1/events/stream?after=-600`, {
       headers: { Authorization: `Bearer ${key}` },
@@ -109,7 +109,7 @@ describe("an event whose stored body is damaged", () => {
     expect(seen).toEqual([ids.before, JSON.stringify({ from: ids.damaged, to: ids.damaged }), ids.after]);
   });
 
-  it("is not delivered: its delivery fails and says why", async () => {
+  it("is not delivered, and its delivery fails with the reason", async () => {
     expect((await api("POST", "/v1/test_clock/advance", { seconds: 120 })).status).toBe(200);
     await receiver.until(2);
     const outcomes = Object.fromEntries((await deliveries()).map(({ event, status }) => [event, status]));

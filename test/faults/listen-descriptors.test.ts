@@ -7,7 +7,7 @@ import { startReceiver } from "../support/receiver.ts";
 
 const EVENTS = 20;
 
-it("listen without a file descriptor fails no forward, says so once, and forwards once it has some again", async () => {
+it("listen without free file descriptors fails no forward, reports it once, and forwards once some are free", async () => {
   const platform = await startPlatform();
   onTestFinished(async () => void (await platform.stop()));
   let secret = "";
@@ -41,7 +41,7 @@ it("listen without a file descriptor fails no forward, says so once, and forward
   expect(of("summary")).toMatchObject([{ received: EVENTS, forwarded: EVENTS, failed: 0 }]);
 });
 
-it("listen that is stopped while it has no file descriptor ends, and counts what it could not forward as failed", async () => {
+it("listen exits when it is stopped without free file descriptors, and counts unsent events as failed", async () => {
   const platform = await startPlatform();
   onTestFinished(async () => void (await platform.stop()));
   const receiver = await startReceiver(() => "unused");

@@ -102,7 +102,7 @@ describe("/readyz", () => {
     ["the shared memory is deleted", "-shm", () => rmSync(`${file}-shm`)],
     ["the folder is deleted", "", () => rmSync(dirname(file), { recursive: true })],
     ["the folder is renamed", "", () => renameSync(dirname(file), `${dirname(file)}-away`)],
-  ])("turns 503 when %s, so do writes, and the log names the file", async (_what, suffix, damage) => {
+  ])("turns 503 when %s, writes fail too, and the log names the file", async (_what, suffix, damage) => {
     expect(await createCustomer("before")).toBe(201);
     damage();
     await expect.poll(() => probe("/readyz"), SOON).toBe(503);
@@ -115,7 +115,7 @@ describe("/readyz", () => {
     ["the file is closed to all", () => chmodSync(file, 0)],
     ["the shared memory is overwritten", () => overwrite(`${file}-shm`, 0, statSync(`${file}-shm`).size)],
     ["the lock file is deleted", () => rmSync(`${file}.lock`)],
-  ])("stays 200 when %s, since nothing is lost by that", async (_what, harm) => {
+  ])("stays 200 when %s, since that loses nothing", async (_what, harm) => {
     expect(await createCustomer("before")).toBe(201);
     harm();
     expect(await probe("/readyz")).toBe(200);
@@ -127,7 +127,7 @@ describe("/readyz", () => {
     expect(emails).toEqual(["after@example.com", "before@example.com", "a@example.com"]);
   });
 
-  it("is gone with the process when the shared memory is truncated, and the next start has everything", async () => {
+  it("fails with the process when the shared memory is truncated, and the next start has everything", async () => {
     expect(await createCustomer("before")).toBe(201);
     truncateSync(`${file}-shm`, 0);
     // A read of memory that the file no longer backs is SIGBUS, which no process survives.
@@ -152,7 +152,7 @@ describe("/readyz", () => {
     expect(logged()).toContain("the database is damaged");
   });
 
-  it("stays 200 after a kill that damaged nothing, and the log says that the file was checked", async () => {
+  it("stays 200 after a kill without damage, and the log says that the file was checked", async () => {
     await writeAndKill();
     platform = await startPlatformOn(file, 0);
     await expect.poll(logged, SOON).toContain("the database was checked and is intact");

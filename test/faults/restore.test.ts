@@ -60,7 +60,7 @@ const restore = (...args: string[]) => runCli(["db", "restore", ...args]);
 const contents = () => FILES.map((name) => readFileSync(join(folder, name)).toString("base64"));
 
 describe("a backup copied over the database of a killed platform", () => {
-  it("is not served, is left as it is with the log beside it, and the message says what to run", async () => {
+  it("is not served, stays as it is with the log beside it, and the message names the fix", async () => {
     copyFileSync(backup, file);
     const before = contents();
     const served = await runCli(["serve", "--port", "0", "--database", file]);
@@ -91,28 +91,28 @@ describe("service db restore", () => {
     expect(await emailsIn(previous)).toEqual(["kept@example.com", "later@example.com"]);
   });
 
-  it("replaces nothing without --yes where nobody can be asked", async () => {
+  it("requires --yes without a terminal", async () => {
     const before = contents();
     const { exitCode, stderr } = await restore(backup, "--database", file);
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining("--yes is required")]);
     expect(contents()).toEqual(before);
   });
 
-  it("creates a database where there is none", async () => {
+  it("creates a database if there is none", async () => {
     const fresh = join(folder, "new", "platform.db");
     expect((await restore(backup, "--database", fresh)).exitCode).toBe(0);
     expect(readdirSync(join(folder, "new"))).toEqual(["platform.db"]);
     expect(await emailsIn(fresh)).toEqual(["kept@example.com"]);
   });
 
-  it("is refused while the platform runs", async () => {
+  it("is rejected while the platform runs", async () => {
     const platform = await startPlatformOn(file, 0);
     const { exitCode, stderr } = await restore(backup, "--database", file, "--yes");
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining(`in use by the process ${platform.pid}`)]);
     expect(await platform.stop()).toBe(0);
   });
 
-  it("changes nothing where the backup is damaged, incomplete, missing, or the database itself", async () => {
+  it("changes nothing if the backup is damaged, incomplete, missing, or the database itself", async () => {
     const bytes = readFileSync(backup);
     const text = Buffer.from("kept@example.com");
     const broken = join(folder, "broken.db");
@@ -140,7 +140,7 @@ describe("service db restore", () => {
     expect(readdirSync(folder).filter((name) => /restoring|replaced|lock/.test(name))).toEqual([]);
   });
 
-  it("says how to restore a PostgreSQL backup", async () => {
+  it("explains how to restore a PostgreSQL backup", async () => {
     const { exitCode, stderr } = await restore(backup, "--database", "postgres://user@db.example.com/service");
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining("pg_restore --single-transaction")]);
   });
@@ -157,7 +157,7 @@ describe("service db check", () => {
     await platform.stop();
   });
 
-  it("names what is damaged and exits 1", async () => {
+  it("names the damage and exits with 1", async () => {
     const { DatabaseSync } = await loadSqlite();
     const database = new DatabaseSync(backup);
     database.exec(`UPDATE events SET body = replace(body, 'kept', 'lost');
@@ -194,7 +194,7 @@ describe("service db check", () => {
   });
 });
 
-describe("a database that only a part was copied into", () => {
+describe("a database with an incomplete copy", () => {
   it("is not served", async () => {
     const { DatabaseSync } = await loadSqlite();
     const database = new DatabaseSync(backup);

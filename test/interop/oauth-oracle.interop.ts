@@ -31,14 +31,14 @@ afterAll(() => stop());
 
 const checks = [...AUTHORIZATION_CHECKS, ...TOKEN_CHECKS, ...CLIENT_CHECKS, ...DEVICE_CHECKS];
 
-describe("another server agrees with the checks", () => {
+describe("another server passes the checks", () => {
   it.each(checks.filter(({ name }) => DIFFERENCES[name] === undefined).map((check) => [check.name, check] as const))(
     "%s",
     (_name, check) => check.run(server),
   );
 });
 
-describe("but differs, as is known", () => {
+describe("with known differences", () => {
   it.each(Object.entries(DIFFERENCES))("%s (%s)", async (name) => {
     const check = checks.find((candidate) => candidate.name === name);
     await expect(check?.run(server)).rejects.toThrow();

@@ -28,13 +28,13 @@ describe.each(Object.entries(CALLERS))("%s", (_name, call) => {
     ["localhost", "::1"],
     ["app.localhost", "127.0.0.1"],
     ["app.localhost", "::1"],
-  ])("finds %s on %s, without DNS", async (name, host) => {
+  ])("reaches %s on %s without DNS", async (name, host) => {
     const { port } = await startReceiver((reply) => reply.end("found"), host);
     expect(await call(new URL(`http://${name}:${port}`))).toMatchObject({ status: 200, text: "found" });
   });
 });
 
-it("localhost means 127.0.0.1 unless that refuses, however long it takes to connect", async () => {
+it("uses 127.0.0.1 for localhost unless it refuses the connection, however long connecting takes", async () => {
   const busy = await startBusyReceiver();
   const other = await startReceiver((reply) => reply.end("another program"), "::1", false, busy.port);
   const calls = Object.values(CALLERS).map((call) => call(new URL(`http://localhost:${busy.port}`)));

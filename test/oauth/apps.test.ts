@@ -18,8 +18,8 @@ afterAll(() => platform.close());
 const create = async (fields: Record<string, unknown> = {}) =>
   (await api("POST", "/v1/oauth_apps", { name: "App", redirect_uris: [THIRD_PARTY_REDIRECT], ...fields })).body;
 
-describe("an app", () => {
-  it("is registered with a secret that is shown once", async () => {
+describe("an OAuth app", () => {
+  it("is created with a secret that is shown once", async () => {
     const reply = await api("POST", "/v1/oauth_apps", { name: "App", redirect_uris: [THIRD_PARTY_REDIRECT] });
     expect(reply).toMatchObject({ status: 201, body: { object: "oauth_app", public: false, livemode: false } });
     expect(reply.body.client_secret).toMatch(/^cs_[0-9A-Za-z]{49}$/);
@@ -27,14 +27,14 @@ describe("an app", () => {
     expect((await api("GET", `/v1/oauth_apps/${shown.id}`)).body).toEqual(shown);
   });
 
-  it("that is public has no secret, and none to rotate", async () => {
+  it("has no secret to rotate if it is public", async () => {
     const app = await create({ public: true });
     expect(app.client_secret).toBeNull();
     const reply = await api("POST", `/v1/oauth_apps/${app.id}/rotate_secret`);
     expect(reply).toMatchObject({ status: 409, body: { code: "app_is_public" } });
   });
 
-  it("is changed, listed and deleted", async () => {
+  it("is updated, listed and deleted", async () => {
     const app = await create();
     const changed = await api("PATCH", `/v1/oauth_apps/${app.id}`, {
       name: "Other",
@@ -46,7 +46,7 @@ describe("an app", () => {
     expect((await api("GET", `/v1/oauth_apps/${app.id}`)).status).toBe(404);
   });
 
-  it("gets a new secret, and the old one ends at once", async () => {
+  it("gets a new secret, and the old one stops working immediately", async () => {
     const { refresh_token } = await obtainTokens(server, "confidential");
     const { body } = await api("POST", `/v1/oauth_apps/${server.confidentialApp.id}/rotate_secret`);
     const old = await refreshWith(server, "confidential", refresh_token);
@@ -55,7 +55,7 @@ describe("an app", () => {
     expect((await refreshWith(server, "confidential", refresh_token)).status).toBe(200);
   });
 
-  it("takes all that it was allowed along when it is deleted", async () => {
+  it("loses all its grants when it is deleted", async () => {
     const app = await create();
     const own = { ...server, confidentialApp: { ...server.confidentialApp, id: app.id, secret: app.client_secret } };
     const { access_token } = await obtainTokens(own, "confidential");
@@ -65,7 +65,7 @@ describe("an app", () => {
   });
 });
 
-describe("redirect addresses", () => {
+describe("redirect URIs", () => {
   it.each([
     "https://app.example.com/callback",
     "https://app.example.com/",
@@ -116,12 +116,12 @@ describe("redirect addresses", () => {
     [[]],
     [Array.from({ length: 21 }, (_, index) => `https://a${index}.example/`)],
     [["https://a.example/", "https://a.example/"]],
-  ])("are one to 20 different ones", async (redirect_uris) => {
+  ])("are 1 to 20 different ones", async (redirect_uris) => {
     expect((await api("POST", "/v1/oauth_apps", { name: "A", redirect_uris })).status).toBe(400);
   });
 });
 
-it("the command's own app is not to be seen or changed", async () => {
+it("hides the CLI's own app", async () => {
   expect(JSON.stringify((await api("GET", "/v1/oauth_apps?limit=100")).body)).not.toContain("app_service_cli");
   for (const [method, path] of [
     ["GET", ""],
@@ -135,7 +135,7 @@ it("the command's own app is not to be seen or changed", async () => {
   expect((await obtainTokens(server, "public")).access_token).toMatch(/^at_/);
 });
 
-it("needs the scopes for apps", async () => {
+it("requires the scopes for apps", async () => {
   const { body } = await api("POST", "/v1/api_keys", { scopes: ["oauth_apps:read"] });
   const reader = apiOf(platform.baseUrl, body.key);
   expect((await reader("GET", "/v1/oauth_apps")).status).toBe(200);

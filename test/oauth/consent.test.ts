@@ -19,8 +19,8 @@ afterAll(() => platform.close());
 const ask = (overrides: Record<string, string | undefined> = {}, app: "public" | "confidential" = "public") =>
   authorizationUrl(server, app, newProof(), overrides).href;
 
-describe("the question", () => {
-  it("says who asks for what, in which environment, and where the answer goes", async () => {
+describe("the consent page", () => {
+  it("shows which app requests which scopes, in which environment, and where it redirects", async () => {
     const { text } = await server.browser.get(ask({}, "confidential"));
     expect(text).toContain("<bdi>Reports</bdi> wants to use Default account");
     expect(text).toContain("Sandbox");
@@ -30,13 +30,13 @@ describe("the question", () => {
     expect(text).toContain("owner@localhost");
   });
 
-  it("warns of what reaches further than it seems", async () => {
+  it("warns of scopes with far-reaching effects", async () => {
     const { text } = await server.browser.get(ask({ scope: "write_api_keys" }));
     expect(text).toContain("stay valid after you revoke this access");
     expect((await server.browser.get(ask({ scope: "read_api_keys" }))).text).not.toContain("stay valid");
   });
 
-  it("runs no script and lets its form lead to the app alone", async () => {
+  it("runs no script, and its form redirects to the app only", async () => {
     const { headers, text } = await server.browser.get(ask({}, "confidential"));
     const policy = headers.get("content-security-policy")!;
     expect(policy).toContain("default-src 'none'");
@@ -56,13 +56,13 @@ describe("the question", () => {
     expect(text).not.toContain("<img");
   });
 
-  it("shows nothing of a hostile request as markup", async () => {
+  it("does not interpret a hostile request as markup", async () => {
     const { text } = await new Browser(platform.baseUrl).get(ask({ state: `"><script>alert(1)</script>` }));
     expect(text).not.toContain("<script");
   });
 });
 
-describe("the environment", () => {
+describe("the environment of a grant", () => {
   const environmentOf = async (overrides: Record<string, string | undefined>) => {
     const proof = newProof();
     const code = await obtainCode(server, "public", proof, overrides);
@@ -70,7 +70,7 @@ describe("the environment", () => {
     return (await apiOf(platform.baseUrl, body.access_token)("GET", "/v1/me")).body.environment;
   };
 
-  it("is the sandbox unless live is asked for, and the page says which", async () => {
+  it("is the sandbox unless live is requested, as the page shows", async () => {
     expect(await environmentOf({})).toBe("sandbox");
     expect(await environmentOf({ environment: "live" })).toBe("live");
     const { text } = await server.browser.get(ask({ environment: "live" }));
@@ -104,8 +104,8 @@ describe("the environment", () => {
   });
 });
 
-describe("the answer", () => {
-  it("asks for a sign-in first, and then goes on", async () => {
+describe("the user's choice", () => {
+  it("requires a sign-in first, and then continues", async () => {
     const fresh = await startEmbedded();
     const own = await ourServer(fresh);
     const account = await own.browser.get("/account");
@@ -123,7 +123,7 @@ describe("the answer", () => {
     await fresh.close();
   });
 
-  it("does not send anyone to an app whose request is invalid before they have signed in", async () => {
+  it("does not redirect to an app with an invalid request before the sign-in", async () => {
     const fresh = await startEmbedded();
     const own = await ourServer(fresh);
     const account = await own.browser.get("/account");
@@ -149,7 +149,7 @@ describe("the answer", () => {
     await fresh.close();
   });
 
-  it("from another session is refused", async () => {
+  it("of another session is rejected", async () => {
     const url = ask();
     const question = await server.browser.get(url);
     const stranger = new Browser(platform.baseUrl);
@@ -159,14 +159,14 @@ describe("the answer", () => {
     expect(refused.text).toContain("no longer valid");
   });
 
-  it("without its hidden field is refused, and gives no code", async () => {
+  it("without its hidden field is rejected, and issues no code", async () => {
     for (const csrf of ["", "wrong", "A".repeat(22)]) {
       const refused = await server.browser.post(ask(), { decision: "approve", csrf });
       expect(refused).toMatchObject({ status: 403, left: undefined });
     }
   });
 
-  it("after the back button, or by a double click, gives a code each time", async () => {
+  it("after the back button, or by a double click, issues a code each time", async () => {
     const question = await server.browser.get(ask());
     const [one, two] = await Promise.all([
       server.browser.submit(question, { decision: "approve" }),
@@ -178,13 +178,13 @@ describe("the answer", () => {
     expect(denied.left?.searchParams.get("error")).toBe("access_denied");
   });
 
-  it("that is neither yes nor no is asked for again", async () => {
+  it("is requested again if it is neither allow nor deny", async () => {
     const question = await server.browser.get(ask());
     expect(await server.browser.trySubmit(question, {})).toMatchObject({ status: 400, left: undefined });
     expect(await server.browser.trySubmit(question, { decision: "maybe" })).toMatchObject({ status: 400 });
   });
 
-  it("after signing out is a sign-in, not a code", async () => {
+  it("after signing out leads to the sign-in page, not to a code", async () => {
     const fresh = await startEmbedded();
     const own = await ourServer(fresh);
     const url = authorizationUrl(own, "public", newProof()).href;
@@ -198,8 +198,8 @@ describe("the answer", () => {
   });
 });
 
-describe("codes", () => {
-  it("are over after 60 seconds", async () => {
+describe("authorization codes", () => {
+  it("expire after 60 seconds", async () => {
     const fresh = await startEmbedded();
     const own = await ourServer(fresh);
     const proof = newProof();
@@ -212,7 +212,7 @@ describe("codes", () => {
     await fresh.close();
   });
 
-  it("go to [::1] as well, and to port 80, written or left out", async () => {
+  it("are sent to [::1] as well, and to port 80, written or omitted", async () => {
     const fresh = await startEmbedded();
     const own = await ourServer(fresh);
     const addresses = [

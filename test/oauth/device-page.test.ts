@@ -35,19 +35,19 @@ const poll = (device: Device) =>
 const type = async (user_code: string, browser = server.browser): Promise<Visit> =>
   browser.trySubmit(await browser.get("/oauth/device"), { user_code });
 
-it("asks who is not signed in to sign in first", async () => {
+it("redirects to the sign-in page first", async () => {
   const visit = await new Browser(platform.baseUrl).get((await begin()).verification_uri_complete);
   expect(visit.text).toContain("<h1>Sign in</h1>");
 });
 
-it("fills the code in from the complete address, but asks all the same", async () => {
+it("fills in the code of the complete URL, but still asks for confirmation", async () => {
   const device = await begin();
   const page = await server.browser.get(device.verification_uri_complete);
   expect(page.text).toContain(`value="${device.user_code}"`);
   expect((await poll(device)).body.error).toBe("authorization_pending");
 });
 
-it("shows the code again with the question, to be compared", async () => {
+it("shows the code again for comparison", async () => {
   const device = await begin({ environment: "live" });
   const { text } = await type(device.user_code);
   expect(text).toMatch(new RegExp(`Your device shows</dt>\\s*<dd class="code">${device.user_code}</dd>`));
@@ -59,11 +59,11 @@ it.each([
   ["lower case", (code: string) => code.toLowerCase()],
   ["spaces", (code: string) => ` ${code.slice(0, 2)} ${code.slice(2)} `],
   ["no dash", (code: string) => code.replace("-", "")],
-])("reads a code with %s", async (_how, spell) => {
+])("accepts a code with %s", async (_how, spell) => {
   expect((await type(spell((await begin()).user_code))).text).toContain("wants to use");
 });
 
-it("after 5 wrong codes within a minute even a right one waits", async () => {
+it("delays even a valid code after 5 wrong ones within a minute", async () => {
   const device = await begin();
   for (const wrong of ["BCDF-GHJK", "", "AEIO-UAEI", "🎉", "BCDF-GHJKL"]) {
     expect((await type(wrong)).status).toBe(400);
@@ -77,7 +77,7 @@ it("after 5 wrong codes within a minute even a right one waits", async () => {
   expect((await type(device.user_code)).status).toBe(200);
 });
 
-it("a guess cannot be approved without having been looked up within the limit", async () => {
+it("does not approve a guess without a lookup within the limit", async () => {
   const visits: number[] = [];
   const page = await server.browser.get("/oauth/device");
   for (let guess = 0; guess < 7; guess++) {
@@ -86,14 +86,14 @@ it("a guess cannot be approved without having been looked up within the limit", 
   expect(visits).toEqual([400, 400, 400, 400, 400, 429, 429]);
 });
 
-it("a code is over after 10 minutes, for the user and for the device", async () => {
+it("rejects a code after 10 minutes, for the user and for the device", async () => {
   const device = await begin();
   platform.advance(600_000);
   expect((await type(device.user_code)).status).toBe(400);
   expect((await poll(device)).body.error).toBe("expired_token");
 });
 
-it("each early poll makes the wait 5 seconds longer", async () => {
+it("lengthens the interval by 5 seconds for each early poll", async () => {
   const device = await begin();
   const error = async () => (await poll(device)).body.error as string;
   expect(await error()).toBe("authorization_pending");
@@ -106,7 +106,7 @@ it("each early poll makes the wait 5 seconds longer", async () => {
   expect(await error()).toBe("authorization_pending");
 });
 
-it("the form of another site is refused", async () => {
+it("rejects the form of another site", async () => {
   const device = await begin();
   const forged = await server.browser.post("/oauth/device", {
     user_code: device.user_code,
@@ -117,7 +117,7 @@ it("the form of another site is refused", async () => {
   expect((await poll(device)).body.error).toBe("authorization_pending");
 });
 
-it("the environment is the one that was asked for", async () => {
+it("uses the requested environment", async () => {
   const device = await begin({ environment: "live" });
   await server.answerDevice(device.user_code, "approve");
   const { body } = await poll(device);
@@ -125,7 +125,7 @@ it("the environment is the one that was asked for", async () => {
   expect(await me.json()).toMatchObject({ environment: "live", scopes: ["customers:read"] });
 });
 
-it("nobody begins sign-ins without end", async () => {
+it("limits the number of new sign-ins", async () => {
   const replies = await Promise.all(
     Array.from({ length: 70 }, () =>
       post(server.endpoints.device, { scope: "read_customers", ...proves(server, "public") }),

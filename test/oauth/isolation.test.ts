@@ -41,7 +41,7 @@ async function credentials(): Promise<{ name: string; api: Api }[]> {
 }
 
 describe("what belongs to one environment of one account", () => {
-  it("is nowhere else: keys and apps", async () => {
+  it("does not exist elsewhere: keys and apps", async () => {
     const all = await credentials();
     const placeOf = (name: string) => name.split(" ").slice(0, 2).join(" ");
     for (const owner of all) {
@@ -68,7 +68,7 @@ describe("what belongs to one environment of one account", () => {
   });
 });
 
-describe("every operation on an object", () => {
+describe("every operation on an object of another account", () => {
   const CHANGES: Record<string, object> = { customers: { name: "x" }, webhook_endpoints: { description: "x" } };
 
   /** An object of each kind, by the collection that the path names. */
@@ -100,7 +100,7 @@ describe("every operation on an object", () => {
     return (method, path, body) => api(method, path, body, headers);
   };
 
-  it("answers an id of another account or environment as one that does not exist", async () => {
+  it("returns the same as for an ID that does not exist", async () => {
     await obtainTokens(servers[0], "public");
     const objects = await objectsOf(accounts[0], servers[0].browser);
     const { body: document } = await apiOf(platform.baseUrl, undefined)("GET", "/openapi.json");
@@ -134,7 +134,7 @@ describe("every operation on an object", () => {
     }
   });
 
-  it("gives a listener nothing for an event id of another account that it would not for an unknown one", async () => {
+  it("does not distinguish an event ID of another account from an unknown one for a listener", async () => {
     const theirs = apiOf(platform.baseUrl, accounts[0].sandboxKey);
     await theirs("POST", "/v1/orders", { amount: 2, currency: "EUR" });
     const foreign = (await theirs("GET", "/v1/events?limit=1")).body.data[0].id as string;
@@ -159,7 +159,7 @@ describe("every operation on an object", () => {
 });
 
 describe("an app of one account", () => {
-  it("works for the people of another, in their own account", async () => {
+  it("works for users of another account, in their own account", async () => {
     const foreign: OurServer = { ...servers[1], confidentialApp: servers[0].confidentialApp };
     const { text } = await servers[1].browser.get(
       `${foreign.endpoints.authorize}?${new URLSearchParams({
@@ -179,8 +179,8 @@ describe("an app of one account", () => {
   });
 });
 
-describe("a user", () => {
-  it("stands behind the token, in the account that is theirs", async () => {
+describe("a user of one account", () => {
+  it("owns the token, in their own account", async () => {
     for (const [index, server] of servers.entries()) {
       const tokens = await obtainTokens(server, "public");
       const { account, user } = await me(tokens.access_token);
@@ -189,7 +189,7 @@ describe("a user", () => {
     }
   });
 
-  it("sees the people of their own account, and removes no others", async () => {
+  it("sees the users of their own account, and cannot remove others", async () => {
     const mine = await servers[0].browser.get("/account");
     expect(mine.text).not.toContain("owner@other.example");
     const invited = await servers[1].browser.submit(
@@ -203,7 +203,7 @@ describe("a user", () => {
     expect((await servers[1].browser.get("/account")).text).toContain("member@other.example");
   });
 
-  it("cannot take the email of somebody in another account", async () => {
+  it("cannot take the email address of a user in another account", async () => {
     const page = await servers[0].browser.get("/account");
     const form = { email: "OWNER@other.example", new_password: "correct horse battery" };
     const refused = await servers[0].browser.trySubmit(page, form, ({ action }) => action === "/account/details");
@@ -211,7 +211,7 @@ describe("a user", () => {
     expect((await servers[0].browser.get("/account")).text).toContain("owner@localhost");
   });
 
-  it("takes back their own apps' access, nobody else's", async () => {
+  it("revokes only their own apps' access", async () => {
     const tokens = await obtainTokens(servers[1], "public");
     const theirs = await servers[1].browser.get("/account");
     const grant = /name="grant" value="(gra_\w+)"/.exec(theirs.text)![1]!;
@@ -220,7 +220,7 @@ describe("a user", () => {
     expect(await servers[1].works(tokens.access_token)).toBe(true);
   });
 
-  it("who is removed leaves no token that works", async () => {
+  it("has no valid token after being removed", async () => {
     const owner = servers[0].browser;
     const invited = await owner.submit(
       await owner.get("/account"),

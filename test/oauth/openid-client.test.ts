@@ -43,7 +43,7 @@ async function signIn(config: client.Configuration, redirect_uri: string) {
 
 const statusOf = async (token: string) => (await apiOf(platform.baseUrl, token)("GET", "/v1/me")).status;
 
-it("finds out all about the server", async () => {
+it("discovers the server's metadata", async () => {
   const metadata = (await discover("public")).serverMetadata();
   expect(metadata).toMatchObject({
     issuer: platform.baseUrl,
@@ -71,7 +71,7 @@ describe.each(["public", "basic", "post"] as const)("a %s app", (app) => {
   });
 });
 
-it("a denial arrives as an error that the client understands", async () => {
+it("a denial is an error that the client understands", async () => {
   const config = await discover("public");
   const url = client.buildAuthorizationUrl(config, {
     redirect_uri: LOOPBACK,

@@ -19,8 +19,8 @@ function olderHash(): string {
 
 const passwords = new Passwords(systemRandom);
 
-describe("a hash", () => {
-  it("fits its password alone, and is another each time", async () => {
+describe("a password hash", () => {
+  it("matches its password only, and differs each time", async () => {
     const [one, two] = await Promise.all([passwords.hash(PASSWORD), passwords.hash(PASSWORD)]);
     expect(one).not.toBe(two);
     expect(await passwords.verify(PASSWORD, one)).toBe(true);
@@ -29,18 +29,18 @@ describe("a hash", () => {
     expect(await passwords.verify("", "scrypt$15$8$3$AAAA")).toBe(false);
   });
 
-  it("fits the same characters typed in another way", async () => {
+  it("matches the same characters typed differently", async () => {
     expect(await passwords.verify("caf\u00e9 caf\u00e9", await passwords.hash("cafe\u0301 cafe\u0301"))).toBe(true);
   });
 
-  it("of an earlier version still fits, and is known to be outdated", async () => {
+  it("of an earlier version still matches, and is recognized as outdated", async () => {
     expect(await passwords.verify(PASSWORD, olderHash())).toBe(true);
     expect(passwords.isOutdated(olderHash())).toBe(true);
     expect(passwords.isOutdated(await passwords.hash(PASSWORD))).toBe(false);
   });
 });
 
-describe("at the sign-in", () => {
+describe("at sign-in", () => {
   let platform: EmbeddedPlatform;
 
   beforeAll(async () => {

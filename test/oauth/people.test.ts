@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform.close());
 
-describe("the account's people", () => {
+describe("the users of an account", () => {
   const invites = ({ action }: { action: string }) => action === "/account/people";
 
   async function invite(owner: Browser, email: string): Promise<string> {
@@ -35,7 +35,7 @@ describe("the account's people", () => {
     expect(isSignedIn(await signIn(new Browser(platform.baseUrl), "bob@example.com", PASSWORD))).toBe(true);
   });
 
-  it("are not invited twice, nor by members", async () => {
+  it("cannot be invited twice, nor by members", async () => {
     const owner = await signedIn(platform);
     const link = await invite(owner, "carol@example.com");
     const again = await owner.trySubmit(await owner.get("/account"), { email: "CAROL@example.com" }, invites);
@@ -48,7 +48,7 @@ describe("the account's people", () => {
     expect((await carol.post("/account/people/remove", { csrf, user: "x" })).status).toBe(403);
   });
 
-  it("are out once removed, everywhere", async () => {
+  it("lose all access once removed", async () => {
     const owner = await signedIn(platform);
     const erin = new Browser(platform.baseUrl);
     await erin.submit(await erin.get(await invite(owner, "erin@example.com")), { password: PASSWORD });
@@ -61,7 +61,7 @@ describe("the account's people", () => {
     expect((await signIn(new Browser(platform.baseUrl), "erin@example.com", PASSWORD)).status).toBe(401);
   });
 
-  it("an owner cannot be removed", async () => {
+  it("include an owner who cannot be removed", async () => {
     const owner = await signedIn(platform);
     const server = await ourServer({ ...platform, signInUrl: await newLink(platform) });
     const { access_token } = await obtainTokens(server, "public");

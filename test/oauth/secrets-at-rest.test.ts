@@ -71,7 +71,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform.close());
 
-it("no table holds a usable key, token, code, secret or password, in whatever form", async () => {
+it("no table contains a usable key, token, code, secret or password in any form", async () => {
   const dump = new Connection(await loadSqlite(), platform.database, { readOnly: true });
   const tables = dump.all("SELECT name FROM sqlite_schema WHERE type = 'table'").map(({ name }) => String(name));
   expect(tables).toEqual(expect.arrayContaining(["api_keys", "refresh_tokens", "sessions", "idempotency_keys"]));
@@ -93,14 +93,14 @@ it("no table holds a usable key, token, code, secret or password, in whatever fo
   expect(values).toBeGreaterThan(100);
 });
 
-it("kept responses are found by a digest of their Idempotency-Key", async () => {
+it("stored responses are found by a digest of their Idempotency-Key", async () => {
   const dump = new Connection(await loadSqlite(), platform.database, { readOnly: true });
   const keys = dump.all("SELECT key FROM idempotency_keys").map(({ key }) => String(key));
   dump.close();
   expect(keys).toEqual([expect.stringMatching(/^[\w-]{43}$/)]);
 });
 
-it("no file beside the master key holds a usable key, token, code, secret or password", () => {
+it("no file beside the master key contains a usable key, token, code, secret or password", () => {
   const folder = dirname(platform.database);
   const files = readdirSync(folder).filter((name) => name !== `${basename(platform.database)}.key`);
   expect(files).toContain("platform.db-wal");
@@ -112,7 +112,7 @@ it("no file beside the master key holds a usable key, token, code, secret or pas
   }
 });
 
-it("the log holds none of them", () => {
+it("the log contains none of them", () => {
   for (const secret of Object.values(secrets)) expect(platform.logged.join("\n")).not.toContain(secret);
 });
 

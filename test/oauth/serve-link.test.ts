@@ -17,13 +17,13 @@ afterAll(() => platform.stop());
 
 const landsAt = async (url: string) => new URL((await new Browser(url).get(url)).url).pathname;
 
-it("the ready line of a new database has a sign-in link that works", async () => {
+it("the ready line of a new database has a valid sign-in link", async () => {
   const fresh = await servePlatform();
   expect(await landsAt(fresh.ready.sign_in_url!)).toBe("/dashboard");
   expect(await fresh.stop()).toBe(0);
 });
 
-it("service serve link makes another, as text and as JSON", async () => {
+it("service serve link creates another one, as text and as JSON", async () => {
   const { exitCode, stdout } = await runCli(["serve", "link", "--database", database]);
   expect(exitCode).toBe(0);
   expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/sign-in\/link\?token=[\w-]{43}\n$/);
@@ -33,7 +33,7 @@ it("service serve link makes another, as text and as JSON", async () => {
   expect(await landsAt(json.sign_in_url)).toBe("/dashboard");
 });
 
-it("service serve link says what to do where nothing is served", async () => {
+it("service serve link suggests a fix if no platform runs", async () => {
   const nowhere = await runCli(["serve", "link", "--database", `${database}.other`]);
   expect(nowhere).toMatchObject({ exitCode: 1, stdout: "" });
   expect(nowhere.stderr).toContain("service serve");
@@ -45,7 +45,7 @@ it("service serve link says what to do where nothing is served", async () => {
   expect((await runCli(["serve", "link", "--database", database])).exitCode).toBe(0);
 });
 
-it("a killed platform leaves no link behind that another process could answer", async () => {
+it("a killed platform leaves no link that another process could return", async () => {
   await platform.kill();
   const dead = await runCli(["serve", "link", "--database", database, "--json"]);
   expect(dead.exitCode).toBe(1);
@@ -53,7 +53,7 @@ it("a killed platform leaves no link behind that another process could answer", 
   platform = await startPlatformOn(database, 0);
 });
 
-it("--leak-keys is refused where it could be tampered with on its way", async () => {
+it("--leak-keys rejects a source that could be tampered with", async () => {
   const flags = ["serve", "--ephemeral", "--port", "0", "--leak-keys", "http://keys.example/"];
   const refused = await runCli(flags);
   expect(refused.exitCode).toBe(2);

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => platform.close());
 
 describe("the one-time link", () => {
-  it("signs the owner of an empty database in, once", async () => {
+  it("signs in the owner of an empty database, once", async () => {
     const fresh = await startEmbedded();
     const first = new Browser(fresh.baseUrl);
     const visit = await first.get(fresh.signInUrl);
@@ -29,7 +29,7 @@ describe("the one-time link", () => {
     await fresh.close();
   });
 
-  it("works for 15 minutes", async () => {
+  it("is valid for 15 minutes", async () => {
     const early = await newLink(platform);
     const late = await newLink(platform);
     platform.advance(14 * MINUTE);
@@ -38,27 +38,27 @@ describe("the one-time link", () => {
     expect((await new Browser(platform.baseUrl).get(late)).status).toBe(410);
   });
 
-  it("is used up by one of 5 browsers at once", async () => {
+  it("is used up by one of 5 concurrent browsers", async () => {
     const link = await newLink(platform);
     const statuses = (await getAtOnce(link, 5)).map(({ status }) => status);
     expect(statuses.sort((a, b) => a - b)).toEqual([303, 410, 410, 410, 410]);
   });
 
-  it("is not used up by whoever only looks", async () => {
+  it("is not used up by a prefetch", async () => {
     const link = await newLink(platform);
     await fetch(link, { method: "HEAD" });
     expect((await fetch(link, { headers: { "Sec-Purpose": "prefetch;prerender" } })).status).toBe(503);
     expect(isSignedIn(await new Browser(platform.baseUrl).get(link))).toBe(true);
   });
 
-  it("brings those who are signed in home, even when it is used", async () => {
+  it("leads a signed-in user to the home page, even after use", async () => {
     const browser = new Browser(platform.baseUrl);
     const link = await newLink(platform);
     await browser.get(link);
     expect(isSignedIn(await browser.get(link))).toBe(true);
   });
 
-  it("is only made for whoever can read the file beside the database", async () => {
+  it("is only created for a user who can read the file beside the database", async () => {
     const file = `${platform.database}.admin`;
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const { url } = JSON.parse(readFileSync(file, "utf8")) as { url: string };
@@ -69,8 +69,8 @@ describe("the one-time link", () => {
   });
 });
 
-describe("the session", () => {
-  it("is a cookie that scripts and other sites do not see, new at every sign-in", async () => {
+describe("the browser session", () => {
+  it("is a cookie that scripts and other sites cannot see, new at every sign-in", async () => {
     const browser = new Browser(platform.baseUrl);
     const page = await browser.send("GET", new URL("/sign-in", platform.baseUrl));
     const [before] = browser.cookies.values();
@@ -102,7 +102,7 @@ describe("the session", () => {
     await secure.close();
   });
 
-  it("ends where another begins in the same browser", async () => {
+  it("ends when another begins in the same browser", async () => {
     const browser = await signedIn(platform);
     const before = browser.copy();
     const link = await newLink(platform);
@@ -119,7 +119,7 @@ describe("the session", () => {
     expect(isSignedIn(await browser.get("/account"))).toBe(false);
   });
 
-  it("ends at once when one signs out, also where the cookie was copied", async () => {
+  it("ends immediately at sign-out, also for a copied cookie", async () => {
     const browser = await signedIn(platform);
     const thief = browser.copy();
     const page = await browser.get("/account");

@@ -32,12 +32,12 @@ describe("email and password", () => {
   // What was guessed before is forgotten.
   beforeEach(() => platform.advance(60 * MINUTE));
 
-  it("sign in, without regard to the email's case", async () => {
+  it("sign in regardless of the email's case", async () => {
     const browser = new Browser(platform.baseUrl);
     expect(isSignedIn(await signIn(browser, "ada@example.COM", PASSWORD))).toBe(true);
   });
 
-  it("answer the same to a wrong password and to an unknown email", async () => {
+  it("get the same response for a wrong password and an unknown email", async () => {
     const wrong = await signIn(new Browser(platform.baseUrl), "ada@example.com", "wrong password");
     const unknown = await signIn(new Browser(platform.baseUrl), "eve@example.com", "wrong password");
     const withoutSecrets = ({ text }: Visit) =>
@@ -47,7 +47,7 @@ describe("email and password", () => {
     expect(withoutSecrets(wrong)).toBe(withoutSecrets(unknown));
   });
 
-  it("are not guessed: after 5 failures even the right password waits, and others sign in meanwhile", async () => {
+  it("cannot be guessed: after 5 failures even the right password waits, while others sign in", async () => {
     const browser = new Browser(platform.baseUrl);
     for (let attempt = 0; attempt < 5; attempt++) {
       expect((await signIn(browser, "ada@example.com", `wrong ${attempt}`)).status).toBe(401);
@@ -81,7 +81,7 @@ describe("email and password", () => {
       return (await signIn(browser, EMAIL, password)).status;
     };
 
-    it("are not locked for the user by guesses from another network", async () => {
+    it("does not lock a user after guesses from another network", async () => {
       for (let attempt = 0; attempt < 5; attempt++) expect(await statusFrom("203.0.113.1", "wrong")).toBe(401);
       expect(await statusFrom("203.0.113.1", PASSWORD)).toBe(429);
       for (let attempt = 0; attempt < 5; attempt++) {
@@ -92,7 +92,7 @@ describe("email and password", () => {
       expect(await statusFrom("2001:db8:0:1::1", PASSWORD)).toBe(200);
     });
 
-    it("are not guessed from many networks: after 100 failures the user waits everywhere", async () => {
+    it("locks a user everywhere after 100 failures from many networks", async () => {
       const guesses = Array.from({ length: 25 }, (_, network) =>
         Promise.all(Array.from({ length: 4 }, () => statusFrom(`198.51.100.${network}`, "wrong"))),
       );
@@ -103,7 +103,7 @@ describe("email and password", () => {
     });
   });
 
-  it("are not guessed for many people from one address", async () => {
+  it("limits guesses for many users from one address", async () => {
     const browser = new Browser(platform.baseUrl);
     const visits = await Promise.all(
       Array.from({ length: 12 }, (_, index) => signIn(browser, `nobody${index}@example.com`, "wrong password")),
@@ -112,7 +112,7 @@ describe("email and password", () => {
     expect(visits.filter(({ status }) => status === 429)).toHaveLength(2);
   });
 
-  it("a form with a next page of another site leads home instead", async () => {
+  it("does not redirect to another site after the sign-in", async () => {
     const browser = new Browser(platform.baseUrl);
     const page = await browser.get("/sign-in");
     const elsewhere = [
@@ -134,7 +134,7 @@ describe("email and password", () => {
     ["a short one", "short", "at least 10"],
     ["the email itself", "ada@example.com", "must not be the email"],
     ["an endless one", "x".repeat(201), "at most 200"],
-  ])("a new password is refused: %s", async (_what, password, why) => {
+  ])("rejects a new password: %s", async (_what, password, why) => {
     const browser = await signedIn(platform);
     const form = { email: "ada@example.com", new_password: password };
     const visit = await browser.trySubmit(await browser.get("/account"), form, saves);
@@ -142,7 +142,7 @@ describe("email and password", () => {
     expect(visit.text).toContain(why);
   });
 
-  it("a change asks for the current password of whoever did not come by a link", async () => {
+  it("requires the current password for a change unless the user followed a link", async () => {
     const browser = new Browser(platform.baseUrl);
     const page = await signIn(browser, "ada@example.com", PASSWORD);
     const change = { email: "ada@example.com", new_password: "another good password" };
@@ -152,7 +152,7 @@ describe("email and password", () => {
     expect(isSignedIn(await signIn(new Browser(platform.baseUrl), "ada@example.com", PASSWORD))).toBe(true);
   });
 
-  it("a new password signs every other browser out", async () => {
+  it("signs out all other browsers after a new password", async () => {
     const other = await signedIn(platform);
     const browser = await signedIn(platform);
     const change = { email: "ada@example.com", new_password: `${PASSWORD} 2` };
@@ -165,7 +165,7 @@ describe("email and password", () => {
     expect((await browser.submit(await browser.get("/account"), back, saves)).text).toContain("Saved.");
   });
 
-  it("input that is no form is refused on a page", async () => {
+  it("rejects malformed forms on a page", async () => {
     const browser = new Browser(platform.baseUrl);
     await browser.get("/sign-in");
     const headers = { cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ") };

@@ -26,7 +26,7 @@ async function knownFlags(): Promise<string> {
 }
 
 describe("docker-compose.yml", () => {
-  it("has PostgreSQL, two equal processes and a balancer", () => {
+  it("has PostgreSQL, two identical processes and a load balancer", () => {
     expect(Object.keys(compose.services).toSorted()).toEqual(["balancer", "node-1", "node-2", "postgres"]);
     expect(compose.services["node-1"]).toEqual(compose.services["node-2"]);
     expect(compose.volumes).toHaveProperty("postgres");
@@ -35,7 +35,7 @@ describe("docker-compose.yml", () => {
     expect(SERVICE_MASTER_KEY).toMatch(/^\$\{SERVICE_MASTER_KEY:\?/);
   });
 
-  it("starts the processes with flags that exist", async () => {
+  it("starts the processes with existing flags", async () => {
     const flags = [
       ...compose.services["node-1"]!.command!,
       ...dockerfile.match(/"--[\w-]+"/g)!.map((flag) => flag.slice(1, -1)),
@@ -44,7 +44,7 @@ describe("docker-compose.yml", () => {
     for (const flag of flags.filter((text) => text.startsWith("--"))) expect(known).toContain(flag);
   });
 
-  it("trusts the balancer's address and no other", () => {
+  it("trusts only the load balancer's address", () => {
     const command = compose.services["node-1"]!.command!;
     const trusted = command[command.indexOf("--trust-proxy") + 1];
     expect(trusted).toMatch(/^[\d.]+$/);
@@ -57,7 +57,7 @@ describe("docker-compose.yml", () => {
 });
 
 describe("Dockerfile", () => {
-  it("runs the platform as a user without rights", () => {
+  it("runs the platform as an unprivileged user", () => {
     const steps = dockerfile.split("\n").filter((line) => /^[A-Z]+ /.test(line));
     expect(steps.filter((line) => line.startsWith("FROM "))).toHaveLength(2);
     expect(steps).toContain("USER node");
@@ -68,7 +68,7 @@ describe("Dockerfile", () => {
     expect(entry.slice(0, 2)).toEqual(["service-cli", "serve"]);
   });
 
-  it("publishes nothing over plain http unless told to", async () => {
+  it("publishes nothing over plain http by default", async () => {
     const entry = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(dockerfile)![1]!) as string[];
     const args = [...entry.slice(1), "--ephemeral", "--port", "0"];
     const attempts = [[], ["--trust-proxy", "172.17.0.1"], ["--public-url", "http://api.example.com"]];

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 
 const script = fileURLToPath(new URL("../../scripts/write-references.js", import.meta.url));
 
-it("docs/commands.md and docs/errors.md are what the source says", () => {
+it("docs/commands.md and docs/errors.md are up to date", () => {
   execFileSync(process.execPath, [script, "--check"], { stdio: "pipe" });
 });
 
@@ -17,7 +17,7 @@ describe("test/threats.md", () => {
       .filter(([first]) => !/^(-+|Case|Threat|Decision)$/.test(first!));
   const rows = rowsOf("test/threats.md");
 
-  it("names in each row a test that exists, or why there is none", () => {
+  it("names existing tests in each row, or why there is none", () => {
     expect(rows.length).toBeGreaterThan(100);
     for (const [threat, tests = ""] of rows) {
       const files = tests.match(/test\/[\w./-]+/g) ?? [];

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 
 const script = fileURLToPath(new URL("../../scripts/try-install.js", import.meta.url));
 
-it("the packed package, installed without scripts in an empty folder, does the main job", async () => {
+it("the packed package runs the main workflow after an install without scripts", async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [script, "--ignore-scripts"]);
   expect(stdout).toContain("installed, served, delivered, verified");
 });

@@ -20,13 +20,13 @@ const call = (authorization: string | undefined, path = "/v1/me") =>
   );
 
 describe("a missing or malformed credential is 401", () => {
-  it("says nothing of an error where there was no credential", async () => {
+  it("names no error if there was no credential", async () => {
     const reply = await call(undefined);
     expect(reply).toMatchObject({ status: 401, body: { code: "missing_credential" } });
     expect(reply.headers.get("www-authenticate")).toBe('Bearer realm="service"');
   });
 
-  it("does not look for a credential in the query", async () => {
+  it("does not read a credential from the query", async () => {
     const reply = await call(undefined, `/v1/me?access_token=${platform.sandboxKey}`);
     expect(reply.status).toBe(401);
   });
@@ -45,17 +45,17 @@ describe("a missing or malformed credential is 401", () => {
     expect(reply.headers.get("www-authenticate")).toContain('error="invalid_token"');
   });
 
-  it("tells a mistyped key from an unknown one", async () => {
+  it("distinguishes a mistyped key from an unknown one", async () => {
     const key = platform.sandboxKey;
     const typo = key.slice(0, 20) + (key[20] === "a" ? "b" : "a") + key.slice(21);
     expect((await call(`Bearer ${typo}`)).body.detail).toContain("not a complete key");
   });
 
-  it("takes the scheme in any case", async () => {
+  it("accepts the scheme in any case", async () => {
     expect((await call(`bearer ${platform.sandboxKey}`)).status).toBe(200);
   });
 
-  it("comes before every mistake in the request", async () => {
+  it("precedes every other error of the request", async () => {
     const reply = await apiOf(platform.baseUrl, undefined)("POST", "/v1/customers?x=1", "{", {
       "Service-Version": "x",
     });
@@ -63,8 +63,8 @@ describe("a missing or malformed credential is 401", () => {
   });
 });
 
-describe("who one is", () => {
-  it("is shown for both environments", async () => {
+describe("the owner of a credential", () => {
+  it("is returned in both environments", async () => {
     const sandbox = (await call(`Bearer ${platform.sandboxKey}`)).body;
     const live = (await call(`Bearer ${platform.liveKey}`)).body;
     expect(sandbox).toMatchObject({ object: "identity", environment: "sandbox", livemode: false });
@@ -77,11 +77,11 @@ describe("versions", () => {
   const withVersion = (version: string) =>
     apiOf(platform.baseUrl, platform.sandboxKey)("GET", "/v1/me", undefined, { "Service-Version": version });
 
-  it.each(["2024-13-40", "2099-01-01", "latest", ""])("refuses %j", async (version) => {
+  it.each(["2024-13-40", "2099-01-01", "latest", ""])("rejects %j", async (version) => {
     expect((await withVersion(version)).body).toMatchObject({ status: 400, code: "unsupported_version" });
   });
 
-  it("echoes the version that it spoke", async () => {
+  it("returns the version of the response", async () => {
     for (const version of VERSIONS) expect((await withVersion(version)).headers.get("service-version")).toBe(version);
     expect((await call(`Bearer ${platform.sandboxKey}`)).headers.get("service-version")).toBe(VERSIONS.at(-1));
   });

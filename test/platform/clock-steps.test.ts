@@ -55,8 +55,8 @@ async function attempted(event: string, attempts: number) {
   return read();
 }
 
-describe("a clock that was set ahead by 31 days", () => {
-  it("costs no history, neither while it is wrong nor after it was set back", async () => {
+describe("a clock that is set ahead by 31 days", () => {
+  it("deletes no history, neither meanwhile nor after it was set back", async () => {
     const event = await createEvent();
     const before = platform.complaints.length;
     clock.set(31 * DAY);
@@ -70,7 +70,7 @@ describe("a clock that was set ahead by 31 days", () => {
     expect(await exists(event)).toBe(true);
   });
 
-  it("makes no delivery fail because of its age, and delays none once it was set back", async () => {
+  it("fails no delivery because of its age, and delays none after it was set back", async () => {
     status = 500;
     await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
     const event = await createEvent();
@@ -83,7 +83,7 @@ describe("a clock that was set ahead by 31 days", () => {
     expect(await attempted(event, 3)).toMatchObject({ status: "succeeded" });
   });
 
-  it("lets no repeated request act twice, neither while it is wrong nor after it was set back", async () => {
+  it("executes no repeated request twice, neither meanwhile nor after it was set back", async () => {
     const before = await createOrder("made-before");
     clock.set(31 * DAY);
     expect(await createOrder("made-before")).toBe(before);
@@ -95,7 +95,7 @@ describe("a clock that was set ahead by 31 days", () => {
     expect(await createOrder("made-before")).not.toBe(before);
   });
 
-  it("is believed once it has run evenly for a day", async () => {
+  it("is trusted once it has run evenly for a day", async () => {
     const event = await createEvent();
     clock.set(31 * DAY);
     await runPeriodicTasks();
@@ -107,7 +107,7 @@ describe("a clock that was set ahead by 31 days", () => {
   it.each([
     ["was set before the platform first looked for what is too old", 0],
     ["was set after that", 1],
-  ])("is not believed at the start either, until it has run evenly for an hour, if it %s", async (_name, looks) => {
+  ])("is not trusted at the start until it has run evenly for an hour, if it %s", async (_name, looks) => {
     const event = await createEvent();
     if (looks > 0) await runPeriodicTasks();
     clock.set(31 * DAY);
@@ -146,7 +146,7 @@ describe.each([
   ["a day", DAY],
   ["two hours", 2 * HOUR],
 ])("a clock that was set back by %s", (_name, distance) => {
-  it("delays no first attempt that it met before it was made", async () => {
+  it("delays no first attempt created before the step", async () => {
     const { create, sent } = await createWaiting();
     const events = await create();
     clock.set(-distance);
@@ -155,8 +155,8 @@ describe.each([
   });
 });
 
-describe("a clock that was set ahead by an hour and back", () => {
-  it("delays no first attempt that it met in between, whatever the periodic tasks have seen of it", async () => {
+describe("a clock that is set ahead by an hour and back", () => {
+  it("delays no first attempt created in between, whatever the periodic tasks have seen", async () => {
     const { create, sent } = await createWaiting();
     await runPeriodicTasks();
     const before = await create();
@@ -167,7 +167,7 @@ describe("a clock that was set ahead by an hour and back", () => {
     await sent([...before, ...between]);
   });
 
-  it("delays none either where the platform was restarted in between", async () => {
+  it("delays no first attempt if the platform was restarted in between", async () => {
     const { create, sent } = await createWaiting();
     clock.set(HOUR);
     const events = await create();
@@ -178,7 +178,7 @@ describe("a clock that was set ahead by an hour and back", () => {
     await all;
   });
 
-  it("leaves retries where they are", async () => {
+  it("does not change the time of retries", async () => {
     status = 500;
     await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["*"] });
     const event = await createEvent();
@@ -189,8 +189,8 @@ describe("a clock that was set ahead by an hour and back", () => {
   });
 });
 
-describe("a clock that was set back by a day", () => {
-  it("lets a credential that used up its rate limit call again after the usual time", async () => {
+describe("a clock that is set back by a day", () => {
+  it("allows a rate-limited credential to call again after the usual time", async () => {
     const limited = await hostPlatform({ clock, rateLimits: { perSecond: 1, burst: 3 } });
     const calls = () => Promise.all(Array.from({ length: 12 }, () => limited.api("GET", "/v1/me")));
     const statuses = async () => (await calls()).map((reply) => reply.status);

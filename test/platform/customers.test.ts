@@ -7,8 +7,8 @@ let serial = 0;
 const newEmail = () => `customer-${++serial}@example.com`;
 const eventsOf = async (id: string) => (await api("GET", `/v1/events?related=${id}`)).body.data;
 
-describe("a customer's life", () => {
-  it("is created with what was given, and nulls for the rest", async () => {
+describe("a customer", () => {
+  it("is created with the given fields, and null for the rest", async () => {
     const email = newEmail();
     const created = await api("POST", "/v1/customers", { email, phone: "+442071838750", metadata: { plan: "pro" } });
     expect(created.status).toBe(201);
@@ -25,7 +25,7 @@ describe("a customer's life", () => {
     expect((await api("GET", `/v1/customers/${created.body.id}`)).body).toEqual(created.body);
   });
 
-  it("merges metadata on update, and tells in the event what was there before", async () => {
+  it("merges metadata on update, and emits its previous values", async () => {
     const metadata = { keep: "1", change: "a", drop: "x", empty: "y" };
     const { id } = (await api("POST", "/v1/customers", { email: newEmail(), metadata })).body;
     const patch = { name: "Ada", metadata: { change: "b", drop: null, empty: "", added: "n" } };
@@ -42,7 +42,7 @@ describe("a customer's life", () => {
     });
   });
 
-  it("tells of metadata whose keys are called like what every object inherits", async () => {
+  it("emits metadata whose keys are names of inherited properties", async () => {
     const metadata = { constructor: "old" };
     const { id } = (await api("POST", "/v1/customers", { email: newEmail(), metadata })).body;
     await api("PATCH", `/v1/customers/${id}`, { metadata: { constructor: null, toString: "new" } });
@@ -51,13 +51,13 @@ describe("a customer's life", () => {
     expect(event.data.previous).toEqual({ metadata: { constructor: "old", toString: null } });
   });
 
-  it("emits nothing for an update that changes nothing", async () => {
+  it("emits nothing for an update without changes", async () => {
     const { id } = (await api("POST", "/v1/customers", { email: newEmail(), name: "Ada" })).body;
     expect((await api("PATCH", `/v1/customers/${id}`, { name: "Ada" })).status).toBe(200);
     expect((await eventsOf(id)).map((event: { type: string }) => event.type)).toEqual(["customer.created"]);
   });
 
-  it("is gone after it was deleted, once", async () => {
+  it("no longer exists after a deletion", async () => {
     const { id } = (await api("POST", "/v1/customers", { email: newEmail() })).body;
     expect((await api("DELETE", `/v1/customers/${id}`)).body).toEqual({ id, object: "customer", deleted: true });
     expect((await api("GET", `/v1/customers/${id}`)).status).toBe(404);
@@ -76,13 +76,13 @@ describe("emails", () => {
     },
   );
 
-  it("refuses 321 characters", async () => {
+  it("reject 321 characters", async () => {
     const email = `${"a".repeat(60)}@${"b".repeat(60)}.${"c".repeat(60)}.${"d".repeat(60)}.${"e".repeat(60)}.${"f".repeat(11)}.com`;
     expect(email.length).toBeGreaterThan(255);
     expect((await api("POST", "/v1/customers", { email })).status).toBe(400);
   });
 
-  it("are unique without regard to case, kept as given, and name the holder", async () => {
+  it("are unique regardless of case, stored as given, and a conflict names the holder", async () => {
     const first = (await api("POST", "/v1/customers", { email: "Grace@Example.com" })).body;
     expect(first.email).toBe("Grace@Example.com");
     const second = await api("POST", "/v1/customers", { email: "grace@example.COM" });
@@ -94,7 +94,7 @@ describe("emails", () => {
     expect((await api("GET", "/v1/customers?email=GRACE@EXAMPLE.COM")).body.data).toEqual([first]);
   });
 
-  it("go to one of 50 concurrent creates", async () => {
+  it("are unique among 50 concurrent creates", async () => {
     const email = newEmail();
     const replies = await Promise.all(Array.from({ length: 50 }, () => api("POST", "/v1/customers", { email })));
     expect(replies.filter(({ status }) => status === 201)).toHaveLength(1);
@@ -118,7 +118,7 @@ describe("phones and metadata", () => {
     ["a value of 501 characters", { k: "v".repeat(501) }, "/metadata/k"],
     ["a number", { k: 1 }, "/metadata/k"],
     ["an empty key", { "": "v" }, "/metadata/"],
-  ])("refuses metadata with %s", async (_name, metadata, pointer) => {
+  ])("rejects metadata with %s", async (_name, metadata, pointer) => {
     const reply = await api("POST", "/v1/customers", { email: newEmail(), metadata });
     expect(reply.status).toBe(400);
     expect(reply.body.errors).toEqual([expect.objectContaining({ pointer })]);
@@ -147,7 +147,7 @@ describe("environments", () => {
 });
 
 describe("idempotency keys", () => {
-  it("give the first reply again, and one effect", async () => {
+  it("return the first response again, with a single effect", async () => {
     const email = newEmail();
     const headers = { "Idempotency-Key": `key-${email}` };
     const first = await api("POST", "/v1/customers", { email }, headers);
@@ -161,14 +161,14 @@ describe("idempotency keys", () => {
     expect((await live("POST", "/v1/customers", { email }, headers)).headers.get("idempotent-replayed")).toBeNull();
   });
 
-  it("are not spent by a refusal", async () => {
+  it("are not used up by an error response", async () => {
     const email = newEmail();
     const headers = { "Idempotency-Key": "refused-first" };
     expect((await api("POST", "/v1/customers", { email: "wrong" }, headers)).status).toBe(400);
     expect((await api("POST", "/v1/customers", { email }, headers)).status).toBe(201);
   });
 
-  it.each(["", "a b", "k".repeat(256), '""'])("refuse %j", async (key) => {
+  it.each(["", "a b", "k".repeat(256), '""'])("reject %j", async (key) => {
     const reply = await api("POST", "/v1/customers", { email: newEmail() }, { "Idempotency-Key": key });
     expect(reply.body).toMatchObject({ status: 400, code: "invalid_idempotency_key" });
   });

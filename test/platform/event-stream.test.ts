@@ -32,7 +32,7 @@ const bodyOf = async (id: string, key: string) =>
   (await fetch(`${platform.baseUrl}/v1/events/${id}`, { headers: { Authorization: `Bearer ${key}` } })).text();
 
 describe("a stream of events", () => {
-  it("begins with its position, then sends new events in order, as the stored bytes", async () => {
+  it("starts with its position, then sends new events in order, as the stored bytes", async () => {
     await makeOrders(platform.api, 1);
     const stream = await follow();
     const { event, id, data } = stream.messages[0]!;
@@ -46,7 +46,7 @@ describe("a stream of events", () => {
     expect(told[2]!.data).toBe(await bodyOf(told[2]!.id!, platform.sandboxKey));
   });
 
-  it("goes on after an ID, so that nothing is missed and nothing comes twice", async () => {
+  it("resumes after an ID, without missing or repeating events", async () => {
     const first = await follow();
     await Promise.all(Array.from({ length: 20 }, () => makeOrders(platform.api, 10)));
     await first.until(201);
@@ -59,7 +59,7 @@ describe("a stream of events", () => {
     expect(third.messages.slice(1).map(({ id }) => id)).toEqual(ids);
   });
 
-  it("goes on after Last-Event-ID, whatever its first request asked for", async () => {
+  it("resumes after Last-Event-ID, whatever its first request was", async () => {
     await makeOrders(platform.api, 3);
     const first = await follow({ after: "-3600" });
     await first.until(4);
@@ -72,7 +72,7 @@ describe("a stream of events", () => {
     expect(wrong.body.detail).toContain("Last-Event-ID");
   });
 
-  it("tells of a gap where the last event that a client received is gone", async () => {
+  it("reports a gap if the last received event was removed", async () => {
     const gone = "evt_0351NTbofXpcv9qUI5p25z";
     const stream = await follow({ lastEventId: gone });
     await makeOrders(platform.api, 1);
@@ -83,7 +83,7 @@ describe("a stream of events", () => {
     expect(JSON.parse(event!.data).type).toBe("order.created");
   });
 
-  it("reaches an EventSource whole, over connections that are cut", async () => {
+  it("delivers everything to an EventSource across interrupted connections", async () => {
     const line = await startLine(platform.baseUrl);
     const source = new EventSource(`${line.url}/v1/events/stream`, {
       fetch: (url, init) =>
@@ -105,7 +105,7 @@ describe("a stream of events", () => {
     expect(ready).toBe(3);
   });
 
-  it("tells of the types that are asked for alone", async () => {
+  it("sends only the requested types", async () => {
     const stream = await follow({ type: "customer.*" });
     await makeOrders(platform.api, 2);
     await platform.api("POST", "/v1/customers", { email: "ada@example.com" });
@@ -113,7 +113,7 @@ describe("a stream of events", () => {
     expect(JSON.parse(stream.messages[1]!.data).type).toBe("customer.created");
   });
 
-  it.each(["sandbox", "live"] as const)("tells of replays under their own ids: %s", async (environment) => {
+  it.each(["sandbox", "live"] as const)("sends replays under their own IDs: %s", async (environment) => {
     const api = environment === "live" ? platform.live : platform.api;
     const key = environment === "live" ? await liveKey() : platform.sandboxKey;
     const stream = await follow({}, key);
@@ -134,7 +134,7 @@ describe("a stream of events", () => {
     expect(later.messages[1]!.id).not.toBe(id);
   });
 
-  it("knows nothing of the other environment", async () => {
+  it("contains nothing of the other environment", async () => {
     const stream = await follow();
     await makeOrders(platform.live, 1);
     await makeOrders(platform.api, 1);

@@ -12,7 +12,7 @@ const { api } = on;
 
 const lines = (...parts: string[]) => `${parts.join("\r\n")}\r\n\r\n`;
 
-describe("what the HTTP parser refuses is answered as a problem", () => {
+describe("returns a problem for what the HTTP parser rejects", () => {
   const cases: [name: string, bytes: () => string | Buffer, status: number, code: string][] = [
     ["no Host", () => lines("GET /v1/me HTTP/1.1"), 400, "invalid_header"],
     [
@@ -82,27 +82,27 @@ describe("what the HTTP parser refuses is answered as a problem", () => {
     });
   });
 
-  it("names http:// to a client that speaks TLS", async () => {
+  it("suggests http:// to a client that uses TLS", async () => {
     const reply = await sendRaw(on.platform.baseUrl, Buffer.from("160301020001000001fc0303", "hex"));
     expect(reply.body).toContain("use http://");
   });
 });
 
 describe("paths and methods", () => {
-  it("answers 405 with Allow on a known path", async () => {
+  it("returns 405 with Allow on a known path", async () => {
     const reply = await api("PUT", "/v1/customers", {});
     expect(reply.status).toBe(405);
     expect(reply.headers.get("allow")).toBe("GET, HEAD, OPTIONS, POST");
     expect(reply.body.code).toBe("method_not_allowed");
   });
 
-  it("names the nearest path on an unknown one", async () => {
+  it("suggests the nearest path for an unknown one", async () => {
     const reply = await api("GET", "/v1/custmers");
     expect(reply.status).toBe(404);
     expect(reply.body.detail).toContain("/v1/customers");
   });
 
-  it.each(["/v1/customers/%zz"])("refuses a malformed escape in %s", async (path) => {
+  it.each(["/v1/customers/%zz"])("rejects a malformed escape in %s", async (path) => {
     const reply = await api("GET", path);
     expect(reply.status).toBe(400);
     expect(reply.body.code).toBe("invalid_request");
@@ -119,7 +119,7 @@ describe("paths and methods", () => {
     },
   );
 
-  it("says of an id of another kind what it is", async () => {
+  it("names the kind of an ID of another kind", async () => {
     const event = (await api("POST", "/v1/events", { type: "order.created", data: { id: "x" } })).body;
     const reply = await api("GET", `/v1/customers/${event.id}`);
     expect(reply.status).toBe(404);
@@ -154,19 +154,19 @@ describe("queries", () => {
     ["__proto__=a", "?__proto__", "unknown_field"],
     ["created_after=2026-02-30T00:00:00Z", "?created_after", "invalid_format"],
     ["created_after=2026-02-03T00:00:00Z&created_before=2026-02-01T00:00:00Z", "?created_after", "out_of_range"],
-  ])("refuses %s", async (query, pointer, code) => {
+  ])("rejects %s", async (query, pointer, code) => {
     const reply = await api("GET", `/v1/customers?${query}`);
     expect(reply.status).toBe(400);
     expect(reply.body.errors).toEqual([expect.objectContaining({ pointer, code })]);
   });
 
-  it("refuses a malformed escape and a control character", async () => {
+  it("rejects a malformed escape and a control character", async () => {
     expect((await api("GET", "/v1/customers?email=%zz")).body.detail).toContain("malformed escape");
     const reply = await api("GET", "/v1/customers?email=a%00b");
     expect(reply).toMatchObject({ status: 400, body: { detail: expect.stringContaining("control character") } });
   });
 
-  it("suggests the parameter that was meant", async () => {
+  it("suggests the intended parameter", async () => {
     expect((await api("GET", "/v1/customers?emial=a")).body.detail).toContain("did you mean email?");
   });
 });
@@ -177,13 +177,13 @@ describe("media types", () => {
     ["application/x-www-form-urlencoded", "email=a"],
     ["application/xml", "<a/>"],
     ["application/json; charset=utf-16", "{}"],
-  ])("refuses %s with 415", async (type, body) => {
+  ])("rejects %s with 415", async (type, body) => {
     const reply = await api("POST", "/v1/customers", body, { "Content-Type": type });
     expect(reply.status).toBe(415);
     expect(reply.body.code).toBe("unsupported_media_type");
   });
 
-  it("refuses a body without a type", async () => {
+  it("rejects a body without a type", async () => {
     const reply = await sendRaw(
       on.platform.baseUrl,
       `${lines(
@@ -196,20 +196,20 @@ describe("media types", () => {
     expect(reply.status).toBe(415);
   });
 
-  it("refuses a compressed body and says what it takes", async () => {
+  it("rejects a compressed body and says what it accepts", async () => {
     const reply = await api("POST", "/v1/customers", "{}", { "Content-Encoding": "gzip" });
     expect(reply.status).toBe(415);
     expect(reply.headers.get("accept-encoding")).toBe("identity");
   });
 
-  it("refuses 2 MB", async () => {
+  it("rejects 2 MB", async () => {
     const reply = await api("POST", "/v1/customers", { email: "a@example.com", name: "a".repeat(2_000_000) });
     expect(reply.status).toBe(413);
     expect(reply.body.code).toBe("body_too_large");
   });
 });
 
-it.each(["h2c", "TLS/1.2"])("passes over an offer to speak %s, with a body too", async (protocol) => {
+it.each(["h2c", "TLS/1.2"])("ignores an offer of %s, with a body too", async (protocol) => {
   const offer = `Upgrade: ${protocol}\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABk\r\n`;
   const common = `Host: localhost\r\nAuthorization: Bearer ${on.platform.sandboxKey}\r\n${offer}`;
   const read = await sendRaw(on.platform.baseUrl, `GET /v1/customers HTTP/1.1\r\n${common}\r\n`);
@@ -220,7 +220,7 @@ it.each(["h2c", "TLS/1.2"])("passes over an offer to speak %s, with a body too",
   expect([made.status, JSON.parse(made.body).object]).toEqual([201, "customer"]);
 });
 
-it("goes on answering others while a body never arrives", async () => {
+it("keeps responding to others while a body never arrives", async () => {
   const { hostname, port } = new URL(on.platform.baseUrl);
   const stuck = connect(Number(port), hostname);
   stuck.write(
@@ -236,7 +236,7 @@ it("goes on answering others while a body never arrives", async () => {
   stuck.destroy();
 });
 
-it("names every request, and keeps replies from being stored or sniffed", async () => {
+it("adds an ID to every response, and prevents caching and sniffing", async () => {
   const reply = await api("GET", "/v1/me");
   expect(reply.headers.get("request-id")).toMatch(/^req_[0-9A-Za-z]{22}$/);
   expect(reply.headers.get("cache-control")).toBe("no-store");

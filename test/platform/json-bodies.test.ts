@@ -36,7 +36,7 @@ describe("bodies that are not acceptable JSON", () => {
     expect(reply.body.detail).toContain("UTF-8");
   });
 
-  it("an object is kept as it was sent", async () => {
+  it("an object is stored as it was sent", async () => {
     const name = 'Zoë "Ω" \u{1f600} \\ / tab\tend';
     const reply = await api("POST", "/v1/customers", { email: "exact@example.com", name });
     expect(reply.body.name).toBe(name);
@@ -51,13 +51,13 @@ describe("bodies of the wrong shape", () => {
     expect(reply.body.errors).toEqual([{ pointer: "/email", code: "required", detail: "is required" }]);
   });
 
-  it.each(["null", "[]", '"text"', "5"])("%s is no object", async (body) => {
+  it.each(["null", "[]", '"text"', "5"])("%s instead of an object", async (body) => {
     const reply = await api("POST", "/v1/customers", body);
     expect(reply.status).toBe(400);
     expect(reply.body.detail).toContain("must be an object");
   });
 
-  it("names an unknown field and the one that was meant", async () => {
+  it("names an unknown field and suggests the intended one", async () => {
     const reply = await api("POST", "/v1/customers", { email: "a@example.com", fone: "+442071838750" });
     expect(reply.body.errors).toEqual([
       { pointer: "/fone", code: "unknown_field", detail: expect.stringContaining("did you mean phone?") },
@@ -73,7 +73,7 @@ describe("bodies of the wrong shape", () => {
     ]);
   });
 
-  it("refuses fields where an operation takes none", async () => {
+  it("rejects fields if an operation has none", async () => {
     const order = (await api("POST", "/v1/orders", { amount: 1, currency: "EUR" })).body;
     const reply = await api("POST", `/v1/orders/${order.id}/complete`, { amount: 2 });
     expect(reply.body).toMatchObject({ status: 400, code: "invalid_request" });

@@ -55,11 +55,11 @@ describe("ranges", () => {
     "::ffff:10.0.0.0/95",
     "a/8",
     "",
-  ])("%j is none", (text) => {
+  ])("%j is invalid", (text) => {
     expect(parseRange(text)).toBeUndefined();
   });
 
-  it("cover what lies within them", () => {
+  it("cover the ranges within them", () => {
     const within = (outer: string, inner: string) => covers(parseRange(outer)!, parseRange(inner)!);
     expect(within("10.0.0.0/8", "10.1.0.0/16")).toBe(true);
     expect(within("10.0.0.0/8", "10.0.0.0/8")).toBe(true);
@@ -69,7 +69,7 @@ describe("ranges", () => {
   });
 });
 
-it("a key works from its addresses alone, whatever a header says", async () => {
+it("a key works from its addresses only, whatever the headers contain", async () => {
   const platform = await startEmbedded();
   const api = apiOf(platform.baseUrl, platform.sandboxKey);
   const { body } = await api("POST", "/v1/api_keys", { ip_allowlist: ["127.0.0.2/32", "2001:db8::/32"] });
@@ -85,7 +85,7 @@ it("a key works from its addresses alone, whatever a header says", async () => {
   await platform.close();
 });
 
-it("an IPv4 peer on an IPv6 socket is an IPv4 address", async () => {
+it("an IPv4 peer on an IPv6 socket counts as IPv4", async () => {
   const platform = await startEmbedded({ host: "::" });
   const url = `http://127.0.0.1:${new URL(platform.baseUrl).port}`;
   const api = apiOf(url, platform.sandboxKey);
@@ -99,7 +99,7 @@ it("an IPv4 peer on an IPv6 socket is an IPv4 address", async () => {
   await platform.close();
 });
 
-it("the client is the last forwarded address that is not a trusted proxy", async () => {
+it("the client is the last forwarded address that does not belong to a trusted proxy", async () => {
   const trustedProxies = ["127.0.0.1/32", "10.0.0.2/32"].map((range) => parseRange(range)!);
   const platform = await startEmbedded({ trustedProxies });
   const { body } = await apiOf(platform.baseUrl, platform.sandboxKey)("POST", "/v1/api_keys", {

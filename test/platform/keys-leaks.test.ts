@@ -68,7 +68,7 @@ const entry = (token: string, url = "https://code.example/repo/blob/main/.env#L3
 const newKey = async () => (await api("POST", "/v1/api_keys", {})).body as { id: string; key: string };
 
 describe("a signed report", () => {
-  it("revokes the key in the same request, and its owner sees why", async () => {
+  it("revokes the key before the response, and its owner sees the reason", async () => {
     const { id, key } = await newKey();
     const reply = await report([entry(key)]);
     expect(reply).toMatchObject({ status: 200 });
@@ -85,7 +85,7 @@ describe("a signed report", () => {
     expect(JSON.stringify((await report([entry(key)])).body)).not.toContain(key);
   });
 
-  it("tells what is not ours, and answers in order, each as often as it came", async () => {
+  it("reports unknown credentials, and responds in order, once per entry", async () => {
     const { key } = await newKey();
     const tokens = [invented(1), key, "sk_live_nonsense", key, ""];
     const reply = await report(tokens.map((token) => entry(token, "")));
@@ -105,7 +105,7 @@ describe("a signed report", () => {
     expect((await api("GET", `/v1/api_keys/${id}`)).body.revoked_reason).toBe("revoked");
   });
 
-  it("ends a whole grant for an access token, and for a refresh token", async () => {
+  it("revokes the whole grant of an access or refresh token", async () => {
     for (const kind of ["access_token", "refresh_token"] as const) {
       const tokens = await obtainTokens(server, "public");
       expect((await report([entry(tokens[kind])])).body[0].label).toBe("true_positive");
@@ -114,7 +114,7 @@ describe("a signed report", () => {
     }
   });
 
-  it("takes a client secret's power away until it is rotated", async () => {
+  it("disables a client secret until it is rotated", async () => {
     const { id, secret } = server.confidentialApp;
     const { refresh_token } = await obtainTokens(server, "confidential");
     expect((await report([entry(secret)])).body[0].label).toBe("true_positive");
@@ -124,7 +124,7 @@ describe("a signed report", () => {
     expect((await refreshWith(server, "confidential", refresh_token)).status).toBe(200);
   });
 
-  it("revokes the keys of valid entries, whatever is wrong with others or with what is said of them", async () => {
+  it("revokes the keys of valid entries, even if others are invalid", async () => {
     const keys = await Promise.all(Array.from({ length: 5 }, newKey));
     const [plain, control, untyped, odd, twice] = keys.map(({ key }) => key);
     const text = `[null, 1, "x", [], {}, {"token": 7, "type": "a"}, {"type": "a"}, {"token": "${plain}"},
@@ -149,7 +149,7 @@ describe("a signed report", () => {
     );
   });
 
-  it("of more tokens than anyone has is processed to its end", async () => {
+  it("of very many tokens is fully processed", async () => {
     const { key } = await newKey();
     const entries = [...Array.from({ length: 20_000 }, () => ({ token: "AKIA" })), entry(key)];
     const { body } = await report(entries);
@@ -157,11 +157,11 @@ describe("a signed report", () => {
     expect(body.at(-1).label).toBe("true_positive");
   });
 
-  it("of nothing is answered with nothing", async () => {
+  it("without entries returns an empty list", async () => {
     expect((await report([])).body).toEqual([]);
   });
 
-  it("of 10,000 tokens is answered within 90 s, and the real ones are dead by then", async () => {
+  it("of 10,000 tokens gets a response within 90 s, and the real ones are revoked", async () => {
     const real = await Promise.all(Array.from({ length: 200 }, newKey));
     const entries = Array.from({ length: 10_000 }, (_, index) =>
       entry(index % 50 === 0 ? real[index / 50]!.key : invented(index)),
@@ -203,7 +203,7 @@ describe("401", () => {
     expect((await apiOf(platform.baseUrl, key)("GET", "/v1/me")).status).toBe(200);
   });
 
-  it("an unknown key, after one look at what is published now", async () => {
+  it("an unknown key, after one request to the source", async () => {
     // As many looks as at the start are free again.
     platform.advance(3_600_000);
     const before = asked;
@@ -217,7 +217,7 @@ describe("401", () => {
     expect(asked).toBe(before + 2);
   });
 
-  it("unknown keys without end do not make the platform ask without end", async () => {
+  it("unknown keys, with a limited number of requests to the source", async () => {
     const before = asked;
     for (let index = 0; index < 30; index++) await refusedFor(report([], { identifier: `unknown ${index}` }));
     expect(asked - before).toBeLessThan(12);
@@ -241,24 +241,27 @@ describe("401", () => {
     request.destroy();
   });
 
-  it("any report, where no keys are configured", async () => {
+  it("any report if no keys are configured", async () => {
     const plain = await startEmbedded();
     await refusedFor(report([], { to: plain.baseUrl }));
     await plain.close();
   });
 });
 
-it.each(["{}", "null", '"sk_live_"', "[", ""])("a signed report that is not an array is 400: %s", async (body) => {
-  expect((await report(body)).status).toBe(400);
-});
+it.each(["{}", "null", '"sk_live_"', "[", ""])(
+  "rejects a signed report that is not an array with 400: %s",
+  async (body) => {
+    expect((await report(body)).status).toBe(400);
+  },
+);
 
-it("503, where the keys cannot be read", async () => {
+it("returns 503 if the keys cannot be read", async () => {
   const broken = await startEmbedded({ leakKeys: join(tmpdir(), "there-is-no-such-file.json") });
   expect(await report([], { to: broken.baseUrl })).toMatchObject({ status: 503, body: { code: "unavailable" } });
   await broken.close();
 });
 
-it("the keys may lie in a file", async () => {
+it("accepts keys from a file", async () => {
   const file = join(mkdtempSync(join(tmpdir(), "service-leaks-")), "keys.json");
   writeFileSync(file, JSON.stringify({ public_keys: published }));
   const plain = await startEmbedded({ leakKeys: file });
@@ -266,11 +269,11 @@ it("the keys may lie in a file", async () => {
   await plain.close();
 });
 
-it("a source that would be read over plain http is refused at start", async () => {
+it("rejects a plain http source at start", async () => {
   await expect(startEmbedded({ leakKeys: "http://keys.example/" })).rejects.toThrow("https URL or a file");
 });
 
-it("a source that answers without end is read no further than keys can reach", async () => {
+it("limits what it reads from a source", async () => {
   let sent = 0;
   const endless = createServer((_request, response) => {
     const part = Buffer.alloc(64 * 1024, " ");

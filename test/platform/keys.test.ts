@@ -26,7 +26,7 @@ const withKey = (key: string) => apiOf(platform.baseUrl, key);
 const create = (fields: object = {}, maker = api) => maker("POST", "/v1/api_keys", fields);
 const hence = (milliseconds: number) => formatTimestamp(platform.now() + milliseconds);
 
-describe("a key", () => {
+describe("an API key", () => {
   it("is shown once", async () => {
     const { status, body } = await create({ name: "Reader", scopes: ["customers:read"] });
     expect(status).toBe(201);
@@ -52,7 +52,7 @@ describe("a key", () => {
     expect(JSON.stringify(list.body)).not.toContain(body.key);
   });
 
-  it("that is not restricted has all scopes, in its own environment", async () => {
+  it("without restrictions has all scopes, in its own environment", async () => {
     const { body } = await withKey(platform.liveKey)("POST", "/v1/api_keys", {});
     expect(body.key).toMatch(/^sk_live_/);
     expect(body.scopes).toEqual(SCOPES);
@@ -60,7 +60,7 @@ describe("a key", () => {
     expect(me.body).toMatchObject({ environment: "live", user: null, credential: { id: body.id, kind: "secret_key" } });
   });
 
-  it("does what its scopes allow, and write is not read", async () => {
+  it("allows what its scopes grant, and write does not include read", async () => {
     const { body } = await create({ scopes: ["customers:write"] });
     const writer = withKey(body.key);
     expect((await writer("POST", "/v1/customers", { email: "writer@example.com" })).status).toBe(201);
@@ -80,7 +80,7 @@ describe("a key", () => {
     [{ expires_at: "2020-01-01T00:00:00Z" }, "/expires_at"],
     [{ name: "" }, "/name"],
     [{ permissions: [] }, "/permissions"],
-  ])("%j is refused", async (fields, pointer) => {
+  ])("%j is rejected", async (fields, pointer) => {
     const { status, body } = await create(fields);
     expect(status).toBe(400);
     expect(body.errors[0].pointer).toBe(pointer);
@@ -88,7 +88,7 @@ describe("a key", () => {
 });
 
 describe("401", () => {
-  it("a revoked key, at once and for good, saying when", async () => {
+  it("rejects a revoked key immediately and permanently, with the time", async () => {
     const { body } = await create();
     expect((await withKey(body.key)("GET", "/v1/me")).status).toBe(200);
     const revoked = await api("POST", `/v1/api_keys/${body.id}/revoke`);
@@ -101,7 +101,7 @@ describe("401", () => {
     expect(again).toMatchObject({ status: 200, body: { revoked_at: revoked.body.revoked_at } });
   });
 
-  it("a key whose end has come, saying when", async () => {
+  it("rejects an expired key, with the time", async () => {
     const end = hence(HOUR);
     const { body } = await create({ expires_at: end });
     expect(body.expires_at).toBe(end);
@@ -112,7 +112,7 @@ describe("401", () => {
     expect(refused.body.detail).toContain(end);
   });
 
-  it("comes before 403, and 403 before what is wrong with the request", async () => {
+  it("precedes 403, and 403 precedes errors of the request", async () => {
     const { body } = await create({ scopes: ["orders:read"], ip_allowlist: ["203.0.113.0/24"] });
     await api("POST", `/v1/api_keys/${body.id}/revoke`);
     const send = (key: string) => withKey(key)("POST", "/v1/customers?x=1", "{", { "Service-Version": "x" });
@@ -125,7 +125,7 @@ describe("401", () => {
   });
 });
 
-describe("a key never grants more than its maker has", () => {
+describe("a key never exceeds its creator", () => {
   it("in scopes", async () => {
     const maker = (await create({ scopes: ["api_keys:write", "customers:read"] })).body;
     const refused = await create({ scopes: ["customers:read", "customers:write"] }, withKey(maker.key));
@@ -135,7 +135,7 @@ describe("a key never grants more than its maker has", () => {
     expect(made.body.scopes).toEqual(["customers:read"]);
   });
 
-  it("what is left out is what the maker has", async () => {
+  it("inherits omitted fields from its creator", async () => {
     const limits = { ip_allowlist: ["127.0.0.0/8"], expires_at: hence(100 * HOUR) };
     const maker = (await create({ scopes: ["api_keys:write", "customers:read"], ...limits })).body;
     const made = await create({}, withKey(maker.key));
@@ -149,7 +149,7 @@ describe("a key never grants more than its maker has", () => {
     ["every address", { ip_allowlist: [] }, "/ip_allowlist"],
     ["a later end", { expires_at: "2099-01-01T00:00:00Z" }, "/expires_at"],
     ["no end", { expires_at: null }, "/expires_at"],
-  ])("not with %s", async (_what, fields, pointer) => {
+  ])("is not created with %s", async (_what, fields, pointer) => {
     const maker = (await create({ ip_allowlist: ["127.0.0.0/8"], expires_at: hence(100 * HOUR) })).body;
     const refused = await create(fields, withKey(maker.key));
     expect(refused).toMatchObject({ status: 403, body: { code: "exceeds_maker", errors: [{ pointer }] } });
@@ -157,7 +157,7 @@ describe("a key never grants more than its maker has", () => {
     expect(narrower.status).toBe(201);
   });
 
-  it("nor by rolling a key that may do more", async () => {
+  it("is not created by rolling a more powerful key", async () => {
     const strong = (await create()).body;
     const weak = (await create({ scopes: ["api_keys:write"] })).body;
     const refused = await withKey(weak.key)("POST", `/v1/api_keys/${strong.id}/roll`);
@@ -165,7 +165,7 @@ describe("a key never grants more than its maker has", () => {
     expect((await withKey(strong.key)("GET", "/v1/me")).status).toBe(200);
   });
 
-  it("nor in another environment", async () => {
+  it("is not created in another environment", async () => {
     const { body } = await create();
     expect((await withKey(platform.liveKey)("GET", `/v1/api_keys/${body.id}`)).status).toBe(404);
     expect((await withKey(platform.liveKey)("POST", `/v1/api_keys/${body.id}/roll`)).status).toBe(404);
@@ -174,7 +174,7 @@ describe("a key never grants more than its maker has", () => {
 });
 
 describe("rolling", () => {
-  it("gives a key that may do the same, and ends the old one", async () => {
+  it("creates a key with the same permissions, and revokes the old one", async () => {
     const limits = { scopes: ["orders:read"], ip_allowlist: ["127.0.0.0/8"], expires_at: hence(50 * HOUR) };
     const old = (await create({ name: "Roll", ...limits })).body;
     const rolled = await api("POST", `/v1/api_keys/${old.id}/roll`);
@@ -185,14 +185,14 @@ describe("rolling", () => {
     expect((await api("GET", `/v1/api_keys/${old.id}`)).body.revoked_reason).toBe("rolled");
   });
 
-  it("works once, also for 10 at once", async () => {
+  it("works once, even for 10 concurrent requests", async () => {
     const old = (await create()).body;
     const replies = await Promise.all(Array.from({ length: 10 }, () => api("POST", `/v1/api_keys/${old.id}/roll`)));
     expect(replies.filter(({ status }) => status === 201)).toHaveLength(1);
     expect(replies.filter(({ body }) => body.code === "key_not_usable")).toHaveLength(9);
   });
 
-  it("repeats its reply for the same Idempotency-Key", async () => {
+  it("returns the same response for the same Idempotency-Key", async () => {
     const old = (await create()).body;
     const headers = { "Idempotency-Key": "roll-1" };
     const first = await api("POST", `/v1/api_keys/${old.id}/roll`, undefined, headers);
@@ -200,7 +200,7 @@ describe("rolling", () => {
     expect(second.body).toEqual(first.body);
   });
 
-  it("is refused for a key whose end has come", async () => {
+  it("is rejected for an expired key", async () => {
     const old = (await create({ expires_at: hence(3 * HOUR) })).body;
     platform.advance(3 * HOUR);
     expect((await api("POST", `/v1/api_keys/${old.id}/roll`)).body.code).toBe("key_not_usable");
@@ -221,7 +221,7 @@ describe("an Idempotency-Key", () => {
     });
   }
 
-  it("repeats a response that shows a secret to the credential that first got it, and to no other", async () => {
+  it("returns a response with a secret only to the credential that first received it", async () => {
     const key = (await create()).body;
     const app = (await api("POST", "/v1/oauth_apps", { name: "A", redirect_uris: REDIRECTS })).body;
     const endpoint = { url: "https://example.com/hook", events: ["*"] };
@@ -254,7 +254,7 @@ describe("an Idempotency-Key", () => {
     }
   });
 
-  it("repeats any other response to every credential of the environment", async () => {
+  it("returns any other response to every credential of the environment", async () => {
     const headers = { "Idempotency-Key": "customer-1" };
     const first = await api("POST", "/v1/customers", { email: "a@example.com" }, headers);
     expect(first.status).toBe(201);
@@ -262,7 +262,7 @@ describe("an Idempotency-Key", () => {
     expect((await other("POST", "/v1/customers", { email: "a@example.com" }, headers)).body).toEqual(first.body);
   });
 
-  it("repeats a secret after the access token was refreshed, and not to a token of fewer scopes", async () => {
+  it("returns a secret after a token refresh, but not to a token with fewer scopes", async () => {
     const both = { ...server, scopes: ["write_webhook_endpoints", "read_customers"] as const };
     const tokens = await obtainTokens(both, "public");
     const endpoint = { url: "https://example.com/refreshed", events: ["*"] };
@@ -278,7 +278,7 @@ describe("an Idempotency-Key", () => {
   });
 });
 
-it("a user's access token makes keys within its scopes, that outlive it", async () => {
+it("can be created by a user's access token within its scopes, and outlives the token", async () => {
   const { access_token } = await obtainTokens({ ...server, scopes: ["write_api_keys", "read_customers"] }, "public");
   const { body } = await create({ scopes: ["customers:read"] }, withKey(access_token));
   expect(body).toMatchObject({ expires_at: null, scopes: ["customers:read"] });
@@ -289,7 +289,7 @@ it("a user's access token makes keys within its scopes, that outlive it", async 
   expect((await withKey(body.key)("GET", "/v1/me")).status).toBe(200);
 });
 
-it("created_by names the user or key that created it, and none for the first keys", async () => {
+it("has created_by of its user or key, and null for the first keys", async () => {
   const createdBy = async (id: string) => (await api("GET", `/v1/api_keys/${id}`)).body.created_by;
   expect(await createdBy(firstKey)).toBeNull();
   const { body: made } = await create();
@@ -306,7 +306,7 @@ it("created_by names the user or key that created it, and none for the first key
 describe("last_used", () => {
   const lastUsed = async (id: string) => (await api("GET", `/v1/api_keys/${id}`)).body.last_used as string | null;
 
-  it("is kept within a second or two, and true to the minute from then on", async () => {
+  it("is updated within a second or two, then accurate to the minute", async () => {
     const { body } = await create();
     await withKey(body.key)("GET", "/v1/me");
     await expect.poll(() => lastUsed(body.id)).not.toBeNull();

@@ -99,7 +99,7 @@ it(
   STOPS_IN,
 );
 
-it("an event stream that is requested while the platform stops does not hold up the stop", async () => {
+it("an event stream requested while the platform stops does not delay the stop", async () => {
   const { host, hostname, port } = new URL(platform.baseUrl);
   const stream = await followStream(platform.baseUrl, platform.sandboxKey);
   // A request whose body is still on its way keeps its connection open until it is answered.

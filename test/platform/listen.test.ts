@@ -84,7 +84,7 @@ const makeEvents = async (count: number): Promise<string[]> => {
 };
 
 describe("a listening session", () => {
-  it("begins with ready and sends what happens then, as the stored bytes", async () => {
+  it("starts with ready and sends new events as the stored bytes", async () => {
     const listener = new Listener();
     expect(await listener.ready()).toMatchObject({
       frame: "ready",
@@ -109,7 +109,7 @@ describe("a listening session", () => {
     listener.close();
   });
 
-  it("begins behind an event, some time ago, or now", async () => {
+  it("starts after an event, some time ago, or now", async () => {
     const ids = await makeEvents(5);
     const behind = new Listener(`?after=${ids[1]}`);
     await behind.until(() => behind.events.length === 3);
@@ -124,7 +124,7 @@ describe("a listening session", () => {
     for (const listener of [behind, ago, now]) listener.close();
   });
 
-  it("gives a cursor from which nothing is missed, even before the first event", async () => {
+  it("has a cursor from which nothing is missed, even before the first event", async () => {
     const first = new Listener("?after=-0");
     const { cursor } = await first.ready();
     first.close();
@@ -195,7 +195,7 @@ describe("a listening session", () => {
     listener.close();
   });
 
-  it("keeps its secret for the device, and another one for another device", async () => {
+  it("keeps its secret per device", async () => {
     const ready = async (device: string) => {
       const listener = new Listener("", on.platform.sandboxKey, device);
       const frame = await listener.ready();
@@ -206,7 +206,7 @@ describe("a listening session", () => {
     expect(await ready("laptop")).not.toBe(await ready("desktop"));
   });
 
-  it("that acknowledges and says goodbye in one breath, with more to come, costs the others nothing", async () => {
+  it("that acknowledges and closes at once does not affect others", async () => {
     const [first] = await makeEvents(3);
     const listener = new Listener("?after=-3600&window=1");
     await listener.until(() => listener.events.length === 1);
@@ -219,7 +219,7 @@ describe("a listening session", () => {
     expect((await api("GET", `/v1/events/${first}`)).status).toBe(200);
   });
 
-  it("says how many others listen; each gets everything", async () => {
+  it("reports how many others listen, and each receives everything", async () => {
     const first = new Listener();
     await first.ready();
     const second = new Listener();
@@ -231,7 +231,7 @@ describe("a listening session", () => {
     second.close();
   });
 
-  it("tells of a gap where the event that it was asked to go on from is gone", async () => {
+  it("reports a gap if the event to resume from was removed", async () => {
     const gone = "evt_0351NTbofXpcv9qUI5p25z";
     const listener = new Listener(`?after=${gone}&window=1000`);
     await listener.until(() => listener.frames.length > 1);
@@ -251,7 +251,7 @@ describe("a listening session", () => {
       "an ack of an event that was never sent",
       (socket: WebSocket) => socket.send('{"frame":"acks","acks":[{"seq":99,"duration_ms":1}]}'),
     ],
-  ])("ends with a word about it on %s", async (_name, send) => {
+  ])("ends with a reason on %s", async (_name, send) => {
     const listener = new Listener();
     await listener.ready();
     send(listener.socket);
@@ -259,7 +259,7 @@ describe("a listening session", () => {
     expect(listener.frames.at(-1)).toMatchObject({ frame: "bye", code: "protocol_error" });
   });
 
-  it("ends on a frame that is too large, and the platform lives on", async () => {
+  it("ends on a frame that is too large, and the platform keeps running", async () => {
     const listener = new Listener();
     await listener.ready();
     listener.socket.send("x".repeat(300_000));
@@ -268,7 +268,7 @@ describe("a listening session", () => {
   });
 });
 
-describe("an upgrade is refused", () => {
+describe("an upgrade is rejected", () => {
   const key = () => ({ Authorization: `Bearer ${on.platform.sandboxKey}` });
   const protocol = "service.listen.v1";
   it.each([

@@ -35,13 +35,13 @@ describe("lists", () => {
     expect(page.data.map(({ id }: { id: string }) => id)).toEqual(ids.slice(0, 20));
   });
 
-  it("show every row once, whatever the page's size", async () => {
+  it("contain every row once, for any page size", async () => {
     expect(await readAll("/v1/customers?limit=7")).toEqual(ids);
     expect(await readAll("/v1/customers?limit=45")).toEqual(ids);
     expect(await readAll("/v1/customers?limit=100")).toEqual(ids);
   });
 
-  it("stay the same for a reader while rows are added and a boundary row goes", async () => {
+  it("stay consistent for a reader while rows are added and a boundary row is deleted", async () => {
     const first = (await api("GET", "/v1/events?type=customer.created&limit=10")).body;
     const extra = (await api("POST", "/v1/customers", { email: "late@example.com" })).body;
     await api("DELETE", `/v1/customers/${extra.id}`);
@@ -52,7 +52,7 @@ describe("lists", () => {
     expect(seen).toEqual(ids.slice(0, 20));
   });
 
-  it("refuse a cursor that was edited, or made for another list, filter or environment", async () => {
+  it("reject a cursor that was edited, or created for another list, filter or environment", async () => {
     const cursor: string = (await api("GET", "/v1/customers?limit=5")).body.next_cursor;
     const edited = cursor.slice(0, -2) + (cursor.endsWith("AA") ? "BB" : "AA");
     for (const [call, path] of [
@@ -78,7 +78,7 @@ describe("lists", () => {
 });
 
 describe("events", () => {
-  it("carry the envelope of the specification", async () => {
+  it("have the envelope of the specification", async () => {
     const created = await api("POST", "/v1/orders", { amount: 5, currency: "EUR" });
     const event = (await api("GET", `/v1/events?related=${created.body.id}`)).body.data[0];
     expect(event).toEqual({
@@ -105,14 +105,14 @@ describe("events", () => {
     expect(await readAll("/v1/events?type=*&limit=100")).toEqual(await readAll("/v1/events?limit=100"));
   });
 
-  it("suggest the type that was meant", async () => {
+  it("suggest the intended type", async () => {
     const reply = await api("GET", "/v1/events?type=order.complete");
     expect(reply.status).toBe(400);
     expect(reply.body.detail).toContain("order.completed");
     expect((await api("GET", "/v1/events?related=hello")).status).toBe(400);
   });
 
-  it("can be made by hand in the sandbox only", async () => {
+  it("can be created manually in the sandbox only", async () => {
     const data = { id: "pay_x", object: "payment", amount: 1 };
     const made = await api("POST", "/v1/events", { type: "payment.failed", data });
     expect(made).toMatchObject({ status: 201, body: { type: "payment.failed", data: { object: data } } });

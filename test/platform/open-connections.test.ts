@@ -53,7 +53,7 @@ async function bodyOf(reply: IncomingMessage): Promise<unknown> {
 const REFUSAL = { status: 429, code: "connection_limit", detail: expect.stringContaining("as many as it may") };
 
 describe("event streams of an environment", () => {
-  it("are refused beyond their number, and there is room again when one ends", async () => {
+  it("are rejected beyond the limit, and accepted again when one ends", async () => {
     const replies = await Promise.all(Array.from({ length: LIMITS.eventStreamsPerEnvironment }, () => stream()));
     expect(new Set(replies.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
     const refused = await stream();
@@ -66,7 +66,7 @@ describe("event streams of an environment", () => {
     await expect.poll(async () => (await stream()).statusCode).toBe(200);
   });
 
-  it("take no room where they are refused for their query", async () => {
+  it("do not count if their query is rejected", async () => {
     for (let i = 0; i <= LIMITS.eventStreamsPerEnvironment; i++) {
       expect((await platform.api("GET", "/v1/events/stream?after=yesterday")).status).toBe(400);
     }
@@ -75,7 +75,7 @@ describe("event streams of an environment", () => {
 });
 
 describe("listeners of an environment", () => {
-  it("are refused beyond their number, and there is room again when one leaves", async () => {
+  it("are rejected beyond the limit, and accepted again when one leaves", async () => {
     const replies = await Promise.all(Array.from({ length: LIMITS.listenersPerEnvironment }, () => listen()));
     expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([101]));
     const { status, reply } = await listen();
@@ -87,7 +87,7 @@ describe("listeners of an environment", () => {
   });
 });
 
-it("a connection that was closed before it was counted takes no room", async () => {
+it("do not count if they closed before being counted", async () => {
   const connections = new OpenConnections("streams", 1);
   const gone = new PassThrough().destroy();
   await once(gone, "close");

@@ -41,7 +41,7 @@ describe("the served document", () => {
     expect(problems.map(({ ruleId, message, location }) => `${ruleId} ${location[0]?.pointer} ${message}`)).toEqual([]);
   });
 
-  it("is the same text as long as the platform runs, and is not sent again to whom has it", async () => {
+  it("stays the same while the platform runs, and is not sent again to a client that has it", async () => {
     const first = await fetch(`${platform.baseUrl}/openapi.json`);
     const tag = first.headers.get("etag")!;
     expect(first.headers.get("content-type")).toBe("application/json; charset=utf-8");
@@ -50,7 +50,7 @@ describe("the served document", () => {
     expect(second.status).toBe(304);
   });
 
-  it("names every operation once, in words, under a tag that it explains", () => {
+  it("names every operation once, with a summary and a described tag", () => {
     const tags = (document.tags as { name: string }[]).map(({ name }) => name);
     expect(new Set(operations().map(({ operationId }) => operationId)).size).toBe(operations().length);
     for (const { operationId, summary, tags: own } of operations()) {
@@ -60,7 +60,7 @@ describe("the served document", () => {
     }
   });
 
-  it("says what id each path takes", () => {
+  it("describes the ID in each path", () => {
     const named = Object.entries(document.paths as Record<string, object>).filter(([path]) => path.includes("{id}"));
     for (const [path, methods] of named) {
       for (const { parameters } of Object.values(methods) as { parameters: { name?: string; schema: object }[] }[]) {
@@ -70,21 +70,21 @@ describe("the served document", () => {
     }
   });
 
-  it("shows what an endpoint is sent for every event type, with the resource in it", () => {
+  it("describes the request of every event type, with its resource", () => {
     expect(Object.keys(document.webhooks)).toEqual([...EVENT_TYPES]);
     const { schema, example } = document.webhooks["order.completed"].post.requestBody.content["application/json"];
     expect(schema.allOf[1].properties.data.properties.object).toEqual({ $ref: "#/components/schemas/Order" });
     expect(example).toMatchObject({ type: "order.completed", data: { object: { object: "order", currency: "EUR" } } });
   });
 
-  it("holds no schema word that only the platform knows", () => {
+  it("contains no custom schema keywords", () => {
     const standard = new Set(["email", "uri", "uri-reference", "date-time"]);
     const formats = [...text.matchAll(/"format":"([^"]*)"/g)].map(([, format]) => format!);
     expect(new Set(formats)).toEqual(standard);
     expect(text).not.toContain("$id");
   });
 
-  it("tells of the stream of events what it is", async () => {
+  it("describes the event stream", async () => {
     const described = document.paths["/v1/events/stream"].get;
     const names = described.parameters.map(({ name }: { name: string }) => name);
     expect(names).toEqual(["after", "type", "Last-Event-ID"]);
@@ -105,15 +105,15 @@ describe("the served document", () => {
     expect(cursor).toMatch(/^evt_[0-9A-Za-z]{22}$/);
   });
 
-  it("points every problem to its page", async () => {
+  it("links every problem to its page", async () => {
     const links = new Set([...text.matchAll(/\((\/problems\/[a-z_]+)\)/g)].map(([, link]) => link!));
     expect(links.size).toBeGreaterThan(20);
     for (const link of links) expect((await fetch(platform.baseUrl + link)).status).toBe(200);
   });
 });
 
-describe("what it says of credentials is what happens", () => {
-  it("refuses every operation to a key that has all scopes but the named one", async () => {
+describe("its security requirements are enforced", () => {
+  it("for a key with all scopes but the required one, at every operation", async () => {
     const owner = apiOf(platform.baseUrl, platform.sandboxKey);
     const scopes = [...new Set(operations().flatMap(({ security: [{ apiKey = [] }] }) => [...apiKey]))];
     expect(scopes.length).toBeGreaterThan(10);
@@ -131,7 +131,7 @@ describe("what it says of credentials is what happens", () => {
     }
   });
 
-  it("answers 401 to every operation without one", async () => {
+  it("for a request without a credential, at every operation", async () => {
     for (const { method, path, security } of operations()) {
       const reply = await apiOf(platform.baseUrl, undefined)(method, path);
       const code = security.some((way) => "leakReport" in way) ? "invalid_signature" : "missing_credential";

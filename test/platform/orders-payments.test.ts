@@ -7,7 +7,7 @@ const typesAbout = async (id: string) =>
   (await api("GET", `/v1/events?related=${id}`)).body.data.map((event: { type: string }) => event.type);
 
 describe("orders", () => {
-  it("are pending, then completed or canceled, and say so in events", async () => {
+  it("are pending, then completed or canceled, with an event each", async () => {
     const customer = (await api("POST", "/v1/customers", { email: "orders@example.com" })).body;
     const created = await api("POST", "/v1/orders", { amount: 4200, currency: "EUR", customer: customer.id });
     expect(created.body).toMatchObject({ object: "order", amount: 4200, currency: "EUR", status: "pending" });
@@ -22,7 +22,7 @@ describe("orders", () => {
     expect((await api("GET", "/v1/orders?status=pending")).body.data).toEqual([pending]);
   });
 
-  it("move once: any other move is 409 and says where the order stands", async () => {
+  it("change status once: any other transition is 409 with the current status", async () => {
     const { id } = (await api("POST", "/v1/orders", { amount: 1, currency: "EUR" })).body;
     await api("POST", `/v1/orders/${id}/complete`);
     for (const move of ["complete", "cancel"]) {
@@ -49,7 +49,7 @@ describe("orders", () => {
     [{ amount: 1, currency: "EUR", customer: "cus_1" }, "/customer"],
     [{ amount: 1, currency: "EUR", customer: "cus_0000000000000000000000" }, "/customer"],
     [{ amount: 1, currency: "EUR", status: "completed" }, "/status"],
-  ])("refuse %j", async (body, pointer) => {
+  ])("reject %j", async (body, pointer) => {
     const reply = await api("POST", "/v1/orders", body);
     expect(reply.status).toBe(400);
     expect(reply.body.errors).toEqual([expect.objectContaining({ pointer })]);
@@ -57,7 +57,7 @@ describe("orders", () => {
 });
 
 describe("payments", () => {
-  it("succeed", async () => {
+  it("can succeed", async () => {
     const order = (await api("POST", "/v1/orders", { amount: 900, currency: "EUR" })).body;
     const payment = (await api("POST", "/v1/payments", { amount: 900, currency: "EUR", order: order.id })).body;
     expect(payment).toMatchObject({ object: "payment", status: "pending", order: order.id, failure_code: null });
@@ -67,7 +67,7 @@ describe("payments", () => {
     expect((await api("GET", `/v1/payments?order=${order.id}`)).body.data).toHaveLength(1);
   });
 
-  it("fail with a code", async () => {
+  it("can fail with a code", async () => {
     const payment = (await api("POST", "/v1/payments", { amount: 900, currency: "EUR" })).body;
     const failed = await api("POST", `/v1/payments/${payment.id}/fail`, { failure_code: "insufficient_funds" });
     expect(failed.body).toMatchObject({ status: "failed", failure_code: "insufficient_funds" });

@@ -14,7 +14,7 @@ afterAll(() => platform.stop());
 
 const open = (path: string) => fetch(new URL(path, platform.baseUrl));
 
-it.each(CODES)("%s has a page with its meaning, cause, remedy and an example", async (code) => {
+it.each(CODES)("%s has a page with its meaning, cause, fix and an example", async (code) => {
   const reply = await open(`/problems/${code}`);
   const text = await reply.text();
   expect(reply.status).toBe(200);
@@ -31,7 +31,7 @@ it.each(CODES)("%s has a page with its meaning, cause, remedy and an example", a
   });
 });
 
-it("leads from a refusal to its page", async () => {
+it("links an error response to its page", async () => {
   const refusal = await apiOf(platform.baseUrl, undefined)("GET", "/v1/customers");
   const page = await fetch(refusal.body.type);
   expect(page.status).toBe(200);
@@ -43,7 +43,7 @@ it("lists every code", async () => {
   for (const code of CODES) expect(text).toContain(`href="/problems/${code}"`);
 });
 
-it("answers 404 for what is no code, and repeats nothing of it", async () => {
+it("returns 404 for an unknown code without repeating it", async () => {
   for (const name of ["nonsense", "toString", "__proto__", "%3Cscript%3E"]) {
     const reply = await open(`/problems/${name}`);
     expect(reply.status).toBe(404);

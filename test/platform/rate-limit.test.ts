@@ -15,8 +15,8 @@ afterAll(() => platform.stop());
 
 const call = (key: string | undefined, path = "/v1/me") => apiOf(platform.baseUrl, key)("GET", path);
 
-describe("a credential that calls too often", () => {
-  it("gets 429 and is told when to come back; another credential is not touched", async () => {
+describe("a credential that exceeds its rate limit", () => {
+  it("gets 429 with the wait, without affecting another credential", async () => {
     for (let left = BURST - 1; left >= 0; left--) {
       const reply = await call(platform.sandboxKey);
       expect(reply.status).toBe(200);
@@ -37,15 +37,15 @@ describe("a credential that calls too often", () => {
     expect(sandboxOnly.status).toBe(403);
   });
 
-  it("ends the command with 6, and the wait in words", async () => {
+  it("makes the CLI exit with 6 and print the wait", async () => {
     const { exitCode, stdout, stderr } = await runCli(["customers", "list"], { env: platform.env });
     expect({ exitCode, stdout }).toEqual({ exitCode: 6, stdout: "" });
     expect(stderr).toContain("too often");
   });
 });
 
-describe("refused credentials from one address", () => {
-  it("are 401 a hundred times, then 429; missing and malformed ones stay 401", async () => {
+describe("rejected credentials from one address", () => {
+  it("get 401 a hundred times, then 429, while missing and malformed ones stay 401", async () => {
     const guess = formatCredential("sk_sandbox_", Buffer.alloc(32, 3));
     const statuses = new Map<number, number>();
     for (let i = 0; i < 130; i++) {

@@ -31,8 +31,8 @@ const logs = async (query = "", api: Api = platform.api): Promise<RequestLog[]> 
 const newKey = async (fields: object = {}): Promise<{ id: string; key: string }> =>
   (await platform.api("POST", "/v1/api_keys", fields)).body;
 
-describe("a request", () => {
-  it("is in the log once its reply was seen", async () => {
+describe("an API request", () => {
+  it("is in the log once its response was received", async () => {
     const { id, key } = await newKey();
     const api = apiOf(platform.baseUrl, key);
     const headers = { "Idempotency-Key": '"first-order"' };
@@ -56,7 +56,7 @@ describe("a request", () => {
     expect(Math.abs(Date.parse(log!.created) - Date.now())).toBeLessThan(60_000);
   });
 
-  it("shows a digest of its Idempotency-Key, which tells the same key from others", async () => {
+  it("has a digest of its Idempotency-Key, which identifies equal keys", async () => {
     const { id, key } = await newKey();
     const api = apiOf(platform.baseUrl, key);
     for (const name of ["order-of-ada@example.com", "order-of-ada@example.com", "another"]) {
@@ -72,7 +72,7 @@ describe("a request", () => {
     expect(files.filter((file) => file.includes("order-of-ada@"))).toEqual([]);
   });
 
-  it("that was refused is there with its code, also where its key may not be used at all", async () => {
+  it("is logged with its error code if it is rejected, also if its key may not be used at all", async () => {
     const narrow = await newKey({ scopes: ["customers:read"] });
     const elsewhere = await newKey({ ip_allowlist: ["203.0.113.0/24"] });
     const revoked = await newKey();
@@ -94,7 +94,7 @@ describe("a request", () => {
     expect(await codes(revoked, "GET", "/v1/me")).toEqual(["GET", "/v1/me", 401, "revoked_credential"]);
   });
 
-  it("to listen is there, accepted or not", async () => {
+  it("to listen is logged, accepted or not", async () => {
     const { id, key } = await newKey();
     await listenTo(platform.baseUrl, key).then((socket) => socket.close());
     expect(await logs(`&key=${id}`)).toMatchObject([
@@ -107,7 +107,7 @@ describe("a request", () => {
     ]);
   });
 
-  it("of nobody known is not", async () => {
+  it("without a known account is not logged", async () => {
     const before = (await logs()).length;
     for (const key of [undefined, formatCredential("sk_sandbox_", Buffer.alloc(32, 3))]) {
       await apiOf(platform.baseUrl, key)("GET", "/v1/me");
@@ -116,7 +116,7 @@ describe("a request", () => {
     expect((await logs()).length).toBe(before);
   });
 
-  it("for a page of the log is not, unless it is refused", async () => {
+  it("for a page of the log is not logged unless it is rejected", async () => {
     const { id, key } = await newKey();
     const api = apiOf(platform.baseUrl, key);
     await api("GET", "/v1/request_logs");
@@ -124,7 +124,7 @@ describe("a request", () => {
     expect((await logs(`&key=${id}`)).map(({ path, status }) => [path, status])).toEqual([["/v1/request_logs", 400]]);
   });
 
-  it("of one environment is never seen from another", async () => {
+  it("is never visible in another environment", async () => {
     const { headers } = await platform.live("GET", "/v1/me");
     const id = headers.get("request-id");
     expect((await logs("", platform.live)).map((log) => [log.id, log.livemode])).toContainEqual([id, true]);
@@ -255,25 +255,25 @@ describe("filters and pages", () => {
     expect(paged).toEqual(wanted);
   });
 
-  it("without a key they find other keys' requests too", async () => {
+  it("find other keys' requests too unless a key is given", async () => {
     await newKey();
     const all = await logs("&path=/v1/api_keys&status=201");
     expect(all.length).toBeGreaterThan(1);
     expect(new Set(shown(all))).toEqual(new Set(["POST /v1/api_keys 201"]));
   });
 
-  it.each(["&method=PUT", "&status=600", "&status=x", "&key=cus_1", "&page=2"])("refuses %s", async (filter) => {
+  it.each(["&method=PUT", "&status=600", "&status=x", "&key=cus_1", "&page=2"])("reject %s", async (filter) => {
     expect((await platform.api("GET", `/v1/request_logs?limit=1${filter}`)).status).toBe(400);
   });
 
-  it("a cursor works with its filters only", async () => {
+  it("have cursors for the same filters only", async () => {
     const { next_cursor: cursor } = (await platform.api("GET", "/v1/request_logs?limit=1&method=POST")).body;
     const reply = await platform.api("GET", `/v1/request_logs?limit=1&method=GET&cursor=${cursor}`);
     expect(reply).toMatchObject({ status: 400, body: { code: "invalid_cursor" } });
   });
 });
 
-it("holds no secret, wherever a client puts one", async () => {
+it("contain no secret, wherever a client sends one", async () => {
   const { id, key } = await newKey();
   const encoded = key.replace("_", "%5f");
   const made = await platform.api("POST", "/v1/webhook_endpoints", { url: "http://127.0.0.1/", events: ["*"] });
@@ -306,14 +306,14 @@ it("holds no secret, wherever a client puts one", async () => {
   for (const file of files) expect(file.includes(key)).toBe(false);
 });
 
-describe("what is kept", () => {
+describe("the retention of the log", () => {
   const sweep = async () => {
     const tasks = clock.waiting();
     clock.passMinute();
     await expect.poll(() => clock.waiting()).toBe(tasks);
   };
 
-  it("is kept for 7 days of real time, wherever the sandbox's clock stands", async () => {
+  it("is 7 days of real time, whatever the sandbox's clock", async () => {
     const { id, key } = await newKey();
     await apiOf(platform.baseUrl, key)("GET", "/v1/me");
     await platform.api("POST", "/v1/test_clock/advance", { seconds: 20 * DAY });
@@ -327,13 +327,13 @@ describe("what is kept", () => {
     expect(await logs(`&key=${id}`)).toEqual([]);
   });
 
-  it("outlasts a stop", async () => {
+  it("survives a stop", async () => {
     const { headers } = await platform.api("GET", "/v1/me");
     await platform.restart();
     expect((await logs()).map(({ id }) => id)).toContain(headers.get("request-id"));
   });
 
-  it("is bounded while the database takes nothing, and what was dropped is told", async () => {
+  it("is limited while the database rejects writes, and dropped entries are reported", async () => {
     const file = join(makeConfigDir(), "recorder.db");
     let database = await openSqlite({ file, migrations: MIGRATIONS });
     await database.write(async (tx) => {

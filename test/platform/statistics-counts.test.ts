@@ -79,7 +79,7 @@ describe("the statistics of an SQLite database", () => {
   });
 });
 
-it("counts each row once although the process is killed while it writes", async () => {
+it("count each row once although the process is killed while it writes", async () => {
   const file = join(folder, "killed.db");
   let platform = await startPlatformOn(file, 0);
   const key = platform.sandboxKey;
@@ -104,7 +104,7 @@ it("counts each row once although the process is killed while it writes", async 
   await platform.stop();
 });
 
-it("counts rows that are inserted with plain SQL", async () => {
+it("count rows that are inserted with plain SQL", async () => {
   const file = join(folder, "plain-sql.db");
   const database = await openSqlite({ file, migrations: MIGRATIONS });
   const now = Date.now();

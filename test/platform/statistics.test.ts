@@ -32,7 +32,7 @@ interface Minute {
 const read = async (query = "", of = api) => (await of("GET", `/v1/statistics${query}`)).body;
 const sum = (minutes: Minute[], of: keyof Minute) => minutes.reduce((total, minute) => total + minute[of], 0);
 
-it("counts events and attempts by the minute, each once, and tells what failed and why", async () => {
+it("counts events and attempts by minute, each once, and reports failures with reasons", async () => {
   const endpoint = async (path: string, events: string[]) =>
     (await api("POST", "/v1/webhook_endpoints", { url: receiver.url + path, events })).body.id as string;
   const refusing = await endpoint("/refuses", ["order.*"]);
@@ -57,7 +57,7 @@ it("counts events and attempts by the minute, each once, and tells what failed a
   expect([sum(ofOne.minutes, "attempts"), sum(ofOne.minutes, "failed"), ofOne.queue.pending]).toEqual([1, 1, 1]);
 });
 
-it("counts the same again once the minutes are over for good, and none of another environment", async () => {
+it("counts the same after the minutes are over, and nothing of another environment", async () => {
   const before = sum((await read()).minutes, "events");
   platform.advance(10 * MINUTE);
   for (const _look of [1, 2]) {
@@ -70,6 +70,6 @@ it("counts the same again once the minutes are over for good, and none of anothe
   expect([sum(live.minutes, "events"), sum(live.minutes, "attempts"), live.queue.pending]).toEqual([0, 0, 0]);
 });
 
-it("looks back 6 hours at most", async () => {
+it("covers at most 6 hours", async () => {
   expect((await api("GET", "/v1/statistics?minutes=361")).body.errors[0]).toMatchObject({ pointer: "?minutes" });
 });

@@ -65,7 +65,7 @@ const under = (version: string) => ({ "Service-Version": version });
 describe("an account pinned to an older version", () => {
   beforeEach(hostOldAccount);
 
-  it("learns its pin and what else there is", async () => {
+  it("sees its pinned and all other versions", async () => {
     const { body, headers } = await platform.api("GET", "/v1/versions");
     expect(body).toEqual({
       object: "list",
@@ -76,7 +76,7 @@ describe("an account pinned to an older version", () => {
     expect(headers.get("service-version")).toBe("2024-01-01");
   });
 
-  it("sends and gets its shapes: one object, lists, and what a version between changed", async () => {
+  it("sends and receives its shapes: single objects, lists, and changes of versions in between", async () => {
     const made = await platform.api("POST", "/v1/customers", { mail: "ada@example.com", full_name: "Ada" });
     expect(made.status).toBe(201);
     expect(made.headers.get("service-version")).toBe("2024-01-01");
@@ -95,7 +95,7 @@ describe("an account pinned to an older version", () => {
     });
   });
 
-  it("is refused what is wrong in any version", async () => {
+  it("gets errors for what is invalid in any version", async () => {
     const { status, body } = await platform.api("POST", "/v1/customers", { mail: "ada@example.com", nam: "Ada" });
     expect([status, body.errors]).toEqual([400, [expect.objectContaining({ pointer: "/nam", code: "unknown_field" })]]);
     for (const wrong of [[], "text", 1]) {
@@ -103,7 +103,7 @@ describe("an account pinned to an older version", () => {
     }
   });
 
-  it("gets its events in its shapes, whoever made them, the same bytes at every place", async () => {
+  it("receives events in its shape, whoever caused them, with the same bytes everywhere", async () => {
     await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["customer.*"] });
     const listener = await listenTo(platform.baseUrl, platform.sandboxKey);
     const newest = under(LATEST_VERSION);
@@ -133,7 +133,7 @@ describe("an account pinned to an older version", () => {
     }
   });
 
-  it("gets another version's shapes for a request that names it", async () => {
+  it("receives another version's shapes for a request that names it", async () => {
     const { id } = (await platform.api("POST", "/v1/customers", { mail: "ada@example.com", full_name: "Ada" })).body;
     const read = async (version: string) =>
       (await platform.api("GET", `/v1/customers/${id}`, undefined, under(version))).body;
@@ -150,7 +150,7 @@ describe("an account pinned to an older version", () => {
     });
   });
 
-  it("is refused in its version, or the one that it names, once it is known who asks", async () => {
+  it("receives errors in its version, or the named one, once it is authenticated", async () => {
     const { body: made } = await platform.api("POST", "/v1/api_keys", {
       scopes: ["customers:read"],
       ip_allowlist: ["127.0.0.0/8"],
@@ -176,7 +176,7 @@ describe("an account pinned to an older version", () => {
     expect(await refusedUpgrade(platform.baseUrl, made.key)).toEqual([401, LATEST_VERSION]);
   });
 
-  it("is told in its version that it calls too often", async () => {
+  it("receives rate limit errors in its version", async () => {
     await platform.restart({ versions: [OLDEST, ...API_VERSIONS], rateLimits: { perSecond: 0.001, burst: 1 } });
     expect((await platform.api("GET", "/v1/me")).status).toBe(200);
     const { status, headers } = await platform.api("GET", "/v1/me");
@@ -184,7 +184,7 @@ describe("an account pinned to an older version", () => {
     expect(await refusedUpgrade(platform.baseUrl, platform.sandboxKey)).toEqual([429, "2024-01-01"]);
   });
 
-  it("gets a kept reply in the shape in which it was sent; the same key under another version is another request", async () => {
+  it("receives a stored response in its original shape, while the same key under another version is another request", async () => {
     const key = { "Idempotency-Key": "k" };
     const body = { mail: "ada@example.com", full_name: "Ada" };
     const first = await platform.api("POST", "/v1/customers", body, key);
@@ -209,7 +209,7 @@ describe("an account pinned to an older version", () => {
 });
 
 describe("an account pinned to the newest version", () => {
-  it("gets older shapes where a request names them, and newest ones in its events all the same", async () => {
+  it("receives older shapes for requests that name them, and newest ones in its events", async () => {
     platform = await hostPlatform({ versions: [OLDEST, OLDER, ...API_VERSIONS] });
     const body = { mail: "ada@example.com", full_name: "Ada" };
     const made = await platform.api("POST", "/v1/customers", body, under("2024-01-01"));

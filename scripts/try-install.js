@@ -5,7 +5,7 @@
 // Without a version: the Node that runs this. With versions: each is installed from the npm package `node`.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -48,6 +48,8 @@ async function tryNode(wanted) {
     execFileSync(node, [service, ...args], { cwd: project, env: { ...env, ...more }, encoding: "utf8" });
 
   expect(run(["--version"]).trim() === version, "service --version");
+  const [, guide] = /^Guide: (.*)$/m.exec(run(["help", "webhooks"]));
+  expect(existsSync(guide), "service help webhooks names a guide that");
   const platform = await serve(node, service, env);
   try {
     const signedIn = { SERVICE_BASE_URL: platform.ready.base_url, SERVICE_API_KEY: platform.ready.sandbox_key };

@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { makeConfigDir, runCli } from "../support/run-cli.ts";
@@ -34,6 +34,13 @@ describe("service open", () => {
     expect(session.text()).toBe(
       "http://127.0.0.1:4010/dashboard/sandbox\nCould not open a browser over SSH. Open the URL yourself.\n",
     );
+  });
+
+  it("names the folder of the guides on a terminal", async () => {
+    const session = runInTerminal(["open", "docs", "--no-browser"], { columns: 200 });
+    expect(await session.ended).toBe(0);
+    const [, folder = ""] = /^The guides are in (.*)$/m.exec(session.text())!;
+    expect(readdirSync(folder)).toContain("troubleshooting.md");
   });
 
   it("passes the URL to the browser of a desktop", async () => {

@@ -1,8 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ServedPlatform, servePlatform } from "../support/platform.ts";
 import { BIN, cliEnv, makeConfigDir, runCli } from "../support/run-cli.ts";
@@ -19,7 +21,8 @@ let platform: ServedPlatform;
 const folder = mkdtempSync(join(tmpdir(), "service-guides-"));
 beforeAll(async () => {
   platform = await servePlatform();
-  symlinkSync(BIN, join(folder, "service"));
+  mkdirSync(join(folder, "bin"));
+  symlinkSync(BIN, join(folder, "bin/service"));
   writeFileSync(join(folder, "key.txt"), platform.sandboxKey);
 });
 afterAll(() => platform.stop());
@@ -27,7 +30,7 @@ afterAll(() => platform.stop());
 describe.each(["authentication.md", "mcp.md", "troubleshooting.md"])("docs/%s", (page) => {
   it("has commands that succeed", async () => {
     const env = cliEnv({
-      PATH: `${folder}:${process.env["PATH"]}`,
+      PATH: `${join(folder, "bin")}:${process.env["PATH"]}`,
       SERVICE_BASE_URL: platform.baseUrl,
       SERVICE_CONFIG_DIR: makeConfigDir(),
       XDG_DATA_HOME: folder,
@@ -48,26 +51,19 @@ describe.each(["authentication.md", "mcp.md", "troubleshooting.md"])("docs/%s", 
     const { stdout: globals } = await runCli(["--help"]);
     for (const line of commandsOf(page).filter((command) => NOT_RUN.test(command))) {
       const [, words = ""] = /^service(?:-cli)? ?((?:[a-z]+ ?)*)/.exec(line)!;
-      const { stdout: help } = await runCli(["help", ...words.trim().split(" ").filter(Boolean)]);
+      const { stdout: help } = await runCli([...words.trim().split(" ").filter(Boolean), "--help"]);
       for (const [flag] of line.matchAll(/--[a-z-]+/g)) expect(help + globals, line).toContain(flag);
     }
   });
 });
 
 it("docs/mcp.md names the tools that the server has", async () => {
-  const request = (id: number, method: string, params = {}) => JSON.stringify({ jsonrpc: "2.0", id, method, params });
-  const input = [
-    request(1, "initialize", {
-      protocolVersion: "2025-06-18",
-      capabilities: {},
-      clientInfo: { name: "test", version: "1" },
-    }),
-    JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }),
-    request(2, "tools/list"),
-  ].join("\n");
-  const { stdout } = await runCli(["mcp"], { env: platform.env, input: `${input}\n` });
-  const listed = JSON.parse(stdout.trim().split("\n").at(-1)!) as { result: { tools: Array<{ name: string }> } };
+  const client = new Client({ name: "test", version: "1" });
+  const env = cliEnv({ SERVICE_BASE_URL: platform.baseUrl, SERVICE_API_KEY: platform.sandboxKey });
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [BIN, "mcp"], env }));
+  const { tools } = await client.listTools();
+  await client.close();
   const text = readFileSync(new URL("../../docs/mcp.md", import.meta.url), "utf8");
   const documented = [...text.matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)].map(([, name]) => name!);
-  expect([...new Set(documented)].toSorted()).toEqual(listed.result.tools.map(({ name }) => name).toSorted());
+  expect(new Set(documented)).toEqual(new Set(tools.map(({ name }) => name)));
 });

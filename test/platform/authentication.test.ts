@@ -48,7 +48,7 @@ describe("a missing or malformed credential is 401", () => {
   it("distinguishes a mistyped key from an unknown one", async () => {
     const key = platform.sandboxKey;
     const typo = key.slice(0, 20) + (key[20] === "a" ? "b" : "a") + key.slice(21);
-    expect((await call(`Bearer ${typo}`)).body.detail).toContain("not a complete key");
+    expect((await call(`Bearer ${typo}`)).body.detail).toContain("incomplete or mistyped");
   });
 
   it("accepts the scheme in any case", async () => {

@@ -28,7 +28,7 @@ afterAll(async () => {
   await server.remove();
 });
 
-it("a change whose commit was not answered may have been made: the reply says so, and its repetition finds it", async () => {
+it("a change whose commit got no response may have been made, which the error says and a retry reveals", async () => {
   const order = () => api("POST", "/v1/orders", { amount: 2, currency: "EUR" }, { "Idempotency-Key": "once" });
   // The server's answer.
   line.state.breaksAt = "COMMIT\0";
@@ -42,7 +42,7 @@ it("a change whose commit was not answered may have been made: the reply says so
   expect(orders.filter(({ amount }) => amount === 2).map(({ id }) => id)).toEqual([again.body.id]);
 });
 
-it("a listener's outcome whose commit was not answered is recorded once", async () => {
+it("a listener's outcome whose commit got no response is recorded once", async () => {
   const listener = await listenTo(node.baseUrl, key);
   await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
   await listener.until(1);
@@ -63,7 +63,7 @@ it("a listener's outcome whose commit was not answered is recorded once", async 
   await listener.close();
 });
 
-it("a connection for waking that is lost while it is made leaves no second one behind, which would outlive the stop", async () => {
+it("a notification connection that is lost while it is opened leaves no second one, which would outlive the stop", async () => {
   const { broken } = line.state;
   line.state.breaksAt = "LISTEN service_";
   await server.query(`SELECT pg_terminate_backend(pid) ${WAKES}`, [], database);
@@ -76,7 +76,7 @@ it("a connection for waking that is lost while it is made leaves no second one b
   api = apiOf(node.baseUrl, key);
 });
 
-it("a database that has vanished without a word does not keep a process from stopping", async () => {
+it("a database that vanished does not keep a process from stopping", async () => {
   const silent = await startLine(database);
   const alone = await startNode(silent.url, ["--database-timeout", "1"]);
   silent.fallSilent();

@@ -50,7 +50,7 @@ async function createAttempted(): Promise<{ event: string; delivery: string }> {
   return { event, delivery: (await list())[0].id };
 }
 
-it("a retry that races with retention never leaves a pending delivery without its event", async () => {
+it("a retry concurrent with retention never leaves a pending delivery without its event", async () => {
   const made = [await createAttempted(), await createAttempted()];
   const old = made.map((_, index) => lowestIdAt("event", Date.now() - 31 * DAY_MS + index));
   for (const [index, { event, delivery }] of made.entries()) {
@@ -80,7 +80,7 @@ it("a retry that races with retention never leaves a pending delivery without it
   expect(orphans).toEqual([]);
 });
 
-it("a pending delivery whose event is gone fails, and an advance of the test clock passes it", async () => {
+it("a pending delivery whose event is missing fails, and an advance of the test clock passes it", async () => {
   const { event, delivery } = await createAttempted();
   await sql("DELETE FROM events WHERE id = $1", [event]);
   expect(await advance(HOUR)).toMatchObject({ status: 200, body: { attempts: 0 } });
@@ -90,7 +90,7 @@ it("a pending delivery whose event is gone fails, and an advance of the test clo
   });
 });
 
-it("an advance of the test clock ends though somebody else holds what is due", async () => {
+it("an advance of the test clock finishes although another process holds due deliveries", async () => {
   const { delivery } = await createAttempted();
   await holder.query("BEGIN");
   await holder.query("SELECT id FROM deliveries WHERE id = $1 FOR UPDATE", [delivery]);
@@ -101,7 +101,7 @@ it("an advance of the test clock ends though somebody else holds what is due", a
   await sql("UPDATE deliveries SET status = 'failed', next_attempt = NULL WHERE id = $1", [delivery]);
 });
 
-it("an advance takes over what a dead process had claimed, and counts the attempt that it had begun", async () => {
+it("an advance takes over the claims of a dead process, and counts the attempt that it had begun", async () => {
   const { delivery } = await createAttempted();
   // No process delivers: nobody else will release the lease.
   await platform.restart({ role: "api" });

@@ -45,7 +45,7 @@ it("an advance of the test clock whose commit was not answered runs, and its rep
   expect(await clock()).toMatchObject({ offset_seconds: before + 60 });
 });
 
-it("a step of the test clock whose commit was not answered holds the clock no longer than the others", async () => {
+it("a step of the test clock whose commit got no response holds the clock no longer than others", async () => {
   let retried: ServerResponse | undefined;
   const receiver = await startScriptedReceiver((_request, response) => {
     if (receiver.received.length === 1) response.writeHead(500).end();
@@ -72,7 +72,7 @@ it("a step of the test clock whose commit was not answered holds the clock no lo
   await receiver.close();
 });
 
-it("an advance of the test clock that cannot be followed says that it has begun, and its repetition tells the rest", async () => {
+it("an advance of the test clock without readable progress is reported as begun, and a retry returns the rest", async () => {
   let retried: ServerResponse | undefined;
   const receiver = await startScriptedReceiver((_request, response) => {
     if (receiver.received.length === 1) response.writeHead(500).end();

@@ -44,7 +44,7 @@ async function signIn(link: string): Promise<Page> {
 const menu = (name: string) => page.locator("#menu").getByRole("link", { name, exact: true }).click();
 const apiAt = (node: number) => apiOf(platform.nodes[node]!.listenUrl, platform.sandboxKey);
 
-it("a page whose every request goes to another process registers an endpoint and keeps its secret", async () => {
+it("a page whose requests alternate between processes creates an endpoint and keeps its secret", async () => {
   const before = platform.served();
   await menu("Endpoints");
   await page.getByRole("button", { name: "Create endpoint" }).click();
@@ -86,7 +86,7 @@ it("shows what happens at every process as it happens, delivered, and replays it
   expect(await page.evaluate("window.notReloaded")).toBe(true);
 });
 
-it("signs another browser out, which no process lets in any more", async () => {
+it("signs another browser out, which no process accepts any more", async () => {
   const link = await runCli(["serve", "link", "--json"], {
     env: { SERVICE_DATABASE: platform.database, SERVICE_MASTER_KEY: "5a".repeat(32) },
   });
@@ -110,7 +110,7 @@ it("signs another browser out, which no process lets in any more", async () => {
   await other.getByRole("heading", { name: "Sign in" }).waitFor();
 });
 
-it("goes on by the other process when one is killed, whichever it was", async () => {
+it("continues with the other process when either one is killed", async () => {
   await menu("Events");
   const list = page.getByRole("table", { name: "Events, newest first" });
   for (const email of ["third@example.com", "fourth@example.com"]) {

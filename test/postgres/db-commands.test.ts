@@ -51,7 +51,7 @@ function pgDumpThat(script: string): string {
 }
 
 describe("db backup", () => {
-  it("of a served SQLite file is a platform's database, with all that was acknowledged", async () => {
+  it("creates a platform's database from a served SQLite file, with everything acknowledged", async () => {
     const platform = await startPlatformOn(`${file}.backup`, 0).catch((error: unknown) => error);
     // The master key is no part of a backup.
     expect(String(platform)).toMatch(/has a master key already, but .* does not exist/);
@@ -59,7 +59,7 @@ describe("db backup", () => {
     expect(JSON.parse(status.stdout)).toMatchObject({ engine: "SQLite", in_use: true });
   });
 
-  it("overwrites nothing, and says what it lacks", async () => {
+  it("overwrites nothing, and names missing arguments", async () => {
     const again = await runCli(["db", "backup", `${file}.backup`, "--database", file]);
     expect([again.exitCode, again.stderr]).toEqual([1, expect.stringContaining("already exists")]);
     const database = await server.createDatabase();
@@ -72,7 +72,7 @@ describe("db backup", () => {
     expect([unwritable.exitCode, unwritable.stderr]).toEqual([1, expect.stringContaining("cannot be written")]);
   });
 
-  it("asks pg_dump for the platform's own schema, over the same kind of connection, and tells nobody the password", async () => {
+  it("passes the platform's schema and connection settings to pg_dump, and hides the password", async () => {
     const database = new URL(await server.createDatabase());
     await server.query('CREATE SCHEMA "a b"', [], database.href);
     database.searchParams.set("options", '-c search_path="a\\ b"');
@@ -91,7 +91,7 @@ describe("db backup", () => {
     expect(asked.search).not.toContain("+");
   });
 
-  it("leaves nothing where pg_dump fails, so that it can be run again", async () => {
+  it("leaves no file if pg_dump fails, so that it can be run again", async () => {
     const env = { SERVICE_DATABASE: await server.createDatabase(), PATH: pgDumpThat("echo half; echo no >&2; exit 3") };
     for (let run = 0; run < 2; run++) {
       const { exitCode, stderr } = await runCli(["db", "backup", `${file}.half`], { env });
@@ -102,7 +102,7 @@ describe("db backup", () => {
 });
 
 describe("db backup that is killed", () => {
-  it("leaves no file under the backup's name, and can be run again", async () => {
+  it("leaves no file of the backup's name, and can be run again", async () => {
     const database = await server.createDatabase();
     const target = `${file}.killed`;
     const cut = await spawnCli(["db", "backup", target], {
@@ -116,7 +116,7 @@ describe("db backup that is killed", () => {
 });
 
 describe("db status and migrate", () => {
-  it("show an empty database as it is, and then bring it up to date", async () => {
+  it("shows an empty database without changing it, and migrates it", async () => {
     const env = { SERVICE_DATABASE: await server.createDatabase() };
     const before = JSON.parse((await runCli(["db", "status", "--json"], { env })).stdout) as Record<string, unknown>;
     expect(before).toMatchObject({ engine: "PostgreSQL", schema: 0, in_use: false });
@@ -125,7 +125,7 @@ describe("db status and migrate", () => {
     expect((await runCli(["db", "status"], { env })).stdout).toContain("PostgreSQL");
   });
 
-  it("status makes nothing where there is no SQLite file, or another program's", async () => {
+  it("creates nothing for a missing SQLite file or another program's", async () => {
     const folder = mkdtempSync(join(tmpdir(), "service-status-"));
     const none = await runCli(["db", "status", "--database", join(folder, "none.db")]);
     expect([none.exitCode, none.stderr]).toEqual([1, expect.stringContaining("none.db does not exist")]);
@@ -138,7 +138,7 @@ describe("db status and migrate", () => {
     expect(readdirSync(folder).toSorted()).toEqual(["empty.db", "text.db"]);
   });
 
-  it("say what is wrong with a database that cannot be used", async () => {
+  it("explains why a database cannot be used", async () => {
     const wrong = new URL(server.url);
     wrong.password = "wrong";
     const refused = await runCli(["db", "status", "--database", wrong.href]);
@@ -158,14 +158,14 @@ describe("db status and migrate", () => {
 });
 
 describe("db copy", () => {
-  it("makes no database where there is none to copy", async () => {
+  it("creates no database if there is none to copy", async () => {
     const none = join(mkdtempSync(join(tmpdir(), "service-copy-")), "none.db");
     const copied = await runCli(["db", "copy", none, await server.createDatabase()]);
     expect([copied.exitCode, copied.stderr]).toEqual([1, expect.stringContaining("none.db does not exist")]);
     expect(existsSync(none)).toBe(false);
   });
 
-  it("killed in the middle and run again, copies every row, and a platform goes on with them", async () => {
+  it("copies every row although it was killed and run again, and a platform continues with the copy", async () => {
     const database = await server.createDatabase();
     await runCli(["db", "migrate"], { env: { SERVICE_DATABASE: database } });
     // Where it is to be killed: before the events.

@@ -38,7 +38,7 @@ afterAll(async () => {
   await server.remove();
 });
 
-it("what waited too long for a disabled endpoint ends once, however many processes look at the same moment", async () => {
+it("a delivery that waited too long for a disabled endpoint fails once, even with concurrent checks of several processes", async () => {
   const [{ environment }] = (await server.query("SELECT environment FROM webhook_endpoints", [], url)) as [
     { environment: number },
   ];

@@ -55,7 +55,7 @@ it("an endpoint is created while deliveries of its environment are being claimed
   expect(await server.query("DELETE FROM webhook_endpoints RETURNING id", [], database)).toHaveLength(2);
 });
 
-it("of many requests for an environment's last endpoint one gets it, whichever process is asked", async () => {
+it("one of many concurrent requests for an environment's last endpoint succeeds, in any process", async () => {
   expect((await create(0)).status).toBe(201);
   await server.query(
     `INSERT INTO webhook_endpoints (environment, id, url, events, status, secret, secret_created, created)

@@ -7,7 +7,7 @@ import { usePostgres } from "../support/postgres.ts";
 /** No entry of an index is longer than a third of a page. */
 const LONGER_THAN_AN_INDEX_HOLDS = 8_000;
 
-it("an event made by hand may be about an object with an id of any length", async () => {
+it("a custom event may be about an object with an ID of any length", async () => {
   const server = await usePostgres();
   const node = await startNode(await server.createDatabase());
   const id = randomBytes(LONGER_THAN_AN_INDEX_HOLDS).toString("base64");

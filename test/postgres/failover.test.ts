@@ -101,7 +101,7 @@ async function heardByAll(ids: readonly string[]): Promise<void> {
   }
 }
 
-it("after a failover to a standby that lacks the last commits, every client hears every event of the new primary", async () => {
+it("every client receives every event of the new primary after a failover to a standby that lacks the last commits", async () => {
   const list = page.getByRole("table", { name: "Events, newest first" });
   const kept = await create("kept", 3);
   await heardByAll(kept);

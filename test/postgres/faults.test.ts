@@ -154,7 +154,7 @@ it(`every connection cut ${CUTS} times under load: nothing acknowledged is lost,
   expect(nodes.flatMap(complaints).filter((line) => !line.includes("cannot be reached"))).toEqual([]);
 });
 
-it("the connection for waking cut: the next event still comes", async () => {
+it("the next event is delivered after the notification connection was cut", async () => {
   await startNodes(2);
   const listener = await listenTo(nodes[1]!.baseUrl, key, "?after=now");
   const api = apiOf(nodes[0]!.baseUrl, key);
@@ -170,7 +170,7 @@ it("the connection for waking cut: the next event still comes", async () => {
   await listener.close();
 });
 
-it("the database away: 503 with Retry-After, the processes live, and go on by themselves", async () => {
+it("a database outage causes 503 with Retry-After, and the processes survive and recover", async () => {
   await startNodes(2);
   const endpoints = await addEndpoints();
   const listener = await listenTo(nodes[1]!.baseUrl, key, "?after=now");
@@ -211,7 +211,7 @@ it("the database away: 503 with Retry-After, the processes live, and go on by th
   await listener.close();
 });
 
-it("processes restarted in turn under load: no request fails", async () => {
+it("no request fails while processes are restarted in turn under load", async () => {
   // Time enough for the balancer to see that a process is not ready any more, on a machine that is busy.
   const flags = ["--drain-delay", "3"];
   await startNodes(RESTARTED + 1, flags);

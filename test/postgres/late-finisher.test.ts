@@ -77,7 +77,7 @@ async function assertOver(): Promise<void> {
   expect(receiver.received).toHaveLength(2);
 }
 
-it("a process whose lease ran out changes nothing where another has finished the attempt", async () => {
+it("a process with an expired lease changes nothing if another has finished the attempt", async () => {
   await answer();
   const before = await delivery();
   await finishLate();
@@ -85,7 +85,7 @@ it("a process whose lease ran out changes nothing where another has finished the
   await assertOver();
 });
 
-it("a process whose lease ran out changes nothing while another makes the attempt", async () => {
+it("a process with an expired lease changes nothing while another makes the attempt", async () => {
   const before = await delivery();
   await finishLate();
   expect(await delivery()).toEqual(before);

@@ -190,7 +190,7 @@ const action = fc.oneof(
 );
 
 describe("a client of the log that starts and resumes anywhere", () => {
-  it("gets every event, in whatever order transactions of several processes begin, write and commit", async () => {
+  it("receives every event, in whatever order transactions of several processes begin, write and commit", async () => {
     await fc.assert(
       fc
         .asyncProperty(fc.array(action, { minLength: 20, maxLength: 60 }), async (actions) => {
@@ -296,7 +296,7 @@ describe("a list of events", () => {
     },
   );
 
-  it("is in the order in which listeners get the events, page by page and between two times", async () => {
+  it("has the order in which listeners receive the events, page by page and between two times", async () => {
     const events: string[] = [];
     const [first, second] = writers as [Writer, Writer, ...Writer[]];
     // Each time the event with the higher ID gets the lower number.
@@ -324,7 +324,7 @@ describe("a list of events", () => {
 });
 
 describe("service listen", () => {
-  it("says that events are missing when the database loses some under it, with --quiet too", async () => {
+  it("reports missing events when the database loses some, also with --quiet", async () => {
     const [writer] = writers as [Writer, ...Writer[]];
     const commit = async () => {
       await writer.begin();
@@ -348,7 +348,7 @@ describe("service listen", () => {
   });
 });
 
-describe("a transaction that is left open in another database of the server", () => {
+describe("a transaction left open in another database of the server", () => {
   it("holds events back, and its age is a metric and a warning", async () => {
     const database = await server.createDatabase();
     let passed = 0;

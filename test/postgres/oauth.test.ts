@@ -49,7 +49,7 @@ async function sendToBothAtOnce(fields: Record<string, string>) {
 }
 
 describe("a sign-in", () => {
-  it("begun at one process is asked, answered and exchanged at others, by one form and one cookie", async () => {
+  it("begun at one process is continued at others, with one form and one cookie", async () => {
     const proof = newProof();
     const url = authorizationUrl(oauth, "public", proof);
     const [first, second] = platform.nodes.map((node) => browserAt(node, oauth.browser));
@@ -69,7 +69,7 @@ describe("a sign-in", () => {
     expect(await statusesOf(body.access_token)).toEqual([200, 200]);
   });
 
-  it("gives tokens to one of 10 exchanges at once", async () => {
+  it("issues tokens to one of 10 concurrent exchanges", async () => {
     const proof = newProof();
     const replies = await sendToBothAtOnce({
       grant_type: "authorization_code",
@@ -84,7 +84,7 @@ describe("a sign-in", () => {
 });
 
 describe("a refresh token", () => {
-  it("is rotated by one process, its successor by another", async () => {
+  it("is rotated by one process, and its successor by another", async () => {
     const first = await obtainTokens(oauth, "public");
     const { body: second } = await refresh(0, first.refresh_token);
     const { status, body: third } = await refresh(1, second.refresh_token);
@@ -93,7 +93,7 @@ describe("a refresh token", () => {
     expect((await refresh(0, third.refresh_token)).status).toBe(200);
   });
 
-  it("of 10 uses at once leaves one successor that works", async () => {
+  it("leaves one valid successor after 10 concurrent uses", async () => {
     const { refresh_token } = await obtainTokens(oauth, "public");
     const fields = { grant_type: "refresh_token", refresh_token, ...proves(oauth, "public") };
     const replies = await sendToBothAtOnce(fields);
@@ -108,7 +108,7 @@ describe("a refresh token", () => {
     expect(live).toHaveLength(1);
   });
 
-  it("works again at the other process within the grace, in the place of what was given first", async () => {
+  it("works again at the other process within the grace period, and replaces the first successor", async () => {
     const first = await obtainTokens(oauth, "public");
     const { body: lost } = await refresh(0, first.refresh_token);
     const { status, body: kept } = await refresh(1, first.refresh_token);
@@ -117,7 +117,7 @@ describe("a refresh token", () => {
     expect((await refresh(1, lost.refresh_token)).body.error).toBe("invalid_grant");
   });
 
-  it("that comes again after the grace ends the grant at both", async () => {
+  it("that is used again after the grace period revokes the grant at both processes", async () => {
     const first = await obtainTokens(oauth, "public");
     const { body: second } = await refresh(0, first.refresh_token);
     await rewind("used_at", "refresh_tokens", PAST_GRACE_MS);
@@ -126,7 +126,7 @@ describe("a refresh token", () => {
     expect(await statusesOf(second.access_token)).toEqual([401, 401]);
   });
 
-  it("that is revoked at one process ends at the other at once, with its access token", async () => {
+  it("that is revoked at one process is immediately invalid at the other, with its access token", async () => {
     const { access_token, refresh_token } = await obtainTokens(oauth, "public");
     expect(await statusesOf(access_token)).toEqual([200, 200]);
     expect((await send(0, "/oauth/revoke", { token: refresh_token })).status).toBe(200);
@@ -136,7 +136,7 @@ describe("a refresh token", () => {
 });
 
 describe("an app's secret", () => {
-  it("that is rotated at one process proves nothing at the other", async () => {
+  it("that is rotated at one process is invalid at the other", async () => {
     const { id, secret } = oauth.confidentialApp;
     const revokes = (client_secret: string) =>
       post(at(1, "/oauth/revoke"), { token: "unknown", client_id: id, client_secret });
@@ -162,7 +162,7 @@ describe("a device", () => {
       "approve",
     );
 
-  it("begins at one process, is allowed at the other, and gets its tokens at the first", async () => {
+  it("starts at one process, is approved at the other, and gets its tokens at the first", async () => {
     const device = await begin(0);
     expect(device.verification_uri).toBe(`${platform.url}/oauth/device`);
     await answer(1, device.user_code);
@@ -171,14 +171,14 @@ describe("a device", () => {
     expect(await statusesOf(body.access_token)).toEqual([200, 200]);
   });
 
-  it("that asks too often is told so, wherever it asked before", async () => {
+  it("that polls too often gets slow_down at any process", async () => {
     const { device_code } = await begin(0);
     const errors = [];
     for (const node of [0, 1]) errors.push((await send(node, "/oauth/token", fieldsOf(device_code))).body.error);
     expect(errors).toEqual(["authorization_pending", "slow_down"]);
   });
 
-  it("gets tokens by one of 10 polls at once", async () => {
+  it("gets tokens for one of 10 concurrent polls", async () => {
     const device = await begin(1);
     await answer(0, device.user_code);
     const replies = await sendToBothAtOnce({ ...fieldsOf(device.device_code), ...proves(oauth, "public") });

@@ -43,7 +43,7 @@ describe("two processes on one PostgreSQL", () => {
     expect([taken.status, taken.body.code, taken.body.existing]).toEqual([409, "email_taken", made.body.id]);
   });
 
-  it("write one log of requests, which each of them pages and filters", async () => {
+  it("write one request log, which each of them pages and filters", async () => {
     // No other test asks for these.
     const path = "/v1/oauth_apps";
     const sent = new Set<string | null>();
@@ -67,7 +67,7 @@ describe("two processes on one PostgreSQL", () => {
     }
   });
 
-  it("give one email to one of many who ask at once", async () => {
+  it("give an email address to one of many concurrent requests", async () => {
     const replies = await Promise.all(
       Array.from({ length: 40 }, (_, i) => apis[i % 2]!("POST", "/v1/customers", { email: "one@example.com" })),
     );
@@ -76,7 +76,7 @@ describe("two processes on one PostgreSQL", () => {
     expect(statuses.filter((status) => status === 409)).toHaveLength(39);
   });
 
-  it("reject what conflicts in a storm of changed emails, and never fail", async () => {
+  it("reject conflicting changes of emails under load, and never fail", async () => {
     const create = (_: unknown, i: number) =>
       apis[i % 2]!("POST", "/v1/customers", { email: `storm-${i}@example.com` });
     const customers = await Promise.all(Array.from({ length: 8 }, create));
@@ -97,7 +97,7 @@ describe("two processes on one PostgreSQL", () => {
     expect([emails.length, new Set(emails).size]).toEqual([8, 8]);
   });
 
-  it("count the same, and stream each other's events", async () => {
+  it("have the same counts, and stream each other's events", async () => {
     const stream = await fetch(`${nodes[1]!.baseUrl}/v1/events/stream?after=now`, {
       headers: { Authorization: `Bearer ${key}` },
     });
@@ -114,7 +114,7 @@ describe("two processes on one PostgreSQL", () => {
     expect(counts[1]).toBe(counts[0]);
   });
 
-  it("lose none of many changes to one customer", async () => {
+  it("lose none of many concurrent changes to one customer", async () => {
     const { body } = await apis[0]!("POST", "/v1/customers", { email: "many@example.com" });
     const names = Array.from({ length: 30 }, (_, i) => `k${i}`);
     await Promise.all(
@@ -124,7 +124,7 @@ describe("two processes on one PostgreSQL", () => {
     expect(Object.keys(metadata).toSorted()).toEqual(names.toSorted());
   });
 
-  it("run a keyed request once, whichever is asked", async () => {
+  it("run a keyed request once, at any process", async () => {
     const ask = (i: number) =>
       apis[i % 2]!("POST", "/v1/orders", { amount: 5005, currency: "EUR" }, { "Idempotency-Key": "the-same" });
     const replies = await Promise.all(Array.from({ length: 20 }, (_, i) => ask(i)));
@@ -139,7 +139,7 @@ describe("two processes on one PostgreSQL", () => {
     expect(data.filter(({ amount }) => amount === 5005)).toHaveLength(1);
   });
 
-  it("end a key everywhere at once", async () => {
+  it("revoke a key everywhere immediately", async () => {
     const made = await apis[0]!("POST", "/v1/api_keys", { name: "short", scopes: ["orders:read"] });
     const asked = () =>
       Promise.all(nodes.map((node) => apiOf(node.baseUrl, made.body.key as string)("GET", "/v1/orders")));
@@ -148,7 +148,7 @@ describe("two processes on one PostgreSQL", () => {
     expect((await asked()).map(({ status }) => status)).toEqual([401, 401]);
   });
 
-  it("let a sign-in link work once, and know its session both", async () => {
+  it("accept a sign-in link once, and both know its session", async () => {
     const link = await runCli(["serve", "link", "--json"], {
       env: { SERVICE_DATABASE: database, SERVICE_MASTER_KEY: "5a".repeat(32) },
     });
@@ -168,7 +168,7 @@ describe("two processes on one PostgreSQL", () => {
     }
   });
 
-  it("go by one test clock, which one of them moves at a time", async () => {
+  it("share one test clock, which one process advances at a time", async () => {
     const [a, b] = await Promise.all(apis.map((api) => api("POST", "/v1/test_clock/advance", { seconds: 3600 })));
     const statuses = [a!.status, b!.status].toSorted((x, y) => x - y);
     expect([
@@ -180,7 +180,7 @@ describe("two processes on one PostgreSQL", () => {
     expect(clocks.map(({ body }) => body.offset_seconds)).toEqual([moved, moved]);
   });
 
-  it("show every listener all events in one order, whichever process it is at", async () => {
+  it("send every listener all events in the same order", async () => {
     const listeners = await Promise.all(
       [0, 1, 1].map((node) => listenTo(nodes[node]!.baseUrl, key, "?after=now&window=512")),
     );
@@ -195,7 +195,7 @@ describe("two processes on one PostgreSQL", () => {
     await Promise.all(listeners.map((listener) => listener.close()));
   });
 
-  it("skip no event whose transaction was committed late", async () => {
+  it("skip no event of a late commit", async () => {
     await apis[0]!("POST", "/v1/events", { type: "order.created", data: { id: "ord_before" } });
     const listener = await listenTo(nodes[1]!.baseUrl, key, "?after=now");
     const slow = new Client({ connectionString: database });
@@ -220,7 +220,7 @@ describe("two processes on one PostgreSQL", () => {
     await begunMeanwhile.close();
   });
 
-  it("deliver each event once, together", async () => {
+  it("deliver each event once", async () => {
     const receiver = await startScriptedReceiver();
     const endpoint = { url: `${receiver.url}/hook`, events: ["payment.created"] };
     expect((await apis[0]!("POST", "/v1/webhook_endpoints", endpoint)).status).toBe(201);
@@ -236,19 +236,19 @@ describe("two processes on one PostgreSQL", () => {
   });
 });
 
-describe("a further process", () => {
-  it("with another master key is refused, and says so", async () => {
-    await expect(startNode(database, [], "77".repeat(32))).rejects.toThrow(/made under another master key/);
+describe("an additional process", () => {
+  it("is rejected with another master key", async () => {
+    await expect(startNode(database, [], "77".repeat(32))).rejects.toThrow(/created with another master key/);
   });
 
-  it("of an older program is refused", async () => {
+  it("is rejected if its program is older", async () => {
     const other = await server.createDatabase();
     await (await startNode(other)).stop();
     await server.query("INSERT INTO schema_migrations VALUES (999, 'later', '9.9.9')", [], other);
     await expect(startNode(other)).rejects.toThrow(/schema 999 by version 9\.9\.9/);
   });
 
-  it("shares the limits of a credential with the others", async () => {
+  it("shares the rate limits of a credential with the others", async () => {
     const other = await server.createDatabase();
     const limits = ["--rate-limit", "0.5", "--rate-burst", "20"];
     const pair = [await startNode(other, limits)];
@@ -284,7 +284,7 @@ describe("a further process", () => {
     await receiver.close();
   });
 
-  it("on a database that was copied to a new server goes on behind the log's last number", async () => {
+  it("continues after the log's last number on a database copied to a new server", async () => {
     const other = await server.createDatabase();
     const first = await startNode(other);
     const call = apiOf(first.baseUrl, first.sandboxKey);
@@ -301,8 +301,8 @@ describe("a further process", () => {
   });
 });
 
-describe("behind a proxy", () => {
-  it("the client's address and the public URL are what counts", async () => {
+describe("behind a proxy, the platform", () => {
+  it("uses the client's address and the public URL", async () => {
     const other = await server.createDatabase();
     const flags = ["--trust-proxy", "127.0.0.0/8", "--public-url", "https://api.example.com", "--host", "0.0.0.0"];
     const node = await startNode(other, flags);

@@ -47,20 +47,20 @@ async function writeEvents(tx: Transaction, count: number): Promise<void> {
 const counted = async () =>
   (await server.query("SELECT COUNT(*)::int AS events, COUNT(DISTINCT seq)::int AS places FROM events", [], url))[0];
 
-it("the log has a place for every event of a transaction that as many units as may share it fill up", async () => {
+it("the log numbers every event of a transaction with the maximum number of full units of work", async () => {
   const unit = (tx: Transaction) => writeEvents(tx, EVENTS_A_UNIT);
   await Promise.all(Array.from({ length: UNITS }, () => database.write(unit, { isolation: "batched" })));
   const all = UNITS * EVENTS_A_UNIT;
   expect(await counted()).toEqual({ events: all, places: all });
 });
 
-it("a unit that would write more is refused in words, whole", async () => {
+it("a unit of work that would write more events is rejected as a whole", async () => {
   const before = await counted();
   await expect(database.write((tx) => writeEvents(tx, EVENTS_A_UNIT + 1))).rejects.toThrow("use several units");
   expect(await counted()).toEqual(before);
 });
 
-it("a log that was copied to a new server goes on after its last event, even one with the next transaction's number", async () => {
+it("a log copied to a new server continues after its last event, even one with the next transaction's number", async () => {
   await database.write((tx) => writeEvents(tx, 1));
   const [last] = await server.query<{ seq: string }>(
     `UPDATE events SET seq = (pg_current_xact_id()::text::bigint + 1 + (SELECT base FROM log_base)) * 1024 + 1023

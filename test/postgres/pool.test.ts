@@ -57,7 +57,7 @@ async function assertRefused(requests: readonly Promise<ApiReply>[]): Promise<vo
   );
 }
 
-it("writers that wait for a connection in vain are answered 503, and none of their changes is made", async () => {
+it("writers without a connection get 503 after a timeout, and none of their changes is made", async () => {
   const made = await order();
   await whileLocked("LOCK TABLE orders IN EXCLUSIVE MODE", async () => {
     const writes = Array.from({ length: AT_ONCE }, (_, i) =>
@@ -71,7 +71,7 @@ it("writers that wait for a connection in vain are answered 503, and none of the
   expect(rows).toEqual([{ status: "pending" }, { status: "pending" }]);
 });
 
-it("readers too, behind statements that wait for a lock", async () => {
+it("readers behind blocked statements get 503 after a timeout", async () => {
   await whileLocked("LOCK TABLE orders IN ACCESS EXCLUSIVE MODE", async () => {
     await assertRefused(Array.from({ length: AT_ONCE }, orders));
   });

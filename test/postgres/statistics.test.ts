@@ -45,7 +45,7 @@ const unfolded = async () => {
   return (await rows.get<{ count: number }>(`SELECT ${tables.join(" + ")} AS count`))!.count;
 };
 
-it("two processes that write at once count each row once, before and after changes are folded", async () => {
+it("two processes that write concurrently count each row once, before and after folding", async () => {
   const [one, two] = await Promise.all([
     changeAtRandom(apis, receiver.url, SEED, volume(1_000, 40)),
     changeAtRandom(apis, receiver.url, SEED + 1, volume(1_000, 40)),

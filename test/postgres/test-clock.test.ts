@@ -75,7 +75,7 @@ it("a keyed advance of the test clock runs once, whichever process is asked, and
   expect(receiver.received).toHaveLength(attempts + 1);
 });
 
-it("a process that stands still for too long leaves the advance to another, and both attempt nothing twice", async () => {
+it("a process that hangs for too long loses the advance to another, and neither repeats an attempt", async () => {
   const before = (await clock()).offset_seconds as number;
   await failOnce();
   const attempts = receiver.received.length;
@@ -103,7 +103,7 @@ it("a process that stands still for too long leaves the advance to another, and 
   expect(await newest()).toMatchObject({ status: "succeeded", attempt_count: 2 });
 });
 
-it("an advance whose process is killed goes on in another one, and loses nothing", async () => {
+it("an advance whose process is killed continues in another one, and loses nothing", async () => {
   const before = (await clock()).offset_seconds as number;
   await failOnce();
   const attempts = receiver.received.length;

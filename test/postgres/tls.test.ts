@@ -69,15 +69,15 @@ describe("a server without TLS", () => {
     await server.resume();
   });
 
-  it("is refused where TLS is asked for, with the way out", async () => {
-    await expectRefusal(urlWith({ sslmode: "require" }), /speaks no TLS.*sslmode=disable/s);
+  it("is rejected with a fix if TLS is required", async () => {
+    await expectRefusal(urlWith({ sslmode: "require" }), /does not support TLS.*sslmode=disable/s);
   });
 });
 
 describe("a server with a certificate for its name", () => {
   beforeAll(() => serveWith(SELF_SIGNED));
 
-  it("is spoken to over TLS alone where its authority is named", async () => {
+  it("is only used over TLS if its CA is named", async () => {
     const node = await startNode(urlWith({ sslmode: "verify-full", sslrootcert: OURS_FILE }));
     const connections = await server.query<{ name: string; ssl: boolean; version: string }>(
       `SELECT application_name AS name, s.ssl, s.version FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid)
@@ -90,27 +90,27 @@ describe("a server with a certificate for its name", () => {
     expect(await node.stop()).toBe(0);
   });
 
-  it("is checked without any parameter unless it is this machine, against --database-ca too", async () => {
+  it("is verified by default except on this machine, also with --database-ca", async () => {
     const away = urlWith({}, NAME_OF_ANOTHER);
     await expectRefusal(away, /certificate is not trusted.*--database-ca FILE/s);
     await expectAccepted(away, "--database-ca", OURS_FILE);
   });
 
-  it("is refused where another authority is named, with cause and way out", async () => {
+  it("is rejected with cause and fix if another CA is named", async () => {
     for (const sslmode of ["verify-full", "verify-ca", "require"]) {
       const url = urlWith({ sslmode, sslrootcert: OTHERS_FILE });
       await expectRefusal(url, /certificate is not trusted \([A-Z_]+\).*--database-ca FILE/s);
     }
   });
 
-  it("is refused where the authority's file cannot be read, or the mode is not offered", async () => {
+  it("is rejected if the CA file cannot be read, or the mode is not supported", async () => {
     const missing = join(folder, "missing.pem");
     await expectRefusal(urlWith({ sslmode: "verify-full", sslrootcert: missing }), /missing\.pem cannot be read/);
-    await expectRefusal(urlWith({ sslmode: "prefer" }), /sslmode=prefer is not offered: use verify-full/);
+    await expectRefusal(urlWith({ sslmode: "prefer" }), /sslmode=prefer is not supported: use verify-full/);
   });
 
-  it("that takes no other connections says so to whoever comes without TLS", async () => {
-    await expectRefusal(urlWith({}), /takes no connection without TLS.*sslmode=verify-full/s);
+  it("that requires TLS says so to a client without it", async () => {
+    await expectRefusal(urlWith({}), /requires TLS.*sslmode=verify-full/s);
     await expectAccepted(urlWith({ sslmode: "require" }));
   });
 });
@@ -118,12 +118,12 @@ describe("a server with a certificate for its name", () => {
 describe("a server with a certificate for another name", () => {
   beforeAll(() => serveWith(OTHERS));
 
-  it("is refused by verify-full, which says what is wrong", async () => {
+  it("is rejected by verify-full with the reason", async () => {
     const url = urlWith({ sslmode: "verify-full", sslrootcert: OTHERS_FILE });
     await expectRefusal(url, /certificate is not for 127\.0\.0\.1.*other\.test/s);
   });
 
-  it("is accepted by verify-ca, and by require where no authority is named", async () => {
+  it("is accepted by verify-ca, and by require without a CA", async () => {
     await expectAccepted(urlWith({ sslmode: "verify-ca", sslrootcert: OTHERS_FILE }));
     await expectAccepted(urlWith({ sslmode: "require" }));
   });

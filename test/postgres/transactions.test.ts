@@ -72,7 +72,7 @@ describe("memory", () => {
 });
 
 describe("BEGIN", () => {
-  it("that fails on a live connection leaves nothing of its unit behind", async () => {
+  it("that fails on an open connection leaves nothing of its unit of work", async () => {
     line.state.replaces = ["BEGIN ISOLATION", "BEGIX ISOLATION"];
     const write = database.write(async (tx) => {
       await insert(tx, "a");
@@ -94,7 +94,7 @@ describe("BEGIN", () => {
   });
 });
 
-describe("a failure of the network", () => {
+describe("a network failure", () => {
   it("makes storage unavailable, whatever its error is", async () => {
     // The message's type and length come before its text.
     line.state.replaces = ["C\0\0\0\rSELECT 1\0", "!\0\0\0\rSELECT 1\0"];
@@ -103,14 +103,14 @@ describe("a failure of the network", () => {
     expect(await database.get("SELECT 1 AS one")).toEqual({ one: 1 });
   });
 
-  it("during COMMIT leaves it uncertain whether the change was made, whatever its error is", async () => {
+  it("during COMMIT leaves the result uncertain, whatever its error is", async () => {
     line.state.replaces = ["C\0\0\0\x0bCOMMIT\0", "!\0\0\0\x0bCOMMIT\0"];
     const write = database.write((tx) => insert(tx, "a"));
     await expect(write).rejects.toMatchObject({ name: "StorageUnavailableError", uncertain: true });
     expect(await storedIds()).toEqual(["a"]);
   });
 
-  it("at the start says that the database cannot be reached, whatever its error is", async () => {
+  it("at the start is reported as an unreachable database, whatever its error is", async () => {
     // Without its interface such an address is invalid.
     const opening = openPostgres({ url: "postgres://user@[fe80::1]/none?sslmode=disable", migrations: [notes] });
     await expect(opening).rejects.toMatchObject({ name: "StorageOpenError", code: "unreachable" });
@@ -118,7 +118,7 @@ describe("a failure of the network", () => {
 });
 
 describe("a statement that cannot be prepared", () => {
-  it("fails alone: the same statement that was sent after it on the connection runs", async () => {
+  it("fails alone: the same statement sent after it on the connection runs", async () => {
     await database.close();
     database = await open(SHORT_MILLISECONDS);
     await other.query("BEGIN; LOCK TABLE notes IN ACCESS EXCLUSIVE MODE");
@@ -149,7 +149,7 @@ describe("a lock", () => {
       )
     ).rows.length;
 
-  it("is given in the order in which it was asked for, shared or exclusive", async () => {
+  it("is granted in the order of requests, shared or exclusive", async () => {
     await database.close();
     database = await openPostgres({ url, migrations: [notes], connections: 8 });
     const order: string[] = [];
@@ -168,7 +168,7 @@ describe("a lock", () => {
 });
 
 describe("a periodic task", () => {
-  it("logs that it failed, once until it succeeds again", async () => {
+  it("logs its failure once until it succeeds again", async () => {
     await database.close();
     database = await open(SHORT_MILLISECONDS);
     const clock = createMinuteClock();

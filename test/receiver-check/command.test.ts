@@ -38,7 +38,7 @@ const statusOf = ({ checks }: ReceiverReport, id: string): string => checks.find
 
 // Most of them wait.
 describe.concurrent("service webhooks check", () => {
-  it("says so where the probe does not count, or counts nothing", async () => {
+  it("reports a probe that does not count, or counts nothing", async () => {
     const { webhooks } = await start();
     const broken = await reportOf([webhooks, "--probe", webhooks]);
     expect(broken.checks.find(({ id }) => id === "duplicate-in-turn")).toMatchObject({
@@ -72,7 +72,7 @@ describe.concurrent("service webhooks check", () => {
     expect(statusOf(report, "duplicate-at-once")).toBe(expected);
   });
 
-  it("prints a secret where none is given, and waits until the receiver has it", async () => {
+  it("prints a secret if none is given, and waits until the receiver uses it", async () => {
     let secret = "";
     const application = await startApplication((work: Work) => (request, response) => {
       handWritten(work, [secret])(request, response);
@@ -93,7 +93,7 @@ describe.concurrent("service webhooks check", () => {
     expect(statusOf(JSON.parse(stdout) as ReceiverReport, "wrong-secret")).toBe("passed");
   });
 
-  it("says what is wrong where the receiver cannot be reached, and judges nothing else", async () => {
+  it("says why the receiver is unreachable, and skips all other checks", async () => {
     const port = await freePort();
     const { exitCode, stdout } = await runCli(["webhooks", "check", String(port), "--json"], { env: KNOWN });
     const report = JSON.parse(stdout) as ReceiverReport;
@@ -106,21 +106,21 @@ describe.concurrent("service webhooks check", () => {
     expect(new Set(report.checks.slice(1).map(({ status }) => status))).toEqual(new Set(["skipped"]));
   });
 
-  it("does not take a refusal for proof where everything is refused", async () => {
+  it("does not accept rejections as proof if everything is rejected", async () => {
     const { webhooks } = await start();
     const report = await reportOf([webhooks], { SERVICE_WEBHOOK_SECRET: "whsec_another" });
     expect(report).toMatchObject({ grade: "F", counts: { passed: 1, failed: 1 } });
     expect(statusOf(report, "wrong-secret")).toBe("skipped");
   });
 
-  it("fails every refusal of a receiver that takes everything", async () => {
+  it("fails every rejection check of a receiver that accepts everything", async () => {
     const { webhooks } = await start("takes everything");
     const report = await reportOf([webhooks]);
     expect(report.grade).toBe("F");
     for (const { group, status } of report.checks) if (group === "Refusing") expect(status).toBe("failed");
   });
 
-  it("tells which check a receiver did not survive", async () => {
+  it("names the check that crashed a receiver", async () => {
     const application = await startApplication((work) => {
       const receive = handWritten(work, [SECRET]);
       return (request, response) => {
@@ -157,14 +157,14 @@ describe.concurrent("service webhooks check", () => {
     [["ftp://localhost"], 'url: cannot forward to "ftp://"'],
     [["localhost:3000", "--sink", "somewhere"], "Must be a port, or an address"],
     [["localhost:3000", "--secret", "a", "--secret", "b", "--secret", "c"], "Too many secrets"],
-  ])("refuses %j", async (args, message) => {
+  ])("rejects %j", async (args, message) => {
     expect(await runCli(["webhooks", "check", ...args], { env: KNOWN })).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining(message),
     });
   });
 
-  it("says so where the sink's address is taken, or the JUnit file cannot be written", async () => {
+  it("reports that the sink's address is in use, or the JUnit file cannot be written", async () => {
     const { webhooks } = await start();
     const taken = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => taken.once("listening", resolve));
@@ -248,7 +248,7 @@ describe("the whole report of service webhooks check", () => {
 });
 
 describe("service webhooks check on a terminal", () => {
-  it.each([60, 100, 200])("fits %i columns, under a bar that goes", async (columns) => {
+  it.each([60, 100, 200])("fits %i columns, below a progress bar that is removed", async (columns) => {
     const { webhooks } = await start("reads the first v1 only");
     const session = runInTerminal(["webhooks", "check", webhooks], { env: KNOWN, columns });
     expect(await session.ended).toBe(1);
@@ -259,7 +259,7 @@ describe("service webhooks check on a terminal", () => {
     expect(report).toMatch(/Grade C {2}23 passed, 1 failed, 3 skipped/);
   });
 
-  it("tells an obstacle once, and not in a line for each check behind it", async () => {
+  it("prints an obstacle once, instead of on a line per check", async () => {
     const session = runInTerminal(["webhooks", "check", String(await freePort())], { env: KNOWN });
     expect(await session.ended).toBe(1);
     const report = session.text().slice(session.text().lastIndexOf("Receiver  "));
@@ -268,7 +268,7 @@ describe("service webhooks check on a terminal", () => {
     expect(report.split("\n").length).toBeLessThan(20);
   });
 
-  it("ends at once with Ctrl-C", async () => {
+  it("exits immediately at Ctrl-C", async () => {
     const session = runInTerminal(["webhooks", "check", String(await freePort()), "--wait", "1h"], { env: KNOWN });
     await session.waitFor("0/27 checks");
     session.type(CTRL_C);

@@ -4,7 +4,7 @@ import { ChaosSettingsError, formatChaosSettings, parseChaosSettings } from "../
 const parse = (text: string) => parseChaosSettings(text, () => 42);
 
 describe("chaos settings", () => {
-  it("reads back what it formats", () => {
+  it("parses what it formats", () => {
     const text = "duplicate=0.1, reorder=0.2,delay=0-3s,drop=.05,badsig=0.05,stale=1,burst=20,seed=7";
     const settings = parse(text);
     expect(settings).toEqual({
@@ -31,7 +31,7 @@ describe("chaos settings", () => {
     ["delay=100ms-1s", 100, 1_000],
     ["delay=100-900ms", 100, 900],
     ["delay=0.5-1.5s", 500, 1_500],
-  ])("reads %s", (text, min, max) => {
+  ])("parses %s", (text, min, max) => {
     expect(parse(text).delay).toEqual({ min, max });
   });
 

@@ -57,7 +57,7 @@ async function disturb(
 const own = (forwards: readonly ForwardedReport[]) => forwards.filter(({ copy }) => copy === undefined);
 
 describe("chaos", () => {
-  it("does the same to the same events with the same seed, and something else with another", async () => {
+  it("injects the same faults for the same seed, and others for another seed", async () => {
     const faults = "duplicate=0.3,reorder=0.3,drop=0.2,badsig=0.2,stale=0.2";
     const run = async (seed: number) => {
       const { reports, sent } = await disturb(`${faults},seed=${seed}`, 40, (told) => own(told).length === 40);
@@ -73,7 +73,7 @@ describe("chaos", () => {
     expect(await run(8)).not.toEqual(first);
   });
 
-  it("sends duplicates, and delivers every event once besides", async () => {
+  it("sends duplicates, in addition to delivering every event once", async () => {
     const { receiver, summary, sent } = await disturb("duplicate=1,seed=3", 10, ({ length }) => length === 20);
     for (const id of sent) {
       const requests = receiver.requests.filter((request) => idOf(request) === id);
@@ -93,7 +93,7 @@ describe("chaos", () => {
     expect([...order].sort()).toEqual([...sent].sort());
   });
 
-  it("loses deliveries and delivers them later, as a second attempt", async () => {
+  it("drops deliveries and delivers them later, as a second attempt", async () => {
     const { receiver, summary } = await disturb("drop=1,seed=1", 3, ({ length }) => length === 3);
     expect(receiver.requests.map(attemptOf)).toEqual(["2", "2", "2"]);
     expect(summary.chaos?.faults.drop).toMatchObject({ sent: 3, right: 3 });
@@ -117,7 +117,7 @@ describe("chaos", () => {
     await receiver.received(20);
   });
 
-  it("precedes events with forgeries that a correct receiver refuses", async () => {
+  it("sends forgeries before events, which a correct receiver rejects", async () => {
     const { receiver, reports, summary } = await disturb("badsig=1,stale=1,seed=1", 5, ({ length }) => length === 15);
     const refusals = receiver.requests.map(refusalOf);
     expect(refusals.filter((code) => code === undefined)).toHaveLength(5);
@@ -130,7 +130,7 @@ describe("chaos", () => {
     expect(reports.of("forwarded").every(({ hint }) => hint === undefined)).toBe(true);
   });
 
-  it("tells of a receiver that takes forgeries", async () => {
+  it("reports a receiver that accepts forgeries", async () => {
     const { summary } = await disturb(
       "badsig=1,stale=1,seed=1",
       5,
@@ -169,7 +169,7 @@ describe("chaos", () => {
     await receiver.received(21);
   });
 
-  it("forgets what it holds back when the session stops, unacknowledged", async () => {
+  it("drops held events unacknowledged when the session stops", async () => {
     const platform = await FakePlatform.start();
     const clock = new FakeClock();
     const receiver = await startReceiver();

@@ -15,7 +15,7 @@ const idOf = ({ headers }: ReceivedRequest): string => String(headers["service-e
 const attemptOf = ({ headers }: ReceivedRequest): string => String(headers["service-delivery-attempt"]);
 
 describe("routes", () => {
-  it("send an event to the first that covers its type, and the rest to the target", async () => {
+  it("send an event to the first one that covers its type, and the rest to the target", async () => {
     const platform = await FakePlatform.start();
     const [orders, created, rest] = [await startReceiver(), await startReceiver(), await startReceiver()];
     const { reports } = openSession(platform, {
@@ -36,7 +36,7 @@ describe("routes", () => {
     expect(typesAt(rest)).toEqual(["customer.deleted", "payment.failed"]);
   });
 
-  it("leave what none covers unforwarded, but acknowledged", async () => {
+  it("acknowledge unforwarded events that none covers", async () => {
     const platform = await FakePlatform.start();
     const orders = await startReceiver();
     const { reports, session } = openSession(platform, { routes: [{ subscription: "order.*", url: orders.url }] });
@@ -48,8 +48,8 @@ describe("routes", () => {
   });
 });
 
-describe("ordered", () => {
-  it("forwards one event of an object at a time, in order, and objects beside each other", async () => {
+describe("ordered forwarding", () => {
+  it("forwards one event of an object at a time, in order, and different objects concurrently", async () => {
     const platform = await FakePlatform.start();
     const held = new Map<string, ServerResponse>();
     const receiver = await startReceiver((reply, request) => held.set(idOf(request), reply));
@@ -72,7 +72,7 @@ describe("ordered", () => {
     await reports.wait("forwarded", 5);
   });
 
-  it("lets no event overtake one of its object that waits for another attempt", async () => {
+  it("lets no event overtake one of its object that waits for a retry", async () => {
     const platform = await FakePlatform.start();
     const clock = new FakeClock();
     const receiver = await startReceiver((reply, request) => {
@@ -89,7 +89,7 @@ describe("ordered", () => {
     expect(receiver.requests.slice(2).map(idOf)).toEqual([a1!.id, a2!.id]);
   });
 
-  it("takes events that are about nothing as they come", async () => {
+  it("forwards events about no object without an order", async () => {
     const platform = await FakePlatform.start();
     const receiver = await startReceiver();
     const { reports } = openSession(platform, { target: receiver.url, ordered: true });
@@ -142,7 +142,7 @@ describe("retries", () => {
     [503, "86400", 60_000],
     [500, "7", 1_000],
     [503, "Wed, 21 Oct 2026 07:28:00 GMT", 1_000],
-  ])("obey what a receiver asks for: %i with Retry-After %s", async (status, value, wait) => {
+  ])("follow the receiver's %i with Retry-After %s", async (status, value, wait) => {
     const platform = await FakePlatform.start();
     const receiver = await startReceiver((reply) => reply.writeHead(status, { "retry-after": value }).end());
     const options = { target: receiver.url, retries: 1, clock: new FakeClock(), random: () => 0.5 };
@@ -152,7 +152,7 @@ describe("retries", () => {
     expect(await reports.wait("forwarded")).toMatchObject({ retryInMs: wait });
   });
 
-  it("end after as many as were asked for", async () => {
+  it("stop after the given number", async () => {
     const platform = await FakePlatform.start();
     const clock = new FakeClock();
     const receiver = await startReceiver((reply) => reply.writeHead(500).end());
@@ -168,7 +168,7 @@ describe("retries", () => {
     expect((await session.stop()).summary).toMatchObject({ failed: 1 });
   });
 
-  it("leave their slot to others while they wait", async () => {
+  it("release their slot while they wait", async () => {
     const platform = await FakePlatform.start();
     const receiver = await startReceiver((reply, request) =>
       reply.writeHead(idOf(request) === platform.log[0]!.id ? 500 : 200).end(),
@@ -182,7 +182,7 @@ describe("retries", () => {
     expect(receiver.requests.map(attemptOf)).toEqual(["1", "1"]);
   });
 
-  it("that a stop cuts short count as failed, and come again in the next session", async () => {
+  it("that a stop interrupts count as failed, and are sent again in the next session", async () => {
     const platform = await FakePlatform.start();
     const clock = new FakeClock();
     const receiver = await startReceiver((reply) => reply.writeHead(500).end());
@@ -203,8 +203,8 @@ describe("retries", () => {
   });
 });
 
-describe("the place behind which a later session goes on", () => {
-  it("is behind everything that was acknowledged before a stop", async () => {
+describe("the position to resume from", () => {
+  it("is after everything that was acknowledged before a stop", async () => {
     const platform = await FakePlatform.start();
     const receiver = await startReceiver();
     const passed: string[] = [];
@@ -237,8 +237,8 @@ describe("a pause", () => {
   });
 });
 
-describe("an event that is sent again by hand", () => {
-  it("goes beside its own delivery: neither counted nor acknowledged", async () => {
+describe("an event that is resent manually", () => {
+  it("is independent of its own delivery: neither counted nor acknowledged", async () => {
     const platform = await FakePlatform.start();
     const receiver = await startReceiver();
     const { reports, session } = openSession(platform, { target: receiver.url });
@@ -252,7 +252,7 @@ describe("an event that is sent again by hand", () => {
     expect(session.resend(event)).toBe(false);
   });
 
-  it("goes nowhere without a receiver", async () => {
+  it("is not sent without a receiver", async () => {
     const platform = await FakePlatform.start();
     const { reports, session } = openSession(platform);
     await reports.wait("ready");

@@ -42,7 +42,7 @@ function appendLarge(platform: FakePlatform, count: number): void {
   platform.session.pump();
 }
 
-describe("a receiver that takes nothing", () => {
+describe("a receiver that accepts nothing", () => {
   const EVENTS = volume(1_000, 400);
   const BATCH = EVENTS / 4;
   /** A third of all that passes, measured while nothing is in flight. */
@@ -86,7 +86,7 @@ describe("a receiver that takes nothing", () => {
     return { ...counts, most };
   }
 
-  it("because it answers 500: each event is tried as often as asked for and then told as failed, in steady memory", async () => {
+  it("because it returns 500: each event is retried as configured and then reported as failed, in steady memory", async () => {
     const receiver = await startReceiver((reply) => {
       receiver.requests.length = 0;
       reply.writeHead(500).end("x".repeat(8_000));

@@ -5,7 +5,7 @@ import { FakeClock } from "./support/fake-clock.ts";
 import { closedPort, startHesitantReceiver, startRawReceiver, startReceiver } from "./support/receivers.ts";
 import { EVENT, openForwarder, send } from "./support/forwarder.ts";
 
-describe("a forward fails in words", () => {
+describe("a forward fails with a message", () => {
   it("when nothing listens", async () => {
     const port = await closedPort();
     const { failure, status } = await send(openForwarder({ url: new URL(`http://localhost:${port}`) }));
@@ -22,7 +22,7 @@ describe("a forward fails in words", () => {
     expect(failure).toMatchObject({ code: "dns", message: expect.stringContaining("nothing.invalid:3000") });
   });
 
-  it("when the receiver never answers, after 10 s", async () => {
+  it("when the receiver does not respond within 10 s", async () => {
     const clock = new FakeClock();
     const receiver = await startReceiver(() => {});
     const sent = send(openForwarder({ url: receiver.url, clock }));
@@ -34,7 +34,7 @@ describe("a forward fails in words", () => {
     expect(durationMs).toBe(10_000);
   });
 
-  it("when no connection comes about, after 10 s, and is not sent by that connection later", async () => {
+  it("when no connection is established within 10 s, and is not sent by that connection later", async () => {
     const clock = new FakeClock();
     const receiver = await startHesitantReceiver();
     const forwarder = openForwarder({ url: receiver.url, skipVerify: true, clock });
@@ -52,7 +52,7 @@ describe("a forward fails in words", () => {
     expect(receiver.requests).toEqual(["second"]);
   });
 
-  it("when the reply drips a byte at a time", async () => {
+  it("when the response arrives byte by byte", async () => {
     const clock = new FakeClock();
     const receiver = await startRawReceiver((socket) => {
       socket.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n");
@@ -68,7 +68,7 @@ describe("a forward fails in words", () => {
     expect(durationMs).toBe(10_000);
   });
 
-  it("counts the time limit of each forward for itself", async () => {
+  it("with a separate time limit for each forward", async () => {
     const clock = new FakeClock();
     const receiver = await startReceiver((reply, { headers }) => {
       if (headers["service-event-id"] === "quick") reply.end();
@@ -89,7 +89,7 @@ describe("a forward fails in words", () => {
     expect((await third).durationMs).toBe(10_000);
   });
 
-  it("counts the time limit of a forward that is older than one begun at another's end", async () => {
+  it("with the time limit of a forward that is older than one begun at another's end", async () => {
     const clock = new FakeClock();
     const receiver = await startReceiver(() => {});
     const forwarder = openForwarder({ url: receiver.url, clock });
@@ -109,7 +109,7 @@ describe("a forward fails in words", () => {
     expect((await begunAtEnd)?.durationMs).toBe(10_000);
   });
 
-  it("when the answer comes too late although no timer has fired yet", async () => {
+  it("when the response is too late although no timer has fired yet", async () => {
     const clock = { ...systemClock, now: () => now, after: () => () => {} };
     let now = 0;
     const receiver = await startReceiver((reply) => {
@@ -125,7 +125,7 @@ describe("a forward fails in words", () => {
     expect(receiver.connections()).toBe(1);
   });
 
-  it("when the connection is closed without or within a reply", async () => {
+  it("when the connection is closed without or during a response", async () => {
     for (const reply of ["", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"]) {
       const receiver = await startRawReceiver((socket) => socket.end(reply));
       const { failure, status } = await send(openForwarder({ url: receiver.url }));
@@ -144,21 +144,21 @@ describe("a forward fails in words", () => {
       "an upgrade that nobody asked for",
       "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
     ],
-  ])("when the reply is %s", async (_what, bytes) => {
+  ])("when the response is %s", async (_what, bytes) => {
     const receiver = await startRawReceiver((socket) => socket.write(bytes));
     const { failure, status } = await send(openForwarder({ url: receiver.url }));
     expect(status).toBeUndefined();
     expect(failure).toMatchObject({ code: "invalid_reply", hint: expect.any(String) });
   });
 
-  it("when the certificate is self-signed, unless told not to look", async () => {
+  it("when the certificate is self-signed, unless verification is skipped", async () => {
     const receiver = await startReceiver(undefined, "127.0.0.1", true);
     const { failure } = await send(openForwarder({ url: receiver.url }));
     expect(failure).toMatchObject({ code: "tls", message: expect.stringContaining("self-signed") });
     expect(await send(openForwarder({ url: receiver.url, skipVerify: true }))).toMatchObject({ status: 200 });
   });
 
-  it("when one side speaks TLS and the other does not", async () => {
+  it("when only one side uses TLS", async () => {
     const plain = await startReceiver();
     const overTls = new URL(plain.url);
     overTls.protocol = "https:";

@@ -18,7 +18,7 @@ const PROTECTED = [
 ];
 
 describe("parseForwardHeaders", () => {
-  it("reads names and values, colons in a value and repeated headers included", () => {
+  it("parses names and values, with colons in values and repeated headers", () => {
     const lines = [
       "Authorization: Basic YTpi",
       "X-Url:http://a:1/b",
@@ -52,7 +52,7 @@ describe("parseForwardHeaders", () => {
     [["X-Wide: €"], "invalid_value"],
     [["Host: a", "host: b"], "duplicate"],
     ...PROTECTED.map((name): [string[], string] => [[`${name}: x`], "protected"]),
-  ])("refuses %j as %s", (lines, code) => {
+  ])("rejects %j as %s", (lines, code) => {
     expect(() => parseForwardHeaders(lines)).toThrow(ForwardHeaderError);
     expect(() => parseForwardHeaders(lines)).toThrow(expect.objectContaining({ code }));
   });

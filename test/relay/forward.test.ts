@@ -9,7 +9,7 @@ import { openForwarder, send } from "./support/forwarder.ts";
 const SECRET = "whsec_test";
 
 describe("a forward", () => {
-  it("carries the exact bytes and the headers of a delivery", async () => {
+  it("has the exact bytes and the headers of a delivery", async () => {
     const receiver = await startReceiver();
     const body = '{ "a" :\t1.50,\r\n "b": "\\/ \\u00e9 é 😀", "c": 12345678901234567890 }';
     const bytes = Buffer.from(body);
@@ -38,7 +38,7 @@ describe("a forward", () => {
     verifySignature({ payload: request!.body, header: signature, secrets: SECRET });
   });
 
-  it("keeps connections, one for each forward at once", async () => {
+  it("reuses one connection per concurrent forward", async () => {
     const receiver = await startReceiver((reply) => void receiver.received(8).then(() => reply.end()));
     const forwarder = openForwarder({ url: receiver.url });
     await Promise.all(Array.from({ length: 8 }, () => send(forwarder)));
@@ -47,13 +47,13 @@ describe("a forward", () => {
     expect(new Set(receiver.requests.map(({ peerPort }) => peerPort)).size).toBe(8);
   });
 
-  it.each([204, 200, 299])("takes an answer of %i without a body", async (status) => {
+  it.each([204, 200, 299])("accepts a response of %i without a body", async (status) => {
     const receiver = await startReceiver((reply) => reply.writeHead(status).end());
     const result = await send(openForwarder({ url: receiver.url }));
     expect(result).toEqual({ status, durationMs: expect.any(Number), excerpt: "" });
   });
 
-  it("shows what the receiver says", async () => {
+  it("reports the receiver's response", async () => {
     const receiver = await startReceiver((reply) => reply.writeHead(500).end("no such table: orders"));
     expect(await send(openForwarder({ url: receiver.url }))).toMatchObject({
       status: 500,
@@ -69,14 +69,14 @@ describe("a forward", () => {
     expect(trap.requests).toHaveLength(0);
   });
 
-  it("reads a reply of exactly 16 KiB and keeps the connection", async () => {
+  it("reads a response of exactly 16 KiB and reuses the connection", async () => {
     const receiver = await startReceiver((reply) => reply.end("x".repeat(16_384)));
     const forwarder = openForwarder({ url: receiver.url });
     for (let i = 0; i < 2; i += 1) expect((await send(forwarder)).excerpt).toHaveLength(16_384);
     expect(receiver.requests[1]!.peerPort).toBe(receiver.requests[0]!.peerPort);
   });
 
-  it("cuts a reply of 100 MB off after 16 KiB, between characters, and goes on", async () => {
+  it("cuts a response of 100 MB off after 16 KiB, between characters, and continues", async () => {
     let written = 0;
     const chunk = Buffer.from("é".repeat(32_768));
     const receiver = await startReceiver((reply) => {
@@ -112,8 +112,8 @@ describe("a forward", () => {
   });
 });
 
-describe("a kept connection", () => {
-  it("is not used again once the receiver has closed it", async () => {
+describe("a reused connection", () => {
+  it("is not used after the receiver has closed it", async () => {
     let closed: Promise<unknown> | undefined;
     const receiver = await startRawReceiver((socket) => {
       closed = once(socket, "close");
@@ -126,7 +126,7 @@ describe("a kept connection", () => {
     expect(receiver.connections()).toBe(2);
   });
 
-  it("is not used again after a second without use", async () => {
+  it("is not used after a second without use", async () => {
     const clock = new FakeClock();
     const receiver = await startReceiver();
     const forwarder = openForwarder({ url: receiver.url, clock });

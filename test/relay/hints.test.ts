@@ -7,12 +7,12 @@ const hintFor = (code: string, url: string, host: HostKind) =>
   describeForwardError(failing(code), new URL(url), host).hint;
 
 describe("the hint of a refused connection", () => {
-  it("tells in a container where its host and other containers are", () => {
+  it("names the host and other containers in a container", () => {
     expect(hintFor("ECONNREFUSED", "http://localhost:3000", "container")).toMatch(/host\.docker\.internal:3000/);
     expect(hintFor("ECONNREFUSED", "http://[::1]:3000", "container")).toMatch(/another container/);
   });
 
-  it("tells in WSL where Windows is", () => {
+  it("names Windows in WSL", () => {
     expect(hintFor("ECONNREFUSED", "http://127.0.0.1:3000", "wsl")).toMatch(/Windows.*ip route show default/);
   });
 
@@ -25,14 +25,14 @@ describe("the hint of a refused connection", () => {
   });
 });
 
-describe("the hint of a name that is not known", () => {
-  it("tells how a container on Linux gets to know its host", () => {
+describe("the hint for an unknown host name", () => {
+  it("explains how a container on Linux can resolve its host", () => {
     expect(hintFor("ENOTFOUND", "http://host.docker.internal:3000", "container")).toMatch(/--add-host/);
     expect(hintFor("ENOTFOUND", "http://aap:3000", "container")).toMatch(/spelling/);
   });
 });
 
-describe("what this machine is", () => {
+describe("the kind of this machine", () => {
   const on = (files: Record<string, string>, platform: NodeJS.Platform = "linux") =>
     hostKind(platform, { exists: (path) => path in files, read: (path) => files[path] });
 

@@ -19,7 +19,7 @@ describe("Ledger", () => {
     expect(ledger.cursor).toBe(start);
   });
 
-  it("resumes behind the last event before which nothing is unacknowledged", () => {
+  it("resumes after the last event without unacknowledged ones before it", () => {
     const [start, a, b, c] = ids(4);
     const ledger = new Ledger();
     ledger.startAt(start!);
@@ -42,7 +42,7 @@ describe("Ledger", () => {
     expect(entry.sequences).toEqual([1]);
   });
 
-  it("is done with what the platform does not send again", () => {
+  it("forgets what the platform does not send again", () => {
     const [start, gone, again, next] = ids(4);
     const ledger = new Ledger();
     ledger.startAt(start!);
@@ -59,7 +59,7 @@ describe("Ledger", () => {
     expect(ledger.size).toBe(0);
   });
 
-  it("knows what it is done with for a while", () => {
+  it("remembers handled events for a while", () => {
     const log = ids(1_001);
     const ledger = new Ledger();
     ledger.startAt(log[0]!);
@@ -79,7 +79,7 @@ describe("Ledger", () => {
     expect(heapAfterCollection() - before).toBeLessThan(5_000_000);
   });
 
-  it("keeps the receiver's words only until the platform has them", () => {
+  it("keeps the receiver's response only until the platform has it", () => {
     const [start, stuck, a] = ids(3);
     const ledger = new Ledger();
     ledger.startAt(start!);
@@ -91,7 +91,7 @@ describe("Ledger", () => {
     expect(entry.outcome).toEqual({ ...OUTCOME, excerpt: undefined });
   });
 
-  it("never skips an event that the platform has no acknowledgement of, and never handles one twice", () => {
+  it("never skips an event that the platform has not confirmed, and never handles one twice", () => {
     const step = fc.oneof(
       { weight: 5, arbitrary: fc.record({ do: fc.constant("send" as const) }) },
       { weight: 4, arbitrary: fc.record({ do: fc.constant("settle" as const), pick: fc.nat() }) },

@@ -4,7 +4,7 @@ import { FakePlatform } from "./support/fake-platform.ts";
 import { openSession } from "./support/open-session.ts";
 
 describe("the heartbeat", () => {
-  it("pings every 15 s and holds while anything is heard", async () => {
+  it("pings every 15 s and stays connected while anything is received", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
     const { reports } = openSession(platform, { clock });
@@ -19,7 +19,7 @@ describe("the heartbeat", () => {
     expect(reports.of("lost")).toEqual([]);
   });
 
-  it("counts the silence from the last thing heard", async () => {
+  it("counts the silence from the last received data", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start({ autoPong: false });
     const { reports } = openSession(platform, { clock });
@@ -33,7 +33,7 @@ describe("the heartbeat", () => {
     expect(reports.of("lost")).toHaveLength(1);
   });
 
-  it("gives up a connection that was silent for 30 s", async () => {
+  it("closes a connection after 30 s of silence", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start({ autoPong: false });
     const { reports } = openSession(platform, { clock });

@@ -7,7 +7,7 @@ import { closedPort, startReceiver } from "./support/receivers.ts";
 import { bye, READY } from "./support/frames.ts";
 import { answer, PROBLEM } from "./support/upgrade-answer.ts";
 
-describe("an upgrade that fails", () => {
+describe("an upgrade that fails temporarily", () => {
   it.each([
     [500, "application/problem+json", JSON.stringify({ ...PROBLEM, detail: "It broke." }), "500: It broke."],
     [502, "text/html", "<h1>Bad gateway</h1>", "returned a web page"],
@@ -15,7 +15,7 @@ describe("an upgrade that fails", () => {
     [503, "text/plain", "no", "returned 503"],
     [301, "text/plain", "", "redirects (301)"],
     [408, "text/plain", "no", "returned 408"],
-  ])("is tried again: %i %s", async (status, type, body, words) => {
+  ])("is retried: %i %s", async (status, type, body, words) => {
     const platform = await FakePlatform.start({
       intercept: (_request, stream) => platform.upgrades.length < 3 && answer(stream, status, type, body),
     });
@@ -31,7 +31,7 @@ describe("an upgrade that fails", () => {
     ["7", 7_000],
     ["86400", 30_000],
     ["Wed, 21 Oct 2026 07:28:00 GMT", 0],
-  ])("obeys Retry-After: %s", async (value, wait) => {
+  ])("is retried according to Retry-After: %s", async (value, wait) => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start({
       intercept: (_request, stream) =>
@@ -43,7 +43,7 @@ describe("an upgrade that fails", () => {
     await reports.wait("ready");
   });
 
-  it("waits longer for a platform that accepts and breaks off, until a connection does something or holds", async () => {
+  it("is delayed for a platform that accepts and disconnects, until a connection is used or lasts", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
     const { reports } = openSession(platform, { clock, random: () => 0.5 });
@@ -70,7 +70,7 @@ describe("an upgrade that fails", () => {
     expect(waits).toEqual([125, 250, 500, 1_000, 125, 250, 500, 125, 250]);
   });
 
-  it("is tried again when the reply never ends", async () => {
+  it("is retried when the response never ends", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start({
       intercept: (_request, stream) =>
@@ -87,7 +87,7 @@ describe("an upgrade that fails", () => {
   it.each([
     ["no subprotocol", "Sec-WebSocket-Accept: x\r\n"],
     ["a wrong key", "Sec-WebSocket-Accept: x\r\nSec-WebSocket-Protocol: service.listen.v1\r\n"],
-  ])("is tried again when it is no platform: %s", async (_what, lines) => {
+  ])("is retried when the server is not a platform: %s", async (_what, lines) => {
     const platform = await FakePlatform.start({
       intercept: (_request, stream) =>
         platform.upgrades.length < 2 &&
@@ -98,7 +98,7 @@ describe("an upgrade that fails", () => {
     expect(reports.of("retrying")).toMatchObject([{ reason: { code: "protocol" } }]);
   });
 
-  it("tells a platform that is not there from one whose name is unknown", async () => {
+  it("distinguishes an unreachable platform from an unknown host name", async () => {
     const platform = await FakePlatform.start();
     const port = await closedPort();
     const options = { clock: new FakeClock(), baseUrl: new URL(`http://127.0.0.1:${port}`) };
@@ -110,7 +110,7 @@ describe("an upgrade that fails", () => {
     expect((await unknown.reports.wait("retrying")).reason.code).toBe("dns");
   });
 
-  it("waits longer after each failure, with full jitter", async () => {
+  it("is delayed longer after each failure, with full jitter", async () => {
     const platform = await FakePlatform.start();
     const baseUrl = new URL(`http://127.0.0.1:${await closedPort()}`);
     await fc.assert(
@@ -129,7 +129,7 @@ describe("an upgrade that fails", () => {
   });
 });
 
-describe("a connection is dropped and made anew", () => {
+describe("a connection is replaced", () => {
   const faults: [string, (session: FakeSession) => void, string, RegExp][] = [
     ["a frame is not JSON", ({ socket }) => socket.send("{"), "protocol", /not JSON/],
     ["a frame is no object", ({ socket }) => socket.send("null"), "protocol", /not a JSON object/],
@@ -203,7 +203,7 @@ describe("a connection is dropped and made anew", () => {
 });
 
 describe("a limited downtime", () => {
-  it("ends a session that never gets a connection", async () => {
+  it("ends a session that never connects", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
     const baseUrl = new URL(`http://127.0.0.1:${await closedPort()}`);
@@ -219,7 +219,7 @@ describe("a limited downtime", () => {
     expect(clock.now()).toBeLessThanOrEqual(90_000);
   });
 
-  it("counts anew from each loss", async () => {
+  it("starts again at each loss", async () => {
     const clock = new FakeClock();
     let refusing = false;
     const platform = await FakePlatform.start({

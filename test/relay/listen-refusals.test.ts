@@ -6,7 +6,7 @@ import { startReceiver } from "./support/receivers.ts";
 import { bye } from "./support/frames.ts";
 import { answer, PROBLEM } from "./support/upgrade-answer.ts";
 
-describe("an upgrade that is refused for good", () => {
+describe("an upgrade that is permanently rejected", () => {
   it.each([
     [401, "unauthorized"],
     [403, "forbidden"],
@@ -33,13 +33,13 @@ describe("an upgrade that is refused for good", () => {
     ["application/problem+json", "null"],
     ["text/html", "<h1>Sign in</h1>"],
     ["application/problem+json", JSON.stringify({ ...PROBLEM, detail: "x".repeat(100_000) })],
-  ])("tells the status where the body is no problem document: %s", async (type, body) => {
+  ])("reports the status if the body is not a problem document: %s", async (type, body) => {
     const platform = await FakePlatform.start({ intercept: (_request, stream) => answer(stream, 403, type, body) });
     const { error } = await openSession(platform).session.ended;
     expect(error).toMatchObject({ code: "forbidden", status: 403, problem: undefined });
   });
 
-  it("ends a session that was ready before, after what is under way", async () => {
+  it("ends a connected session after forwards in flight", async () => {
     let revoked = false;
     const platform = await FakePlatform.start({
       intercept: (_request, stream) => revoked && answer(stream, 401, "text/plain", "no"),
@@ -61,7 +61,7 @@ describe("an upgrade that is refused for good", () => {
 });
 
 describe("the credential", () => {
-  it("is not used when it comes after the end", async () => {
+  it("is not used after the end", async () => {
     const platform = await FakePlatform.start();
     let deliver: (value: string) => void = () => {};
     const { session } = openSession(platform, { authorization: () => new Promise((resolve) => (deliver = resolve)) });
@@ -71,7 +71,7 @@ describe("the credential", () => {
     expect(platform.upgrades.map(({ headers }) => headers.authorization)).toEqual(["Bearer token"]);
   });
 
-  it("is asked for anew at each connection", async () => {
+  it("is requested for each connection", async () => {
     const platform = await FakePlatform.start();
     let asked = 0;
     const { reports } = openSession(platform, { authorization: async () => `Bearer ${(asked += 1)}` });
@@ -81,7 +81,7 @@ describe("the credential", () => {
     expect(platform.upgrades.map(({ headers }) => headers.authorization)).toEqual(["Bearer 1", "Bearer 2"]);
   });
 
-  it("is asked for again when it could not be had, unless that is final", async () => {
+  it("is requested again after a temporary failure", async () => {
     const platform = await FakePlatform.start();
     const answers = [new Error("the network is down"), "Bearer a\nb", "Bearer token"];
     const { reports, session } = openSession(platform, {
@@ -101,7 +101,7 @@ describe("the credential", () => {
   });
 });
 
-describe("a goodbye for good", () => {
+describe("a permanent goodbye", () => {
   it.each([
     ["revoked_credential", "unauthorized", 401],
     ["insufficient_scope", "forbidden", 403],

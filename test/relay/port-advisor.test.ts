@@ -19,7 +19,7 @@ async function hintsFor(ports: readonly number[], clock: Clock = systemClock): P
   return hints;
 }
 
-it("a port that is closed when the session is ready is named, one that is open is not", async () => {
+it("names a port that is closed when the session is ready, and not an open one", async () => {
   const server = createServer();
   await new Promise<void>((listening) => {
     server.listen(0, "127.0.0.1", listening);
@@ -30,7 +30,7 @@ it("a port that is closed when the session is ready is named, one that is open i
   server.close();
 });
 
-it("a port that a busy machine has not tried in time is not called closed", async () => {
+it("does not call a port closed that a busy machine has not probed in time", async () => {
   const impatient: Clock = {
     ...systemClock,
     after: (_milliseconds, callback) => {

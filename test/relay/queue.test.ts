@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Queue } from "../../src/relay/queue.ts";
 
 describe("Queue", () => {
-  it("gives back what it was given, in order, whatever is done to it", () => {
+  it("returns its items in order after any operations", () => {
     const step = fc.oneof(
       { weight: 6, arbitrary: fc.constant("push") },
       { weight: 5, arbitrary: fc.constant("shift") },

@@ -17,7 +17,7 @@ function read(chunks: readonly string[], isClosed = false) {
 
 const OK = "HTTP/1.1 200 OK\r\n";
 
-describe("a reply", () => {
+describe("an HTTP response", () => {
   it.each([
     ["a length", `${OK}Content-Length: 5\r\n\r\nhello`, "hello", true],
     ["no body", `${OK}Content-Length: 0\r\n\r\n`, "", true],
@@ -40,7 +40,7 @@ describe("a reply", () => {
     ["an old version", "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx", "x", false],
     ["an old version that stays", "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\nx", "x", true],
     ["more than was asked for", `${OK}Content-Length: 1\r\n\r\nxHTTP/1.1 200 OK\r\n\r\n`, "x", false],
-  ])("with %s is read the same, however it is cut", (_what, text, body, reusable) => {
+  ])("with %s is parsed the same in any chunks", (_what, text, body, reusable) => {
     const whole = read([text]);
     expect(whole).toMatchObject({ body, reusable, ends: 1 });
     const cuts = fc.uniqueArray(fc.nat(text.length), { maxLength: 6 });
@@ -57,7 +57,7 @@ describe("a reply", () => {
     );
   });
 
-  it("without a length goes on until the connection ends", () => {
+  it("without a length continues until the connection ends", () => {
     expect(read([`${OK}\r\nab`, "cd"])).toMatchObject({ body: "abcd", ends: 0 });
     expect(read([`${OK}\r\nab`, "cd"], true)).toMatchObject({
       body: "abcd",
@@ -74,13 +74,13 @@ describe("a reply", () => {
     },
   );
 
-  it("has its headers in lower case, repeated ones joined", () => {
+  it("has its headers in lowercase, with repeated ones joined", () => {
     const text = `${OK}Location: /a\r\nX-A: 1\r\nx-a:  2 \r\nContent-Length: 0\r\n\r\n`;
     expect(read([text]).headers).toEqual({ location: "/a", "x-a": "1, 2", "content-length": "0" });
   });
 });
 
-describe("refused is", () => {
+describe("the parser rejects", () => {
   it.each([
     ["another protocol", "SSH-2.0-OpenSSH_9.6\r\n"],
     ["another protocol, from its first byte", "\u0016\u0003"],

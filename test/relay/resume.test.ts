@@ -5,7 +5,7 @@ import { openSession } from "./support/open-session.ts";
 import { startReceiver } from "./support/receivers.ts";
 
 describe("a session whose connection is cut", () => {
-  it("resumes from the first unacknowledged event, and acknowledges again what came behind it", async () => {
+  it("resumes from the first unacknowledged event, and acknowledges later ones again", async () => {
     const platform = await FakePlatform.start();
     const held: (() => void)[] = [];
     const receiver = await startReceiver((reply, { headers }) => {
@@ -30,7 +30,7 @@ describe("a session whose connection is cut", () => {
     expect(reports.of("received")).toHaveLength(3);
   });
 
-  it("trusts an acknowledgement once the ping that followed it is answered, and no sooner", async () => {
+  it("trusts an acknowledgement only after the response to the following ping", async () => {
     const platform = await FakePlatform.start({ autoPong: false });
     const { reports } = openSession(platform);
     const { cursor } = await reports.wait("ready");
@@ -56,7 +56,7 @@ describe("a session whose connection is cut", () => {
     expect(reports.of("received")).toHaveLength(2);
   });
 
-  it("asks again about acknowledgements that it sent while a ping was under way", async () => {
+  it("sends another ping for acknowledgements sent during a ping", async () => {
     const platform = await FakePlatform.start({ autoPong: false });
     await openSession(platform).reports.wait("ready");
     await appendAndAcknowledge(platform);
@@ -67,7 +67,7 @@ describe("a session whose connection is cut", () => {
     expect(platform.session.pings).toEqual(["1", "2"]);
   });
 
-  it("asks at once after 64 acknowledgements, and after 50 ms otherwise", async () => {
+  it("sends a ping after 64 acknowledgements, or after 50 ms", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start({ autoPong: false });
     const { reports } = openSession(platform, { clock });
@@ -101,7 +101,7 @@ describe("a session whose connection is cut", () => {
     expect(session.pings).toEqual(["1", "64", "128"]);
   });
 
-  it("starts again where the platform began as long as nothing is acknowledged", async () => {
+  it("starts from the platform's beginning until something is acknowledged", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
     const receiver = await startReceiver(() => {});
@@ -118,7 +118,7 @@ describe("a session whose connection is cut", () => {
     await reports.wait("duplicate");
   });
 
-  it("tells what was caught up", async () => {
+  it("reports the events that were caught up", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
     const { reports, session } = openSession(platform, { clock, random: () => 0.5 });
@@ -142,7 +142,7 @@ describe("a session whose connection is cut", () => {
     expect(clock.waiting).toEqual([]);
   });
 
-  it("does not take a platform for done whose window is full", async () => {
+  it("does not consider itself caught up while its window is full", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
     let held: (() => void)[] = [];
@@ -168,7 +168,7 @@ describe("a session whose connection is cut", () => {
     expect(await reports.wait("restored")).toMatchObject({ caughtUp: 100 });
   });
 
-  it("tells what was caught up once all is quiet, or once the connection is lost again", async () => {
+  it("reports the events that were caught up once no more arrive, or at the next loss", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
     const { reports } = openSession(platform, { clock, random: () => 0.5 });
@@ -187,7 +187,7 @@ describe("a session whose connection is cut", () => {
     expect(reports.of("restored")).toMatchObject([{ caughtUp: 1 }, { caughtUp: 1 }]);
   });
 
-  it("counts by the platform's clock, however far it is off", async () => {
+  it("uses the platform's clock, however wrong its own is", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
     platform.time = clock.unixMilliseconds() + 3 * 86_400_000;
@@ -213,8 +213,8 @@ describe("a session whose connection is cut", () => {
   });
 });
 
-describe("an event that comes twice", () => {
-  it("is forwarded once while it is under way, and acknowledged twice", async () => {
+describe("an event that arrives twice", () => {
+  it("is forwarded once while it is in flight, and acknowledged twice", async () => {
     const platform = await FakePlatform.start();
     const held: (() => void)[] = [];
     const receiver = await startReceiver((reply) => held.push(() => reply.end()));
@@ -230,7 +230,7 @@ describe("an event that comes twice", () => {
     expect(reports.of("received")).toHaveLength(1);
   });
 
-  it("is dropped after its acknowledgement too, and acknowledged again", async () => {
+  it("is dropped after its acknowledgement, and acknowledged again", async () => {
     const platform = await FakePlatform.start();
     const receiver = await startReceiver((reply) => reply.writeHead(202).end());
     const { reports } = openSession(platform, { target: receiver.url });
@@ -250,7 +250,7 @@ describe("an event that comes twice", () => {
     expect(reports.of("duplicate")).toHaveLength(2);
   });
 
-  it("is forwarded again when somebody replays it, and the session goes on behind the replay", async () => {
+  it("is forwarded again when it is replayed, and the session continues after the replay", async () => {
     const platform = await FakePlatform.start();
     const receiver = await startReceiver();
     const { reports } = openSession(platform, { target: receiver.url });
@@ -270,8 +270,8 @@ describe("an event that comes twice", () => {
   });
 });
 
-describe("a gap", () => {
-  it("is told, and moves nothing", async () => {
+describe("a gap in the log", () => {
+  it("is reported, and does not change the position", async () => {
     const platform = await FakePlatform.start();
     const { reports } = openSession(platform);
     const { cursor } = await reports.wait("ready");

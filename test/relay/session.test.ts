@@ -6,8 +6,8 @@ import { FakePlatform, SESSION_SECRET } from "./support/fake-platform.ts";
 import { openSession } from "./support/open-session.ts";
 import { closedPort, startReceiver } from "./support/receivers.ts";
 
-describe("a session", () => {
-  it("asks for what it was told to, with the credential, and is ready when the platform says so", async () => {
+describe("a relay session", () => {
+  it("sends its parameters with the credential, and is ready when the platform confirms it", async () => {
     const platform = await FakePlatform.start();
     const { reports } = openSession(platform, {
       device: "laptop",
@@ -38,7 +38,7 @@ describe("a session", () => {
     expect(platform.upgrades[0]!.url).toBe("/api/v1/listen?window=64");
   });
 
-  it("forwards the exact bytes under a fresh signature and acknowledges the answer", async () => {
+  it("forwards the exact bytes with a new signature and acknowledges the response", async () => {
     const platform = await FakePlatform.start();
     const receiver = await startReceiver((reply) => reply.end("thanks"));
     const { reports } = openSession(platform, { target: receiver.url });
@@ -72,7 +72,7 @@ describe("a session", () => {
     ]);
   });
 
-  it("signs with another secret and sends other headers where told to", async () => {
+  it("signs with another secret and sends other headers if configured", async () => {
     const platform = await FakePlatform.start();
     const receiver = await startReceiver();
     const options = { target: receiver.url, secret: "whsec_of_the_app", headers: ["X-Tenant", "42"] };
@@ -87,7 +87,7 @@ describe("a session", () => {
     expect(() => verify({ payload: request!.body, header, secrets: SESSION_SECRET })).toThrow(SignatureError);
   });
 
-  it("refuses a secret that cannot sign before it connects", async () => {
+  it("rejects an invalid secret before it connects", async () => {
     const platform = await FakePlatform.start();
     expect(() => openSession(platform, { secret: " " })).toThrow(/empty/);
   });
@@ -103,7 +103,7 @@ describe("a session", () => {
     expect(summary).toEqual({ received: 1, forwarded: 0, failed: 0, duplicates: 0, p50: undefined, p99: undefined });
   });
 
-  it("shows what a receiver says to a refusal, and what may help", async () => {
+  it("reports an error response with a hint", async () => {
     const platform = await FakePlatform.start();
     const receiver = await startReceiver((reply, { headers }) => {
       const isFirst = headers["service-event-id"] === platform.log[0]!.id;
@@ -120,7 +120,7 @@ describe("a session", () => {
     expect(redirected).toMatchObject({ status: 302, location: "/login", hint: expect.stringContaining("/login") });
   });
 
-  it("reports and acknowledges a receiver that is down, and goes on", async () => {
+  it("reports and acknowledges an unreachable receiver, and continues", async () => {
     const platform = await FakePlatform.start();
     const port = await closedPort();
     const { reports, session } = openSession(platform, { target: new URL(`http://localhost:${port}/`) });
@@ -140,7 +140,7 @@ describe("a session", () => {
     expect(summary).toMatchObject({ received: 2, forwarded: 0, failed: 2 });
   });
 
-  it("never forwards more at once than told to", async () => {
+  it("respects the maximum number of concurrent forwards", async () => {
     const platform = await FakePlatform.start();
     let held: (() => void)[] = [];
     let most = 0;
@@ -158,7 +158,7 @@ describe("a session", () => {
     expect(most).toBe(3);
   });
 
-  it("keeps a paused receiver's events with the platform", async () => {
+  it("leaves a paused receiver's events at the platform", async () => {
     const platform = await FakePlatform.start();
     const held: (() => void)[] = [];
     const clock = new FakeClock();
@@ -178,8 +178,8 @@ describe("a session", () => {
   });
 });
 
-describe("stop", () => {
-  it("lets what is under way end, acknowledges it, and starts nothing more", async () => {
+describe("stopping a session", () => {
+  it("finishes and acknowledges forwards in flight, and starts no others", async () => {
     const platform = await FakePlatform.start();
     const held: (() => void)[] = [];
     const receiver = await startReceiver((reply) => held.push(() => reply.end()));
@@ -210,7 +210,7 @@ describe("stop", () => {
     expect(clock.waiting).toEqual([]);
   });
 
-  it("waits no longer than a forward may take", async () => {
+  it("waits no longer than the time limit of a forward", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
     const receiver = await startReceiver(() => {});
@@ -225,7 +225,7 @@ describe("stop", () => {
     expect(platform.acknowledged(id)).toMatchObject([{ error: expect.stringContaining("within 10 s") }]);
   });
 
-  it("does not wait for a platform that no longer answers", async () => {
+  it("does not wait for a platform that does not respond", async () => {
     const clock = new FakeClock();
     const platform = await FakePlatform.start();
     const { reports, session } = openSession(platform, { clock });
@@ -236,7 +236,7 @@ describe("stop", () => {
     expect((await stopped).error).toBeUndefined();
   });
 
-  it("works before there is a connection and while there is none", async () => {
+  it("works before the first connection and without one", async () => {
     const platform = await FakePlatform.start();
     const waiting = openSession(platform, { authorization: () => new Promise(() => {}) });
     expect((await waiting.session.stop()).error).toBeUndefined();

@@ -18,7 +18,7 @@ describe("parseTarget", () => {
     ["[::1]:3000/a", "http://[::1]:3000/a"],
     ["host.docker.internal:3000", "http://host.docker.internal:3000/"],
     ["localhost:65535", "http://localhost:65535/"],
-  ])("reads %j as %s without a warning", (text, url) => {
+  ])("parses %j as %s without a warning", (text, url) => {
     const target = parseTarget(text);
     expect(target.url.href).toBe(url);
     expect(target.warnings).toEqual([]);
@@ -38,7 +38,7 @@ describe("parseTarget", () => {
     ["https://example.com:8443", "https://example.com:8443/", "example.com is not this machine"],
     ["notlocalhost:3000", "http://notlocalhost:3000/", "notlocalhost is not this machine"],
     ["127.0.0.1.example.com:80", "http://127.0.0.1.example.com/", "is not this machine"],
-  ])("reads %j as %s and warns: %s", (text, url, warning) => {
+  ])("parses %j as %s and warns: %s", (text, url, warning) => {
     const target = parseTarget(text);
     expect(target.url.href).toBe(url);
     expect(target.warnings.join(" ")).toContain(warning);

@@ -147,24 +147,24 @@ function expectNone(text: string, place: string): void {
   }
 }
 
-it("stands in no line that the platform logs", () => {
+it("is in no line of the platform's log", () => {
   expect(logged.filter((line) => line.includes('"event":"request"')).length).toBeGreaterThan(20);
   expect(logged.join("\n")).toContain("/v1/customers/sk_sandbox_…");
   expectNone(logged.join("\n"), "the log");
 });
 
-it("stands in nothing that a command says on stderr, with --debug too", () => {
+it("is in no stderr output of a command, with --debug too", () => {
   expect(said).toContain("/oauth/token → 200");
   expectNone(said, "stderr");
 });
 
-it("stands in no command line", () => {
+it("is in no command line", () => {
   const all = [...commandLines].join("\n");
   expect(all).toContain("login --api-key-stdin");
   expectNone(all, "a command line");
 });
 
-it("stands in no file beside the master key, the administrator's and the first credentials", () => {
+it("is in no file except the master key, the administrator's and the first credentials", () => {
   const data = dirname(database);
   const files = readdirSync(data).filter((name) => !/\.(key|admin|credentials)$/.test(name));
   expect(files).toContain("platform.db");

@@ -6,7 +6,7 @@ import type { Subject } from "./subject.ts";
 
 export function describeLife(subject: Subject): void {
   describe("closing", () => {
-    it("finishes the writes that were handed in", async () => {
+    it("finishes submitted writes", async () => {
       const writes = Array.from({ length: 300 }, (_, i) =>
         subject.database.write((transaction) => insert(transaction, `n${i}`)),
       );
@@ -17,12 +17,12 @@ export function describeLife(subject: Subject): void {
       expect(await subject.ids()).toHaveLength(300);
     });
 
-    it("may be asked for again", async () => {
+    it("may be repeated", async () => {
       await Promise.all([subject.database.close(), subject.database.close()]);
       await subject.database.close();
     });
 
-    it("refuses everything afterwards", async () => {
+    it("rejects everything afterwards", async () => {
       const closed = subject.database.close();
       await expect(subject.database.write((transaction) => insert(transaction, "a"))).rejects.toThrow(
         StorageUnavailableError,
@@ -34,7 +34,7 @@ export function describeLife(subject: Subject): void {
   });
 
   describe("the schema", () => {
-    it("is brought up to date where a migration is new, once", async () => {
+    it("is migrated once", async () => {
       await subject.database.write((transaction) => insert(transaction, "a"));
       for (let start = 0; start < 2; start++) {
         await subject.database.close();
@@ -43,7 +43,7 @@ export function describeLife(subject: Subject): void {
       }
     });
 
-    it("of a newer program is refused, and left as it is", async () => {
+    it("is rejected if it is newer, and stays as it is", async () => {
       await subject.database.write((transaction) => insert(transaction, "a"));
       await subject.database.close();
       await (await subject.place.open([notes, tags])).close();

@@ -6,12 +6,12 @@ import type { Subject } from "./subject.ts";
 export function describeStatements(subject: Subject): void {
   describe("values", () => {
     const texts = ["", "plain", 'it\'s "quoted" $1 ? %s \\', "Grüße, 世界, 👩‍👩‍👧", "line\r\n\ttab\u{1}", "\u{FEFF}bom"];
-    it.each(texts)("keeps the text %j", async (text) => {
+    it.each(texts)("stores the text %j", async (text) => {
       await subject.database.write((transaction) => insert(transaction, "n", text));
       expect(await subject.database.get("SELECT body FROM notes")).toStrictEqual({ body: text });
     });
 
-    it("keeps a text of 5 million characters", async () => {
+    it("stores a text of 5 million characters", async () => {
       const text = "0123456789äöü".repeat(400_000);
       await subject.database.write((transaction) => insert(transaction, "n", text));
       const row = await subject.database.get<{ body: string }>("SELECT body FROM notes WHERE body = $1", [text]);
@@ -19,14 +19,14 @@ export function describeStatements(subject: Subject): void {
     });
 
     const integers = [0, 1, -1, 1_793_440_000_000, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
-    it.each(integers)("keeps the integer %d", async (size) => {
+    it.each(integers)("stores the integer %d", async (size) => {
       await subject.database.write((transaction) =>
         transaction.run("INSERT INTO notes (id, size) VALUES ('n', $1)", [size]),
       );
       expect(await subject.database.get("SELECT size FROM notes WHERE size = $1", [size])).toStrictEqual({ size });
     });
 
-    it.each([0.1, -2.5, 1e-9])("keeps the fraction %d", async (ratio) => {
+    it.each([0.1, -2.5, 1e-9])("stores the fraction %d", async (ratio) => {
       await subject.database.write((transaction) =>
         transaction.run("INSERT INTO notes (id, ratio) VALUES ('n', $1)", [ratio]),
       );
@@ -45,7 +45,7 @@ export function describeStatements(subject: Subject): void {
       },
     );
 
-    it("keeps a view into a larger buffer as the part that it shows", async () => {
+    it("stores only the visible part of a view into a larger buffer", async () => {
       const data = Uint8Array.of(1, 2, 3, 4).subarray(1, 3);
       await subject.database.write((transaction) =>
         transaction.run("INSERT INTO notes (id, data) VALUES ('n', $1)", [data]),
@@ -54,7 +54,7 @@ export function describeStatements(subject: Subject): void {
       expect([...(row?.data ?? [])]).toEqual([2, 3]);
     });
 
-    it("keeps nothing as null, in every column", async () => {
+    it("stores null in every column", async () => {
       const values = [null, null, null, null];
       await subject.database.write((transaction) =>
         transaction.run("INSERT INTO notes (id, body, size, ratio, data) VALUES ('n', $1, $2, $3, $4)", values),
@@ -67,7 +67,7 @@ export function describeStatements(subject: Subject): void {
       });
     });
 
-    it("refuses to read an integer that a number cannot hold", async () => {
+    it("fails to read an integer that a number cannot hold", async () => {
       await subject.database.write((transaction) =>
         transaction.run("INSERT INTO notes (id, size) VALUES ('n', 9007199254740993)"),
       );
@@ -78,7 +78,7 @@ export function describeStatements(subject: Subject): void {
   });
 
   describe("statements", () => {
-    it("takes parameters in any order, any number of times", async () => {
+    it("accept parameters in any order, any number of times", async () => {
       const sql = "SELECT CAST($2 AS TEXT) AS a, CAST($1 AS TEXT) AS b, CAST($2 AS TEXT) AS c, CAST($3 AS TEXT) AS d";
       for (const [one, two, three] of [
         ["1", "2", "3"],
@@ -89,31 +89,31 @@ export function describeStatements(subject: Subject): void {
       }
     });
 
-    it("leaves quoted text and comments alone", async () => {
+    it("keep quoted text and comments unchanged", async () => {
       const sql = `SELECT '$1 it''s ?' AS text, CAST($1 AS TEXT) AS "$2 ?" -- $3 ?
         /* $4 ' */ WHERE '$5' <> $1`;
       expect(await subject.database.get(sql, ["v"])).toStrictEqual({ text: "$1 it's ?", "$2 ?": "v" });
     });
 
-    it("takes more than nine parameters", async () => {
+    it("accept more than nine parameters", async () => {
       const values = Array.from({ length: 30 }, (_, i) => `n${String(i).padStart(2, "0")}`);
       const rows = values.map((_, i) => `($${i + 1})`).join(", ");
       await subject.database.write((transaction) => transaction.run(`INSERT INTO notes (id) VALUES ${rows}`, values));
       expect(await subject.ids()).toEqual(values);
     });
 
-    it.each([[["a"]], [["a", "b", "c"]]])("refuses %j for two parameters", async (values) => {
+    it.each([[["a"]], [["a", "b", "c"]]])("reject %j for two parameters", async (values) => {
       const sql = "SELECT CAST($1 AS TEXT) AS a, CAST($2 AS TEXT) AS b";
       await expect(subject.database.get(sql, values)).rejects.toThrow(Error);
       await expect(subject.database.get(sql)).rejects.toThrow(Error);
     });
 
-    it("answers undefined for no row, and an empty list for no rows", async () => {
+    it("return undefined for no row, and an empty list for no rows", async () => {
       expect(await subject.database.get("SELECT id FROM notes")).toBeUndefined();
       expect(await subject.database.all("SELECT id FROM notes")).toStrictEqual([]);
     });
 
-    it("answers the first row and every row in order, as plain objects", async () => {
+    it("return the first row and every row in order, as plain objects", async () => {
       await subject.database.write(async (transaction) => {
         for (const id of ["c", "a", "b"]) await insert(transaction, id);
       });
@@ -125,7 +125,7 @@ export function describeStatements(subject: Subject): void {
       ]);
     });
 
-    it("counts the rows that a statement changed", async () => {
+    it("count the rows that a statement changed", async () => {
       const counts = await subject.database.write(async (transaction) => [
         await transaction.run("INSERT INTO notes (id) VALUES ('a'), ('b'), ('c')"),
         await transaction.run("UPDATE notes SET body = 'x' WHERE id <> $1", ["a"]),
@@ -135,7 +135,7 @@ export function describeStatements(subject: Subject): void {
       expect(counts).toEqual([3, 2, 0, 3]);
     });
 
-    it("answers the rows of a changing statement", async () => {
+    it("return the rows of a changing statement", async () => {
       const rows = await subject.database.write((transaction) =>
         transaction.all("INSERT INTO notes (id) VALUES ('a'), ('b') RETURNING id"),
       );
@@ -143,7 +143,7 @@ export function describeStatements(subject: Subject): void {
       expect(await subject.ids()).toEqual(["a", "b"]);
     });
 
-    it("rejects a wrong statement and works on", async () => {
+    it("reject a wrong statement and continue to work", async () => {
       await expect(subject.database.get("SELECT id FROM nowhere")).rejects.toThrow(/nowhere/);
       await expect(
         subject.database.write((transaction) => transaction.run("INSERT INTO nowhere DEFAULT VALUES")),
@@ -152,7 +152,7 @@ export function describeStatements(subject: Subject): void {
       expect(await subject.ids()).toEqual(["a"]);
     });
 
-    it("sorts and compares ids by their bytes", async () => {
+    it("sort and compare IDs by their bytes", async () => {
       const given = ["b", "a_", "a", "aZ", "ab", "A", "a0", "Z", "_", "é", "z", "a\u{FFFD}", "a\u{1F600}", "aé"];
       await subject.database.write(async (transaction) => {
         for (const id of given) await insert(transaction, id);
@@ -166,7 +166,7 @@ export function describeStatements(subject: Subject): void {
       expect(above.map((row) => row.id)).toEqual(sorted.slice(sorted.indexOf("aZ") + 1));
     });
 
-    it("never gives a sequence number twice", async () => {
+    it("never use a sequence number twice", async () => {
       const add = (id: string) =>
         subject.database.write((transaction) =>
           transaction.get<{ seq: number }>("INSERT INTO notes (id) VALUES ($1) RETURNING seq", [id]),

@@ -4,8 +4,8 @@ import { insert } from "./notes.ts";
 import type { Subject } from "./subject.ts";
 
 export function describeUnits(subject: Subject): void {
-  describe("units", () => {
-    it("resolve with what they returned, and are there for the next reader", async () => {
+  describe("units of work", () => {
+    it("resolve with their result, which is visible to the next reader", async () => {
       const result = { any: "value" };
       const returned = await subject.database.write(async (transaction) => {
         await insert(transaction, "a");
@@ -26,7 +26,7 @@ export function describeUnits(subject: Subject): void {
       expect(seen).toStrictEqual([{ id: "a", body: "text" }, [{ body: "text" }]]);
     });
 
-    it("see their own changes where the answer could be shared", async () => {
+    it("see their own changes even if results could be shared", async () => {
       const count = "SELECT COUNT(*) AS count FROM notes";
       for (const isolation of ["serialized", "read committed"] as const) {
         const counts = await subject.database.write(
@@ -42,7 +42,7 @@ export function describeUnits(subject: Subject): void {
       }
     });
 
-    it("written beside each other read the same of what none of them changes, and fail alone", async () => {
+    it("in one batch read the same unchanged rows, and fail alone", async () => {
       await subject.database.write((transaction) =>
         transaction.run("INSERT INTO counters (id, value) VALUES ('c', 7), ('d', 8)"),
       );
@@ -64,7 +64,7 @@ export function describeUnits(subject: Subject): void {
       expect(await subject.ids()).toHaveLength(36);
     });
 
-    it("that throw after changes leave nothing, and reject with their own error", async () => {
+    it("that throw after changes leave none, and reject with their own error", async () => {
       const error = new Error("own");
       const written = subject.database.write(async (transaction) => {
         await insert(transaction, "a");
@@ -75,7 +75,7 @@ export function describeUnits(subject: Subject): void {
       expect(await subject.ids()).toEqual([]);
     });
 
-    it("that violate a constraint leave nothing", async () => {
+    it("that violate a constraint leave no changes", async () => {
       await subject.database.write((transaction) => insert(transaction, "taken"));
       const written = subject.database.write(async (transaction) => {
         await insert(transaction, "a");
@@ -86,7 +86,7 @@ export function describeUnits(subject: Subject): void {
       expect(await subject.ids()).toEqual(["taken"]);
     });
 
-    it("written together fail alone", async () => {
+    it("in one batch fail alone", async () => {
       const outcomes = await Promise.allSettled(
         Array.from({ length: 20 }, (_, i) =>
           subject.database.write(async (transaction) => {
@@ -104,7 +104,7 @@ export function describeUnits(subject: Subject): void {
       expect((await subject.ids()).toSorted()).toEqual(kept.map((i) => `n${i}`).toSorted());
     });
 
-    it("do not lose each other's updates, 500 at once", async () => {
+    it("do not lose each other's updates, even 500 concurrent ones", async () => {
       await subject.database.write((transaction) =>
         transaction.run("INSERT INTO counters (id, value) VALUES ('c', 0)"),
       );
@@ -122,7 +122,7 @@ export function describeUnits(subject: Subject): void {
       expect(await subject.ids()).toHaveLength(500);
     });
 
-    it("that take the same unique value at once: one wins, the others are told", async () => {
+    it("that insert the same unique value concurrently: one succeeds, the others are rejected", async () => {
       const changed = await Promise.all(
         Array.from({ length: 50 }, (_, i) =>
           subject.database.write((transaction) =>
@@ -135,12 +135,12 @@ export function describeUnits(subject: Subject): void {
       expect(winner).toEqual({ body: `${changed.indexOf(1)}` });
     });
 
-    it("awaited one after another are kept in that order", async () => {
+    it("that are awaited in turn keep their order", async () => {
       for (let i = 0; i < 20; i++) await subject.database.write((transaction) => insert(transaction, `n${i}`));
       expect(await subject.ids()).toEqual(Array.from({ length: 20 }, (_, i) => `n${i}`));
     });
 
-    it("cannot use their transaction once they ended", async () => {
+    it("cannot use their transaction after their end", async () => {
       let leaked: Transaction | undefined;
       await subject.database.write(async (transaction) => {
         leaked = transaction;
@@ -152,7 +152,7 @@ export function describeUnits(subject: Subject): void {
   });
 
   describe("notifications", () => {
-    it("follows a commit, when its rows are there to read", async () => {
+    it("follow a commit whose rows are visible", async () => {
       const seen = new Promise<string[]>((resolve, reject) => {
         subject.database.subscribe("events", () => {
           subject.ids().then(resolve, reject);
@@ -165,7 +165,7 @@ export function describeUnits(subject: Subject): void {
       expect(await seen).toEqual(["a"]);
     });
 
-    it("goes on for others, and for later commits, when a callback throws", async () => {
+    it("continue for others, and for later commits, when a callback throws", async () => {
       let calls = 0;
       const woken = new Promise<void>((resolve) => {
         subject.database.subscribe("deliveries", () => {
@@ -187,7 +187,7 @@ export function describeUnits(subject: Subject): void {
       await woken;
     });
 
-    it("ends for who stopped it", async () => {
+    it("stop for a subscriber that unsubscribed", async () => {
       let stopped = 0;
       const stop = subject.database.subscribe("events", () => {
         stopped += 1;

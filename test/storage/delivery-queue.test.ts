@@ -126,7 +126,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
 
   const attemptsOf = async (id: string) => (await findDeliveryWithAttempts(database, environment, id))!.attempts;
 
-  it("a delivery is shown with its attempts of the same moment", async () => {
+  it("shows a delivery with attempts of the same snapshot", async () => {
     const id = lowestIdAt("delivery", 1);
     await database.write((tx) => tx.run("UPDATE deliveries SET id = $1 WHERE id = 'dlv_1'", [id]));
     let statements = 0;
@@ -155,13 +155,13 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
     }
   });
 
-  it("what is leased is nobody else's, the longest waiting first", async () => {
+  it("leases a delivery to one holder, longest waiting first", async () => {
     expect(await lease("a.1", 100, 2)).toEqual(["dlv_1", "dlv_2"]);
     expect(await lease("b.1", 100)).toEqual(["dlv_3"]);
     expect(await lease("c.1", 100)).toEqual([]);
   });
 
-  it("an outcome counts only under the lease that its attempt was made with", async () => {
+  it("records an outcome only under the lease of its attempt", async () => {
     await lease("a.1", 100, 1);
     await takeOverLapsed(101, "b");
     expect(await lease("b.1", 200, 1)).toEqual(["dlv_1"]);
@@ -175,7 +175,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
     expect(await attemptsOf("dlv_1")).toHaveLength(1);
   });
 
-  it("leases that ran out are taken over from others, never from oneself, and not before", async () => {
+  it("takes over expired leases of others, but not of oneself, and not earlier", async () => {
     await lease("a.1", 100, 1);
     await lease("b.1", 100, 1);
     await lease("c.1", 300, 1);
@@ -186,7 +186,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
     expect(await hasLapsedLease(database, 101, "a")).toBe(false);
   });
 
-  it("what was never begun is given back under its own token alone", async () => {
+  it("releases an unused lease under its own token only", async () => {
     await lease("a.1", 100, 1);
     await database.write((tx) => releaseLeases(tx, [{ id: "dlv_1", token: "b.1" }]));
     expect(await lease("c.1", 100, 1)).toEqual(["dlv_2"]);
@@ -194,14 +194,14 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
     expect(await lease("c.2", 100, 1)).toEqual(["dlv_1"]);
   });
 
-  it("a lease that ends hours ahead was taken before the clock was set back, and is taken over", async () => {
+  it("takes over a lease that expires hours ahead, from before the clock was set back", async () => {
     await lease("a.1", 100 + 4_000_000, 1);
     expect(await hasLapsedLease(database, 100, "b")).toBe(true);
     await takeOverLapsed(100, "b");
     expect(await lease("b.1", 200)).toEqual(DELIVERIES);
   });
 
-  it("an attempt that its process did not end counts, and the next one is due at once", async () => {
+  it("counts an attempt that its process did not finish, and makes the next one due immediately", async () => {
     await lease("a.1", 100, 1, 5);
     await lease("a.2", 100, 1);
     await lease("a.3", 100, 1);
@@ -213,7 +213,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
     expect(await lease("b.1", 200)).toEqual(DELIVERIES);
   });
 
-  it("a delivery whose attempts were interrupted twice in a row waits, unless a retry was requested", async () => {
+  it("delays a delivery whose attempts were interrupted twice in a row, unless a retry was requested", async () => {
     const interrupt = async (token: string, begunAt: number) => {
       await lease(token, 100, 10, begunAt);
       await takeOverLapsed(1000, "b");
@@ -229,7 +229,7 @@ describe.each(["SQLite", "PostgreSQL"] as const)("the delivery queue on %s", (di
     expect(next! - 1000).toBeLessThanOrEqual(72_000);
   });
 
-  it("a retry requested during an attempt stays requested, unless the attempt succeeds", async () => {
+  it("keeps a retry requested during an attempt, unless the attempt succeeds", async () => {
     const shown = (id: string) => findDelivery(database, environment, id);
     const retry = async (id: string, at: number) => {
       const row = (await shown(id))!;

@@ -111,7 +111,7 @@ describe("a file that is damaged under an open database", () => {
     ],
     ["the log's beginning is overwritten", "data.db-wal", () => overwrite(`${file}-wal`, 0, garbage)],
     ["the shared memory is deleted", "data.db-shm", () => rmSync(`${file}-shm`)],
-  ])("is unavailable where %s", async (_, name, damage) => {
+  ])("is unavailable if %s", async (_, name, damage) => {
     damage();
     const trouble = { name: "StorageUnavailableError", message: expect.stringContaining(join(folder.path, name)) };
     await expect(database.probe()).rejects.toMatchObject(trouble);
@@ -119,7 +119,7 @@ describe("a file that is damaged under an open database", () => {
     expect(logged).toContainEqual({ message: "the database rejects writes", database: file });
   });
 
-  it("is unavailable where this process may no longer look into its folder, until it may again", async () => {
+  it("is unavailable while this process may not read its folder", async () => {
     await database.close();
     useFakeTimers();
     await open();
@@ -142,7 +142,7 @@ describe("a file that is damaged under an open database", () => {
     await add("kept");
   });
 
-  it("is left as it is when the database is closed", async () => {
+  it("stays as it is when the database is closed", async () => {
     copyFileSync(copy, file);
     await expect(database.probe()).rejects.toThrow(/overwritten/);
     const before = [file, `${file}-wal`].map((path) => readFileSync(path));
@@ -151,7 +151,7 @@ describe("a file that is damaged under an open database", () => {
     await expect(openSqlite({ file, migrations: [notes] })).rejects.toMatchObject({ code: "log_mismatch" });
   });
 
-  it("is noticed and logged without anybody asking, and so is its return", async () => {
+  it("is detected and logged without requests, and so is its repair", async () => {
     await database.close();
     useFakeTimers();
     await open();
@@ -168,7 +168,7 @@ describe("a file that is damaged under an open database", () => {
   it.each([
     ["damaged", ["page 7 is damaged"], "rejected"],
     ["intact", [], "fulfilled"],
-  ])("is read as a whole where a page in its middle is overwritten, and found %s", async (_, problems, status) => {
+  ])("is read completely after a page in its middle is overwritten, and found %s", async (_, problems, status) => {
     found = problems;
     overwrite(file, 10 * PAGE, garbage);
     await database.probe();
@@ -180,7 +180,7 @@ describe("a file that is damaged under an open database", () => {
     expect(logged).toEqual([{ message, database: file }]);
   });
 
-  it("is read as a whole where a statement finds damage, which is logged once", async () => {
+  it("is read completely after a statement finds damage, which is logged once", async () => {
     await run("PRAGMA wal_checkpoint(TRUNCATE)");
     await database.close();
     writeFileSync(file, readFileSync(file).fill(garbage, 10 * PAGE));
@@ -196,7 +196,7 @@ describe("a file that is damaged under an open database", () => {
 });
 
 describe("what other programs may do to the files of an open database", () => {
-  it("leaves it usable: checkpoints, writes, copies, and a new modification time", async () => {
+  it("does not make it unavailable: checkpoints, writes, copies, and a new modification time", async () => {
     await run("PRAGMA wal_checkpoint(TRUNCATE)");
     await database.probe();
     await add("b");
@@ -218,7 +218,7 @@ describe("what other programs may do to the files of an open database", () => {
 });
 
 describe("the log of a killed process", () => {
-  it("has the file checked after the next start, and a clean stop does not", async () => {
+  it("causes a check of the file after the next start; a clean stop does not", async () => {
     useFakeTimers();
     const stopped = file;
     file = join(folder.path, "crashed.db");
@@ -239,7 +239,7 @@ describe("the log of a killed process", () => {
 });
 
 describe("a commit that failed", () => {
-  it("keeps the database unready until another succeeds, which is tried without anybody writing", async () => {
+  it("keeps the database unready until another succeeds, which is retried without other writes", async () => {
     await database.close();
     useFakeTimers();
     await open();

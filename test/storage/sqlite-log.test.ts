@@ -79,7 +79,7 @@ async function expectMismatch(): Promise<void> {
 }
 
 describe("the log that a killed process left", () => {
-  it("is replayed over its own file, also in another folder", async () => {
+  it("is applied to its own file, also in another folder", async () => {
     const writer = await startWriter("w", 300);
     await writer.kill();
     const moved = join(folder.path, "moved");
@@ -89,7 +89,7 @@ describe("the log that a killed process left", () => {
     expect(await ids()).toEqual(expect.arrayContaining(writer.acknowledged));
   });
 
-  it("is not replayed over a copy of the file that was made before", async () => {
+  it("is not applied to an earlier copy of the file", async () => {
     await writeAndClose("kept");
     copyFileSync(file, copy);
     await writeAndClose("lost");
@@ -99,7 +99,7 @@ describe("the log that a killed process left", () => {
     await expectMismatch();
   });
 
-  it("is not replayed over a copy that VACUUM INTO made while the process ran", async () => {
+  it("is not applied to a copy that VACUUM INTO created while the process ran", async () => {
     const writer = await startWriter("w", 50);
     await run(`VACUUM INTO '${copy}'`);
     await writer.more(50);
@@ -108,7 +108,7 @@ describe("the log that a killed process left", () => {
     await expectMismatch();
   });
 
-  it("is not replayed over a copy of the pages that was made before the log was begun anew", async () => {
+  it("is not applied to a copy of the pages from before the log was restarted", async () => {
     const writer = await startWriter("w", 50);
     await run("PRAGMA wal_checkpoint(TRUNCATE)");
     copyFileSync(file, copy);
@@ -127,7 +127,7 @@ describe("the log that a killed process left", () => {
     ["is missing", () => rmSync(log)],
     ["is empty", () => truncateSync(log, 0)],
     ["was overwritten", () => writeFileSync(log, Buffer.alloc(8192, 0xa5))],
-  ])("is asked for where it %s, and nothing is opened without it", async (_, damage) => {
+  ])("is required if it %s, and nothing is opened without it", async (_, damage) => {
     await writeAndClose("kept");
     const writer = await startWriter("w", 20);
     await writer.kill();
@@ -142,7 +142,7 @@ describe("the log that a killed process left", () => {
     expect(await ids()).toEqual(expect.arrayContaining(["kept", ...writer.acknowledged]));
   });
 
-  it("may be missing where all of it is in the file", async () => {
+  it("may be missing if the file contains all of it", async () => {
     const writer = await startWriter("w", 20);
     await writer.kill();
     const holder = startChild(programs.path, "hold", [file]);
@@ -154,7 +154,7 @@ describe("the log that a killed process left", () => {
     expect(await ids()).toEqual(expect.arrayContaining(writer.acknowledged));
   });
 
-  it("is kept where its file is missing or empty", async () => {
+  it("is kept if its file is missing or empty", async () => {
     const writer = await startWriter("w", 50);
     await writer.kill();
     copyFileSync(file, copy);

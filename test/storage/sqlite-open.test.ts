@@ -48,8 +48,8 @@ async function open(path = file): Promise<Database> {
 
 const refusal = (path = file) => describeRefusal(openSqlite({ file: path, migrations: [notes] }));
 
-describe("the file", () => {
-  it("and its companions are the owner's alone, whatever they were", async () => {
+describe("the database file", () => {
+  it("is readable only by its owner, with its companions, whatever their mode was", async () => {
     const database = await open();
     await database.write((transaction) => insert(transaction, "a"));
     const modes = () =>
@@ -66,19 +66,19 @@ describe("the file", () => {
     expect(modes()).toEqual(ownerOnly);
   });
 
-  it("gets the folders that it lacks, the owner's alone", async () => {
+  it("gets missing folders that only the owner can access", async () => {
     const deep = join(folder.path, "a", "b", "data.db");
     await open(deep);
     expect(existsSync(deep)).toBe(true);
     expect(statSync(join(folder.path, "a", "b")).mode & 0o777).toBe(0o700);
   });
 
-  it("may be named from the working directory", async () => {
+  it("may be relative to the working directory", async () => {
     await open(relative(process.cwd(), file));
     expect(existsSync(file)).toBe(true);
   });
 
-  it("holds everything once it is closed", async () => {
+  it("contains everything once it is closed", async () => {
     const database = await open();
     await Promise.all(
       Array.from({ length: 100 }, (_, i) => database.write((transaction) => insert(transaction, `n${i}`))),
@@ -92,19 +92,19 @@ describe("the file", () => {
     expect(await copied.get("SELECT COUNT(*) AS count FROM notes")).toEqual({ count: 100 });
   });
 
-  it("is refused where it is something else, and left as it is", async () => {
+  it("is rejected if it is something else, and stays as it is", async () => {
     writeFileSync(file, "not a database, but a text that is long enough to be looked at as one".repeat(50));
     const before = readFileSync(file);
     expect(await refusal()).toEqual({ code: "not_a_database", message: expect.stringContaining(file) });
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  it("is refused where it is a folder", async () => {
+  it("is rejected if it is a folder", async () => {
     mkdirSync(file);
     expect(await refusal()).toEqual({ code: "not_a_database", message: expect.stringMatching(/data\.db is a folder/) });
   });
 
-  it("is refused where another program's tables are in it", async () => {
+  it("is rejected if it has another program's tables", async () => {
     await (await openSqlite({ file, migrations: [] })).close();
     const foreign = join(folder.path, "foreign.db");
     const database = await openSqlite({ file: foreign, migrations: [notes] });
@@ -117,18 +117,18 @@ describe("the file", () => {
     expect(await refusal()).toEqual({ code: "opened", message: "" });
   });
 
-  it("is refused to an older program, which names the version that it lacks", async () => {
+  it("is rejected by an older program, which names the missing version", async () => {
     await (await openSqlite({ file, migrations: [notes, tags], version: "9.1.0" })).close();
     expect(await refusal()).toEqual({ code: "newer_schema", message: expect.stringMatching(/by version 9\.1\.0;/) });
   });
 
-  it("is refused where a file stands in the place of its folder", async () => {
+  it("is rejected if its folder is a file", async () => {
     writeFileSync(file, "");
     const below = join(file, "data.db");
     expect(await refusal(below)).toEqual({ code: "not_writable", message: expect.stringContaining(below) });
   });
 
-  it("is refused where this user may not write", async () => {
+  it("is rejected if this user may not write", async () => {
     const readOnly = join(folder.path, "read-only");
     mkdirSync(readOnly);
     const existing = join(readOnly, "existing.db");
@@ -148,7 +148,7 @@ describe("the file", () => {
     );
   });
 
-  it("is refused on a network file system", () => {
+  it("is rejected on a network file system", () => {
     const refuse = (type: number) => () => assertLocalFileSystem(file, () => type);
     expect(refuse(0x6969)).toThrow(StorageOpenError);
     expect(refuse(0x6969)).toThrow(/NFS/);
@@ -159,7 +159,7 @@ describe("the file", () => {
 });
 
 describe("a database that is open", () => {
-  it("is refused to another process, which names the holder, until the holder is killed", async () => {
+  it("is rejected in another process, which names the holder, until the holder is killed", async () => {
     const holder = startChild(programs.path, "hold", [file]);
     await holder.line(0);
     const pid = holder.process.pid ?? 0;
@@ -172,7 +172,7 @@ describe("a database that is open", () => {
     expect(await database.write((transaction) => insert(transaction, "a"))).toBe(1);
   });
 
-  it("is one process's when several start at once", async () => {
+  it("belongs to one process when several start concurrently", async () => {
     const children = Array.from({ length: 6 }, () => startChild(programs.path, "hold", [file]));
     const refused = children.map((child) => child.ended.then(({ stderr }) => stderr));
     const opened = await Promise.any(children.map(async (child) => [child, await child.line(0)] as const));
@@ -184,14 +184,14 @@ describe("a database that is open", () => {
     await opened[0].ended;
   });
 
-  it("is refused to this process too, without loosening the lock", async () => {
+  it("is rejected in this process too, without releasing the lock", async () => {
     await open();
     expect(await refusal()).toEqual({ code: "locked", message: expect.stringContaining(`process ${process.pid}.`) });
     const other = startChild(programs.path, "hold", [file]);
     expect(await other.ended).toMatchObject({ code: 1, stderr: expect.stringContaining(`process ${process.pid}.`) });
   });
 
-  it("is refused by any of its names", async () => {
+  it("is rejected under any of its names", async () => {
     await open();
     const link = join(folder.path, "link.db");
     symlinkSync(file, link);
@@ -201,7 +201,7 @@ describe("a database that is open", () => {
     expect(await refusal(join(folderLink, "data.db"))).toMatchObject({ code: "locked" });
   });
 
-  it("is refused under a second name of the file (a hard link), also before it is open", async () => {
+  it("is rejected under a second name of the file (a hard link), also before it is open", async () => {
     await (await openSqlite({ file, migrations: [notes] })).close();
     const link = join(folder.path, "link.db");
     linkSync(file, link);
@@ -220,7 +220,7 @@ describe("a database that is open", () => {
     expect(await refusal()).toMatchObject({ code: "locked" });
   });
 
-  it("takes no more writes once another process has started because its lock file was deleted", async () => {
+  it("rejects writes once another process has started because its lock file was deleted", async () => {
     const first = await open();
     await first.write((transaction) => insert(transaction, "before"));
     rmSync(`${file}.lock`);
@@ -235,13 +235,13 @@ describe("a database that is open", () => {
     expect(await first.all("SELECT id FROM notes")).toEqual([{ id: "before" }]);
   });
 
-  it("leaves no lock file behind when it is closed, and none after a start that was refused", async () => {
+  it("leaves no lock file when it is closed, and none after a rejected start", async () => {
     await (await openSqlite({ file, migrations: [notes, tags] })).close();
     expect(await refusal()).toMatchObject({ code: "newer_schema" });
     expect(readdirSync(folder.path)).not.toContain("data.db.lock");
   });
 
-  it("is free again once it is closed, though it could not be opened meanwhile", async () => {
+  it("is free again once it is closed, although opening it failed meanwhile", async () => {
     const database = await open();
     expect(await refusal()).toMatchObject({ code: "locked" });
     await database.close();
@@ -251,15 +251,15 @@ describe("a database that is open", () => {
     await holder.ended;
   });
 
-  it("is free again after an attempt that failed", async () => {
+  it("is free again after a failed attempt", async () => {
     await (await openSqlite({ file, migrations: [notes, tags] })).close();
     expect(await refusal()).toMatchObject({ code: "newer_schema" });
     await (await openSqlite({ file, migrations: [notes, tags] })).close();
   });
 });
 
-describe("files that go away under an open database", () => {
-  it.each(["data.db", "data.db-wal"])("stop writes while %s is away", async (name) => {
+describe("files removed under an open database", () => {
+  it.each(["data.db", "data.db-wal"])("stop writes while %s is missing", async (name) => {
     const database = await open();
     await database.write((transaction) => insert(transaction, "before"));
     const path = join(folder.path, name);
@@ -279,13 +279,13 @@ describe("files that go away under an open database", () => {
 });
 
 describe("a Node.js without SQLite of its own", () => {
-  it("takes the package", async () => {
+  it("uses the package", async () => {
     const child = startChild(programs.path, "foreign-runtime", [file]);
     expect(await child.ended).toEqual({ code: 0, signal: null, stderr: "" });
     expect(child.lines).toEqual([JSON.stringify({ code: "opened", message: "" })]);
   });
 
-  it("and without the package says what to install", async () => {
+  it("names the fix if the package is missing too", async () => {
     const bare = temporaryFolder();
     await buildChildren(bare.path, { packages: false });
     const child = startChild(bare.path, "foreign-runtime", [file]);
@@ -300,7 +300,7 @@ describe("a Node.js without SQLite of its own", () => {
 });
 
 describe("this Node.js", () => {
-  it("opens a database without a word on stderr", async () => {
+  it("opens a database without output on stderr", async () => {
     const child = startChild(programs.path, "hold", [file]);
     expect(await child.line(0)).toBe("open");
     child.process.kill("SIGTERM");

@@ -65,7 +65,7 @@ describe("settings", () => {
     expect(row).toEqual({ [name]: value });
   });
 
-  it("keep either connection from blocking the event loop while another program holds a lock", async () => {
+  it("keep both connections from blocking the event loop while another program holds a lock", async () => {
     expect(await database.get("PRAGMA busy_timeout")).toEqual({ timeout: 0 });
     const row = await database.write((transaction) => transaction.get("PRAGMA busy_timeout"));
     expect(row).toEqual({ timeout: 0 });
@@ -80,14 +80,14 @@ describe("settings", () => {
 });
 
 describe("group commit", () => {
-  it("commits once for all units that were handed in during one turn, in their order", async () => {
+  it("commits once for all units submitted during one turn, in order", async () => {
     const commits = countCommits();
     await Promise.all(Array.from({ length: 50 }, (_, i) => add(`n${i}`)));
     expect(commits()).toBe(1);
     expect(await ids()).toEqual(Array.from({ length: 50 }, (_, i) => `n${i}`));
   });
 
-  it("does not make a unit wait for one of a later turn", async () => {
+  it("does not delay a unit for one of a later turn", async () => {
     const commits = countCommits();
     for (let i = 0; i < 5; i++) await add(`n${i}`);
     await turn();
@@ -110,7 +110,7 @@ describe("group commit", () => {
     expect([writes.length, commits()]).toEqual([10, 1]);
   });
 
-  it("gives the event loop a turn between the commits of a flood", async () => {
+  it("yields to the event loop between commits under load", async () => {
     const commits = countCommits();
     let turns = 0;
     const counting = new AbortController();
@@ -126,7 +126,7 @@ describe("group commit", () => {
     expect(await ids()).toEqual(Array.from({ length: 3000 }, (_, i) => `n${i}`));
   });
 
-  it("ends a commit early where its units run many statements", async () => {
+  it("ends a commit early if its units run many statements", async () => {
     const commits = countCommits();
     const large = (start: number) =>
       database.write(async (transaction) => {
@@ -152,7 +152,7 @@ describe("group commit", () => {
     expect(woken).toEqual(["events", "events"]);
   });
 
-  it("tells the units first, then whoever waits for the topic", async () => {
+  it("resolves the units first, then notifies subscribers", async () => {
     const order: string[] = [];
     database.subscribe("events", () => order.push("woken"));
     await Promise.all(["a", "b"].map(async (id) => order.push(`${await add(id)} ${id}`)));
@@ -168,7 +168,7 @@ describe("group commit", () => {
     await expect.poll(() => logged).toEqual(["a callback for committed changes failed"]);
   });
 
-  it("rolls a unit back that awaits something else, alone", async () => {
+  it("rolls back only a unit that awaits something else", async () => {
     const outcomes = await Promise.allSettled([
       add("before"),
       database.write(async (transaction) => {
@@ -206,7 +206,7 @@ describe("group commit", () => {
 });
 
 describe("another program's write lock", () => {
-  it("is waited for while reads and the event loop go on", async () => {
+  it("is waited for without blocking reads and the event loop", async () => {
     const { DatabaseSync } = await loadSqlite();
     const other = new DatabaseSync(file);
     other.exec("BEGIN IMMEDIATE; INSERT INTO notes (id) VALUES ('theirs')");
@@ -224,7 +224,7 @@ describe("another program's write lock", () => {
     expect(logged).toEqual([]);
   });
 
-  it("rejects the units that wait for too long, and those after it work again", async () => {
+  it("rejects units that wait too long, and later ones work again", async () => {
     await database.close();
     database = await openSqlite({ file, migrations: [notes], log, lockMilliseconds: 20 });
     const { DatabaseSync } = await loadSqlite();
@@ -243,7 +243,7 @@ describe("another program's write lock", () => {
 });
 
 describe("a commit that fails", () => {
-  it("gives its failure to each unit that could see changes before it, whatever the unit itself threw", async () => {
+  it("rejects each unit that could see changes before it, whatever the unit itself threw", async () => {
     const taken = async (transaction: Transaction) => {
       const rows = await transaction.all<{ id: string }>("SELECT id FROM notes");
       throw new Error(`taken by ${rows.map(({ id }) => id).join()}`);
@@ -261,8 +261,8 @@ describe("a commit that fails", () => {
   });
 });
 
-describe("statements of ever new texts", () => {
-  it("are not kept without bound", async () => {
+describe("statements with ever new texts", () => {
+  it("are not cached without limit", async () => {
     for (let i = 0; i < 2000; i++) expect(await database.get(`SELECT ${i} AS i`)).toEqual({ i });
     expect(await database.get("SELECT 0 AS i")).toEqual({ i: 0 });
   });
@@ -278,7 +278,7 @@ describe("a damaged database", () => {
     writeFileSync(file, bytes.fill(0xff, row?.start ?? 0, (row?.start ?? 0) + 4096));
   }
 
-  it("is unavailable where it is damaged, and elsewhere works on", async () => {
+  it("is unavailable if it is damaged, and otherwise works", async () => {
     await damage("notes");
     database = await openSqlite({ file, migrations: [notes] });
     await expect(database.all("SELECT body FROM notes")).rejects.toThrow(StorageUnavailableError);
@@ -292,7 +292,7 @@ describe("a damaged database", () => {
     expect(await database.all("SELECT id FROM counters")).toEqual([{ id: "whole" }]);
   });
 
-  it("is refused where its schema cannot be read", async () => {
+  it("is rejected if its schema cannot be read", async () => {
     await damage("schema_migrations");
     await expect(openSqlite({ file, migrations: [notes] })).rejects.toMatchObject({
       code: "not_a_database",

@@ -24,7 +24,7 @@ describe("translating parameters", () => {
     expect(translated(sql, parameters)).toEqual({ sql: expected, values });
   });
 
-  it.each(["SELECT ?", "SELECT $0", "SELECT ?1"])("refuses %j", (sql) => {
+  it.each(["SELECT ?", "SELECT $0", "SELECT ?1"])("rejects %j", (sql) => {
     expect(() => translate(sql)).toThrow(/\$1/);
   });
 });
@@ -41,13 +41,13 @@ describe("checking parameters", () => {
     ["2^53", 2 ** 53],
     ["-2^53", -(2 ** 53)],
     ["text with a NUL", "a\0b"],
-  ])("refuses %s, naming its place and the statement", (_, value) => {
+  ])("rejects %s, naming its position and the statement", (_, value) => {
     const give = () => translated("SELECT $1, $2", ["fine", value]);
     expect(give).toThrow(TypeError);
     expect(give).toThrow(/\$2.*SELECT \$?\?/);
   });
 
-  it.each([[[]], [["a", "b"]]])("refuses %j for one parameter", (parameters) => {
+  it.each([[[]], [["a", "b"]]])("rejects %j for one parameter", (parameters) => {
     expect(() => translated("SELECT $1", parameters)).toThrow(/takes 1 .* given [02]/);
   });
 });

@@ -37,7 +37,7 @@ describe.each([
   ["format 1.0", format1],
   ["format 2.0 and function URLs", format2],
 ])("AWS Lambda, %s", (_name, format) => {
-  it.each([false, true])("hands verified events to the handler; the body is base64: %s", async (base64) => {
+  it.each([false, true])("passes verified events to the handler; the body is base64: %s", async (base64) => {
     const seen: WebhookEvent[] = [];
     const handler = lambdaWebhook(OPTIONS, (event) => void seen.push(event));
     expect(await handler(format({ body: PAYLOAD, base64 }), {})).toEqual({ statusCode: 204 });

@@ -87,7 +87,7 @@ describe("a browser bundle", () => {
     expect(used.length).toBeLessThanOrEqual(8192);
   });
 
-  it("leaves out what is not used", async () => {
+  it("omits unused code", async () => {
     const [all, none] = await Promise.all([
       bundle(`import * as library from "./dist/webhooks/index.js"; globalThis.used = library;`),
       bundle(`import { TOLERANCE_SECONDS } from "./dist/webhooks/index.js"; globalThis.used = TOLERANCE_SECONDS;`),

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -61,6 +61,8 @@ describe("help", () => {
     const { exitCode, stdout } = await runCli(["help", topic]);
     expect(exitCode).toBe(0);
     expect(stdout.length).toBeGreaterThan(300);
+    const [, guide = ""] = /^Guide: (.*)$/m.exec(stdout)!;
+    expect(existsSync(guide), guide).toBe(true);
   });
 
   it("lists every exit code of the program in exit-codes", async () => {

@@ -41,7 +41,7 @@ export function checkEndpointUrl(text: string, rules: EndpointUrlRules): FieldEr
   if (text.includes("#")) return wrong("has_fragment", "must not contain a fragment (#…), which is never sent");
   if (url.port === "0") return wrong("out_of_range", "must have a port from 1 to 65535");
   if (isOwn(url, new URL(rules.baseUrl()))) {
-    return wrong("own_platform", "is this platform itself: its events would be delivered in a circle");
+    return wrong("own_platform", "is the platform itself: its events would be delivered in a loop");
   }
   const refusal = rules.blockReason(url);
   if (refusal !== undefined) {

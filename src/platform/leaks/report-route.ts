@@ -71,7 +71,7 @@ export function leakReportRoute(
     const leaks = readReport(raw);
     const real = await endLeaked({ database, vault, now: clock.now }, leaks);
     const count = real.filter(Boolean).length;
-    if (count > 0) log.warn({ count }, "credentials were found in public and ended");
+    if (count > 0) log.warn({ count }, "credentials were found in public and revoked");
     return leaks.map(({ token, type }, index) => ({
       token_hash: createHash("sha256").update(token).digest("hex"),
       token_type: type,

@@ -248,7 +248,7 @@ export class CredentialWatch {
     if (this.#stopped) return;
     this.#cancel ??= this.#tools.clock.after(LOOK_MS, () => {
       this.#look().catch((error: unknown) => {
-        this.#tools.log.warn({ err: error }, "the credentials of open connections could not be looked at");
+        this.#tools.log.warn({ err: error }, "the credentials of open connections could not be checked");
       });
     });
   }

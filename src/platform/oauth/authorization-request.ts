@@ -44,7 +44,7 @@ export class AuthorizationError extends Error {
 export async function readAuthorizationRequest(database: Database, url: string): Promise<AuthorizationRequest> {
   const parameters = read(url);
   const client = await lookUpClient(database, parameters.get("client_id"));
-  if (client === undefined) throw wrong("No app is registered here under the client_id that was sent.");
+  if (client === undefined) throw wrong("No app is registered with this client_id.");
   const redirectUri = redirectUriOf(client, parameters);
   const state = parameters.repeated.has("state") ? undefined : parameters.get("state");
   try {

@@ -32,10 +32,10 @@ export async function authenticateClient(
     throw new OAuthError("invalid_request", "The header and the form identify different clients.");
   }
   const id = header?.id ?? named;
-  if (id === undefined) throw invalidClient("No client is named: send client_id.");
+  if (id === undefined) throw invalidClient("client_id is missing.");
   const client = await lookUpClient(database, id);
   if (client === undefined || !proves(vault, client, header?.secret ?? secret)) {
-    throw invalidClient("There is no such client, or it did not prove itself.");
+    throw invalidClient("Client authentication failed.");
   }
   return client;
 }

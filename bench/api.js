@@ -31,7 +31,8 @@ export async function requestsPerSecond(baseUrl, key, connections = CONNECTIONS,
       },
     ],
   });
-  if (result.non2xx > 0 || result.errors > 0) throw new Error(`${result.non2xx} error responses, ${result.errors} errors`);
+  if (result.non2xx > 0 || result.errors > 0)
+    throw new Error(`${result.non2xx} error responses, ${result.errors} errors`);
   return result["2xx"] / result.duration;
 }
 

@@ -131,7 +131,8 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "Within 24 hours the key was used on this path with another body or version. Each key stands for one intended effect. If the response contains a secret, another credential gets this error too: the secret is repeated only to the credential that created it.",
     remedy: "Use a new key for each new effect. Reuse a key only with exactly the same body and credential.",
     example: {
-      detail: "This Idempotency-Key was used with another body, or by another credential for a response with a secret. Use a new key.",
+      detail:
+        "This Idempotency-Key was used with another body, or by another credential for a response with a secret. Use a new key.",
     },
   },
   rate_limited: {

@@ -38,9 +38,13 @@ export function adminRoutes(
     const isLocal = peer?.family === 4 ? peer.value >> 24n === 127n : peer?.value === 1n;
     const sent = vault.digest(/^Bearer (\S+)$/.exec(raw.headers.authorization ?? "")?.[1] ?? "");
     if (isLocal && timingSafeEqual(sent, wanted)) return;
-    throw new ApiError("invalid_credential", "Requires the token from the file beside the database, and a connection from the same machine.", {
-      headers: { "WWW-Authenticate": 'Bearer realm="service-admin"' },
-    });
+    throw new ApiError(
+      "invalid_credential",
+      "Requires the token from the file beside the database, and a connection from the same machine.",
+      {
+        headers: { "WWW-Authenticate": 'Bearer realm="service-admin"' },
+      },
+    );
   };
 
   app.post(SIGN_IN_LINKS_PATH, { onRequest: assertAdministrator }, async (_request, reply): Promise<SignInLink> => {

@@ -46,9 +46,7 @@ export async function createBulkOperation(
   }
   const [from, until] = [after && parseTimestamp(after)!, before && parseTimestamp(before)!];
   if (from && until && from >= until) {
-    throw invalidFields([
-      { pointer: "/created_after", code: "out_of_range", detail: "must be before created_before" },
-    ]);
+    throw invalidFields([{ pointer: "/created_after", code: "out_of_range", detail: "must be before created_before" }]);
   }
   const kind = type === "deliveries.retry" ? "delivery" : "event";
   // Older events can no longer be sent.

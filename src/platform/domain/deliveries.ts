@@ -44,7 +44,10 @@ export async function retryDelivery(tx: Transaction, context: RequestContext, id
   }
   if (row.status === "succeeded") throw notRetryable(id, "it has succeeded; replay the event to send it again");
   if (row.endpoint_status === null) {
-    throw new ApiError("endpoint_deleted", `The endpoint ${row.endpoint_id} was deleted. Replay the event to another endpoint.`);
+    throw new ApiError(
+      "endpoint_deleted",
+      `The endpoint ${row.endpoint_id} was deleted. Replay the event to another endpoint.`,
+    );
   }
   if (row.endpoint_status === "disabled") throw endpointDisabled(row.endpoint_id);
   if ((await findEventToDeliver(tx, row.environment, row.event_id)) === undefined) throw eventExpired(row.event_id);

@@ -68,7 +68,10 @@ export async function beginAdvance(
   const now = await leaseTime(tx, processNow);
   const isHeld = await holdClock(tx, environment, { holder }, now);
   if (!isHeld || (await findLatestAdvance(tx, environment))?.status === "running") {
-    throw new ApiError("test_clock_advancing", "The test clock is already advancing. Wait until it has finished, or cancel the advance.");
+    throw new ApiError(
+      "test_clock_advancing",
+      "The test clock is already advancing. Wait until it has finished, or cancel the advance.",
+    );
   }
   const { clock_offset: offset } = await findEnvironment(tx, environment);
   const target = offset + seconds * 1000;

@@ -59,7 +59,10 @@ export class Versions {
   /** Returns a version and all between it and the newest. */
   #from(date: string): readonly ApiVersion[] {
     const index = this.dates.indexOf(date);
-    if (index === -1) throw new Error(`An account is pinned to the version ${date}, which this version of the platform does not support.`);
+    if (index === -1)
+      throw new Error(
+        `An account is pinned to the version ${date}, which this version of the platform does not support.`,
+      );
     return this.#versions.slice(index, -1);
   }
 }

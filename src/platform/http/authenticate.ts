@@ -94,10 +94,7 @@ export function createAuthenticate(tools: AuthenticateTools): Authenticate {
 /** Throws ApiError 403 if no user is signed in, or the user lacks the role. */
 export function assertSession({ role }: Caller, wanted: "member" | "owner"): void {
   if (role === undefined) {
-    throw new ApiError(
-      "session_required",
-      "Requires a user who is signed in to the dashboard, not a key or token.",
-    );
+    throw new ApiError("session_required", "Requires a user who is signed in to the dashboard, not a key or token.");
   }
   if (wanted === "owner" && role !== "owner") {
     throw new ApiError("owner_required", "Ask an owner of the account to do this.");

@@ -80,9 +80,7 @@ export async function sendList<Item, Query extends ListQuery>(
   const before = upperBound(kind, filters.created_before);
   const from = lowerBound(kind, filters.created_after);
   if (from !== undefined && before !== undefined && from > before) {
-    throw invalidFields([
-      { pointer: "?created_after", code: "out_of_range", detail: "must be before created_before" },
-    ]);
+    throw invalidFields([{ pointer: "?created_after", code: "out_of_range", detail: "must be before created_before" }]);
   }
   const rows = await readRows({ environment, position, before, from, limit });
   const items = rows.slice(0, limit).map(render);

@@ -27,7 +27,10 @@ export function toProblem(error: ApiError, requestId: string, baseUrl: string): 
 }
 
 const FASTIFY_CODES: Record<string, { code: ErrorCode; detail: string }> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: { code: "body_too_large", detail: "The maximum size of a body is 1 MiB, of a form 64 KiB." },
+  FST_ERR_CTP_BODY_TOO_LARGE: {
+    code: "body_too_large",
+    detail: "The maximum size of a body is 1 MiB, of a form 64 KiB.",
+  },
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
     code: "unsupported_media_type",
     detail: "Send the body as JSON, with Content-Type: application/json (UTF-8).",

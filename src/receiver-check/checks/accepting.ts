@@ -47,8 +47,7 @@ export const ACCEPTING: readonly Check[] = [
     group: "Accepting",
     rule: "docs/receiving-webhooks.md#deliveries",
     level: "required",
-    explanation:
-      "Delivery is at least once. A duplicate without a 2xx response is retried for three days.",
+    explanation: "Delivery is at least once. A duplicate without a 2xx response is retried for three days.",
     fix: "If the event's ID is already stored, respond with 2xx and do nothing else.",
     async run(subject) {
       const event = subject.event();

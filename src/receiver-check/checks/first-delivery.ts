@@ -24,8 +24,7 @@ export const WITHIN_TEN_SECONDS: FirstCheck = {
   group: "Accepting",
   rule: "docs/receiving-webhooks.md#deliveries",
   level: "required",
-  explanation:
-    "After 10 s the delivery counts as failed and is retried, although the receiver may have processed it.",
+  explanation: "After 10 s the delivery counts as failed and is retried, although the receiver may have processed it.",
   fix: "Verify, store the event and respond with 2xx. Do the work afterwards, from a queue or a table.",
 };
 
@@ -53,7 +52,9 @@ function adviceFor({ status, failure }: Answer): Pick<Finding, "fix"> {
   if (status === 404 || status === 405) return { fix: "Check the path: nothing there accepts a POST." };
   if (status >= 300 && status < 400) return { fix: "Pass the final URL: redirects are not followed." };
   if (status === 403) {
-    return { fix: "Check that the secret is the receiver's. Frameworks also respond with 403 if CSRF protection applies to the route." };
+    return {
+      fix: "Check that the secret is the receiver's. Frameworks also respond with 403 if CSRF protection applies to the route.",
+    };
   }
   return {};
 }

@@ -46,13 +46,13 @@ export const ROTATION: readonly Check[] = [
     id: "previous-secret",
     title: "Accepts the previous secret alone",
     optional: true,
-    explanation:
-      "The receiver has two secrets, as during a rotation, but rejects what one of them signed.",
+    explanation: "The receiver has two secrets, as during a rotation, but rejects what one of them signed.",
     fix: "Keep a list of secrets and try each: verify({ payload, header, secrets: [current, previous] }).",
     async run(subject) {
       const { previous } = subject.secrets;
       const sent = "A delivery signed with the second secret alone";
-      if (previous === undefined) return skipped(sent, "Configure two secrets in the receiver, and pass both to this check");
+      if (previous === undefined)
+        return skipped(sent, "Configure two secrets in the receiver, and pass both to this check");
       const answer = await subject.deliver(subject.event(), { secrets: [previous] });
       return acceptedAll(sent, [{ name: "previous", answer }]);
     },
@@ -68,7 +68,9 @@ export const ROTATION: readonly Check[] = [
       const answer = await subject.deliver(subject.event(), {
         header: (right) => right.replace(",", `,v0=${"0".repeat(64)},`).concat(",v2=c29tZXRoaW5nIG5ldw"),
       });
-      return acceptedAll("A valid delivery whose header also contains v0 and v2", [{ name: "unknown schemes", answer }]);
+      return acceptedAll("A valid delivery whose header also contains v0 and v2", [
+        { name: "unknown schemes", answer },
+      ]);
     },
   },
 ];

@@ -23,7 +23,8 @@ const REPLY_HEADERS = {
   },
   RateLimitPolicy: {
     name: HEADERS.rateLimitPolicy,
-    description: "Maximum number of requests (`q`) of a credential in a window of seconds (`w`); absent without a limit",
+    description:
+      "Maximum number of requests (`q`) of a credential in a window of seconds (`w`); absent without a limit",
     schema: { type: "string", pattern: '^"default";q=\\d+;w=\\d+$', examples: ['"default";q=200;w=2'] },
   },
   RateLimit: {

@@ -26,7 +26,7 @@ export interface Handshake {
   headers: Record<string, string>;
 }
 
-/** What handshakes are answered with. */
+/** What responses to handshakes need. */
 export interface HandshakeTools extends ReplyTools {
   clock: Clock;
   requests: RequestRecorder;

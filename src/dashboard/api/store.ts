@@ -132,7 +132,7 @@ function refreshSoon(entry: Entry): void {
 
 /** The paths that each topic changes. */
 const PATHS: Record<Topic, readonly string[]> = {
-  deliveries: ["/v1/deliveries", "/v1/statistics", "/v1/webhook_endpoints"],
+  deliveries: ["/v1/deliveries", "/v1/bulk_operations", "/v1/statistics", "/v1/webhook_endpoints"],
   clock: ["/v1/test_clock", "/v1/deliveries", "/v1/statistics"],
   requests: ["request_log", "webhook_endpoint", "api_key", "oauth_app"].map(pathOfKind),
 };

@@ -7,6 +7,7 @@ import { Empty, Page } from "../components/page.tsx";
 import { type Column, PagedTable } from "../components/table.tsx";
 import { None, Status, Time } from "../components/values.tsx";
 import { hrefOf, Link, place } from "../router.tsx";
+import { RetryFailed, RunningOperations } from "./bulk.tsx";
 import { DeliveryDetail } from "./delivery.tsx";
 import { Choice, filterOf, Filters, Search, StatusChoice } from "./filters.tsx";
 
@@ -27,7 +28,12 @@ function DeliveryList() {
   // A link may name an endpoint that was deleted.
   const isDeleted = endpoint !== "" && !endpoints.some(({ id }) => id === endpoint);
   return (
-    <Page title="Deliveries" subtitle="One per event and endpoint, retried for 3 days.">
+    <Page
+      title="Deliveries"
+      subtitle="One per event and endpoint, retried for 3 days."
+      actions={<RetryFailed {...(endpoint === "" ? {} : { endpoint })} />}
+    >
+      <RunningOperations />
       <Filters>
         <StatusChoice statuses={statusesOf("delivery")} />
         <Choice

@@ -14,6 +14,7 @@ import { Card, Empty, ErrorBox, Facts, Loaded, Page } from "../../components/pag
 import { Id, Status, Time } from "../../components/values.tsx";
 import { count, counted, duration } from "../../format.ts";
 import { go, hrefOf, Link } from "../../router.tsx";
+import { RetryFailed, RunningOperations } from "../bulk.tsx";
 import { DeliveryTable } from "../deliveries.tsx";
 import { FailureTable } from "../overview/failures.tsx";
 import { EndpointForm, RotateSecret } from "./form.tsx";
@@ -47,9 +48,8 @@ export function EndpointDetail({ id }: { id: string }) {
         {(endpoint) => (
           <>
             <SecretNotice endpoint={endpoint} />
-            {endpoint.status === "disabled" && (
-              <DisabledNotice gone={failures.find(({ status_code: code }) => code === 410)?.last_at} />
-            )}
+            {endpoint.status === "disabled" && <DisabledNotice endpoint={endpoint} />}
+            <RunningOperations endpoint={id} />
             <Facts
               rows={[
                 ["Status", <Status status={endpoint.status} />],
@@ -68,7 +68,12 @@ export function EndpointDetail({ id }: { id: string }) {
             )}
             <Card
               title="Deliveries"
-              actions={<Link href={hrefOf("deliveries", "", { endpoint: id, status: "failed" })}>Show failed</Link>}
+              actions={
+                <>
+                  <Link href={hrefOf("deliveries", "", { endpoint: id, status: "failed" })}>Show failed</Link>
+                  <RetryFailed endpoint={id} class="small" />
+                </>
+              }
             >
               <DeliveryTable
                 label="Deliveries to this endpoint"
@@ -165,15 +170,16 @@ function SecretNotice({ endpoint }: { endpoint: WebhookEndpoint }) {
   );
 }
 
-function DisabledNotice({ gone }: { gone: string | undefined }) {
+function DisabledNotice({ endpoint: { disabled_reason: reason, disabled_at: at } }: { endpoint: WebhookEndpoint }) {
   return (
     <p class="notice bad">
       <strong>
-        {gone === undefined ? (
-          "This endpoint is disabled."
+        {reason === "gone" ? "Disabled after a 410 Gone response" : "This endpoint is disabled"}
+        {at === null ? (
+          "."
         ) : (
           <>
-            Disabled after a 410 Gone response, <Time at={gone} />.
+            , <Time at={at} />.
           </>
         )}
       </strong>{" "}

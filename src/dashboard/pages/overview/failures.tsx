@@ -7,6 +7,7 @@ import { Table } from "../../components/table.tsx";
 import { Status, StatusCode, Time } from "../../components/values.tsx";
 import { count, percent } from "../../format.ts";
 import { hrefOf, Link } from "../../router.tsx";
+import { RetryFailed } from "../bulk.tsx";
 
 /** Failed attempts by their outcome. */
 export function FailureTable({ failures }: { failures: readonly StatisticsFailure[] }) {
@@ -118,6 +119,7 @@ function FailingEndpoint({
           </Link>
           {endpoint?.status === "enabled" && (
             <>
+              <RetryFailed endpoint={id} class="small" />
               <Action
                 class="small"
                 run={async () => {

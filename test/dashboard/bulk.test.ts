@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect } from "vitest";
+import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
+import { it } from "../support/chromium.ts";
+import { type Board, openBoard } from "./support/board.ts";
+
+const FAILED = 60;
+
+let board: Board;
+let receiver: ScriptedReceiver;
+let status = 500;
+
+beforeAll(async () => {
+  receiver = await startScriptedReceiver((_request, response) => {
+    response.writeHead(status).end();
+  });
+  board = await openBoard();
+});
+afterAll(async () => {
+  await board.close();
+  await receiver.close();
+  expect(board.complaints).toEqual([]);
+});
+
+it("retries the failed deliveries of an endpoint after it has shown how many they are", async () => {
+  const { page, api } = board;
+  const { id } = (await api("POST", "/v1/webhook_endpoints", { url: `${receiver.url}/hook`, events: ["*"] })).body;
+  for (let made = 0; made < FAILED; made++) await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+  const count = async (name: string) => {
+    const { total } = (await api("POST", "/v1/deliveries/retry", { endpoint: id, status: name, dry_run: true })).body;
+    return total as number;
+  };
+  await expect.poll(() => count("pending")).toBe(FAILED);
+  expect((await api("POST", "/v1/test_clock/advance", { seconds: 4 * 86_400 })).status).toBeLessThan(300);
+  await expect.poll(() => count("failed")).toBe(FAILED);
+  status = 200;
+
+  await board.show(`sandbox/endpoints/${id}`);
+  await page.getByRole("button", { name: "Retry failed" }).click();
+  const dialog = page.getByRole("dialog", { name: "Retry failed deliveries" });
+  await dialog.getByText("No failed deliveries match.").waitFor();
+  await expect.poll(() => dialog.getByRole("button", { name: /^Retry/ }).isDisabled()).toBe(true);
+  await dialog.getByLabel("Created in the last").selectOption("Any time");
+  await dialog.getByText(`${FAILED} deliveries are due now`).waitFor();
+  await dialog.getByRole("button", { name: `Retry ${FAILED}` }).click();
+  await expect.poll(() => dialog.count()).toBe(0);
+  await expect.poll(() => count("failed")).toBe(0);
+  const [operation] = (await api("GET", "/v1/bulk_operations")).body.data;
+  expect(operation).toMatchObject({ type: "deliveries.retry", status: "succeeded", total: FAILED, done: FAILED });
+  await board.show(`sandbox/deliveries?endpoint=${id}&status=failed`);
+  await page.getByText("No matching deliveries").waitFor();
+});
+
+it("shows the progress of a running operation, and stops it", async () => {
+  // Its workers are down, so that the operation goes on running.
+  const idle = await openBoard({ role: "api" });
+  const { page, api } = idle;
+  for (let made = 0; made < 3; made++) await api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
+  const { id, status: created } = (await api("POST", "/v1/events/replay", { type: "order.*" })).body;
+  expect(created).toBe("running");
+  await idle.menu("Deliveries");
+  const running = page.getByRole("status", { name: "Replaying events" });
+  await running.getByText("0 of 3").waitFor();
+  await expect.poll(() => running.getByRole("progressbar").getAttribute("max")).toBe("3");
+  await running.getByRole("button", { name: "Stop" }).click();
+  await expect.poll(() => running.count()).toBe(0);
+  expect((await api("GET", `/v1/bulk_operations/${id}`)).body.status).toBe("canceled");
+  await idle.close();
+  expect(idle.complaints).toEqual([]);
+});

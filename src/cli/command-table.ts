@@ -158,7 +158,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: "completion",
     group: MORE,
     summary: "Generate a shell completion script",
-    load: () => import("./commands/completion/index.ts"),
+    load: () => import("./commands/completion.ts"),
   },
   {
     name: "db",

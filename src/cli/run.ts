@@ -1,7 +1,15 @@
 import { BrokenPipeError, EXIT_CODES, InterruptedError, LostOutputError } from "./errors.ts";
 import { reportFailure } from "./failure.ts";
 import { currentProcessIo, type ProcessIo } from "./process-io.ts";
-import { runProgram } from "./program.ts";
+import { Command, CommanderError } from "commander";
+import { rejectRepeatedOptions, rejectSwallowedFlags } from "./arguments/mistakes.ts";
+import { COMMANDS } from "./command-table.ts";
+import { Context } from "./context.ts";
+import { rejectDryRun } from "./dry-run.ts";
+import { addGlobalOptions, type GlobalOptions, readGlobalOptions } from "./global-options.ts";
+import { addExamples, fieldsOf, formatHelp } from "./help-layout.ts";
+import { assertFields } from "./terminal/view.ts";
+import { isHelpShown, usageErrorOf } from "./usage-error.ts";
 
 /** Runs one command line of this process and returns its exit code. Never throws. */
 export async function run(args: readonly string[]): Promise<number> {
@@ -54,4 +62,115 @@ function listenForSignals(controller: AbortController): void {
     };
     process.on(name, onSignal);
   }
+}
+
+const NAME = "service";
+
+const EXAMPLES = [
+  "service demo                                    # end-to-end demo",
+  "service serve                                   # run the platform",
+  "service login                                   # sign in",
+  "service customers create --email ada@example.com",
+  "service listen --forward-to localhost:3000      # forward events to your app",
+  "service trigger order.completed                 # trigger an event",
+];
+
+/** Runs one command line. Throws the command's errors; a usage error as UsageError. */
+async function runProgram(args: readonly string[], io: ProcessIo): Promise<void> {
+  const program = quietly(addGlobalOptions(new Command(NAME)), io);
+  let operands: readonly string[] = [];
+  try {
+    // Parses the global flags and finds the command before any of it is loaded.
+    operands = program.parseOptions([...args]).operands;
+    const context = await Context.create(io, globalsFor(program, operands));
+    const [own, programArgs] = splitAtProgram(args, operands);
+    await declare(program, context, operands, programArgs);
+    await program.parseAsync([...own], { from: "user" });
+    await showUpdateNotice(context);
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (!isHelpShown(error)) throw usageErrorOf(error, program, operands, args);
+  }
+}
+
+function globalsFor(program: Command, [name]: readonly string[]): GlobalOptions {
+  const globals = readGlobalOptions(program);
+  const { jqSelects } = COMMANDS.find((entry) => entry.name === name) ?? {};
+  return jqSelects ? { ...globals, jq: undefined, selection: globals.jq } : globals;
+}
+
+/** Splits the arguments at `--`, if the command runs a program. */
+function splitAtProgram(
+  args: readonly string[],
+  [name]: readonly string[],
+): [own: readonly string[], programArgs: readonly string[]] {
+  const at = args.indexOf("--");
+  const { runsProgram } = COMMANDS.find((entry) => entry.name === name) ?? {};
+  return at < 0 || !runsProgram ? [args, []] : [args.slice(0, at), args.slice(at + 1)];
+}
+
+/** Only on a terminal, and never from a script. */
+async function showUpdateNotice(context: Context): Promise<void> {
+  const { env, output, stderr } = context;
+  if (!stderr.isTTY || output.json || output.quiet || env["CI"] || env["SERVICE_NO_UPDATE_NOTIFIER"]) return;
+  const { showUpdateNotice: tell } = await import("./update/notice.ts");
+  tell(context);
+}
+
+/**
+ * Declares every command by name and summary, so that root help and suggestions are complete. Only the module of the
+ * named one is loaded and fully registered.
+ */
+async function declare(
+  program: Command,
+  context: Context,
+  operands: readonly string[],
+  programArgs: readonly string[],
+): Promise<void> {
+  program
+    .description("Customers, orders, payments and signed webhooks from your terminal")
+    .version(context.version, "-v, --version", "Print the version")
+    .helpOption("-h, --help", "Show help")
+    .helpCommand(false)
+    .configureHelp({ formatHelp: (command, helper) => formatHelp(command, helper, context.output.styles) });
+  if (context.globals.dryRun) program.hook("preAction", (_program, action) => rejectDryRun(action));
+  program.hook("preAction", (_program, action) => checkOutputFlags(action, context.globals));
+  addExamples(program, EXAMPLES);
+  const named = new Set(operands.slice(0, operands[0] === "help" ? 2 : 1));
+  for (const entry of COMMANDS) {
+    if (named.has(entry.name)) (await entry.load()).register(program, context, programArgs);
+    else program.command(entry.name, { hidden: entry.hidden ?? false });
+    program.commands.at(-1)?.summary(entry.summary).helpGroup(entry.group);
+  }
+  rejectRepeatedOptions(program);
+  rejectSwallowedFlags(program);
+}
+
+/** Makes commander throw instead of exiting. Help, requested or not, is data; the caller prints errors. */
+function quietly(command: Command, { stdout }: Pick<ProcessIo, "stdout">): Command {
+  const write = (text: string): void => stdout.write(text);
+  const width = (): number => stdout.columns ?? 100;
+  return command.exitOverride().configureOutput({
+    writeOut: write,
+    writeErr: write,
+    outputError: () => {},
+    getOutHelpWidth: width,
+    getErrHelpWidth: width,
+    // Commander would read the real streams, which take time to load.
+    getOutHasColors: () => true,
+    getErrHasColors: () => true,
+    stripColor: (text) => text,
+  });
+}
+
+/**
+ * Throws UsageError for invalid `--fields` and `--jq` before the command begins: after a change it would be too late to
+ * report a usage error.
+ */
+async function checkOutputFlags(command: Command, { fields, jq }: GlobalOptions): Promise<void> {
+  const known = fieldsOf(command);
+  if (fields !== undefined && known !== undefined) assertFields(known, fields);
+  if (jq === undefined) return;
+  const { assertJq } = await import("./terminal/jq.ts");
+  await assertJq(jq);
 }

@@ -11,14 +11,26 @@ import { Apps } from "./pages/apps.tsx";
 import { Deliveries } from "./pages/deliveries.tsx";
 import { Endpoints } from "./pages/endpoints/index.tsx";
 import { Events } from "./pages/events/index.tsx";
-import { NotFound } from "./pages/not-found.tsx";
 import { objectPage } from "./pages/objects/index.tsx";
 import { Overview } from "./pages/overview/index.tsx";
 import { People } from "./pages/people.tsx";
 import { RequestLogs } from "./pages/request-logs.tsx";
 import { TestClockPage } from "./pages/test-clock.tsx";
-import { environment, hrefOf, place, settle } from "./router.tsx";
+import { environment, hrefOf, Link, place, settle } from "./router.tsx";
 import { Shell } from "./shell.tsx";
+import { Empty, Page } from "./components/page.tsx";
+
+function NotFound() {
+  return (
+    <Page title="Page not found">
+      <Empty title="This page does not exist">
+        <p>
+          <Link href={hrefOf("")}>Go to the overview</Link>
+        </p>
+      </Empty>
+    </Page>
+  );
+}
 
 type OwnPage = (typeof RESOURCES)[Exclude<KindWith<"page">, ObjectKind>]["page"]["name"];
 

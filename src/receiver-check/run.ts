@@ -1,10 +1,19 @@
 import { type Answer, isAccepted, isDisconnection } from "./answer.ts";
-import { CHECKS } from "./catalog.ts";
 import type { Check, Finding } from "./check.ts";
 import { FIRST_LIMIT_MILLISECONDS, judgeFirst, VALID_DELIVERY, WITHIN_TEN_SECONDS } from "./checks/first-delivery.ts";
 import { skipped } from "./findings.ts";
 import { type CheckResult, gradeOf, type ReceiverReport } from "./report.ts";
 import { Subject, type SubjectOptions } from "./subject.ts";
+import { ACCEPTING } from "./checks/accepting.ts";
+import { DUPLICATES } from "./checks/duplicates.ts";
+import { LOAD } from "./checks/load.ts";
+import { RAW_BODY } from "./checks/raw-body.ts";
+import { REFUSING } from "./checks/refusing.ts";
+import { ROTATION } from "./checks/rotation.ts";
+import { TIME } from "./checks/time.ts";
+
+/** Every check after the first delivery, in the order in which they run. */
+const CHECKS: readonly Check[] = [...ACCEPTING, ...RAW_BODY, ...REFUSING, ...TIME, ...ROTATION, ...DUPLICATES, ...LOAD];
 
 export interface RunOptions extends SubjectOptions {
   /** Timeout for the receiver to accept its first delivery, for example while it starts or gets its secret. */

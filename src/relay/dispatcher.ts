@@ -2,14 +2,14 @@ import { LIMITS } from "../contract/limits.ts";
 import { sign } from "../webhooks/index.ts";
 import { Chaos, ChaosTally } from "./chaos.ts";
 import type { ChaosSettings } from "./chaos-settings.ts";
-import { systemClock, type Clock, type Random } from "./clock.ts";
-import { objectIdOf, type Delivery, type RelayedEvent } from "./delivery.ts";
+import { type Clock, type Random, systemClock } from "./clock.ts";
+import { type Delivery, objectIdOf, type RelayedEvent } from "./delivery.ts";
 import { hintForStatus } from "./forward-failure.ts";
 import type { ForwardResult, ForwarderOptions } from "./forwarder.ts";
 import type { Outcome } from "./ledger.ts";
-import { LatencyHistogram, type ForwardedReport, type Hint, type Summary } from "./report.ts";
-import { Schedule } from "./schedule.ts";
-import { Router, type Route } from "./targets.ts";
+import { type ForwardedReport, type Hint, LatencyHistogram, type Summary } from "./report.ts";
+import { type Route, Router } from "./targets.ts";
+import { Queue } from "./queue.ts";
 
 const DEFAULT_CONCURRENCY = 16;
 const FIRST_RETRY_MS = 1_000;
@@ -267,4 +267,69 @@ function forwardedReport(
   if (faults.length > 0) report.faults = faults;
   if (copy !== undefined) report.copy = copy;
   return report;
+}
+
+/**
+ * Decides what starts next: first come, first served, at most `concurrency` at once. Items of one partition run one at a
+ * time, in order; partitions do not wait for each other, and an item without one waits for none.
+ */
+class Schedule<Item> {
+  readonly #concurrency: number;
+  readonly #partitionOf: ((item: Item) => string | undefined) | undefined;
+  readonly #ready = new Queue<Item>();
+  /** Busy partitions, with the items that wait in each. */
+  readonly #partitions = new Map<string, Queue<Item>>();
+  #running = 0;
+
+  constructor(concurrency: number, partitionOf?: (item: Item) => string | undefined) {
+    this.#concurrency = concurrency;
+    this.#partitionOf = partitionOf;
+  }
+
+  add(item: Item): void {
+    const partition = this.#partitionOf?.(item);
+    if (partition === undefined) return this.#ready.push(item);
+    const waiting = this.#partitions.get(partition);
+    if (waiting !== undefined) return waiting.push(item);
+    this.#partitions.set(partition, new Queue());
+    this.#ready.push(item);
+  }
+
+  /** Takes the item that may start now; undefined if there is none, or no free slot. */
+  next(): Item | undefined {
+    if (this.#running >= this.#concurrency) return undefined;
+    const item = this.#ready.shift();
+    if (item !== undefined) this.#running += 1;
+    return item;
+  }
+
+  /** Releases the slot and the partition of an item that has ended. */
+  ended(item: Item): void {
+    this.#running -= 1;
+    const partition = this.#partitionOf?.(item);
+    if (partition === undefined) return;
+    const next = this.#partitions.get(partition)?.shift();
+    if (next === undefined) this.#partitions.delete(partition);
+    else this.#ready.push(next);
+  }
+
+  /** Releases the slot of a running item, which keeps its partition until it is resumed and has ended. */
+  suspend(): void {
+    this.#running -= 1;
+  }
+
+  /** Queues a suspended item for a slot. */
+  resume(item: Item): void {
+    this.#ready.push(item);
+  }
+
+  /** Removes what has not started. */
+  clear(): void {
+    this.#ready.clear();
+    this.#partitions.clear();
+  }
+
+  get idle(): boolean {
+    return this.#running === 0;
+  }
 }

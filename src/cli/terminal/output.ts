@@ -1,5 +1,4 @@
 import { UsageError } from "../errors.ts";
-import { detailLines, detailRecords } from "./details.ts";
 import { compactJson, prettyJson } from "./json.ts";
 import { printable, printableLines } from "./printable.ts";
 import { createProgressBar, createSpinner, type ProgressBar, type Spinner } from "./progress.ts";
@@ -7,6 +6,7 @@ import { type ColorLevel, loadStyles, type Styles } from "./styles.ts";
 import type { TextStream } from "./text-stream.ts";
 import {
   assertFields,
+  cellText,
   type Column,
   columnsOfFields,
   pickFields,
@@ -16,7 +16,7 @@ import {
   valueAt,
   type ViewContext,
 } from "./view.ts";
-import { wrapAfter } from "./wrap.ts";
+import { wrapAfter, wrapWords } from "./wrap.ts";
 
 export interface OutputOptions {
   stdout: TextStream;
@@ -228,4 +228,43 @@ export class Output {
   #viewContext(): ViewContext {
     return { now: this.#options.now(), terminal: this.terminal };
   }
+}
+
+const MIN_WIDTH = 20;
+
+type Block<Item> = ResourceView<Item>["block"];
+
+/** Renders one object for a terminal: a line per detail, labels aligned. */
+function detailLines<Item>(
+  item: Item,
+  columns: readonly Column<Item>[],
+  block: Block<Item>,
+  { styles, view, terminalWidth }: { styles: Styles; view: ViewContext; terminalWidth: number },
+): string[] {
+  const width = Math.max(...columns.map(({ label }) => label.length));
+  const lines = columns.flatMap((column) => {
+    const label = `${styles.dim(column.label.padEnd(width))}  `;
+    const text = cellText(column, item, view);
+    if (text === "") return [label + styles.dim("–")];
+    const style = (line: string): string => column.style?.(line, styles, item) ?? line;
+    const room = Math.max(MIN_WIDTH, terminalWidth - width - 2);
+    return wrapWords(text, room).map((line, i) => (i === 0 ? label : " ".repeat(width + 2)) + style(line));
+  });
+  if (block === undefined) return lines;
+  return [...lines, "", styles.dim(block.label), prettyJson(block.value(item), styles)];
+}
+
+/** Renders one object for a pipe: name and value, separated by a tab. */
+function detailRecords<Item>(
+  item: Item,
+  columns: readonly Column<Item>[],
+  block: Block<Item>,
+  view: ViewContext,
+): string[] {
+  const records = columns.map((column) => `${recordName(column.label)}\t${tabSeparated(item, [column], view)}`);
+  return block === undefined ? records : [...records, `${recordName(block.label)}\t${compactJson(block.value(item))}`];
+}
+
+function recordName(label: string): string {
+  return label.toLowerCase().replaceAll(" ", "_");
 }

@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
 import { ApiKeyList } from "./api-key.ts";
-import { Livemode, Timestamp, closed, deleted, idOf, listOf, nullable, secretShownOnce } from "./fields.ts";
+import { closed, deleted, idOf, listOf, Livemode, nullable, secretShownOnce, Timestamp } from "./fields.ts";
 import { ENVIRONMENTS } from "../environments.ts";
 import { SCOPES } from "../scopes.ts";
 
@@ -98,3 +98,17 @@ export const Identity = Type.Object(
   { $id: "Identity", description: "The identity behind a credential" },
 );
 export type Identity = Static<typeof Identity>;
+
+const VersionDate = (description: string) =>
+  Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$", description, examples: ["2026-11-01"] });
+
+/** The response of `GET /v1/versions`. */
+export const VersionList = Type.Object(
+  {
+    object: Type.Literal("list"),
+    data: Type.Array(VersionDate("A date for `Service-Version`"), { description: "Oldest first" }),
+    latest: VersionDate("The newest version"),
+    pinned: VersionDate("What holds for the account where no version is named"),
+  },
+  { $id: "VersionList", description: "Supported versions" },
+);

@@ -5,19 +5,17 @@ import type { RequestRecorder } from "../observability/request-recorder.ts";
 import type { InviteTools } from "../domain/users.ts";
 import type { EndpointTools } from "../domain/webhook-endpoints.ts";
 import type { Operation } from "./operation.ts";
+import { oauthGrantOperations, sessionOperations, userOperations } from "./routes/account.ts";
 import { apiKeyOperations } from "./routes/api-keys.ts";
 import { bulkOperations } from "./routes/bulk-operations.ts";
 import { deliveryOperations } from "./routes/deliveries.ts";
 import { eventOperations } from "./routes/events.ts";
 import { identityOperations } from "./routes/identity.ts";
 import { oauthAppOperations } from "./routes/oauth-apps.ts";
-import { oauthGrantOperations } from "./routes/oauth-grants.ts";
 import { objectOperations } from "./routes/objects.ts";
 import { requestLogOperations } from "./routes/request-logs.ts";
-import { sessionOperations } from "./routes/sessions.ts";
 import { statisticsOperations } from "./routes/statistics.ts";
 import { type ClockAdvancer, testClockOperations } from "./routes/test-clock.ts";
-import { userOperations } from "./routes/users.ts";
 import { webhookEndpointOperations } from "./routes/webhook-endpoints.ts";
 
 /** What the operations work with. */

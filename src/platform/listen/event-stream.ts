@@ -1,7 +1,7 @@
 import { EventStreamQuery, LAST_EVENT_ID } from "../../contract/schemas/event.ts";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
-import { typesOfSubscription, type EventType } from "../../contract/event-types.ts";
+import { type EventType, typesOfSubscription } from "../../contract/event-types.ts";
 import { HEADERS } from "../../contract/headers.ts";
 import { isId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
@@ -13,12 +13,16 @@ import { compileQuery } from "../http/query.ts";
 import { versionOfReply } from "../http/version.ts";
 import type { Versions } from "../domain/versions.ts";
 import type { RateLimit } from "../limits/rate-limit.ts";
-import { CredentialWatch, type Watched, OpenConnections } from "./listeners.ts";
+import { CredentialWatch, OpenConnections, type Watched } from "./listeners.ts";
 import { stopping } from "./server.ts";
-import { type PageStamps, readStamps } from "./page-stamps.ts";
-import { findStart, cursorOf, type Start } from "./position.ts";
+import { cursorOf, findStart, type Start } from "./position.ts";
 import type { LoggedEvent } from "../storage/event-log.ts";
 import { type LogClient, LogReader, type LogTools, MAX_BUFFERED_BYTES } from "./log-reader.ts";
+import { findLatestAdvance } from "../storage/clock-advances.ts";
+import { countAttempts, countPending } from "../storage/counts.ts";
+import type { Queries } from "../storage/database.ts";
+import { findEnvironment } from "../storage/environments.ts";
+import { newestRequestLog } from "../storage/request-logs.ts";
 
 interface StreamTools extends LogTools {
   versions: Versions;
@@ -201,4 +205,28 @@ class EventStream implements LogClient, Watched {
       if (!this.#isStopped) this.failed(error);
     }
   }
+}
+
+const MINUTE = 60_000;
+
+/** A stamp for each topic that the dashboard shows and no event reports. It changes when the topic does. */
+type PageStamps = Record<"deliveries" | "clock" | "requests", string>;
+
+/** Reads the stamps of an environment from the database, since other processes change it too. */
+async function readStamps(queries: Queries, environment: number, now: number): Promise<PageStamps> {
+  const { clock_offset: offset } = await findEnvironment(queries, environment);
+  const last = Math.floor((now + offset) / MINUTE);
+  const [advance, attempts, pending, request] = await Promise.all([
+    findLatestAdvance(queries, environment),
+    // An attempt counts for the minute in which it began.
+    countAttempts(queries, { environment, first: last - 1, last }),
+    countPending(queries, { environment }),
+    newestRequestLog(queries, environment),
+  ]);
+  const made = attempts.map(({ minute, succeeded, count }) => `${minute}/${succeeded}/${count}`).toSorted();
+  return {
+    deliveries: [pending, ...made].join(" "),
+    clock: [offset, advance?.number, advance?.status, advance?.attempts].join(" "),
+    requests: request ?? "",
+  };
 }

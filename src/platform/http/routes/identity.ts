@@ -1,5 +1,4 @@
-import { Identity } from "../../../contract/schemas/account.ts";
-import { VersionList } from "../../../contract/schemas/version.ts";
+import { Identity, VersionList } from "../../../contract/schemas/account.ts";
 import type { Versions } from "../../domain/versions.ts";
 import { type Operation, readOperation } from "../operation.ts";
 

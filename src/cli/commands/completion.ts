@@ -1,13 +1,35 @@
+import { Argument, type Command } from "commander";
+import type { Context } from "../context.ts";
+import { addExamples } from "../help-layout.ts";
 import { basename } from "node:path";
-import type { TextStream } from "../../terminal/text-stream.ts";
+import type { TextStream } from "../terminal/text-stream.ts";
 
-export type Shell = "bash" | "zsh" | "fish" | "powershell";
+const SHELLS: readonly Shell[] = ["bash", "zsh", "fish", "powershell"];
+
+/** `service completion <shell>`. */
+export function register(program: Command, context: Context): void {
+  const completion = program
+    .command("completion")
+    .description("Generate a shell completion script for commands, flags, event types, profiles and IDs")
+    .addArgument(new Argument("<shell>", "Shell").choices(SHELLS))
+    .action((shell: Shell) => {
+      printScript(shell, process.argv[1] ?? "", context.stdout);
+    });
+  addExamples(completion, [
+    "source <(service completion bash)                               # in ~/.bashrc",
+    "source <(service completion zsh)                                # in ~/.zshrc, after compinit",
+    "service completion fish > ~/.config/fish/completions/service.fish",
+    "service completion powershell | Out-String | Invoke-Expression  # in $PROFILE",
+  ]);
+}
+
+type Shell = "bash" | "zsh" | "fish" | "powershell";
 
 /**
  * Prints the script that binds the program's `complete` to a shell's Tab key. Asked as `service-cli`, the script leaves
  * `service` alone, which may be another program: several Linux distributions have one.
  */
-export function printScript(shell: Shell, program: string, stdout: TextStream): void {
+function printScript(shell: Shell, program: string, stdout: TextStream): void {
   const names = basename(program).startsWith(PACKAGE) ? [PACKAGE] : ["service", PACKAGE];
   stdout.write(`${SCRIPTS[shell](names)}\n`);
 }

@@ -1,19 +1,11 @@
 import { type Command, Option } from "commander";
-import { type Condition, parseCondition } from "../../arguments/conditions.ts";
+import { parseCondition } from "../../arguments/conditions.ts";
 import { repeatable } from "../../arguments/repeated.ts";
 import { duration, parseEventType, wholeNumber } from "../../arguments/values.ts";
 import type { Context } from "../../context.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
 import type { ExpectationReport } from "./report.ts";
-
-/** Flags of `service expect`. */
-export interface ExpectFlags {
-  within: number;
-  count?: number;
-  where?: Condition[];
-  delivered?: true;
-  junit?: string;
-}
+import type { ExpectFlags } from "./run.ts";
 
 const MAX_SECONDS = 3600;
 

@@ -1,13 +1,22 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { EventType } from "../../../contract/event-types.ts";
+import type { Condition } from "../../arguments/conditions.ts";
 import type { Context } from "../../context.ts";
 import { SilentExit, UserError } from "../../errors.ts";
 import { assertJq } from "../../terminal/jq.ts";
 import { ChildCommand, type ChildEnd } from "../listen/child.ts";
 import { type Expectation, type FailureCode, judge, Watch } from "./expectation.ts";
-import type { ExpectFlags } from "./index.ts";
 import { eventLine, hintLines, junitOf, reportOf } from "./report.ts";
+
+/** Flags of `service expect`. */
+export interface ExpectFlags {
+  within: number;
+  count?: number;
+  where?: Condition[];
+  delivered?: true;
+  junit?: string;
+}
 
 const POLL_MILLISECONDS = 250;
 

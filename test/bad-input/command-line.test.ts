@@ -49,7 +49,7 @@ describe("flags", () => {
 });
 
 describe("a listener says", () => {
-  it("at its start that nothing listens where it is to forward to", async () => {
+  it("warns at the start that nothing listens at the target", async () => {
     // A free port may be taken by a test beside this one.
     const target = "localhost:1";
     const listener = await startListener(on.platform.env, ["--forward-to", target]);

@@ -70,7 +70,7 @@ describe("service logs list", () => {
   it.each([
     ["--method", "PUT", "Allowed choices are GET, HEAD, POST, PATCH, DELETE."],
     ["--status", "99", "Must be a status code such as 404"],
-  ])("refuses %s %s", async (flag, value, words) => {
+  ])("rejects %s %s", async (flag, value, words) => {
     const { exitCode, stdout, stderr } = await service("logs", "list", flag, value);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toContain(words);

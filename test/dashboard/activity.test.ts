@@ -28,7 +28,7 @@ afterAll(async () => {
 // One session in one browser: a test goes on where the one before it ended.
 describe("a day at the dashboard", { shuffle: false }, () => {
   describe("customers, orders and payments", () => {
-    it("a customer is created with metadata, found by email, edited, and deleted; a mistake is said beside its field", async () => {
+    it("a customer is created with metadata, found by email, edited and deleted, and an invalid value is shown beside its field", async () => {
       const { page, api } = board;
       await board.menu("Customers");
       await page.getByRole("button", { name: "Create customer" }).click();
@@ -138,7 +138,7 @@ describe("a day at the dashboard", { shuffle: false }, () => {
       await list.getByText(event).waitFor();
     });
 
-    it("show their payload, the bytes that were sent, where they went, and are replayed to one endpoint", async () => {
+    it("show their payload, raw bytes and deliveries, and are replayed to one endpoint", async () => {
       const { page } = board;
       const { event } = await completedOrder();
       const sent = () => receiver.at("/all").filter((request) => request.event === event);
@@ -167,7 +167,7 @@ describe("a day at the dashboard", { shuffle: false }, () => {
       await receiver.until(length + 2, "/orders");
     });
 
-    it("show each attempt with its response and the planned ones, and are retried at once", async () => {
+    it("show each attempt with its response and the planned ones, and are retried immediately", async () => {
       const { page } = board;
       await board.menu("Deliveries");
       await page.getByLabel("Status").selectOption("pending");
@@ -193,7 +193,7 @@ describe("a day at the dashboard", { shuffle: false }, () => {
       await expect.poll(() => page.getByRole("button", { name: "Retry now" }).count()).toBe(0);
     });
 
-    it("are counted on the overview, which leads with the endpoints that fail and their deliveries", async () => {
+    it("are counted on the overview, which starts with failing endpoints and their deliveries", async () => {
       const { page } = board;
       await board.menu("Overview");
       const failing = page.locator(".failing > li").filter({ hasText: `${receiver.url}/orders` });
@@ -210,7 +210,7 @@ describe("a day at the dashboard", { shuffle: false }, () => {
         .toBe(`${receiver.url}/orders`);
     });
 
-    it("of the sandbox are nowhere in live, which looks different", async () => {
+    it("of the sandbox do not appear in live, which looks different", async () => {
       const { page, api } = board;
       await api("POST", "/v1/customers", { email: "pretended@example.com" });
       await board.menu("Overview");

@@ -57,7 +57,7 @@ describe("while the network is in trouble, the dashboard", { shuffle: false }, (
     await context.close();
   });
 
-  it("a list of events that could not be read is read when it is tried again", async () => {
+  it("a list of events that failed to load is loaded by a retry", async () => {
     const { page } = board;
     await page.route("**/v1/events?*", (route) => route.abort());
     await board.show("sandbox/events");
@@ -67,7 +67,7 @@ describe("while the network is in trouble, the dashboard", { shuffle: false }, (
     await page.getByRole("table", { name: "Events, newest first" }).getByText("ada@example.com").waitFor();
   });
 
-  it("events of the type chosen before are not shown while the others are read", async () => {
+  it("events of the previous type are hidden while the others load", async () => {
     const { page } = board;
     await board.show("sandbox/events");
     const list = page.getByRole("table", { name: "Events, newest first" });
@@ -85,13 +85,13 @@ describe("while the network is in trouble, the dashboard", { shuffle: false }, (
     await page.getByText("No events yet").waitFor();
   });
 
-  it("an address that cannot be read names an object that is not there", async () => {
+  it("a malformed URL shows an object that does not exist", async () => {
     const { page } = board;
     await board.show("sandbox/customers/%E0%A4%A");
     await page.getByRole("alert").getByText("Not found.").waitFor();
   });
 
-  it("a change whose answer was lost is made once, however often the button is pressed", async () => {
+  it("a change whose response was lost is made once, however often the button is pressed", async () => {
     const { page, api } = board;
     await page.route("**/v1/orders", async (route) => {
       if (route.request().method() !== "POST") return route.continue();
@@ -121,7 +121,7 @@ describe("while the network is in trouble, the dashboard", { shuffle: false }, (
     expect((await api("GET", "/v1/orders")).body.data).toHaveLength(2);
   });
 
-  it("first steps that are known stay in sight while the platform cannot be reached", async () => {
+  it("the first steps stay visible while the platform is unreachable", async () => {
     const { page } = board;
     await board.show("sandbox");
     const steps = page.getByRole("heading", { name: /^Quick start/ });
@@ -133,7 +133,7 @@ describe("while the network is in trouble, the dashboard", { shuffle: false }, (
     await expect.poll(() => steps.count()).toBe(1);
   });
 
-  it("a stream of events that is never answered is asked for again", async () => {
+  it("a stream of events that never responds is requested again", async () => {
     const context = await board.signInElsewhere();
     const [page] = context.pages() as [Page];
     await page.clock.install();

@@ -132,7 +132,7 @@ describe("email and password", () => {
 
   it.each([
     ["a short one", "short", "at least 10"],
-    ["the email itself", "ada@example.com", "must not be the email"],
+    ["the email itself", "ada@example.com", "must differ from the email"],
     ["an endless one", "x".repeat(201), "at most 200"],
   ])("rejects a new password: %s", async (_what, password, why) => {
     const browser = await signedIn(platform);

@@ -50,7 +50,7 @@ async function bodyOf(reply: IncomingMessage): Promise<unknown> {
   return JSON.parse(text);
 }
 
-const REFUSAL = { status: 429, code: "connection_limit", detail: expect.stringContaining("as many as it may") };
+const REFUSAL = { status: 429, code: "connection_limit", detail: expect.stringContaining("which is the maximum") };
 
 describe("event streams of an environment", () => {
   it("are rejected beyond the limit, and accepted again when one ends", async () => {

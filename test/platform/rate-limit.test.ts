@@ -40,7 +40,7 @@ describe("a credential that exceeds its rate limit", () => {
   it("makes the CLI exit with 6 and print the wait", async () => {
     const { exitCode, stdout, stderr } = await runCli(["customers", "list"], { env: platform.env });
     expect({ exitCode, stdout }).toEqual({ exitCode: 6, stdout: "" });
-    expect(stderr).toContain("too often");
+    expect(stderr).toContain("exceeded its rate limit");
   });
 });
 

@@ -31,7 +31,7 @@ const advance = (key: string) =>
 const isHeld = async () =>
   (await server.query("SELECT id FROM environments WHERE clock_held_until > 0", [], database)).length > 0;
 
-it("an advance of the test clock whose commit was not answered runs, and its repetition finds it", async () => {
+it("an advance of the test clock whose commit got no response runs, and a retry finds it", async () => {
   const { offset_seconds: before } = await clock();
   line.state.breaksAt = "COMMIT\0";
   const lost = await advance("begun");

@@ -56,7 +56,7 @@ it("a page whose requests alternate between processes creates an endpoint and ke
   expect(Math.min(...sent)).toBeGreaterThan(0);
 });
 
-it("shows what happens at every process as it happens, delivered, and replays it", async () => {
+it("shows events of every process as they happen, delivered, and replays them", async () => {
   const { body: endpoints } = await apiAt(0)("GET", "/v1/webhook_endpoints");
   for (const { id } of endpoints.data) await apiAt(0)("DELETE", `/v1/webhook_endpoints/${id}`);
   const endpoint = { url: `${receiver.url}/hook`, events: ["*"] };

@@ -50,7 +50,7 @@ async function failOnce(): Promise<void> {
   await expect.poll(async () => (await newest()).attempt_count).toBe(1);
 }
 
-it("a keyed advance of the test clock runs once, whichever process is asked, and all of them follow it", async () => {
+it("a keyed advance of the test clock runs once at any process, and all processes follow it", async () => {
   const before = (await clock()).offset_seconds as number;
   await failOnce();
   const attempts = receiver.received.length;

@@ -183,28 +183,28 @@ describe.concurrent("service webhooks check", () => {
 
 // Of a burst of 100 each is to be answered within 10 s: nothing else runs beside it.
 describe("the whole report of service webhooks check", () => {
-  it("is not held up by a receiver that never answers a refusal", async () => {
+  it("is not blocked by a receiver that does not respond to a rejected delivery", async () => {
     const { webhooks } = await start("never answers a refusal");
     const report = await reportOf([webhooks]);
     expect(report.checks.find(({ id }) => id === "wrong-secret")).toMatchObject({
       status: "failed",
-      seen: expect.stringMatching(/^no complete answer within \d+ s$/),
-      fix: expect.stringContaining("Answer 400"),
+      seen: expect.stringMatching(/^no complete response within \d+ s$/),
+      fix: expect.stringContaining("Respond with 400"),
     });
     expect(statusOf(report, "burst-of-100")).toBe("passed");
   });
 
-  it("judges nothing that it cannot see", async () => {
+  it("skips checks whose result it cannot see", async () => {
     const { webhooks } = await start("has no dedupe");
     const report = await reportOf([webhooks]);
-    expect(report).toMatchObject({ passed: true, grade: "B", verdict: "Nothing failed, but 2 could not be judged." });
+    expect(report).toMatchObject({ passed: true, grade: "B", verdict: "Nothing failed, but 2 could not run." });
     expect([statusOf(report, "duplicate-in-turn"), statusOf(report, "duplicate-at-once")]).toEqual([
       "skipped",
       "skipped",
     ]);
   });
 
-  it("takes a certificate that nobody vouches for with --skip-verify, and says so without", async () => {
+  it("accepts an untrusted certificate with --skip-verify, and suggests it otherwise", async () => {
     const listener = handWritten({ acted: [], act: () => {}, once: () => {} }, [SECRET]);
     const server = createSecureServer(SELF_SIGNED, listener).listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -228,11 +228,11 @@ describe("the whole report of service webhooks check", () => {
     );
     expect(xml.match(/<testcase /g)).toHaveLength(27);
     expect(xml).toMatch(/name="Accepts two v1, its own second"[^>]*>\s*<failure message="400 in /);
-    expect(xml).toContain("Rule: Platform specification 5.3, rules 2 and 7</failure>");
+    expect(xml).toContain("Rule: docs/receiving-webhooks.md#signatures</failure>");
     expect(xml).not.toMatch(/&(?!amp;|lt;|gt;|quot;)/);
   });
 
-  it("prints a line a check in a pipe, with explanation and fix", async () => {
+  it("prints one line per check in a pipe, with explanation and fix", async () => {
     const { webhooks } = await start("reads the first v1 only");
     const { stdout, stderr } = await runCli(["webhooks", "check", webhooks], { env: KNOWN });
     const rows = stdout

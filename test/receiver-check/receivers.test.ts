@@ -75,7 +75,7 @@ describe.concurrent("service webhooks check", () => {
 
 // Of a burst of 100 each is to be answered within 10 s: nothing else runs beside it.
 describe("service webhooks check of a receiver without a flaw", () => {
-  it.each(Object.entries(CORRECT))("finds nothing wrong with a correct receiver in %s", async (_name, receiver) => {
+  it.each(Object.entries(CORRECT))("finds no problem in a correct receiver in %s", async (_name, receiver) => {
     const { exitCode, report } = await check((work) => receiver(work, SECRETS));
     expect(report.checks.filter(({ status }) => status !== "passed")).toEqual([]);
     expect({ exitCode, grade: report.grade, passed: report.passed }).toEqual({

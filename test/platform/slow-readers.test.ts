@@ -46,6 +46,7 @@ it("a listener that stops reading gets only a few buffered events, and all of th
     seen.push(...events.map(({ id }) => id));
     if (isFirst) socket.pause();
   });
+  await expect.poll(() => socket.isPaused).toBe(true);
   await expect.poll(keptBytes).toBeGreaterThan(EVENT_BYTES);
   expect(keptBytes()).toBeLessThan(KEPT_BYTES_MOST);
   socket.resume();

@@ -54,7 +54,12 @@ import type { Activity } from "./observability/activity.ts";
 
 /** How long a stop waits for requests in flight. */
 const DRAIN_SECONDS = 10;
-const DELIVERY_LIMITS: DeliveryLimits = { perEndpoint: 20, perProcess: 256, bodyBytes: 64 * 1024 * 1024 };
+const DELIVERY_LIMITS: DeliveryLimits = {
+  perEndpoint: 20,
+  perProcess: 256,
+  allAdvances: 2048,
+  bodyBytes: 64 * 1024 * 1024,
+};
 
 /** The parts of this process, created but not started. */
 export interface Parts {
@@ -97,9 +102,9 @@ export async function assembleParts(
   const shared = createShared(deployment, settings, { random, versions, guard, metrics, createLimiter, baseUrl });
   const usage = new KeyUsage(database, clock, settings.log);
   const authenticate = createAuthenticate({ ...shared, now: clock.now, usage });
-  const descriptors = descriptorBudget(DELIVERY_LIMITS.perProcess);
-  const perProcess = descriptors?.deliveries ?? DELIVERY_LIMITS.perProcess;
-  const engine = createDeliveryEngine(shared, guard, { ...DELIVERY_LIMITS, perProcess, ...settings.deliveryLimits });
+  const descriptors = descriptorBudget(DELIVERY_LIMITS);
+  const limits = { ...DELIVERY_LIMITS, ...descriptors?.deliveries, ...settings.deliveryLimits };
+  const engine = createDeliveryEngine(shared, guard, limits);
   const health = { isStopping: false };
   const adminToken = Buffer.from(random.bytes(32)).toString("base64url");
   const servesApi = settings.role !== "worker";
@@ -228,8 +233,8 @@ const RESERVED = 40;
 
 /** How the file descriptors that the process may open (`ulimit -n`) are divided. */
 interface DescriptorBudget {
-  /** Attempts in flight. */
-  deliveries: number;
+  /** Attempts in flight. Those of test clocks use what clients leave. */
+  deliveries: Pick<DeliveryLimits, "perProcess" | "allAdvances">;
   /** Connections of clients. */
   connections: number;
 }
@@ -237,12 +242,14 @@ interface DescriptorBudget {
 /**
  * Divides the limit so that clients with many connections leave some for deliveries; undefined if the limit is unknown.
  */
-function descriptorBudget(maxDeliveries: number): DescriptorBudget | undefined {
+function descriptorBudget(limits: DeliveryLimits): DescriptorBudget | undefined {
   const limit = openFileLimit();
   if (limit === undefined) return undefined;
   const spare = Math.max(8, limit - RESERVED);
-  const deliveries = Math.min(maxDeliveries, Math.floor(spare / 4));
-  return { deliveries, connections: spare - deliveries };
+  const quarter = Math.floor(spare / 4);
+  const perProcess = Math.min(limits.perProcess, quarter);
+  const allAdvances = Math.min(limits.allAdvances, quarter);
+  return { deliveries: { perProcess, allAdvances }, connections: spare - perProcess };
 }
 
 /** Linux has the limit in /proc; elsewhere Node only has it in a report, which takes long to create. */

@@ -1,14 +1,15 @@
 import { StorageUnavailableError, type Transaction } from "../storage/database.ts";
 import { type ClockAdvance, endAdvance, findAdvance, recordTally, type Tally } from "../storage/clock-advances.ts";
-import { findLapsed, firstDue, hasLapsedLease, hasLeased } from "../storage/delivery-queue.ts";
+import { findLapsed, hasLapsedLease, hasLeased } from "../storage/delivery-queue.ts";
 import { leaseTime, releaseLeases, releaseTokens } from "../storage/delivery-queue.ts";
 import { findEnvironment, keepClock, moveClock, releaseClock } from "../storage/environments.ts";
-import { enabledEndpoints, findTarget } from "../storage/webhook-endpoints.ts";
+import { findTarget } from "../storage/webhook-endpoints.ts";
+import { planShares } from "./advance-plan.ts";
+import { AdvanceSlots, type AdvanceTotal } from "./advance-slots.ts";
 import { claimAt, claimEnded, LEASE_MILLISECONDS } from "./claim.ts";
 import { type Finished, type Job, toLease } from "./sender.ts";
 import { BodyClaim } from "./event-bodies.ts";
 import { recordFinished, reportFinished, takeOver } from "./record.ts";
-import { shortestWait } from "./schedule.ts";
 import type { DeliveryTools } from "./worker.ts";
 
 const LOOK_AGAIN_MILLISECONDS = 10;
@@ -40,12 +41,6 @@ interface Step {
   wasDue: boolean;
 }
 
-/** Which deliveries of an endpoint to claim. */
-interface Share {
-  count: number;
-  dueBy: number;
-}
-
 /**
  * Carries out one advance of a test clock while this process holds the clock: attempts everything that becomes due on
  * the way, each at its own time. Attempts run concurrently as long as no retry of one can be due before another begins.
@@ -53,6 +48,7 @@ interface Share {
  */
 export class ClockRun {
   readonly #tools: DeliveryTools;
+  readonly #slots: AdvanceSlots;
   readonly #environment: number;
   readonly #number: number;
   readonly #holder: string;
@@ -76,9 +72,11 @@ export class ClockRun {
 
   constructor(
     tools: DeliveryTools,
+    total: AdvanceTotal,
     { environment, number, holder }: { environment: number; number: number; holder: string },
   ) {
     this.#tools = tools;
+    this.#slots = new AdvanceSlots(tools.limits, total);
     this.#environment = environment;
     this.#number = number;
     this.#holder = holder;
@@ -240,7 +238,12 @@ export class ClockRun {
 
   async #claim(tx: Transaction, step: Step, lease: { token: string; until: number }): Promise<void> {
     const { clock } = this.#tools;
-    const shares = await this.#plan(tx);
+    const shares = await planShares(tx, this.#environment, {
+      begin: this.#begin,
+      endsAt: this.#advance.ends_at,
+      inFlight: this.#inFlight,
+      slots: this.#slots,
+    });
     step.wasDue = shares.size > 0 && !this.#isEmptyForLong();
     const claimant = { opener: this.#tools.opener, lease, bodies: new BodyClaim(this.#tools.bodies, true) };
     for (const [id, { count, dueBy }] of shares) {
@@ -259,43 +262,6 @@ export class ClockRun {
     await recordFinished(tx, step.abandoned);
   }
 
-  /**
-   * Chooses what begins now, in order of time, up to the earliest time at which a retry of an attempt in flight, or of
-   * one that begins now, may be due.
-   */
-  async #plan(tx: Transaction): Promise<Map<string, Share>> {
-    const { perEndpoint, perProcess } = this.#tools.limits;
-    const open = new Map<string, number>();
-    let horizon = Infinity;
-    for (const [{ delivery, destination }, at] of this.#inFlight) {
-      open.set(destination.endpointId, (open.get(destination.endpointId) ?? 0) + 1);
-      horizon = Math.min(horizon, at + shortestWait(delivery.attempt_count + 1));
-    }
-    const endpoints = await enabledEndpoints(tx, this.#environment);
-    const due = { dueAt: this.#advance.ends_at, limit: perEndpoint + 1 };
-    const queues = await Promise.all(endpoints.map(({ id }) => firstDue(tx, { ...due, endpointId: id })));
-    const waiting = queues.flatMap((queue, index) => {
-      const rows = queue.map(({ next_attempt: next, attempt_count: count }) => {
-        const at = Math.max(this.#begin, next);
-        return { endpointId: endpoints[index]!.id, next, at, retryAt: at + shortestWait(count + 1) };
-      });
-      // Nothing is known of the deliveries after these, except that they are due later.
-      if (rows.length > perEndpoint) horizon = Math.min(horizon, rows.at(-1)!.at + shortestWait(1));
-      return rows;
-    });
-    const shares = new Map<string, Share>();
-    let room = perProcess - this.#inFlight.size;
-    for (const { endpointId, next, at, retryAt } of waiting.toSorted((a, b) => a.at - b.at)) {
-      if (at > horizon) break;
-      horizon = Math.min(horizon, retryAt);
-      const count = shares.get(endpointId)?.count ?? 0;
-      if (room <= 0 || count + (open.get(endpointId) ?? 0) >= perEndpoint) continue;
-      shares.set(endpointId, { count: count + 1, dueBy: next });
-      room -= 1;
-    }
-    return shares;
-  }
-
   #timeOf(job: Job): number {
     return Math.max(this.#begin, job.delivery.next_attempt);
   }
@@ -303,12 +269,15 @@ export class ClockRun {
   #attempt(job: Job): void {
     const { sender, bodies } = this.#tools;
     const { event_id: eventId } = job.delivery;
+    const { endpointId } = job.destination;
     const at = this.#timeOf(job);
     job.body = bodies.retain(eventId, job.body);
     this.#inFlight.set(job, at);
+    this.#slots.begin(endpointId);
     sender.attempt(job, at, (finished) => {
       bodies.release(eventId);
       this.#inFlight.delete(job);
+      this.#slots.end(endpointId, finished?.outcome.duration_ms);
       if (finished === undefined) this.#unsent.push(job);
       else this.#finished.push(finished);
       this.#signal();

@@ -2,10 +2,12 @@ import type { Job } from "./sender.ts";
 
 /** Limits on what is in flight at once. */
 export interface DeliveryLimits {
-  /** Total number of attempts. */
+  /** Attempts at one endpoint. */
   perEndpoint: number;
-  /** Number of attempts per endpoint. */
+  /** Attempts of the worker, and of each advance of a test clock if the others leave no more. */
   perProcess: number;
+  /** Attempts of all advances of test clocks. */
+  allAdvances: number;
   /** Size of the bodies of all events with claimed deliveries, in bytes. An event larger than that is sent alone. */
   bodyBytes: number;
 }

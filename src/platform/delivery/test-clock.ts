@@ -21,6 +21,7 @@ const WATCH_MILLISECONDS = 100;
 export class TestClockAdvancer {
   readonly #tools: DeliveryTools;
   readonly #periodic: Periodic;
+  readonly #total = { open: 0 };
   readonly #runs = new Map<string, ClockRun>();
   #holders = 0;
   #stopping = false;
@@ -94,7 +95,7 @@ export class TestClockAdvancer {
   #run(environment: number, number: number, holder: string): void {
     const name = nameOf(environment, number);
     if (this.#stopping || this.#runs.has(name)) return;
-    const run = new ClockRun(this.#tools, { environment, number, holder });
+    const run = new ClockRun(this.#tools, this.#total, { environment, number, holder });
     this.#runs.set(name, run);
     void run.ended.then(() => this.#runs.delete(name));
   }

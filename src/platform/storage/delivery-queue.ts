@@ -245,6 +245,9 @@ function locking({ dialect }: Transaction, table: string): string {
   return dialect === "postgres" ? `FOR UPDATE OF ${table} SKIP LOCKED` : "";
 }
 
+/** More are leased by several statements of this length: each length is one more to prepare. */
+const MAX_LEASED = 64;
+
 /**
  * `begunAt`: when the attempts begin at the earliest, in the environment's time. None begins before it is due. Null if
  * they begin later or never.
@@ -255,15 +258,17 @@ export async function setLease(
   lease: Lease,
   begunAt: number | null,
 ): Promise<void> {
-  if (rows.length === 0) return;
-  const places = rows.map((_, index) => `$${index + 4}`).join(", ");
-  await tx.run(
-    `UPDATE deliveries
-     SET lease_until = $1, lease_token = $2,
-         begun_at = CASE WHEN next_attempt > $3 THEN next_attempt ELSE CAST($3 AS BIGINT) END
-     WHERE id IN (${places})`,
-    [lease.until, lease.token, begunAt, ...rows.map(({ id }) => id)],
-  );
+  for (let start = 0; start < rows.length; start += MAX_LEASED) {
+    const part = rows.slice(start, start + MAX_LEASED);
+    const places = part.map((_, index) => `$${index + 4}`).join(", ");
+    await tx.run(
+      `UPDATE deliveries
+       SET lease_until = $1, lease_token = $2,
+           begun_at = CASE WHEN next_attempt > $3 THEN next_attempt ELSE CAST($3 AS BIGINT) END
+       WHERE id IN (${places})`,
+      [lease.until, lease.token, begunAt, ...part.map(({ id }) => id)],
+    );
+  }
 }
 
 /** Records that the attempt of a leased delivery has begun, so that it counts even if this process crashes. */

@@ -1,0 +1,64 @@
+import type { Transaction } from "../storage/database.ts";
+import { firstDue } from "../storage/delivery-queue.ts";
+import { enabledEndpoints } from "../storage/webhook-endpoints.ts";
+import type { AdvanceSlots } from "./advance-slots.ts";
+import { shortestWait } from "./schedule.ts";
+import type { Job } from "./sender.ts";
+
+/** Endpoints with fewer slots are read this far all the same, to learn when their retries may be due. */
+const MIN_READ = 20;
+
+/** Which deliveries of an endpoint to claim. */
+interface Share {
+  count: number;
+  dueBy: number;
+}
+
+/** How far an advance has come. */
+interface AdvanceState {
+  /** The environment's time when it began: what was due before is attempted then. */
+  begin: number;
+  /** The environment's time that it goes to. */
+  endsAt: number;
+  /** With the environment's time at which each began. */
+  inFlight: ReadonlyMap<Job, number>;
+  slots: AdvanceSlots;
+}
+
+/**
+ * Chooses what begins now, in order of time, up to the earliest time at which a retry of an attempt in flight, or of
+ * one that begins now, may be due.
+ */
+export async function planShares(
+  tx: Transaction,
+  environment: number,
+  { begin, endsAt, inFlight, slots }: AdvanceState,
+): Promise<Map<string, Share>> {
+  let horizon = Infinity;
+  for (const [{ delivery }, at] of inFlight) {
+    horizon = Math.min(horizon, at + shortestWait(delivery.attempt_count + 1));
+  }
+  const queues = (await enabledEndpoints(tx, environment)).map(async ({ id: endpointId }) => {
+    const max = Math.max(MIN_READ, slots.roomAt(endpointId));
+    const first = await firstDue(tx, { endpointId, dueAt: endsAt, limit: max + 1 });
+    const rows = first.map(({ next_attempt: next, attempt_count: count }) => {
+      const at = Math.max(begin, next);
+      return { endpointId, next, at, retryAt: at + shortestWait(count + 1) };
+    });
+    // Nothing is known of the deliveries after these, except that they are due later.
+    if (rows.length > max) horizon = Math.min(horizon, rows.at(-1)!.at + shortestWait(1));
+    return rows;
+  });
+  const waiting = (await Promise.all(queues)).flat();
+  const shares = new Map<string, Share>();
+  let { room } = slots;
+  for (const { endpointId, next, at, retryAt } of waiting.toSorted((a, b) => a.at - b.at)) {
+    if (at > horizon) break;
+    horizon = Math.min(horizon, retryAt);
+    const count = shares.get(endpointId)?.count ?? 0;
+    if (room <= 0 || count >= slots.roomAt(endpointId)) continue;
+    shares.set(endpointId, { count: count + 1, dueBy: next });
+    room -= 1;
+  }
+  return shares;
+}

@@ -69,6 +69,7 @@ const { app } = createApp(
     publicUrl: undefined,
     rateLimit: undefined,
     clientAddress: (request) => request.socket.remoteAddress,
+    contact: "mailto:bench@example.com",
     clockAdvancer: {
       begin: () => Promise.reject(new Error("no clock here")),
       follow: () => Promise.reject(new Error("no clock here")),

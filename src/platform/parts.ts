@@ -8,6 +8,7 @@ import { createDeliveryEngine, type DeliveryEngine } from "./delivery/engine.ts"
 import type { DeliveryLimits } from "./delivery/endpoint-queues.ts";
 import { createTargetGuard, type TargetGuard } from "./delivery/target-guard.ts";
 import type { Deployment } from "./deployment.ts";
+import { registerEntrance } from "./docs/entrance.ts";
 import { registerDocs } from "./docs/routes.ts";
 import type { Versions } from "./domain/versions.ts";
 import { EnvironmentTime } from "./time/environment-time.ts";
@@ -52,6 +53,8 @@ import { signInRoutes } from "./sign-in/sign-in-routes.ts";
 import { BrowserSessions } from "./sign-in/browser-sessions.ts";
 import type { Activity } from "./observability/activity.ts";
 
+/** Whom to write to where the operator named nobody. */
+const PROGRAM_PAGE = "https://www.npmjs.com/package/service-cli";
 /** How long a stop waits for requests in flight. */
 const DRAIN_SECONDS = 10;
 const DELIVERY_LIMITS: DeliveryLimits = {
@@ -107,12 +110,15 @@ export async function assembleParts(
   const engine = createDeliveryEngine(shared, guard, limits);
   const health = { isStopping: false };
   const adminToken = Buffer.from(random.bytes(32)).toString("base64url");
+  const contact = settings.contact ?? PROGRAM_PAGE;
   const servesApi = settings.role !== "worker";
   const { clockAdvancer } = engine;
-  const { app, document } = createApp({ ...shared, clockAdvancer }, servesApi ? authenticate : undefined);
+  const { app, document } = createApp({ ...shared, clockAdvancer, contact }, servesApi ? authenticate : undefined);
   if (descriptors !== undefined) limitConnections(app.server, descriptors.connections, settings.log);
   registerHealth(app, database, { metrics, isStopping: () => health.isStopping });
-  if (document !== undefined) registerRoutes(app, shared, { authenticate, document, settings, leakKeys, adminToken });
+  if (document !== undefined) {
+    registerRoutes(app, shared, { authenticate, document, settings, leakKeys, adminToken, contact });
+  }
   return {
     deployment,
     address,
@@ -186,18 +192,21 @@ function registerRoutes(
     settings,
     leakKeys,
     adminToken,
+    contact,
   }: {
     authenticate: Authenticate;
     document: () => Promise<ServedDocument>;
     settings: PlatformSettings;
     leakKeys: SigningKeys | undefined;
     adminToken: string;
+    contact: string;
   },
 ): void {
   const assets = settings.dashboard === undefined ? undefined : loadAssets(settings.dashboard);
   registerWeb(app, shared, { assets, passwordCost: settings.passwordCost });
   registerEventStream(app, shared, authenticate);
   registerDocs(app, shared.baseUrl, { document, files: assets?.reference });
+  registerEntrance(app, shared, contact);
   app.register(async (scope) => leakReportRoute(scope, shared, leakKeys));
   adminRoutes(app, shared, adminToken);
 }

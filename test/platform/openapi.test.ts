@@ -1,4 +1,6 @@
 import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import ajvFormats from "ajv-formats";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EVENT_TYPES } from "../../src/contract/event-types.ts";
 import { apiOf } from "../support/api.ts";
@@ -22,6 +24,7 @@ interface Described {
   tags: string[];
   /** Operations for people who are signed in take no key. */
   security: [{ apiKey?: [] | [string] }, ...object[]];
+  parameters: ({ example?: unknown } | { $ref: string })[];
 }
 
 interface Entry extends Described {
@@ -58,6 +61,39 @@ describe("the served document", () => {
       expect(summary).toMatch(/^[A-Z]/);
       expect(tags).toContain(own[0]);
     }
+  });
+
+  it("names a contact, and the supported versions", () => {
+    expect(document.info.contact).toMatchObject({ url: expect.stringMatching(/^https:/) });
+    const { schema, example } = document.components.parameters.ServiceVersion;
+    expect([schema.enum, example]).toEqual([[document.info.version], document.info.version]);
+  });
+
+  it("has an example that is valid for each parameter and each schema", () => {
+    const ajv = new Ajv2020({ strict: false });
+    ajvFormats.default(ajv);
+    ajv.addSchema(document, "document");
+    const pointer = (...parts: string[]) =>
+      `document#/${parts.map((part) => part.replaceAll("~", "~0").replaceAll("/", "~1")).join("/")}`;
+    const fits = (place: string, example: unknown) => {
+      const validate = ajv.compile({ $ref: place });
+      expect(validate(example), `${place} ${JSON.stringify(example)} ${ajv.errorsText(validate.errors)}`).toBe(true);
+    };
+    for (const [name, { examples }] of Object.entries<{ examples: unknown[] }>(document.components.schemas)) {
+      fits(pointer("components", "schemas", name), examples[0]);
+    }
+    for (const [name, { example }] of Object.entries<{ example: unknown }>(document.components.parameters)) {
+      fits(pointer("components", "parameters", name, "schema"), example);
+    }
+    let count = 0;
+    for (const { method, path, parameters } of operations()) {
+      for (const [index, parameter] of parameters.entries()) {
+        if ("$ref" in parameter) continue;
+        fits(pointer("paths", path, method.toLowerCase(), "parameters", String(index), "schema"), parameter.example);
+        count += 1;
+      }
+    }
+    expect(count).toBeGreaterThan(50);
   });
 
   it("describes the ID in each path", () => {

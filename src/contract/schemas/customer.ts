@@ -57,7 +57,9 @@ export const CustomerUpdate = closed(
 export type CustomerUpdate = Static<typeof CustomerUpdate>;
 
 export const CustomerListQuery = listQuery({
-  email: Type.Optional(Type.String({ description: "Exact email address, ignoring case" })),
+  email: Type.Optional(
+    Type.String({ description: "Exact email address, ignoring case", examples: ["ada@example.com"] }),
+  ),
   ...CREATED_FILTERS,
 });
 export type CustomerListQuery = Static<typeof CustomerListQuery>;

@@ -56,7 +56,9 @@ export const EventListQuery = listQuery({
   type: Type.Optional(
     Type.String({ format: "subscription", description: "An event type, or a wildcard such as `order.*`" }),
   ),
-  related: Type.Optional(Type.String({ description: "ID of the resource that the event is about" })),
+  related: Type.Optional(
+    Type.String({ format: "related-id", description: "ID of the resource that the event is about" }),
+  ),
   ...CREATED_FILTERS,
 });
 export type EventListQuery = Static<typeof EventListQuery>;

@@ -70,14 +70,25 @@ export function listQuery<Filters extends Record<string, TSchema>>(filters: Filt
         description: "Maximum number of items per page",
       }),
     ),
-    cursor: Type.Optional(Type.String({ description: "`next_cursor` of the previous page, with the same filters" })),
+    cursor: Type.Optional(
+      Type.String({
+        description: "`next_cursor` of the previous page, with the same filters",
+        examples: ["MDZGdjNUdDBxMVlkOG1XYzVLeExyQg"],
+      }),
+    ),
     ...filters,
   });
 }
 
 export const CREATED_FILTERS = {
   created_after: Type.Optional(Type.String({ format: "timestamp", description: "Created after this time" })),
-  created_before: Type.Optional(Type.String({ format: "timestamp", description: "Created before this time" })),
+  created_before: Type.Optional(
+    Type.String({
+      format: "timestamp",
+      description: "Created before this time; later than `created_after`",
+      examples: ["2026-12-01T00:00:00Z"],
+    }),
+  ),
 };
 
 /** A page of a list, newest first. */

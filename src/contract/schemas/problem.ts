@@ -16,7 +16,11 @@ export type FieldError = Static<typeof FieldError>;
 /** An error response (RFC 9457). */
 export const Problem = Type.Object(
   {
-    type: Type.String({ format: "uri", description: "URL of a page about the code" }),
+    type: Type.String({
+      format: "uri",
+      description: "URL of a page about the code",
+      examples: ["https://api.example.com/problems/invalid_request"],
+    }),
     title: Type.String({ description: "Summary of the code" }),
     status: Type.Integer({ minimum: 400, maximum: 599, description: "HTTP status of the response" }),
     detail: Type.String({ description: "Explanation for this request, for people" }),

@@ -53,9 +53,9 @@ export type RequestLogDetail = Static<typeof RequestLogDetail>;
 
 export const RequestLogListQuery = listQuery({
   method: Type.Optional(Type.Enum([...REQUEST_METHODS])),
-  path: Type.Optional(Type.String()),
+  path: Type.Optional(Type.String({ examples: ["/v1/customers"] })),
   status: Type.Optional(
-    Type.String({ pattern: "^[1-5](\\d\\d|xx)$", description: "A status, or a class such as 4xx" }),
+    Type.String({ pattern: "^[1-5](\\d\\d|xx)$", description: "A status, or a class such as 4xx", examples: ["4xx"] }),
   ),
   key: Type.Optional(Type.String({ format: "api_key-id" })),
   ...CREATED_FILTERS,

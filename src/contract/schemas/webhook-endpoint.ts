@@ -31,6 +31,7 @@ export const WebhookEndpoint = Type.Object(
 export type WebhookEndpoint = Static<typeof WebhookEndpoint>;
 
 const Url = Type.String({
+  format: "endpoint-url",
   maxLength: LIMITS.endpointUrlLength,
   description: "An https URL with a public address, without credentials or fragment",
   examples: [URL_EXAMPLE],

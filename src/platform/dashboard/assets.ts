@@ -11,6 +11,7 @@ export interface Asset {
 /** The dashboard as it was built: files with hashed names, the page that loads them, and those of the API reference. */
 export interface Assets {
   files: ReadonlyMap<string, Asset>;
+  icon: Asset;
   page: string;
   /** Paths of the files that the API reference loads. */
   reference: { script: string; style: string; icon: string };
@@ -45,7 +46,7 @@ export function loadAssets(folder: string): Assets | undefined {
   }
   const { icon, reference } = manifest;
   const paths = { script: pathOf(reference.script), style: pathOf(reference.style), icon: pathOf(icon) };
-  return { files, page: pageOf(manifest), reference: paths };
+  return { files, icon: files.get(icon)!, page: pageOf(manifest), reference: paths };
 }
 
 function pathOf(name: string): string {

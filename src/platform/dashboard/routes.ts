@@ -6,6 +6,7 @@ import type { BrowserSessions } from "../sign-in/browser-sessions.ts";
 import type { Asset, Assets } from "./assets.ts";
 
 const YEAR_SECONDS = 31_536_000;
+const DAY_SECONDS = 86_400;
 /** Allows no inline script or style, no other origins, no framing, and no conversion of text into markup. */
 const POLICY = [
   "default-src 'none'",
@@ -30,6 +31,16 @@ export function dashboardRoutes(
     const asset = assets?.files.get((request.params as { name: string }).name);
     if (asset === undefined) throw new PageError(404, "Not found", "The dashboard has no such file.");
     return sendAsset(reply, asset, /\bgzip\b/.test(request.headers["accept-encoding"] ?? ""));
+  });
+
+  // Browsers ask for it on pages that name no icon, and take an SVG under this name.
+  scope.get("/favicon.ico", { config: { quiet: true } }, async (_request, reply) => {
+    if (assets === undefined) throw new PageError(404, "Nothing is here", "The dashboard was not built.");
+    const { mediaType, bytes } = assets.icon;
+    return reply
+      .header("Content-Type", mediaType)
+      .header("Cache-Control", `public, max-age=${DAY_SECONDS}`)
+      .send(bytes);
   });
 
   const show = async (request: Parameters<BrowserSessions["of"]>[0], reply: FastifyReply) => {

@@ -7,7 +7,7 @@ import { sendPage } from "../pages/page.ts";
 import { problemIndexPage, problemPage, unknownProblemPage } from "./problem-views.ts";
 import type { ReferenceFiles } from "./reference/page.ts";
 
-const DOCS_PATH = "/docs";
+export const DOCS_PATH = "/docs";
 
 /** No inline script or style, nothing from elsewhere, in no frame, and no text that becomes markup. */
 const REFERENCE_POLICY = [

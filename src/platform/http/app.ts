@@ -27,6 +27,8 @@ const REQUEST_SECONDS = 30;
 export interface AppTools extends ReplyTools, RunTools, OperationTools {
   /** The public URL of the platform, if configured. */
   publicUrl: URL | undefined;
+  /** Whom to write to about this platform: a mailto or https URI. */
+  contact: string;
   report: (activity: Activity) => void;
   clientAddress: ClientAddress;
 }
@@ -78,7 +80,7 @@ export function createApp(
   if (authenticate !== undefined) {
     const operations = operationsOf(tools);
     registerOperations(app, tools, authenticate, operations);
-    document = serveDocument(app, tools.baseUrl, operations);
+    document = serveDocument(app, tools, operations);
   }
 
   app.setErrorHandler((error, request, reply) => sendError(tools, error, request.id, reply));

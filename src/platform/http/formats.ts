@@ -4,6 +4,8 @@ import { EVENT_TYPES, isEventType, SUBSCRIPTION_WILDCARDS, typesOfSubscription }
 import { ID_PREFIXES, type IdKind, isId } from "../../contract/ids.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import { parseTimestamp } from "../../contract/timestamps.ts";
+import { nounOf } from "../../contract/resources.ts";
+import { isRelatable, RELATABLE } from "../domain/events.ts";
 import { parseRange } from "../domain/addresses.ts";
 import { problemOfRedirectUri } from "../domain/redirect-uris.ts";
 
@@ -40,14 +42,14 @@ const FORMATS: Record<string, FormatRule> = {
   currency: {
     accepts: isCurrency,
     expected: "an ISO 4217 currency code in uppercase, such as EUR",
-    keywords: { pattern: "^[A-Z]{3}$", examples: ["EUR"] },
+    keywords: { pattern: "^[A-Z]{3}$", enum: [...CODES], examples: ["EUR"] },
   },
   timestamp: {
     accepts: (value) => parseTimestamp(value) !== undefined,
     expected: "a UTC time of the form YYYY-MM-DDTHH:MM:SSZ",
     keywords: {
       format: "date-time",
-      pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$",
+      pattern: "^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\dZ$",
       examples: ["2026-11-01T12:00:00Z"],
     },
   },
@@ -60,6 +62,20 @@ const FORMATS: Record<string, FormatRule> = {
     accepts: (value) => problemOfRedirectUri(value) === undefined,
     expected: "an https URL, or http to this machine, such as https://app.example.com/callback",
     keywords: { format: "uri", examples: ["https://app.example.com/callback"] },
+  },
+  // Why a URL is rejected depends on the environment: the rules of endpoints say it.
+  "endpoint-url": {
+    accepts: () => true,
+    expected: "an https URL",
+    keywords: { format: "uri", pattern: "^https?://[^\\s\\\\/?#@]+([/?][^\\s\\\\#]*)?$" },
+  },
+  "related-id": {
+    accepts: isRelatable,
+    expected: `the ID of a resource that events are about: ${RELATABLE.map(nounOf).join(", ")}`,
+    keywords: {
+      pattern: `^(${RELATABLE.map((kind) => ID_PREFIXES[kind as IdKind]).join("|")})[0-9A-Za-z]{22}$`,
+      examples: [`${ID_PREFIXES.order}06Fv3Tt0q1Yd8mWc5KxLrB`],
+    },
   },
   "event-type": { accepts: isEventType, expected: "an event type", keywords: { enum: EVENT_TYPES } },
   subscription: {

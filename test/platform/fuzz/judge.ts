@@ -18,6 +18,7 @@ interface Header {
 const STRUCTURAL = new Set([
   "unknown_field",
   "wrong_type",
+  "invalid_format",
   "required",
   "too_long",
   "too_short",

@@ -35,6 +35,7 @@ export interface ServeOptions extends PostgresOptions {
   role: "all" | "api" | "worker";
   publicUrl?: string;
   trustProxy: string[];
+  contact?: string;
   /** Seconds. */
   drainDelay: number;
 }
@@ -108,6 +109,7 @@ async function start(options: ServeOptions, context: Context, database: string, 
       role: options.role,
       publicUrl: publicUrlOf(options),
       trustedProxies: trustedProxiesOf(options),
+      contact: contactOf(options),
       report: reporter.activity,
       allowPrivateTargets: options.allowPrivateTargets,
       dashboard: fileURLToPath(new URL("../dashboard/", import.meta.url)),
@@ -135,6 +137,13 @@ function publicUrlOf({ publicUrl }: ServeOptions): string | undefined {
   if (url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin;
   throw new UsageError("--public-url must be an origin without a path", {
     hint: "For example https://api.example.com",
+  });
+}
+
+function contactOf({ contact }: ServeOptions): string | undefined {
+  if (contact === undefined || /^(mailto:[^\s@]+@[^\s@]+|https:\/\/\S+)$/i.test(contact)) return contact;
+  throw new UsageError("--contact must be a mailto: or https: URI", {
+    hint: "For example mailto:security@example.com",
   });
 }
 

@@ -1,10 +1,9 @@
 import { HEADERS } from "../../../contract/headers.ts";
 import { OAUTH_PATHS, SCOPES, oauthScopeName } from "../../../contract/scopes.ts";
-import { LATEST_VERSION } from "../../../contract/versions.ts";
 import { IDENTIFIER_HEADER, SIGNATURE_HEADER } from "../../leaks/report-route.ts";
 import type { Operation } from "../operation.ts";
 import { furtherPathsOf } from "./further-paths.ts";
-import { headerComponents, REQUEST_HEADERS } from "./headers.ts";
+import { headerComponents, requestHeaders } from "./headers.ts";
 import { pathsOf } from "./paths.ts";
 import { sharedResponses } from "./responses.ts";
 import { type Json, Schemas } from "./schemas.ts";
@@ -31,8 +30,16 @@ environment, live or sandbox, and sees nothing beyond it.
 **Events** are delivered to webhook endpoints, signed, at least once. In the sandbox they can be listened to as well, over a
 WebSocket at \`${LISTEN_PATH}\` (subprotocol \`${LISTEN_SUBPROTOCOL}\`).`;
 
+/** What the document says of the platform that serves it. */
+interface DocumentFacts {
+  baseUrl: string;
+  /** Dates, oldest first. */
+  versions: readonly string[];
+  contact: string;
+}
+
 /** Returns the OpenAPI 3.1 document, generated from the table of operations and the contract's schemas only. */
-export function buildDocument(operations: readonly Operation[], baseUrl: string): Json {
+export function buildDocument(operations: readonly Operation[], { baseUrl, versions, contact }: DocumentFacts): Json {
   const schemas = new Schemas();
   const paths = { ...pathsOf({ operations, schemas, baseUrl }), ...furtherPathsOf(schemas, baseUrl) };
   const webhooks = webhooksOf(operations, schemas);
@@ -41,9 +48,10 @@ export function buildDocument(operations: readonly Operation[], baseUrl: string)
     openapi: "3.1.1",
     info: {
       title: "Service API",
-      version: LATEST_VERSION,
+      version: versions.at(-1),
       summary: "Customers, orders and payments, with signed webhooks",
       description: INTRODUCTION,
+      contact: contactOf(contact),
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: baseUrl, description: "This platform" }],
@@ -53,11 +61,16 @@ export function buildDocument(operations: readonly Operation[], baseUrl: string)
     components: {
       schemas: schemas.components,
       responses,
-      parameters: { ...REQUEST_HEADERS, ...DELIVERY_HEADERS },
+      parameters: { ...requestHeaders(versions), ...DELIVERY_HEADERS },
       headers: headerComponents(),
       securitySchemes: securitySchemes(baseUrl),
     },
   };
+}
+
+function contactOf(contact: string): Json {
+  const [, email] = /^mailto:(.+)$/i.exec(contact) ?? [];
+  return { name: "Operator", ...(email === undefined ? { url: contact } : { email }) };
 }
 
 function securitySchemes(baseUrl: string): Json {

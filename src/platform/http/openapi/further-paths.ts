@@ -1,7 +1,8 @@
 import { type Scope, oauthScopeName } from "../../../contract/scopes.ts";
 import { EVENT_STREAM_PATH } from "../../../contract/listen.ts";
 import { IDENTIFIER_HEADER, LEAK_REPORT_PATH, LeakFeedback, LeakReport } from "../../leaks/report-route.ts";
-import { EventStreamQuery, LAST_EVENT_ID } from "../../../contract/schemas/event.ts";
+import { Event, EventStreamQuery, LAST_EVENT_ID } from "../../../contract/schemas/event.ts";
+import { keywordsOfFormat } from "../formats.ts";
 import { exampleReply, exampleRequest } from "./examples.ts";
 import { headersOf } from "./headers.ts";
 import { JSON_MEDIA_TYPE, queryParameters } from "./paths.ts";
@@ -51,7 +52,8 @@ function eventStream(schemas: Schemas, baseUrl: string): Json {
         in: "header",
         required: false,
         description: "ID of the last message received; takes precedence over `after`",
-        schema: { type: "string" },
+        schema: { type: "string", ...keywordsOfFormat("event-id") },
+        example: exampleReply(Event.properties.id),
       },
     ],
     responses: {
@@ -79,6 +81,7 @@ function leakReport(schemas: Schemas, baseUrl: string): Json {
         required: true,
         description: "The published key that the report is signed with",
         schema: { type: "string" },
+        example: "90a421169f0a406205f1563a953312f0be898d3c7b6c06b681aa86a874555f4a",
       },
     ],
     requestBody: {

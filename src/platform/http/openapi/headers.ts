@@ -19,7 +19,7 @@ const REPLY_HEADERS = {
     name: HEADERS.version,
     description: "API version of the response",
     required: true,
-    schema: DATE,
+    schema: { ...DATE, examples: [LATEST_VERSION] },
   },
   RateLimitPolicy: {
     name: HEADERS.rateLimitPolicy,
@@ -74,12 +74,13 @@ export function headerComponents(): Json {
 }
 
 /** Headers that a request may carry besides its own parameters. */
-export const REQUEST_HEADERS: Json = {
+export const requestHeaders = (versions: readonly string[]): Json => ({
   ServiceVersion: {
     name: HEADERS.version,
     in: "header",
     description: "API version of the request (default: the account's pinned version)",
-    schema: { ...DATE, examples: [LATEST_VERSION] },
+    schema: { ...DATE, enum: versions, examples: [versions.at(-1)] },
+    example: versions.at(-1),
   },
   IdempotencyKey: {
     name: HEADERS.idempotencyKey,
@@ -93,5 +94,6 @@ export const REQUEST_HEADERS: Json = {
       pattern: "^[\\x21-\\x7e]+$",
       examples: ["5f0c6a9e-0d5c-4f0e-9a39-5b6c8b0f6f9e"],
     },
+    example: "5f0c6a9e-0d5c-4f0e-9a39-5b6c8b0f6f9e",
   },
-};
+});

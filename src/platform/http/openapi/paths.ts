@@ -79,7 +79,14 @@ function idParameter(path: string, { operations, schemas }: PathTools): Json {
   const listed: ListSchema | undefined = list?.reply.schema;
   const id = listed?.properties?.data?.items?.properties?.id;
   const schema = id === undefined ? { type: "string" } : schemas.place(id);
-  return { name: "id", in: "path", required: true, description: "The id of the resource", schema };
+  return {
+    name: "id",
+    in: "path",
+    required: true,
+    description: "The id of the resource",
+    schema,
+    ...(id === undefined ? {} : { example: exampleReply(id) }),
+  };
 }
 
 export function queryParameters(query: TSchema, schemas: Schemas): Json[] {
@@ -95,6 +102,7 @@ export function queryParameters(query: TSchema, schemas: Schemas): Json[] {
       ...(required.includes(name) ? { required: true } : {}),
       ...(description === undefined ? {} : { description }),
       schema,
+      example: exampleReply(property),
     };
   });
 }

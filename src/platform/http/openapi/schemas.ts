@@ -1,5 +1,6 @@
 import type { TSchema } from "typebox";
 import { keywordsOfFormat } from "../formats.ts";
+import { exampleReply } from "./examples.ts";
 
 /** A part of the document. */
 export type Json = Record<string, unknown>;
@@ -12,7 +13,10 @@ export class Schemas {
   place(schema: TSchema): Json {
     const { $id: name } = schema as { $id?: string };
     if (name === undefined) return this.#inline(schema as Json);
-    if (!this.#named.has(name)) this.#named.set(name, this.#inline(schema as Json));
+    if (!this.#named.has(name)) {
+      const { description, ...rest } = this.#inline(schema as Json);
+      this.#named.set(name, { description, ...rest, examples: [exampleReply(schema)] });
+    }
     return { $ref: `#/components/schemas/${name}` };
   }
 
@@ -23,11 +27,11 @@ export class Schemas {
 
   #inline(schema: Json): Json {
     const placed: Json = {};
-    for (const [keyword, value] of Object.entries(schema)) Object.assign(placed, this.#keyword(keyword, value));
+    for (const [keyword, value] of Object.entries(schema)) Object.assign(placed, this.#keyword(keyword, value, schema));
     return joinNull(joinPattern(openObject(placed)));
   }
 
-  #keyword(keyword: string, value: unknown): Json {
+  #keyword(keyword: string, value: unknown, schema: Json): Json {
     switch (keyword) {
       case "properties":
       case "patternProperties":
@@ -37,13 +41,18 @@ export class Schemas {
       case "anyOf":
         return { anyOf: (value as TSchema[]).map((part) => this.place(part)) };
       case "format":
-        return keywordsOfFormat(value as string) ?? { format: value };
+        return { ...(keywordsOfFormat(value as string) ?? { format: value }), ...examplesOf(schema) };
       case "$id":
         return {};
       default:
         return { [keyword]: value };
     }
   }
+}
+
+/** The examples that a schema itself gives, which take precedence over those of its format. */
+function examplesOf({ examples }: Json): Json {
+  return examples === undefined ? {} : { examples };
 }
 
 /** States that an object without declared fields may have any. Code generators otherwise take it for an empty one. */

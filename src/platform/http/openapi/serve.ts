@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { FastifyInstance } from "fastify";
+import type { Versions } from "../../domain/versions.ts";
 import type { Operation } from "../operation.ts";
 
 export const DOCUMENT_PATH = "/openapi.json";
@@ -13,13 +14,13 @@ export interface ServedDocument {
 /** Serves the OpenAPI document without authentication. Returns a function that generates it at the first call. */
 export function serveDocument(
   app: FastifyInstance,
-  baseUrl: () => string,
+  { baseUrl, versions, contact }: { baseUrl: () => string; versions: Versions; contact: string },
   operations: readonly Operation[],
 ): () => Promise<ServedDocument> {
   let served: Promise<ServedDocument> | undefined;
   const build = async (): Promise<ServedDocument> => {
     const { buildDocument } = await import("./document.ts");
-    const text = JSON.stringify(buildDocument(operations, baseUrl()));
+    const text = JSON.stringify(buildDocument(operations, { baseUrl: baseUrl(), versions: versions.dates, contact }));
     // Weak: the compressed text has other bytes.
     return { text, tag: `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"` };
   };

@@ -22,6 +22,7 @@ export const DELIVERY_HEADERS: Json = {
     required: true,
     description: `\`t\`, a Unix time, and \`v1\`, HMAC-SHA256 in hex over \`t\`, a dot and the raw body; two \`v1\` while a secret is being rotated. Reject a \`t\` more than ${LIMITS.signatureToleranceSeconds} seconds off.`,
     schema: { type: "string", pattern: "^t=\\d+(,v1=[0-9a-f]{64})+$" },
+    example: `t=1793534400,v1=${"5f0c6a9e".repeat(8)}`,
   },
   ServiceEventId: {
     name: HEADERS.eventId,
@@ -29,6 +30,7 @@ export const DELIVERY_HEADERS: Json = {
     required: true,
     description: "The event's ID: process it once",
     schema: { type: "string", pattern: "^evt_[0-9A-Za-z]{22}$" },
+    example: "evt_06Fv3Tt0q1Yd8mWc5KxLrB",
   },
   ServiceDeliveryAttempt: {
     name: HEADERS.deliveryAttempt,
@@ -36,6 +38,7 @@ export const DELIVERY_HEADERS: Json = {
     required: true,
     description: "1 for the first attempt",
     schema: { type: "integer", minimum: 1 },
+    example: 1,
   },
 };
 

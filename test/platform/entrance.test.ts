@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+import { apiOnPlatform } from "../support/api-on-platform.ts";
+import { runCli } from "../support/run-cli.ts";
+import { servePlatform } from "../support/platform.ts";
+
+const on = apiOnPlatform();
+
+const get = (path: string, headers: Record<string, string> = {}) =>
+  fetch(on.platform.baseUrl + path, { headers, redirect: "manual" });
+
+describe("the addresses that every site has", () => {
+  it("lead browsers from / to the dashboard, and programs to an index whose links all work", async () => {
+    const browser = await get("/", { Accept: "text/html,application/xhtml+xml,*/*;q=0.8" });
+    expect([browser.status, browser.headers.get("location")]).toEqual([303, "/dashboard"]);
+    for (const accept of ["*/*", "application/json"]) {
+      const index = await get("/", { Accept: accept });
+      expect([index.status, index.headers.get("vary")]).toEqual([200, "Accept"]);
+      const { links } = (await index.json()) as { links: Record<string, string> };
+      expect(Object.keys(links)).toEqual(["api_reference", "openapi", "errors", "dashboard", "oauth_metadata"]);
+      for (const link of Object.values(links)) expect((await fetch(link)).status, link).toBe(200);
+    }
+  });
+
+  it("hold an icon", async () => {
+    const icon = await get("/favicon.ico");
+    expect([icon.status, icon.headers.get("content-type")]).toEqual([200, "image/svg+xml"]);
+    expect(await icon.text()).toMatch(/^<svg /);
+  });
+
+  it("hold an llms.txt in its form: a title, a summary, sections of links that all work", async () => {
+    const reply = await get("/llms.txt");
+    expect(reply.headers.get("content-type")).toBe("text/markdown; charset=utf-8");
+    const text = await reply.text();
+    expect(text).toMatch(/^# .+\n\n> .+\n/);
+    const links = [...text.matchAll(/^- \[[^\]]+\]\(([^)]+)\)/gm)].map(([, link]) => link!);
+    const own = links.filter((link) => link.startsWith(on.platform.baseUrl));
+    expect(own).toHaveLength(4);
+    for (const link of own) expect((await fetch(link)).status, link).toBe(200);
+  });
+
+  it("hold a security.txt that has not expired", async () => {
+    const reply = await get("/.well-known/security.txt");
+    expect(reply.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+    const fields = Object.fromEntries(
+      (await reply.text())
+        .trimEnd()
+        .split("\n")
+        .map((line) => line.split(/: (.*)/)),
+    );
+    expect(fields).toMatchObject({
+      Contact: expect.stringMatching(/^https:/),
+      Canonical: `${on.platform.baseUrl}/.well-known/security.txt`,
+    });
+    const days = (Date.parse(fields["Expires"]) - Date.now()) / 86_400_000;
+    expect(days).toBeGreaterThan(100);
+    expect(days).toBeLessThan(365);
+  });
+
+  it("name the operator's contact", async () => {
+    const platform = await servePlatform(["--contact", "mailto:security@shop.example"]);
+    try {
+      const text = await (await fetch(`${platform.baseUrl}/.well-known/security.txt`)).text();
+      expect(text).toContain("Contact: mailto:security@shop.example\n");
+      const { info } = (await (await fetch(`${platform.baseUrl}/openapi.json`)).json()) as { info: object };
+      expect(info).toMatchObject({ contact: { email: "security@shop.example" } });
+    } finally {
+      await platform.stop();
+    }
+  });
+
+  it.each(["security@shop.example", "http://shop.example", "mailto:", "javascript:alert(1)", "https://a b"])(
+    "take %j for no contact",
+    async (contact) => {
+      const { exitCode, stderr } = await runCli(["serve", "--ephemeral", "--port", "0", "--contact", contact]);
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain("--contact must be a mailto: or https: URI");
+    },
+  );
+});

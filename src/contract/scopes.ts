@@ -26,9 +26,13 @@ export const CLI_REDIRECT_PATH = "/callback";
 /** Paths under `{auth_url}`. */
 export const OAUTH_PATHS = {
   metadata: "/.well-known/oauth-authorization-server",
+  /** The same metadata, where OpenID Connect clients look by default. */
+  openidMetadata: "/.well-known/openid-configuration",
+  resourceMetadata: "/.well-known/oauth-protected-resource",
   authorize: "/oauth/authorize",
   token: "/oauth/token",
   revoke: "/oauth/revoke",
+  introspect: "/oauth/introspect",
   deviceAuthorization: "/oauth/device_authorization",
   device: "/oauth/device",
 } as const;

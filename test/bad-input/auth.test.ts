@@ -29,7 +29,9 @@ describe("accepts a credential in the Authorization header after Bearer, and now
   ])("%s it is none", async (_where, header) => {
     const reply = await get(header());
     expect(codeOf(reply)).toEqual([401, "missing_credential"]);
-    expect(reply.headers["www-authenticate"]).toBe('Bearer realm="service"');
+    expect(reply.headers["www-authenticate"]).toMatch(
+      /^Bearer realm="service", resource_metadata="http:.*\/\.well-known\/oauth-protected-resource"$/,
+    );
   });
 
   it.each([

@@ -23,7 +23,9 @@ describe("a missing or malformed credential is 401", () => {
   it("names no error if there was no credential", async () => {
     const reply = await call(undefined);
     expect(reply).toMatchObject({ status: 401, body: { code: "missing_credential" } });
-    expect(reply.headers.get("www-authenticate")).toBe('Bearer realm="service"');
+    expect(reply.headers.get("www-authenticate")).toBe(
+      `Bearer realm="service", resource_metadata="${platform.baseUrl}/.well-known/oauth-protected-resource"`,
+    );
   });
 
   it("does not read a credential from the query", async () => {

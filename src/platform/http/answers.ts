@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { PROBLEM_MEDIA_TYPE } from "../../contract/errors.ts";
 import { HEADERS } from "../../contract/headers.ts";
+import { OAUTH_PATHS } from "../../contract/scopes.ts";
+import { CHALLENGE } from "../domain/api-error.ts";
 import type { Versions } from "../domain/versions.ts";
 import type { RateLimit } from "../limits/rate-limit.ts";
 import type { Log } from "../ports.ts";
@@ -37,7 +39,14 @@ export function sendError(tools: ReplyTools, error: unknown, requestId: string, 
   reply.request.errorCode = shown.code;
   for (const [name, value] of Object.entries(shown.headers)) void reply.header(name, value);
   // Do not reveal account details in a 401.
-  if (shown.status === 401) void reply.header(HEADERS.version, tools.versions.latest);
+  if (shown.status === 401) {
+    void reply.header(HEADERS.version, tools.versions.latest);
+    const challenge = shown.headers["WWW-Authenticate"];
+    // Where a client finds out how to get a token (RFC 9728 5.1).
+    const metadata = tools.baseUrl() + OAUTH_PATHS.resourceMetadata;
+    if (challenge?.startsWith(CHALLENGE) === true)
+      void reply.header("WWW-Authenticate", `${challenge}, resource_metadata="${metadata}"`);
+  }
   const text = JSON.stringify(toProblem(shown, requestId, tools.baseUrl()));
   reply.request.responseText = text;
   return reply

@@ -12,6 +12,7 @@ import type { ClientRow } from "../storage/oauth-apps.ts";
 import { authenticateClient } from "./clients.ts";
 import { exchangeCode } from "./code-grant.ts";
 import { authorizeDevice, pollDevice } from "./device-grant.ts";
+import { introspect } from "./introspection.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { refresh } from "./refresh-grant.ts";
 import type { GrantTools, TokenReply } from "./tokens.ts";
@@ -54,9 +55,12 @@ export function tokenRoutes(scope: FastifyInstance, tools: TokenRouteTools): voi
       .send({ error: shown.code, error_description: shown.message });
   });
 
-  scope.get(OAUTH_PATHS.metadata, async () => metadataOf(baseUrl()));
+  const config = { crossOrigin: "anyone" } as const;
+  scope.get(OAUTH_PATHS.metadata, { config }, async () => metadataOf(baseUrl()));
+  scope.get(OAUTH_PATHS.openidMetadata, { config }, async () => metadataOf(baseUrl()));
+  scope.get(OAUTH_PATHS.resourceMetadata, { config }, async () => resourceMetadataOf(baseUrl()));
 
-  scope.post(OAUTH_PATHS.token, async (request) => {
+  scope.post(OAUTH_PATHS.token, { config }, async (request) => {
     const form = readForm(request);
     const type = form.get("grant_type");
     if (type === undefined) throw new OAuthError("invalid_request", "grant_type is missing from the form");
@@ -68,13 +72,21 @@ export function tokenRoutes(scope: FastifyInstance, tools: TokenRouteTools): voi
     return grant(tools, client, form);
   });
 
-  scope.post(OAUTH_PATHS.revoke, async (request) => {
+  scope.post(OAUTH_PATHS.revoke, { config }, async (request) => {
     const form = readForm(request);
     await revokeToken(tools, await authenticateClient(tools, request, form), form);
     return {};
   });
 
-  scope.post(OAUTH_PATHS.deviceAuthorization, async (request) => {
+  scope.post(OAUTH_PATHS.introspect, async (request) => {
+    const form = readForm(request);
+    const client = await authenticateClient(tools, request, form);
+    const token = form.get("token");
+    if (token === undefined) throw new OAuthError("invalid_request", "token is missing");
+    return introspect(tools, client, token);
+  });
+
+  scope.post(OAUTH_PATHS.deviceAuthorization, { config }, async (request) => {
     const form = readForm(request);
     const client = await authenticateClient(tools, request, form);
     const { wait } = await deviceSignIns.take(addressName(clientAddress(request.raw)));
@@ -141,6 +153,7 @@ function metadataOf(issuer: string): Record<string, unknown> {
     authorization_endpoint: issuer + OAUTH_PATHS.authorize,
     token_endpoint: issuer + OAUTH_PATHS.token,
     revocation_endpoint: issuer + OAUTH_PATHS.revoke,
+    introspection_endpoint: issuer + OAUTH_PATHS.introspect,
     device_authorization_endpoint: issuer + OAUTH_PATHS.deviceAuthorization,
     scopes_supported: allScopeNames(),
     response_types_supported: ["code"],
@@ -149,6 +162,19 @@ function metadataOf(issuer: string): Record<string, unknown> {
     code_challenge_methods_supported: ["S256"],
     token_endpoint_auth_methods_supported: CLIENT_AUTHENTICATION,
     revocation_endpoint_auth_methods_supported: CLIENT_AUTHENTICATION,
+    introspection_endpoint_auth_methods_supported: CLIENT_AUTHENTICATION,
     authorization_response_iss_parameter_supported: true,
+  };
+}
+
+/** Returns the protected resource metadata (RFC 9728): who issues tokens for the API, and how it takes them. */
+function resourceMetadataOf(baseUrl: string): Record<string, unknown> {
+  return {
+    resource: baseUrl,
+    authorization_servers: [baseUrl],
+    scopes_supported: allScopeNames(),
+    bearer_methods_supported: ["header"],
+    resource_name: "Service API",
+    resource_documentation: `${baseUrl}/docs`,
   };
 }

@@ -6,6 +6,8 @@ import { CHALLENGE } from "../domain/api-error.ts";
 import type { Versions } from "../domain/versions.ts";
 import type { RateLimit } from "../limits/rate-limit.ts";
 import type { Log } from "../ports.ts";
+import { Problem } from "../../contract/schemas/problem.ts";
+import { declaredFields } from "./declared-fields.ts";
 import { INTERNAL_ERROR, toApiError, toProblem } from "./problem.ts";
 
 /** What every response needs. */
@@ -47,7 +49,7 @@ export function sendError(tools: ReplyTools, error: unknown, requestId: string, 
     if (challenge?.startsWith(CHALLENGE) === true)
       void reply.header("WWW-Authenticate", `${challenge}, resource_metadata="${metadata}"`);
   }
-  const text = JSON.stringify(toProblem(shown, requestId, tools.baseUrl()));
+  const text = JSON.stringify(declaredFields(Problem)(toProblem(shown, requestId, tools.baseUrl())));
   reply.request.responseText = text;
   return reply
     .code(shown.status)

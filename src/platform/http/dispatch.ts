@@ -73,7 +73,7 @@ export function registerOperations(
           if (body instanceof RawJson && body.nextCursor !== undefined) {
             void reply.header("Link", `<${nextPage(request.url, body.nextCursor)}>; rel="next"`);
           }
-          return send(reply, operation.reply.status, toJson(versions, version, body));
+          return send(reply, operation.reply.status, toJson(versions, version, operation, body));
         }
         const run = operation.long === undefined ? runWrite : runLong;
         const outcome = await run({ tools, inFlight, operation, call, request, version });

@@ -4,7 +4,9 @@ import { parseTimestamp } from "../../contract/timestamps.ts";
 import { invalidFields, ApiError } from "../domain/api-error.ts";
 import type { PageRequest } from "../storage/page.ts";
 import type { Vault } from "../secrets/vault.ts";
+import { declaredFields } from "./declared-fields.ts";
 import { type Call, RawJson } from "./operation.ts";
+import type { TSchema } from "typebox";
 import { timingSafeEqual } from "node:crypto";
 
 /** What a cursor is valid for: the same list, environment and filters only. */
@@ -92,8 +94,9 @@ export async function sendList<Item, Query extends ListQuery>(
 }
 
 /** Renders most resources. */
-export function asJson(item: { id: string }): Rendered {
-  return { position: item.id, json: JSON.stringify(item) };
+export function asJson(schema: TSchema): (item: { id: string }) => Rendered {
+  const select = declaredFields(schema);
+  return (item) => ({ position: item.id, json: JSON.stringify(select(item)) });
 }
 
 function lowerBound(kind: IdKind, createdAfter: string | undefined): string | undefined {

@@ -7,6 +7,7 @@ import { StorageUnavailableError, type Transaction, type Database } from "../sto
 import type { EnvironmentNow, EnvironmentTime } from "../time/environment-time.ts";
 import { ApiError } from "../domain/api-error.ts";
 import { secretFieldsOf } from "./exchange.ts";
+import { declaredFields } from "./declared-fields.ts";
 import { fingerprintOf, type InFlight, type KeptReply, onceForKey, readIdempotencyKey } from "./idempotency.ts";
 import { type Call, type Operation, RawJson, type ReplyBody } from "./operation.ts";
 
@@ -37,7 +38,7 @@ export function runWrite(run: Run): Promise<KeptReply> {
   const { tenant } = call.caller;
   return writeOnce(run, async (tx, at) => {
     const context: RequestContext = { tenant, requestId: request.id, versions, ...at };
-    const json = toJson(versions, version, await operation.write!(call, tx, context));
+    const json = toJson(versions, version, operation, await operation.write!(call, tx, context));
     return { status: operation.reply.status, json };
   });
 }
@@ -60,7 +61,7 @@ export async function runLong(run: Run): Promise<KeptReply> {
   });
   return {
     status: isDone ? operation.reply.status : ACCEPTED,
-    json: toJson(tools.versions, version, body),
+    json: toJson(tools.versions, version, operation, body),
     replayed,
   };
 }
@@ -120,9 +121,9 @@ function secretHolder({ reply }: Operation, { caller }: Call<unknown, unknown>):
   return secretFieldsOf(reply.schema).length > 0 ? caller.principal : undefined;
 }
 
-/** Returns the response in a version's shape. */
-export function toJson(versions: Versions, version: string, body: ReplyBody): string {
-  if (!(body instanceof RawJson)) return JSON.stringify(versions.reply(version, body));
+/** Returns the response with the fields that the operation declares, in a version's shape. */
+export function toJson(versions: Versions, version: string, { reply }: Operation, body: ReplyBody): string {
+  if (!(body instanceof RawJson)) return JSON.stringify(versions.reply(version, declaredFields(reply.schema)(body)));
   if (version === versions.latest) return body.text;
   const parsed = JSON.parse(body.text) as object;
   const shaped = versions.reply(version, parsed);

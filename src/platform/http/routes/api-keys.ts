@@ -32,7 +32,13 @@ export function apiKeyOperations(tools: SecretTools): Operation[] {
       query: ApiKeyListQuery,
       reply: { status: 200, schema: ApiKeyList },
       read: (call, queries) =>
-        sendList(tools.vault, "api_key", call, (page) => pageOfApiKeys(queries, call.caller.tenant, page), asJson),
+        sendList(
+          tools.vault,
+          "api_key",
+          call,
+          (page) => pageOfApiKeys(queries, call.caller.tenant, page),
+          asJson(ApiKey),
+        ),
     }),
     readOperation({
       name: "getApiKey",

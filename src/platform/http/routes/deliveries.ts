@@ -20,7 +20,7 @@ export function deliveryOperations(vault: Vault): Operation[] {
           "delivery",
           call,
           (page) => pageOfDeliveries(queries, call.caller.tenant, page, call.query),
-          asJson,
+          asJson(Delivery),
         ),
     }),
     readOperation({

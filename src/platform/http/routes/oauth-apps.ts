@@ -40,7 +40,13 @@ export function oauthAppOperations(tools: SecretTools): Operation[] {
       query: OAuthAppListQuery,
       reply: { status: 200, schema: OAuthAppList },
       read: (call, queries) =>
-        sendList(tools.vault, "oauth_app", call, (page) => pageOfOAuthApps(queries, call.caller.tenant, page), asJson),
+        sendList(
+          tools.vault,
+          "oauth_app",
+          call,
+          (page) => pageOfOAuthApps(queries, call.caller.tenant, page),
+          asJson(OAuthApp),
+        ),
     }),
     readOperation({
       name: "getOAuthApp",

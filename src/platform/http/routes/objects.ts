@@ -92,7 +92,7 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
           kind,
           { ...call, query },
           (page) => pageOfObjects(queries, tenant, kind, { page, query }),
-          asJson,
+          asJson(schemas.object),
         );
       },
     }),

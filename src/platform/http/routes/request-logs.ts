@@ -1,4 +1,9 @@
-import { RequestLogDetail, RequestLogList, RequestLogListQuery } from "../../../contract/schemas/request-log.ts";
+import {
+  RequestLog,
+  RequestLogDetail,
+  RequestLogList,
+  RequestLogListQuery,
+} from "../../../contract/schemas/request-log.ts";
 import { getRequestLog, pageOfRequestLogs } from "../../domain/request-logs.ts";
 import type { Vault } from "../../secrets/vault.ts";
 import type { RequestRecorder } from "../../observability/request-recorder.ts";
@@ -26,7 +31,7 @@ export function requestLogOperations(vault: Vault, requests: RequestRecorder): O
           "request",
           call,
           (page) => pageOfRequestLogs(queries, call.caller.tenant, page, call.query),
-          asJson,
+          asJson(RequestLog),
         );
       },
     }),

@@ -48,7 +48,7 @@ export function webhookEndpointOperations(tools: EndpointTools): Operation[] {
           "webhook_endpoint",
           call,
           (page) => pageOfEndpoints(queries, call.caller.tenant, page),
-          asJson,
+          asJson(WebhookEndpoint),
         ),
     }),
     readOperation({

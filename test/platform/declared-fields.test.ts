@@ -1,0 +1,54 @@
+import type { TSchema } from "typebox";
+import { describe, expect, it } from "vitest";
+import { Delivery, DeliveryList } from "../../src/contract/schemas/delivery.ts";
+import { Customer, CustomerList } from "../../src/contract/schemas/customer.ts";
+import { DeletedUser } from "../../src/contract/schemas/account.ts";
+import { Event } from "../../src/contract/schemas/event.ts";
+import { Problem } from "../../src/contract/schemas/problem.ts";
+import { Statistics } from "../../src/contract/schemas/statistics.ts";
+import { declaredFields } from "../../src/platform/http/declared-fields.ts";
+import { exampleReply } from "../../src/platform/http/openapi/examples.ts";
+
+const SCHEMAS: Record<string, TSchema> = {
+  Customer,
+  CustomerList,
+  Delivery,
+  DeliveryList,
+  DeletedUser,
+  Problem,
+  Statistics,
+};
+
+/** A value with a secret in each of its objects but those whose fields are free. */
+function withSecrets(value: unknown, name = ""): unknown {
+  if (Array.isArray(value)) return value.map((item) => withSecrets(item));
+  if (typeof value !== "object" || value === null || name === "metadata") return value;
+  const parts = Object.entries(value).map(([key, part]) => [key, withSecrets(part, key)] as const);
+  return { secret: "hidden", ...Object.fromEntries(parts), password: "hidden" };
+}
+
+describe("a response", () => {
+  it.each(Object.entries(SCHEMAS))("loses what the schema of %s does not declare, at any depth", (_name, schema) => {
+    const example = exampleReply(schema);
+    const leaking = withSecrets(example);
+    expect(JSON.stringify(leaking)).toContain("hidden");
+    expect(JSON.stringify(declaredFields(schema)(leaking))).toBe(JSON.stringify(example));
+  });
+
+  it("is passed on as it is where all is declared", () => {
+    const example = exampleReply(CustomerList);
+    expect(declaredFields(CustomerList)(example)).toBe(example);
+  });
+
+  it("keeps every key of metadata and of an event's object", () => {
+    const customer = { ...(exampleReply(Customer) as object), metadata: { password: "theirs" } };
+    expect(declaredFields(Customer)(customer)).toEqual(customer);
+    const event = { ...(exampleReply(Event) as object), data: { object: { anything: { deep: 1 } } } };
+    expect(declaredFields(Event)(event)).toEqual(event);
+  });
+
+  it("keeps null where an object may be missing", () => {
+    const delivery = { ...(exampleReply(Delivery) as object), endpoint: null };
+    expect(declaredFields(Delivery)(delivery)).toEqual(delivery);
+  });
+});

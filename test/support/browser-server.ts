@@ -11,6 +11,29 @@ const PLACES = [
   "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 ];
 
+/**
+ * What nobody sees, and what would disturb: the address bar's menus are pages of their own in each window. The last flag of
+ * this name counts, so the features that Playwright disables are here too.
+ */
+const DISABLED_FEATURES = [
+  "WebUIOmniboxPopup",
+  "WebUIOmniboxAimPopup",
+  "AvoidUnnecessaryBeforeUnloadCheckSync",
+  "DestroyProfileOnBrowserClose",
+  "HttpsUpgrades",
+  "HttpsFirstBalancedModeAutoEnable",
+  "LensOverlay",
+  "MediaRouter",
+  "PaintHolding",
+  "ThirdPartyStoragePartitioning",
+  "AvoidCorsURLLoaderRestartOnRedirect",
+  "TcpPortRandomizationWin",
+  "OptimizationHints",
+  "NetworkTimeServiceQuerying",
+  "AimEnabled",
+  "PreconnectToSearch",
+];
+
 /** Nothing of it may speak to the network by itself. */
 const FLAGS = [
   "--no-sandbox",
@@ -18,6 +41,7 @@ const FLAGS = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
+  `--disable-features=${DISABLED_FEATURES.join(",")}`,
 ];
 
 /**

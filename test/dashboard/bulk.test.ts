@@ -40,7 +40,7 @@ it("retries the failed deliveries of an endpoint after it has shown how many the
   await dialog.getByText("No failed deliveries match.").waitFor();
   await expect.poll(() => dialog.getByRole("button", { name: /^Retry/ }).isDisabled()).toBe(true);
   await dialog.getByLabel("Created in the last").selectOption("Any time");
-  await dialog.getByText(`${FAILED} deliveries are due now`).waitFor();
+  await dialog.getByText(`${FAILED} deliveries found`).waitFor();
   await dialog.getByRole("button", { name: `Retry ${FAILED}` }).click();
   await expect.poll(() => dialog.count()).toBe(0);
   await expect.poll(() => count("failed")).toBe(0);

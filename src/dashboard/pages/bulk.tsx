@@ -78,7 +78,7 @@ function RetryDialog({ endpoint, onClose }: { endpoint: string | undefined; onCl
           ? "Counting…"
           : total === 0
             ? "No failed deliveries match."
-            : `${counted(total, "delivery is", "deliveries are")} due now, and retried in the background.`}
+            : `${counted(total, "delivery", "deliveries")} found. The retries run in the background.`}
       </p>
       {error !== undefined && <ErrorBox error={error} />}
       <div class="buttons">

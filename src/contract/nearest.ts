@@ -1,12 +1,14 @@
+const MAX_GUESSES = 3;
+
 /** Returns the candidates closest to a misspelled name, best first: within a third of its length in edits, or starting with it. */
-export function nearest(name: string, candidates: readonly string[], max = 3): string[] {
+export function nearest(name: string, candidates: readonly string[]): string[] {
   const wanted = name.slice(0, 64).toLowerCase();
   const limit = Math.max(2, Math.ceil(wanted.length / 3));
   return candidates
     .map((candidate) => ({ candidate, distance: distanceTo(wanted, candidate.toLowerCase()) }))
     .filter(({ distance }) => distance <= limit)
     .sort((a, b) => a.distance - b.distance)
-    .slice(0, max)
+    .slice(0, MAX_GUESSES)
     .map(({ candidate }) => candidate);
 }
 

@@ -149,7 +149,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "Many machines are listening, or a program opens a connection for each of its tasks. A connection that was lost without notice counts for up to 45 seconds.",
     remedy:
       "Close connections that you do not need, or share one. `service listen` and the dashboard retry by themselves, after `Retry-After`. For permanent consumers, use a webhook endpoint.",
-    example: { detail: "The environment has 100 open listeners, the maximum: close one, or try again later." },
+    example: { detail: "The environment has 100 listeners open, which is the maximum. Close one, or try again later." },
   },
   headers_too_large: {
     meaning: "The headers are larger than 16 KiB in total.",
@@ -214,7 +214,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
       "The operation needs a scope that the key or token does not have; write does not include read. A key cannot give a new key a scope that it lacks.",
     remedy: "Use a credential with the scope in `required_scope`, or create a key with it.",
     example: {
-      detail: "This needs the scope customers:write, which the credential does not have.",
+      detail: "Requires the scope customers:write, which the credential does not have.",
       required_scope: "customers:write",
     },
   },
@@ -292,7 +292,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     remedy:
       "Read `current`: if the resource already has the status, an earlier request changed it. Otherwise create a new resource.",
     example: {
-      detail: "Order ord_06Fv3Tt0q1Yd8mWc5KxLrB is canceled: only a pending order can be completed.",
+      detail: "Order ord_06Fv3Tt0q1Yd8mWc5KxLrB is canceled: only a pending order can change to completed.",
       current: "canceled",
     },
   },
@@ -300,7 +300,7 @@ export const ERROR_GUIDES: Readonly<Record<ErrorCode, ErrorGuide>> = {
     meaning: "The environment has 100 webhook endpoints, the maximum.",
     cause: "Endpoints were created and never deleted, often by tests or preview deployments.",
     remedy: "Delete unused endpoints. One endpoint can subscribe to many event types.",
-    example: { detail: "An environment has at most 100 endpoints: delete one that is no longer used." },
+    example: { detail: "The environment already has the maximum of 100 endpoints. Delete one that you no longer use." },
   },
   endpoint_disabled: {
     meaning: "Nothing can be sent to a disabled endpoint.",

@@ -109,7 +109,7 @@ describe("service deliveries get", () => {
       "│    same as above",
       String.raw`│  (\d\d s|1 min( \d+ s)?) later`,
       String.raw`✗ 3  ${time}  connection_closed  \S+ m?s`,
-      "│    the connection was closed before the response was complete",
+      "│    the connection closed before the response was complete",
       String.raw`│  [12] min( \d+ s)? later`,
       String.raw`○ 4  ${time}  next attempt in ([12] min( \d+ s)?|\d+ s)`,
       "",

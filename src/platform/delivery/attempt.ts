@@ -32,7 +32,7 @@ const KINDS: Readonly<Record<FailureKind, string>> = {
 const WORDS: Record<string, string> = {
   connection_refused: "nothing accepts connections there",
   dns: "the host name could not be resolved",
-  connection_closed: "the connection was closed before the response was complete",
+  connection_closed: "the connection closed before the response was complete",
   timeout: "the connection timed out",
   unreachable: "the address cannot be reached",
   invalid_reply: "the response is not valid HTTP",

@@ -3,6 +3,7 @@ import {
   EVENT_TYPES,
   type EventType,
   isEventType,
+  matchesSubscriptions,
   SUBSCRIPTION_WILDCARDS,
   typesOfSubscription,
 } from "../../contract/event-types.ts";
@@ -81,11 +82,27 @@ export function parseEventType(text: string): EventType {
   });
 }
 
-/** Parses a flag's list of event types and wildcards: `order.*,customer.created`. */
+/**
+ * Parses a flag's list of event types and wildcards: `order.*,customer.created`. With `!order.created` the type is left
+ * out, and the rest is returned as single types.
+ */
 export function parseSubscriptions(text: string): string[] {
-  const subscriptions = text.split(",").map((name) => name.trim());
+  const names = text.split(",").map((name) => name.trim());
+  const excluded = names.filter((name) => name.startsWith("!")).map((name) => name.slice(1));
+  const included = names.filter((name) => !name.startsWith("!"));
+  assertSubscriptions([...included, ...excluded]);
+  if (excluded.length === 0) return included;
+  const wanted = included.length === 0 ? ["*"] : included;
+  const types = EVENT_TYPES.filter(
+    (type) => matchesSubscriptions(wanted, type) && !matchesSubscriptions(excluded, type),
+  );
+  if (types.length === 0) throw new InvalidArgumentError("No event type is left.");
+  return types;
+}
+
+function assertSubscriptions(subscriptions: readonly string[]): void {
   const unknown = subscriptions.find((name) => typesOfSubscription(name).length === 0);
-  if (unknown === undefined) return subscriptions;
+  if (unknown === undefined) return;
   const near = nearest(unknown, [...EVENT_TYPES, ...SUBSCRIPTION_WILDCARDS]);
   throw new InvalidArgumentError(
     `"${unknown}" is not an event type. ${near.length === 0 ? "To list them: service trigger --list" : `Did you mean ${near.join(" or ")}?`}`,

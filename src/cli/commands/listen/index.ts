@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { isId } from "../../../contract/ids.ts";
+import { parseCondition } from "../../arguments/conditions.ts";
 import { collect, repeatable } from "../../arguments/repeated.ts";
 import { duration, parseSubscriptions, SECONDS_PER_UNIT, wholeNumber } from "../../arguments/values.ts";
 import type { Context } from "../../context.ts";
@@ -20,7 +21,13 @@ export function register(program: Command, context: Context, programArgs: readon
       .description("Forward sandbox events to your application, with their exact bytes and fresh signatures")
       .usage("[options] [-- command...]")
       .argument("[command...]", "Command to run while listening, after --; its exit code is passed on")
-      .option("-e, --events <list>", "Event types, separated by commas: 'order.*,customer.created'", parseSubscriptions)
+      .option("-e, --events <list>", "Event types, separated by commas: 'order.*,!order.created'", parseSubscriptions)
+      .addOption(
+        repeatable(
+          new Option("--where <path=value>", "Only events with this value: data.object.amount=500 (repeatable)"),
+          parseCondition,
+        ),
+      )
       .option("--since <start>", "Start position: now, last (resume), an age such as 10m, or an event ID", parseSince)
       .option("--print-secret", "Print the signing secret and exit", false)
       .option(
@@ -30,6 +37,7 @@ export function register(program: Command, context: Context, programArgs: readon
       )
       .option("--ready-file <file>", "File to write once the listener is ready; removed at exit", parseFile)
       .option("--record <file>", "File to record every event in, for `service listen replay`", parseFile)
+      .option("--fail-on-error", "Exit 1 if a forward failed for good", false)
       .option("--wait [duration]", "Maximum wait for the platform to start (default: 30s)", duration(1, MAX_SECONDS))
       .option("--max-downtime <duration>", "Exit after this long without a connection", duration(1, MAX_SECONDS)),
   ).action(async (loose: string[], flags: ListenFlags) => {
@@ -42,7 +50,8 @@ export function register(program: Command, context: Context, programArgs: readon
     "service listen --events 'order.*' --since 10m --forward-to 3000",
     "service listen --route 'order.*=3000/orders' --route 'payment.*=3001' --ordered --retries 5",
     "service listen --forward-to 3000 --chaos duplicate=0.1,reorder=0.2,badsig=0.05",
-    "service listen --forward-to 3000 -- npm test",
+    "service listen --forward-to 3000 --where data.object.currency=EUR",
+    "service listen --forward-to 3000 --fail-on-error -- npm test",
     "export WEBHOOK_SECRET=$(service listen --print-secret)",
   ]);
   const replay = addForwardingFlags(

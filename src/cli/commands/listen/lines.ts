@@ -85,7 +85,7 @@ function forwardedLines(report: ForwardedReport, context: LineContext): string[]
   const lines = [eventLine("←", statusOf(report, layout.narrow), report, formatDuration(report.durationMs), context)];
   if (failure !== undefined) lines.push(...indented(failure.message, layout));
   if (status !== undefined && status >= 400 && !isForgery) {
-    lines.push(...replyLines(reply, layout).map((line) => styles.dim(line)));
+    lines.push(...excerptLines(reply, layout).map((line) => styles.dim(line)));
   }
   if (isForgery && status !== undefined && status < 300) {
     const what = report.copy === "badsig" ? "a wrong signature" : "an old timestamp";
@@ -230,6 +230,20 @@ function indented(text: string, { indent, width }: Layout): string[] {
   const safe = printable(text);
   const lines = width === undefined ? [safe] : wrapWords(safe, Math.max(width - indent.length, 20));
   return lines.map((line) => indent + line);
+}
+
+/** The first lines of a response below its event; a page of HTML would fill the terminal. */
+const MAX_RESPONSE_LINES = 3;
+
+/** Returns the title of an HTML page or the first lines of a response, and how much more there is. */
+function excerptLines(reply: string, layout: Layout): string[] {
+  if (layout.fold === undefined) return replyLines(reply, layout);
+  const title = /^\s*<(?:!doctype|html)/i.test(reply) ? /<title[^>]*>([^<]*)/i.exec(reply)?.[1]?.trim() : undefined;
+  if (title === undefined && replyLines(reply, layout).length <= MAX_RESPONSE_LINES) return replyLines(reply, layout);
+  const shown = replyLines(title ?? reply, layout).slice(0, MAX_RESPONSE_LINES);
+  const size = reply.length < 1024 ? `${reply.length} characters` : `${Math.round(reply.length / 1024)} KB`;
+  const rest = title === undefined ? `… of ${size}` : `… HTML page of ${size}`;
+  return [...shown, `${layout.indent}${rest}; for all of it, pass --json`];
 }
 
 /** Returns the beginning of a response as indented lines, with its own line breaks on a terminal. */

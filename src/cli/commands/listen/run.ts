@@ -4,8 +4,9 @@ import { PortAdvisor } from "../../../relay/port-advisor.ts";
 import type { Report } from "../../../relay/report.ts";
 import { Session } from "../../../relay/session.ts";
 import { SignatureError } from "../../../webhooks/index.ts";
+import { type Condition, meets } from "../../arguments/conditions.ts";
 import type { Context } from "../../context.ts";
-import { isCtrlC, SilentExit } from "../../errors.ts";
+import { isCtrlC, SilentExit, UserError } from "../../errors.ts";
 import { SECRET_VARIABLE } from "../webhooks/secrets.ts";
 import { ChildCommand, type ChildEnd } from "./child.ts";
 import { type Display, openDisplay } from "./display.ts";
@@ -22,6 +23,8 @@ import { openStartPosition, type StartPosition } from "./start-position.ts";
 
 export interface ListenFlags extends ForwardingFlags {
   events?: string[];
+  where?: Condition[];
+  failOnError: boolean;
   /** What the platform is asked for: an event id, `now` or `-<seconds>`; or `last`. */
   since?: string;
   printSecret: boolean;
@@ -80,6 +83,7 @@ export class Listening {
   #child: ChildCommand | undefined;
   #childEnd: ChildEnd | undefined;
   #failure: { error: unknown } | undefined;
+  #failedForwards = 0;
 
   /** Throws UserError for an invalid signing secret, and if the recording cannot be opened. */
   constructor(options: ListeningOptions, context: Context) {
@@ -113,6 +117,7 @@ export class Listening {
       ...platform,
       ...forwarding,
       events: flags.events,
+      wanted: wantedBy(flags.where),
       after: flags.since === "last" ? this.#position.start() : flags.since,
       secret: flags.secret,
       waitMs: waitMsOf(flags),
@@ -134,7 +139,8 @@ export class Listening {
     display.start(this.#session);
     try {
       this.#session.start();
-      const { error } = await this.#session.ended;
+      const { error, summary } = await this.#session.ended;
+      this.#failedForwards = summary.failed;
       if (error !== undefined) this.#fail(explainListenError(error));
       await this.#child?.ended;
     } finally {
@@ -188,11 +194,24 @@ export class Listening {
       const { error, exitCode } = this.#childEnd;
       if (error !== undefined) output.warn(error.message);
       if (exitCode !== 0) throw new SilentExit(exitCode);
-      return;
     }
+    if (this.#options.flags.failOnError && this.#failedForwards > 0) {
+      const forwards = this.#failedForwards === 1 ? "1 forward" : `${this.#failedForwards} forwards`;
+      throw new UserError(`${forwards} failed for good`, { code: "forward_failed" });
+    }
+    if (this.#childEnd !== undefined) return;
     const isAsked = isCtrlC(signal.reason) && this.#options.command.length === 0;
     if (signal.aborted && !isAsked) throw signal.reason;
   }
+}
+
+/** Returns undefined if every event is wanted. */
+function wantedBy(conditions: readonly Condition[] | undefined) {
+  if (conditions === undefined) return undefined;
+  return ({ body }: { body: string }) => {
+    const event: unknown = JSON.parse(body);
+    return conditions.every((condition) => meets(event, condition));
+  };
 }
 
 /** By default, an unreachable platform is a failure. --max-downtime waits for it too. */

@@ -95,6 +95,20 @@ describe("service keys create", () => {
   });
 });
 
+describe("service keys update", () => {
+  it("changes what is given, and rejects an update of nothing", async () => {
+    const { id } = await json("keys", "create", "--scope", "customers:read", "--ip-allow", "127.0.0.0/8");
+    const flags = ["--name", "orders", "--scope", "orders:read", "--ip-allow", "any", "--expires-in", "30d"];
+    const updated = await json("keys", "update", String(id), ...flags);
+    expect(updated).toMatchObject({ id, name: "orders", scopes: ["orders:read"], ip_allowlist: [] });
+    expect(Date.parse(String(updated["expires_at"]))).toBeGreaterThan(Date.now() + 29 * 86_400_000);
+    expect(await service("keys", "update", String(id))).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("No changes specified"),
+    });
+  });
+});
+
 describe("service keys revoke and roll", () => {
   it("stop the old key immediately; rolling shows a new one with the same permissions", async () => {
     const first = await json("keys", "create", "--name", "worker", "--scope", "customers:read");

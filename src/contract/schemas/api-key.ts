@@ -46,6 +46,12 @@ export const ApiKeyCreate = closed(
 );
 export type ApiKeyCreate = Static<typeof ApiKeyCreate>;
 
+export const ApiKeyUpdate = closed(
+  { ...ApiKeyCreate.properties },
+  { $id: "ApiKeyUpdate", description: "Fields to update; omitted fields do not change" },
+);
+export type ApiKeyUpdate = Static<typeof ApiKeyUpdate>;
+
 export const ApiKeyListQuery = listQuery({});
 export type ApiKeyListQuery = Static<typeof ApiKeyListQuery>;
 

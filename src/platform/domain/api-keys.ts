@@ -1,10 +1,17 @@
 import { type CredentialPrefix, displayOf, formatCredential } from "../../contract/credentials.ts";
 import type { Environment } from "../../contract/environments.ts";
-import type { ApiKey, ApiKeyCreate } from "../../contract/schemas/api-key.ts";
+import type { ApiKey, ApiKeyCreate, ApiKeyUpdate } from "../../contract/schemas/api-key.ts";
 import { type Scope, SCOPES } from "../../contract/scopes.ts";
 import { formatTimestamp, parseTimestamp } from "../../contract/timestamps.ts";
 import type { Random } from "../ports.ts";
-import { type ApiKeyRow, findApiKey, insertApiKey, listApiKeys, revokeApiKey } from "../storage/api-keys.ts";
+import {
+  type ApiKeyRow,
+  findApiKey,
+  insertApiKey,
+  listApiKeys,
+  revokeApiKey,
+  updateApiKey,
+} from "../storage/api-keys.ts";
 import type { Queries, Transaction } from "../storage/database.ts";
 import type { PageRequest } from "../storage/page.ts";
 import type { Vault } from "../secrets/vault.ts";
@@ -82,22 +89,52 @@ export async function rollApiKey(
   id: string,
 ): Promise<ApiKey> {
   const { tenant, now } = context;
-  const old = await existing("api_key", id, () => findApiKey(tx, tenant.environment, id));
-  if (old.revoked_at !== null || (old.expires_at !== null && old.expires_at <= now)) {
-    const state = old.revoked_at === null ? "has expired" : "is revoked";
-    throw new ApiError("key_not_usable", `The key ${id} ${state}: create another instead.`);
-  }
-  assertWithin(maker, {
-    scopes: JSON.parse(old.scopes) as Scope[],
-    ipAllowlist: JSON.parse(old.ip_allowlist) as string[],
-    expiresAt: old.expires_at,
-  });
+  const old = await findUsable(tx, context, id);
+  assertWithin(maker, boundsOf(old));
   await revokeApiKey(tx, id, now, "rolled");
   const { name, kind, scopes, ip_allowlist, expires_at } = old;
   const { environment } = tenant;
   const created_by = creatorOf(maker);
   const fresh = { name, kind, scopes, ip_allowlist, expires_at, environment, created: now, created_by };
   return toNewApiKey(await store(tx, tools, tenant.name, { ...fresh, id: context.newId("api_key") }), tenant);
+}
+
+/**
+ * Changes what is given. Throws ApiError `key_not_usable`, `invalid_request`, or 403 if the key as it would be exceeds
+ * the permissions of whoever edits it.
+ */
+export async function changeApiKey(
+  tx: Transaction,
+  context: RequestContext,
+  maker: Maker,
+  id: string,
+  input: ApiKeyUpdate,
+): Promise<ApiKey> {
+  const row = await findUsable(tx, context, id);
+  const { name, scopes, ip_allowlist: ranges, expires_at: expiry } = input;
+  if (scopes !== undefined && row.kind === "secret_key") {
+    const detail = "cannot be changed: a full key has all scopes. Create a restricted key instead";
+    throw invalidFields([{ pointer: "/scopes", code: "not_changeable", detail }]);
+  }
+  if (name !== undefined) row.name = name;
+  if (scopes !== undefined) row.scopes = JSON.stringify(SCOPES.filter((scope) => scopes.includes(scope)));
+  if (ranges !== undefined) row.ip_allowlist = JSON.stringify(ranges);
+  if (expiry !== undefined) row.expires_at = endOf(input, maker, context.now);
+  assertWithin(maker, boundsOf(row));
+  await updateApiKey(tx, row);
+  return toApiKey(row, context.tenant);
+}
+
+/** Throws ApiError `not_found`, or `key_not_usable` for a key that is revoked or has expired. */
+async function findUsable(tx: Transaction, { tenant, now }: RequestContext, id: string): Promise<ApiKeyRow> {
+  const row = await existing("api_key", id, () => findApiKey(tx, tenant.environment, id));
+  if (row.revoked_at === null && (row.expires_at === null || row.expires_at > now)) return row;
+  const state = row.revoked_at === null ? "has expired" : "is revoked";
+  throw new ApiError("key_not_usable", `The key ${id} ${state}: create another instead.`);
+}
+
+function boundsOf({ scopes, ip_allowlist: ranges, expires_at: expiresAt }: ApiKeyRow) {
+  return { scopes: JSON.parse(scopes) as Scope[], ipAllowlist: JSON.parse(ranges) as string[], expiresAt };
 }
 
 /** Revokes a key permanently. A revoked key stays as it is. */

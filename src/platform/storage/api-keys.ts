@@ -65,6 +65,17 @@ export async function insertApiKey(tx: Transaction, key: ApiKeyRow): Promise<voi
   );
 }
 
+/** Sets what a user may edit. */
+export async function updateApiKey(tx: Transaction, key: ApiKeyRow): Promise<void> {
+  await tx.run("UPDATE api_keys SET name = $2, scopes = $3, ip_allowlist = $4, expires_at = $5 WHERE id = $1", [
+    key.id,
+    key.name,
+    key.scopes,
+    key.ip_allowlist,
+    key.expires_at,
+  ]);
+}
+
 export function findKeyByDigest(queries: Queries, digest: Uint8Array): Promise<KeyOwner | undefined> {
   return queries.get<KeyOwner>(`${OWNER_QUERY} WHERE k.digest = $1`, [digest]);
 }

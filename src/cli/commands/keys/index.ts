@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { apiPath } from "../../../client/base-url.ts";
-import type { ApiKey, ApiKeyCreate } from "../../../contract/schemas/api-key.ts";
+import type { ApiKey, ApiKeyCreate, ApiKeyUpdate } from "../../../contract/schemas/api-key.ts";
 import type { Scope } from "../../../contract/scopes.ts";
 import { formatTimestamp } from "../../../contract/timestamps.ts";
 import { collectList, repeatable } from "../../arguments/repeated.ts";
@@ -14,7 +14,15 @@ import type { Column, ViewContext } from "../../terminal/view.ts";
 import { CREATED, CREATED_AT, ENVIRONMENT, ID } from "../resource/columns.ts";
 import { locationOf, nounsFor, type Resource } from "../resource/resource.ts";
 import { rejectQuiet, type Secret, showSecret } from "../resource/show-secret.ts";
-import { addIdempotencyKey, confirmDestruction, registerGet, registerList, createObject } from "../resource/verbs.ts";
+import {
+  addIdempotencyKey,
+  assertChanges,
+  changeObject,
+  confirmDestruction,
+  createObject,
+  registerGet,
+  registerList,
+} from "../resource/verbs.ts";
 import { registerScan } from "./scan/index.ts";
 
 /** `service keys`. */
@@ -35,6 +43,7 @@ export function register(program: Command, context: Context): void {
     examples: ["service keys list", "service keys list --json --jq '.[] | select(.last_used == null) | .id'"],
   });
   registerGet(keys, context, KEYS);
+  registerUpdate(keys, context);
   registerRevoke(keys, context);
   registerRoll(keys, context);
   registerScan(keys, context);
@@ -95,6 +104,53 @@ async function runCreate(flags: CreateFlags, context: Context): Promise<void> {
   };
   const created = await createObject(context, KEYS, body, idempotencyKey);
   await showSecret(context, created, KEYS.view, NEW_KEY);
+}
+
+interface UpdateFlags {
+  name?: string;
+  scope?: Scope[];
+  ipAllow?: string[];
+  /** Seconds. */
+  expiresIn?: number;
+}
+
+export function registerUpdate(keys: Command, context: Context): void {
+  const update = keys
+    .command("update")
+    .description("Update the name, scopes, addresses or expiry of an API key")
+    .argument("<id>", "ID of the key", objectId)
+    .option("--name <text>", "Name of the key; empty to remove it")
+    .addOption(
+      repeatable(new Option("--scope <scopes>", "All scopes of the key, separated by commas (repeatable)"), scopeNames),
+    )
+    .addOption(
+      repeatable(
+        new Option("--ip-allow <ranges>", "All allowed addresses in CIDR form; any allows every address (repeatable)"),
+        collectList,
+      ),
+    )
+    .option("--expires-in <duration>", "Time from now until the key expires, such as 90d", duration(60, TEN_YEARS))
+    .action((id: string, flags: UpdateFlags) => runUpdate(id, flags, context));
+  addExamples(addDryRun(addFields(update, KEYS.view)), [
+    `service keys update ${KEYS.exampleId} --name reports`,
+    `service keys update ${KEYS.exampleId} --scope customers:read,orders:read --expires-in 30d`,
+    `service keys update ${KEYS.exampleId} --ip-allow any`,
+  ]);
+}
+
+async function runUpdate(
+  id: string,
+  { name, scope, ipAllow, expiresIn }: UpdateFlags,
+  context: Context,
+): Promise<void> {
+  const body: ApiKeyUpdate = {
+    ...(name === undefined ? {} : { name: name === "" ? null : name }),
+    ...(scope === undefined ? {} : { scopes: scope }),
+    ...(ipAllow === undefined ? {} : { ip_allowlist: ipAllow.filter((range) => range !== "any") }),
+    ...(expiresIn === undefined ? {} : { expires_at: formatTimestamp(context.now() + expiresIn * 1000) }),
+  };
+  assertChanges(body, ["--name", "--scope", "--ip-allow", "--expires-in"]);
+  await changeObject(context, KEYS, { id, changes: body });
 }
 
 export function registerRevoke(keys: Command, context: Context): void {

@@ -1,5 +1,6 @@
-import { ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyListQuery } from "../../../contract/schemas/api-key.ts";
+import { ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyListQuery, ApiKeyUpdate } from "../../../contract/schemas/api-key.ts";
 import {
+  changeApiKey,
   createApiKey,
   endApiKey,
   getApiKey,
@@ -48,6 +49,17 @@ export function apiKeyOperations(tools: SecretTools): Operation[] {
       scope: "api_keys:read",
       reply: { status: 200, schema: ApiKey },
       read: ({ caller, id }, queries) => getApiKey(queries, caller.tenant, id),
+    }),
+    writeOperation({
+      name: "updateApiKey",
+      summary: "Update the name, scopes, address ranges or expiry of an API key",
+      method: "PATCH",
+      path: "/v1/api_keys/{id}",
+      scope: "api_keys:write",
+      body: ApiKeyUpdate,
+      errors: ["insufficient_scope", "exceeds_maker", "key_not_usable"],
+      reply: { status: 200, schema: ApiKey },
+      write: ({ caller, id, body }, tx, context) => changeApiKey(tx, context, caller, id, body),
     }),
     writeOperation({
       name: "revokeApiKey",

@@ -31,6 +31,19 @@ describe("a ping", () => {
     expect(on.receiver.at("/pinged")).toHaveLength(1);
   });
 
+  it("carries a sample of another type if it names one", async () => {
+    const { id } = (await create({ url: `${on.receiver.url}/sampled`, events: ["customer.*"] })).body;
+    const reply = await api("POST", `/v1/webhook_endpoints/${id}/ping`, { type: "order.completed" });
+    expect(reply).toMatchObject({
+      status: 201,
+      body: { type: "order.completed", data: { object: { object: "order", status: "completed", livemode: false } } },
+    });
+    await on.receiver.until(1, "/sampled");
+    expect(JSON.parse(on.receiver.at("/sampled")[0]!.body)).toEqual(reply.body);
+    const unknown = await api("POST", `/v1/webhook_endpoints/${id}/ping`, { type: "order.complete" });
+    expect(unknown.body.errors).toMatchObject([{ pointer: "/type" }]);
+  });
+
   it("is rejected while the endpoint is disabled", async () => {
     const { id } = (await create(good)).body;
     await api("PATCH", `/v1/webhook_endpoints/${id}`, { status: "disabled" });

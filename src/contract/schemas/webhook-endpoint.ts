@@ -74,6 +74,20 @@ export const SecretRotate = closed(
 );
 export type SecretRotate = Static<typeof SecretRotate>;
 
+export const EndpointPing = closed(
+  {
+    type: Type.Optional(
+      Type.String({
+        format: "event-type",
+        default: "webhook_endpoint.ping",
+        description: "Type of the event; another than webhook_endpoint.ping carries a sample object (sandbox only)",
+      }),
+    ),
+  },
+  { $id: "EndpointPing", description: "What to send to the endpoint" },
+);
+export type EndpointPing = Static<typeof EndpointPing>;
+
 export const WebhookEndpointListQuery = listQuery({});
 export type WebhookEndpointListQuery = Static<typeof WebhookEndpointListQuery>;
 

@@ -24,7 +24,7 @@ import {
 import type { Vault } from "../secrets/vault.ts";
 import { ApiError, invalidFields, existing } from "./api-error.ts";
 import { checkEndpointUrl, type EndpointUrlRules } from "./endpoint-url.ts";
-import { emitTo } from "./events.ts";
+import { type DomainEvent, emitTo } from "./events.ts";
 import type { RequestContext, Tenant } from "./request-context.ts";
 
 /** What creating endpoints requires. */
@@ -129,10 +129,20 @@ export async function rotateSecret(
 }
 
 /** Sends an event to this endpoint only, whatever it subscribes to. */
-export async function pingEndpoint(tx: Transaction, context: RequestContext, id: string): Promise<EventRow> {
-  const row = await existing("webhook_endpoint", id, () => findEndpoint(tx, context.tenant.environment, id));
+export async function pingEndpoint(
+  tx: Transaction,
+  context: RequestContext,
+  id: string,
+  sample?: DomainEvent,
+): Promise<EventRow> {
+  const { tenant } = context;
+  const row = await existing("webhook_endpoint", id, () => findEndpoint(tx, tenant.environment, id));
   if (row.status === "disabled") throw endpointDisabled(id);
-  return emitTo(tx, context, { type: "webhook_endpoint.ping", object: toEndpoint(row, context.tenant) }, id);
+  // A receiver would take a sample for something that happened.
+  if (sample !== undefined && tenant.livemode) {
+    throw new ApiError("sandbox_only", `A sample of ${sample.type} can be sent in the sandbox only.`);
+  }
+  return emitTo(tx, context, sample ?? { type: "webhook_endpoint.ping", object: toEndpoint(row, tenant) }, id);
 }
 
 export async function getEndpoint(queries: Queries, tenant: Tenant, id: string): Promise<WebhookEndpoint> {

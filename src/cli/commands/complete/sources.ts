@@ -38,7 +38,7 @@ export async function valuesOfOption(option: Option, command: Command, context: 
   if (name === "fields") return { suggestions: words(fieldsOf(command)?.fields ?? []), list: true };
   if (name === "profile") return { suggestions: profiles(context) };
   if (name === "events") return { suggestions: words(EVENT_TYPES), list: true };
-  if (name === "type") return { suggestions: words(EVENT_TYPES) };
+  if (name === "type" || option.flags === "--event <type>") return { suggestions: words(EVENT_TYPES) };
   if (name === "scope") return { suggestions: words(SCOPES), list: true };
   // `--endpoint <id>` takes the ID of a webhook endpoint.
   const kind = LISTED.find((listed) => listed === name || listed.endsWith(`_${name}`));
@@ -62,7 +62,8 @@ export async function valuesOfArgument(
   const group = command.parent?.name() ?? "";
   const name = argument.name();
   if (command.name() === "help") return { suggestions: await helpNames(before, commands, context) };
-  if (command.name() === "trigger") return { suggestions: words(EVENT_TYPES) };
+  if (command.name() === "trigger" || command.name() === "expect") return { suggestions: words(EVENT_TYPES) };
+  if (command.name() === "why") return { suggestions: await fetchIds(pathOf("event"), context) };
   if (group === "profiles") return { suggestions: profiles(context) };
   if (group === "config" && name === "key") {
     return {

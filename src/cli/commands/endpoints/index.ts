@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { apiPath } from "../../../client/base-url.ts";
 import { LIMITS } from "../../../contract/limits.ts";
+import type { EventType } from "../../../contract/event-types.ts";
 import type { Event } from "../../../contract/schemas/event.ts";
 import type {
   SecretRotate,
@@ -8,7 +9,7 @@ import type {
   WebhookEndpointCreate,
   WebhookEndpointUpdate,
 } from "../../../contract/schemas/webhook-endpoint.ts";
-import { duration, objectId } from "../../arguments/values.ts";
+import { duration, objectId, parseEventType } from "../../arguments/values.ts";
 import type { Context } from "../../context.ts";
 import { addDryRun } from "../../dry-run.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
@@ -196,24 +197,33 @@ async function runRotate(id: string, { overlap, yes, idempotencyKey }: RotateFla
   );
 }
 
+interface PingFlags {
+  event?: EventType;
+  idempotencyKey?: string;
+}
+
 export function registerPing(endpoints: Command, context: Context): void {
   const ping = endpoints
     .command("ping")
-    .description("Send a webhook_endpoint.ping event to this endpoint only")
-    .argument("<id>", "ID of the webhook endpoint", objectId);
-  addIdempotencyKey(ping).action(async (id: string, { idempotencyKey }: { idempotencyKey?: string }) => {
+    .description("Send a webhook_endpoint.ping event to this endpoint only, or a sample of another type (sandbox)")
+    .argument("<id>", "ID of the webhook endpoint", objectId)
+    .addOption(new Option("--event <type>", "Type of the event, such as order.completed").argParser(parseEventType));
+  addIdempotencyKey(ping).action(async (id: string, { event: type, idempotencyKey }: PingFlags) => {
     const client = await context.client();
     const { body: event } = await client.request<Event>({
       method: "POST",
       path: ENDPOINTS.path + apiPath`/${id}/ping`,
-      body: {},
+      body: type === undefined ? {} : { type },
       idempotencyKey,
     });
     context.output.success(`Sent ${event.type} ${event.id} to ${id}`);
     await context.output.object(event, EVENTS.view);
     context.output.note(`\nSee the response:\n  service deliveries list --event ${event.id}`);
   });
-  addExamples(addFields(ping, EVENTS.view), [`service endpoints ping ${ENDPOINTS.exampleId}`]);
+  addExamples(addFields(ping, EVENTS.view), [
+    `service endpoints ping ${ENDPOINTS.exampleId}`,
+    `service endpoints ping ${ENDPOINTS.exampleId} --event order.completed`,
+  ]);
 }
 
 /** Parses `--events a,b`. The platform checks which of them exist. */

@@ -1,5 +1,7 @@
+import type { EventType } from "../../../contract/event-types.ts";
 import {
   DeletedWebhookEndpoint,
+  EndpointPing,
   SecretRotate,
   WebhookEndpoint,
   WebhookEndpointCreate,
@@ -18,8 +20,11 @@ import {
   removeEndpoint,
   rotateSecret,
 } from "../../domain/webhook-endpoints.ts";
+import { sampleObject } from "../openapi/examples.ts";
 import { sendList, asJson } from "../pagination.ts";
 import { type Operation, RawJson, readOperation, writeOperation } from "../operation.ts";
+
+const PING: EventType = "webhook_endpoint.ping";
 
 export function webhookEndpointOperations(tools: EndpointTools): Operation[] {
   return [
@@ -72,7 +77,7 @@ export function webhookEndpointOperations(tools: EndpointTools): Operation[] {
     }),
     writeOperation({
       name: "deleteWebhookEndpoint",
-      summary: "Delete a webhook endpoint; its pending deliveries fail",
+      summary: "Delete a webhook endpoint; its pending deliveries are canceled",
       method: "DELETE",
       path: "/v1/webhook_endpoints/{id}",
       scope: "webhook_endpoints:write",
@@ -91,13 +96,18 @@ export function webhookEndpointOperations(tools: EndpointTools): Operation[] {
     }),
     writeOperation({
       name: "pingWebhookEndpoint",
-      summary: "Send a webhook_endpoint.ping event to this endpoint only",
+      summary: "Send a webhook_endpoint.ping event, or a sample of another type, to this endpoint only",
       method: "POST",
       path: "/v1/webhook_endpoints/{id}/ping",
       scope: "webhook_endpoints:write",
-      errors: ["endpoint_disabled"],
+      body: EndpointPing,
+      errors: ["endpoint_disabled", "sandbox_only"],
       reply: { status: 201, schema: Event },
-      write: async ({ id }, tx, context) => new RawJson((await pingEndpoint(tx, context, id)).body),
+      write: async ({ id, body }, tx, context) => {
+        const type = (body.type ?? PING) as EventType;
+        const sample = type === PING ? undefined : { type, object: sampleObject(type) };
+        return new RawJson((await pingEndpoint(tx, context, id, sample)).body);
+      },
     }),
   ];
 }

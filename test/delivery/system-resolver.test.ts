@@ -1,0 +1,34 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { startChildPlatform } from "./support/child-platform.ts";
+import { startScriptedReceiver } from "./support/scripted-receiver.ts";
+
+/** The system's resolver as it is while all name servers are silent: for names of endpoints it calls nobody back. */
+const SILENT_RESOLVER = `
+  const dns = require("node:dns");
+  const { lookup } = dns;
+  dns.lookup = (name, ...rest) => name.endsWith(".localhost") || lookup(name, ...rest);
+  require("node:module").syncBuiltinESMExports();
+`;
+
+it("a running platform resolves host names of endpoints without the system's resolver", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "service-resolver-"));
+  const preload = join(folder, "silent-resolver.cjs");
+  writeFileSync(preload, SILENT_RESOLVER);
+  const database = join(folder, "platform.db");
+  const platform = await startChildPlatform({ database, env: { NODE_OPTIONS: `--require ${preload}` } });
+  onTestFinished(async () => void (await platform.end("SIGKILL")));
+  const receiver = await startScriptedReceiver();
+  onTestFinished(() => receiver.close());
+  const url = receiver.url.replace("127.0.0.1", "hooks.localhost");
+  expect((await platform.api("POST", "/v1/webhook_endpoints", { url, events: ["*"] })).status).toBe(201);
+  expect((await platform.api("POST", "/v1/events", { type: "order.completed", data: {} })).status).toBe(201);
+  const attempts = async () => {
+    const [{ id }] = (await platform.api("GET", "/v1/deliveries")).body.data;
+    return (await platform.api("GET", `/v1/deliveries/${id}`)).body.attempts;
+  };
+  await expect.poll(async () => (await attempts()).length).toBe(1);
+  expect(await attempts()).toEqual([expect.objectContaining({ status_code: 200, error: null })]);
+});

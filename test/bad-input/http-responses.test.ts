@@ -10,7 +10,7 @@ const ours = apiOnPlatform();
 /** A whole first attempt: which client sent it, and the number of the case. */
 const REQUEST = /^POST \/(platform|relay) [^]*"case":(\d+)\}[^]*\}$/;
 
-/** Answers each request with the bytes of its case, and notes whose connection was used again. */
+/** Responds to each request with the bytes of its case, and records which connections were reused. */
 class Receiver {
   readonly server: Server;
   readonly sockets = new Set<Socket>();

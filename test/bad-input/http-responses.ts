@@ -9,7 +9,9 @@ export interface ResponseCase {
   closes?: boolean;
   /** The connection must not be used for another request. */
   isLast?: boolean;
-  /** What the platform's HTTP client (undici) makes of it, where that differs from `verdict`, which RFC 9112 asks for. */
+  /**
+   * What the platform's HTTP client (undici) makes of it, where that differs from `verdict`, which RFC 9112 asks for.
+   */
   platform?: Verdict;
   /** Why the verdict, or the difference, is as it is. */
   because?: string;

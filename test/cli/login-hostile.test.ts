@@ -23,7 +23,7 @@ const env = () => ({ ...loginEnv(on.platform, dir), SERVICE_AUTH_URL: proxy.url 
 const login = (...args: string[]) => runCli(["login", "--json", ...args], { env: env() });
 const problemOf = ({ stderr }: CliResult) => JSON.parse(stderr.trim().split("\n").at(-1)!) as Record<string, unknown>;
 
-/** Signs in through the proxy, as far as it goes; gives what the browser saw and how the command ended. */
+/** Signs in through the proxy as far as possible. Returns the browser's response and the command's result. */
 async function signInThroughProxy(): Promise<{ page: Awaited<ReturnType<typeof visit>>; result: CliResult }> {
   const running = await startLogin(["--no-browser"], env());
   const url = running.announcement.authorization_url!.replace(proxy.url, on.platform.baseUrl);
@@ -33,7 +33,7 @@ async function signInThroughProxy(): Promise<{ page: Awaited<ReturnType<typeof v
   return { page, result: await running.ended };
 }
 
-/** What the genuine answer becomes. */
+/** Changes the genuine response. */
 const changed = (change: Record<string, unknown>) => (genuine: Answer) => ({
   ...genuine,
   body: JSON.stringify({ ...JSON.parse(genuine.body), ...change }),

@@ -9,7 +9,7 @@ const cli = cliOnPlatform();
 const service = (...args: string[]) => cli.service(args);
 const tailLogs = (...args: string[]) => startTail(["logs", "tail", ...args], cli.platform.env);
 
-/** Asks something of the API; answers the request's id. */
+/** Calls the API and returns the request's ID. */
 async function ask(method: string, path: string, body?: unknown): Promise<string> {
   const reply = await apiOf(cli.platform.baseUrl, cli.platform.sandboxKey)(method, path, body);
   return reply.headers.get("request-id")!;

@@ -24,7 +24,7 @@ async function connect(key: string): Promise<Client> {
   const env = cliEnv({ ...platform.env, SERVICE_API_KEY: key });
   const transport = new StdioClientTransport({ command: process.execPath, args: [BIN, "mcp"], env, stderr: "pipe" });
   transport.stderr!.on("data", (text) => (warnings += String(text)));
-  // What stands on stdout and is no message of the protocol ends up here.
+  // Collects output on stdout that is not a message of the protocol.
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client is no EventTarget
   client.onerror = (error) => {
     if (error instanceof SyntaxError || error.name === "ZodError") strayOutput.push(error);
@@ -47,7 +47,7 @@ async function call(name: string, args: Record<string, unknown> = {}, client = f
   return (await client.callTool({ name, arguments: args })) as CallToolResult;
 }
 
-/** What a tool answered, where it is no error; the text and the structured content say the same. */
+/** Returns the result of a successful call. Text and structured content are equal. */
 async function result(name: string, args?: Record<string, unknown>): Promise<Record<string, unknown>> {
   const { isError, content, structuredContent } = await call(name, args);
   expect(isError, textOf({ content })).toBeUndefined();

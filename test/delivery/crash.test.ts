@@ -13,7 +13,7 @@ import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted
 const ENDPOINTS = 5;
 const EVENTS = volume(2000);
 const KILLS = volume(8, 3);
-/** The most attempts that a process has in flight. */
+/** Maximum number of attempts that a process has in flight. */
 const CONCURRENCY = 256;
 const AT_ONCE = 16;
 
@@ -45,14 +45,14 @@ async function expectNoViolations(names: readonly string[], endpoints: readonly 
   expect(violations).toEqual([]);
 }
 
-/** Makes an endpoint for all events; returns its ID. */
+/** Creates an endpoint for all events. Returns its ID. */
 async function createEndpoint(url: string): Promise<string> {
   const made = await platform.api("POST", "/v1/webhook_endpoints", { url, events: ["*"] });
   expect(made.status).toBe(201);
   return made.body.id;
 }
 
-/** Makes events as a careful client does: the same Idempotency-Key until there is an answer. */
+/** Creates events with retries under the same Idempotency-Key. */
 async function createEvents(api: () => Api, count: number): Promise<Set<string>> {
   const acknowledged = new Set<string>();
   let next = 0;
@@ -94,7 +94,7 @@ it(`killed ${KILLS} times during ${EVENTS * ENDPOINTS} deliveries, the platform 
   }
   const restarted = platform.readyAt;
   const acknowledged = await events;
-  // A delivery that was cut off twice waits as after a failure.
+  // A delivery that was interrupted twice waits as after a failure.
   await platform.api("POST", "/v1/test_clock/advance", { seconds: 3600 });
   const pairs = () => new Set(receiver.received.map(({ event, path }) => `${event} ${path}`));
   const expected = [...acknowledged].flatMap((event) => Array.from({ length: ENDPOINTS }, (_, i) => `${event} /${i}`));
@@ -162,7 +162,7 @@ it("exits 0 on SIGTERM once attempts to hanging receivers have timed out", async
   const began = performance.now();
   expect(await platform.end("SIGTERM")).toBe(0);
   figure(`SIGTERM with 60 attempts that hang: exit 0 after ${Math.round(performance.now() - began)} ms`);
-  // What was cut off counts as attempted; what was not begun waits.
+  // An interrupted attempt counts; one that had not begun waits.
   platform = await startChildPlatform({ database });
   const { data } = (await platform.api("GET", "/v1/deliveries?limit=100&status=pending")).body;
   expect(data).toHaveLength(90);

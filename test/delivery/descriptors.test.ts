@@ -9,7 +9,7 @@ import { type RunningPlatform, startPlatform } from "../support/platform.ts";
 import { hostPlatform } from "./support/hosted-platform.ts";
 import { type ScriptedReceiver, startScriptedReceiver } from "./support/scripted-receiver.ts";
 
-// oxlint-disable-next-line typescript/no-explicit-any -- the tests look into replies of every shape
+// oxlint-disable-next-line typescript/no-explicit-any -- the tests look into responses of every shape
 type Call = (method: string, path: string, body?: object) => Promise<any>;
 
 /** Calls of the API over one connection that stays open: a platform without descriptors accepts no other. */

@@ -15,7 +15,7 @@ async function dns(...[answer]: Parameters<typeof startDnsServer>): Promise<DnsS
   return server;
 }
 
-/** A name server that knows these names alone. */
+/** A name server that knows only these names. */
 const knowing = (names: Record<string, DnsAnswer>) => dns((name) => names[name] ?? "NXDOMAIN");
 
 function file(content: string): string {

@@ -36,7 +36,7 @@ async function createEvent(platform: HostedPlatform, type = "order.completed"): 
   return (await platform.api("POST", "/v1/events", { type, data: { id: `ord_${names++}` } })).body.id;
 }
 
-/** Events at a steady pace; answers how long each took to the receiver, from the moment the API had answered. */
+/** Creates events at a steady rate. Returns how long each took from the API response to the receiver. */
 async function latencies(platform: HostedPlatform, receiver: ScriptedReceiver, count: number): Promise<number[]> {
   const made = new Map<string, number>();
   for (let i = 0; i < count; i++) {
@@ -54,7 +54,7 @@ async function latencies(platform: HostedPlatform, receiver: ScriptedReceiver, c
   return receiver.received.filter(({ event }) => made.has(event)).map(({ event, at }) => at - made.get(event)!);
 }
 
-/** Responds once it is told that the other thread is blocked, and tells that thread when it has. */
+/** Responds once it learns that the other thread is blocked, and notifies that thread. */
 const RECEIVER_THREAD = `
   const { parentPort, workerData: flags } = require("node:worker_threads");
   require("node:http").createServer((request, response) => {
@@ -159,9 +159,9 @@ describe("receivers that misbehave", () => {
       });
       durations.push(activity.duration_ms);
     }
-    // A timer counts from where its event loop's turn began.
+    // A timer starts at the beginning of its event loop turn.
     expect(Math.min(...durations)).toBeGreaterThanOrEqual(9500);
-    // Connections of attempts that are over do not pile up.
+    // Connections of finished attempts do not accumulate.
     await expect.poll(() => sockets.size).toBeLessThanOrEqual(20);
     figure(
       `p99 ${percentile(baseline, 0.99).toFixed(1)} ms alone, ${percentile(beside, 0.99).toFixed(1)} ms beside 3 that hang; ` +

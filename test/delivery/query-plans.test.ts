@@ -155,7 +155,7 @@ it.each(statements)("%s does not scan a whole table, and sorts at most a page", 
     /^SCAN (customers|deliveries|events|attempts|replays|idempotency_keys|request_logs|[dehrw])\b/.test(step),
   );
   expect(scans).toEqual([]);
-  // Where a list is merged from several indexes, each yields a page at most.
+  // If a list is merged from several indexes, each yields a page at most.
   const sorts = plan.filter((step, index) => step.includes("TEMP B-TREE") && !plan[index - 1]!.startsWith("SCAN "));
   expect(sorts).toEqual([]);
 });

@@ -48,7 +48,7 @@ function resolver(...answers: Answers[]): LookupFunction & { asked: number } {
   return lookup;
 }
 
-/** Tries to reach a URL as a delivery would; answers the error, or "reached". */
+/** Tries to reach a URL as a delivery would. Returns the error, or "reached". */
 async function reach(url: string, lookup: LookupFunction, allowPrivate = false): Promise<string> {
   const agent = new Agent({ connect: createTargetGuard({ allowPrivate, lookup }).connector });
   try {
@@ -111,7 +111,7 @@ describe("a target's host name", () => {
 
   it("is judged by the addresses that the connection uses, even if they change after a check", async () => {
     const rebinding = resolver(["8.8.8.8"], ["127.0.0.1"]);
-    // The check that anybody could make beforehand.
+    // The check that could be made beforehand.
     await new Promise((resolve) => rebinding("hooks.example", {}, resolve));
     const before = hits;
     expect(await reach(`https://hooks.example:${port}/`, rebinding)).toMatch(/^EBLOCKED: /);

@@ -25,7 +25,7 @@ afterAll(() => {
   if (cgroup !== undefined) rmdirSync(cgroup);
 });
 
-/** A control group whose processes are killed if they take more memory; undefined where none can be made. */
+/** A control group whose processes are killed if they take more memory; undefined if none can be made. */
 function createCgroup(): string | undefined {
   const memory = join(CGROUPS, "memory");
   const isFirstVersion = existsSync(join(memory, "memory.limit_in_bytes"));

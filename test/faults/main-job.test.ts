@@ -29,7 +29,9 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Creates customers as a careful client does: the same Idempotency-Key until there is an answer. Calls back at each. */
+/**
+ * Creates customers as a careful client does: the same Idempotency-Key until there is an answer. Calls back at each.
+ */
 async function createAll(baseUrl: string, key: string, onCreated: (count: number) => void): Promise<Set<string>> {
   const api = apiOf(baseUrl, key);
   const acknowledged = new Set<string>();

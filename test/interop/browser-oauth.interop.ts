@@ -12,7 +12,7 @@ import { installPackages } from "./support/packages.ts";
 
 let platform: ServedPlatform;
 let chromium: Browser;
-/** Where the owner is signed in. */
+/** If the owner is signed in. */
 let owner: BrowserContext;
 const servers: Server[] = [];
 

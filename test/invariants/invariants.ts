@@ -6,13 +6,13 @@ export interface Run {
   api: Api;
   /** Events that acknowledged writes must have caused, each as `<type> <object ID>`; no other event may exist. */
   acknowledged: ReadonlySet<string>;
-  /** True where the events were made by hand, about objects that do not exist. */
+  /** True if the events were made by hand, about objects that do not exist. */
   madeByHand?: boolean;
   /** Endpoints that were enabled from before the first write until now, with their subscriptions. */
   endpoints?: readonly { id: string; events: readonly string[] }[];
   /**
-   * Event IDs that each life of a listener reported, in the order of their arrival, and those that its receiver accepted: a
-   * life that is killed loses its last lines.
+   * Event IDs that each life of a listener reported, in the order of their arrival, and those that its receiver
+   * accepted: a life that is killed loses its last lines.
    */
   listeners?: readonly { name: string; lives: readonly (readonly string[])[]; accepted?: ReadonlySet<string> }[];
   /** How many deliveries are read one by one to compare their attempts with their counts. */
@@ -40,9 +40,10 @@ const MAX_EXAMPLES = 5;
 const LISTS: Record<string, string> = { customer: "/v1/customers", order: "/v1/orders", payment: "/v1/payments" };
 
 /**
- * Checks what must hold after any faults: each acknowledged write happened once, with one event, and one delivery for each
- * subscribed endpoint; attempts match their counts; listeners received events in the order of the log, without loss; lists
- * are complete and free of duplicates. Returns a sentence for each violation, so an empty list is the verdict to expect.
+ * Checks what must hold after any faults: each acknowledged write happened once, with one event, and one delivery for
+ * each subscribed endpoint; attempts match their counts; listeners received events in the order of the log, without
+ * loss; lists are complete and free of duplicates. Returns a sentence for each violation, so an empty list is the
+ * verdict to expect.
  */
 export async function findViolations(run: Run): Promise<string[]> {
   const violations: string[] = [];

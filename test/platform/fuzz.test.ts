@@ -15,8 +15,8 @@ import { Seeded } from "./fuzz/seeded.ts";
 import { ValidValues } from "./fuzz/valid-values.ts";
 
 /**
- * `FUZZ_SEED` repeats a run's choices, `FUZZ_REQUESTS` makes it longer. A run goes on until each operation has succeeded
- * and been refused.
+ * `FUZZ_SEED` repeats a run's choices, `FUZZ_REQUESTS` makes it longer. A run goes on until each operation has
+ * succeeded and been refused.
  */
 const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? volume(20_000, 1_000));
 const MAX_REQUESTS = REQUESTS + 20_000;
@@ -85,7 +85,7 @@ it(`answers ${REQUESTS} generated requests as its document says, and none with a
     statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1);
     const found = judge.faultsOf(request, reply);
     if (found.length > 0) {
-      // One mistake of the platform shows in many replies: it is told once.
+      // One mistake of the platform shows in many responses: it is told once.
       if (told.has(found.join())) return;
       told.add(found.join());
       faults.push(

@@ -23,7 +23,7 @@ afterEach(async () => {
 
 const authorized = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
 
-/** Asks for a stream of events; resolves with the reply's head. */
+/** Asks for a stream of events; resolves with the response's head. */
 async function stream(key = platform.sandboxKey): Promise<IncomingMessage> {
   const request = get(`${platform.baseUrl}/v1/events/stream`, { ...authorized(key), agent: false });
   request.on("error", () => {});
@@ -32,7 +32,7 @@ async function stream(key = platform.sandboxKey): Promise<IncomingMessage> {
   return reply.on("error", () => {});
 }
 
-/** Asks to listen; resolves with the status of the reply. */
+/** Asks to listen; resolves with the status of the response. */
 async function listen(key = platform.sandboxKey): Promise<{ status: number; reply?: IncomingMessage }> {
   const url = `${platform.baseUrl.replace("http", "ws")}/v1/listen`;
   const socket = new WebSocket(url, "service.listen.v1", authorized(key));

@@ -50,7 +50,7 @@ async function hostOldAccount(): Promise<void> {
   await platform.restart({ versions: [OLDEST, OLDER, ...API_VERSIONS] });
 }
 
-/** Status and version of the reply to a request to listen. */
+/** Status and version of the response to a request to listen. */
 async function refusedUpgrade(baseUrl: string, key: string): Promise<unknown[]> {
   const headers = { Authorization: `Bearer ${key}` };
   const socket = new WebSocket(`${baseUrl.replace("http", "ws")}/v1/listen`, "service.listen.v1", { headers });

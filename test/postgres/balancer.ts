@@ -2,7 +2,7 @@ import { Agent, createServer, request, type IncomingMessage, type ServerResponse
 import { type AddressInfo, connect } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** What stands before several nodes: asks each whether it is ready, and sends requests to those that are, in turn. */
+/** A load balancer for several nodes: checks their readiness, and sends requests to ready ones in turn. */
 export async function startBalancer(targets: () => readonly string[]) {
   const agent = new Agent({ keepAlive: true });
   const served = new Map<string, number>();
@@ -74,9 +74,9 @@ export async function startBalancer(targets: () => readonly string[]) {
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** How many requests each node was sent. */
+    /** Number of requests to each node. */
     served: served as ReadonlyMap<string, number>,
-    /** How many nodes are ready, as far as is known. */
+    /** Number of ready nodes, as far as known. */
     ready: () => ready.length,
     async close() {
       isClosed = true;

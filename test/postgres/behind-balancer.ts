@@ -9,12 +9,12 @@ export interface BehindBalancer {
   server: PostgresServer;
   database: string;
   nodes: RunningPlatform[];
-  /** The address that clients know. */
+  /** The URL that clients use. */
   url: string;
   sandboxKey: string;
   /** Signs the owner in, once. */
   signInUrl: string;
-  /** How many requests each process was sent. */
+  /** Number of requests to each process. */
   served(): number[];
   /** Starts another process in the place of one that has ended. */
   replace(place: number): Promise<void>;

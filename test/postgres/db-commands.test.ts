@@ -168,7 +168,7 @@ describe("db copy", () => {
   it("copies every row although it was killed and run again, and a platform continues with the copy", async () => {
     const database = await server.createDatabase();
     await runCli(["db", "migrate"], { env: { SERVICE_DATABASE: database } });
-    // Where it is to be killed: before the events.
+    // If it is to be killed: before the events.
     const wall = new Client({ connectionString: database });
     await wall.connect();
     await wall.query("BEGIN; LOCK TABLE events IN EXCLUSIVE MODE");

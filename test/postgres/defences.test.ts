@@ -51,7 +51,8 @@ describe("two processes at once", () => {
     }
   });
 
-  // One that comes a moment later may be a client that was killed: it gets another successor, in the place of the first.
+  // One that comes a moment later may be a client that was killed: it gets another successor, in the place of the
+  // first.
   it(`leave one refresh token that works, ${REFRESHES} rounds`, async () => {
     const started = Date.now();
     for (let round = 0; round < REFRESHES; round++) {

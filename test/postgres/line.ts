@@ -9,7 +9,7 @@ interface LineState {
   replaces: readonly [from: string, to: string] | undefined;
 }
 
-/** A network between a process and the database that can be made to break, to change what is sent, or to fall silent. */
+/** A network between a process and the database that a test can break, manipulate or silence. */
 export async function startLine(database: string) {
   const target = new URL(database);
   const state: LineState = { breaksAt: undefined, broken: 0, replaces: undefined };
@@ -43,7 +43,7 @@ export async function startLine(database: string) {
     state,
     /** The database's URL, through this line. */
     url: url.href,
-    /** Does what a lost network does: nothing is answered, and no connection is closed. */
+    /** Simulates a lost network: no response, and no closed connection. */
     fallSilent() {
       between.close();
       for (const client of open) client.pause();

@@ -59,7 +59,7 @@ async function createAll(created: (count: number) => void): Promise<Set<string>>
     while (next < EVENTS) {
       const email = `customer-${next++}@example.com`;
       for (;;) {
-        // The reply is lost where a process is killed amid it.
+        // The response is lost where a process is killed amid it.
         const reply = await api("POST", "/v1/customers", { email }, { "Idempotency-Key": email }).catch(
           () => undefined,
         );

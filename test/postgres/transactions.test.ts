@@ -18,7 +18,7 @@ let url: string;
 let line: Awaited<ReturnType<typeof startLine>>;
 /** Another program's connection. */
 let other: Client;
-/** Opened anew for each test. */
+/** Opened again for each test. */
 let database: Database;
 
 /** With three connections, one of them for readers. */

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvalidResponseError, ResponseParser } from "../../src/relay/response-parser.ts";
 
-/** What a reply is read as, however its bytes are cut. */
+/** What a response is read as, however its bytes are cut. */
 function read(chunks: readonly string[], isClosed = false) {
   const seen = { status: 0, headers: {} as Record<string, string>, body: "", ends: 0 };
   const parser = new ResponseParser({

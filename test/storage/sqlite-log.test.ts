@@ -37,7 +37,10 @@ async function writeAndClose(id: string): Promise<void> {
   await database.close();
 }
 
-/** Starts a process that writes notes, so many at least; resolves with how to kill it, and the notes that it acknowledged. */
+/**
+ * Starts a process that writes notes, so many at least; resolves with how to kill it, and the notes that it
+ * acknowledged.
+ */
 async function startWriter(prefix: string, count: number) {
   const child = startChild(programs.path, "write", [file, prefix]);
   await child.line(count);

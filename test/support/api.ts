@@ -2,7 +2,7 @@
 export interface ApiReply {
   status: number;
   headers: Headers;
-  // oxlint-disable-next-line typescript/no-explicit-any -- the tests look into replies of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- the tests look into responses of every shape
   body: any;
 }
 

@@ -12,8 +12,8 @@ const PLACES = [
 ];
 
 /**
- * What nobody sees, and what would disturb: the address bar's menus are pages of their own in each window. The last flag of
- * this name counts, so the features that Playwright disables are here too.
+ * What nobody sees, and what would disturb: the address bar's menus are pages of their own in each window. The last
+ * flag of this name counts, so the features that Playwright disables are here too.
  */
 const DISABLED_FEATURES = [
   "WebUIOmniboxPopup",

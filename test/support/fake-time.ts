@@ -15,8 +15,8 @@ export interface FakeTime {
 }
 
 /**
- * Makes a clock that agrees with the machine's until it is set. Monotonic clocks and the times of files stay as they are.
- * Where libfaketime is missing, Debian's package is installed if that is possible; where it is not, this throws.
+ * Makes a clock that agrees with the machine's until it is set. Monotonic clocks and the times of files stay as they
+ * are. Where libfaketime is missing, Debian's package is installed if that is possible; where it is not, this throws.
  */
 export function createFakeTime(): FakeTime {
   const library = find() ?? install();

@@ -1,7 +1,10 @@
 import { connect, type Socket } from "node:net";
 import { type RawReply, readReply } from "./raw-http.ts";
 
-/** One connection that carries a request after the other, byte for byte as given; it is opened again where the peer ends it. */
+/**
+ * One connection that carries a request after the other, byte for byte as given; it is opened again where the peer ends
+ * it.
+ */
 export class KeepAlive {
   private readonly host: string;
   private readonly port: number;
@@ -13,7 +16,7 @@ export class KeepAlive {
     this.port = Number(port);
   }
 
-  /** Sends a request and resolves with its reply. */
+  /** Sends a request and resolves with its response. */
   send(bytes: Buffer): Promise<RawReply> {
     const socket = (this.socket ??= connect(this.port, this.host).setNoDelay());
     return new Promise((resolve, reject) => {

@@ -72,8 +72,8 @@ const order = (failures: readonly Failure[]) => failures.toSorted((a, b) => name
 const nameOf = ({ endpoint, status_code, error }: Failure) => `${endpoint} ${status_code} ${error}`;
 
 /**
- * Expects that the statistics of the last 6 hours are those of the database's rows: of all endpoints together and of each
- * of those given. While rows change, it counts again.
+ * Expects that the statistics of the last 6 hours are those of the database's rows: of all endpoints together and of
+ * each of those given. While rows change, it counts again.
  */
 export async function expectPlainCounts(database: Queries, api: Api, endpoints: readonly string[] = []): Promise<void> {
   for (const endpoint of [undefined, ...endpoints]) {

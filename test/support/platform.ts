@@ -8,7 +8,7 @@ import { BIN, cliEnv, interruption, makeConfigDir, runCli } from "./run-cli.ts";
 export interface ReadyLine {
   event: "ready";
   base_url: string;
-  /** Where it listens, if clients reach it elsewhere. */
+  /** If it listens, if clients reach it elsewhere. */
   listen_url?: string;
   auth_url: string;
   dashboard_url: string;
@@ -18,7 +18,7 @@ export interface ReadyLine {
   sandbox_key: string;
   live_key: string;
   sign_in_url?: string;
-  /** Where the keys and the link are, unless the line itself has them. */
+  /** If the keys and the link are, unless the line itself has them. */
   credentials_file?: string;
 }
 

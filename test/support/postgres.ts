@@ -46,8 +46,8 @@ export interface OwnPostgresServer extends PostgresServer {
 }
 
 /**
- * The server that DATABASE_URL names, or the one of this worker, which runs one file after the other: they share it, and
- * never at the same time. `remove` drops the databases of this file.
+ * The server that DATABASE_URL names, or the one of this worker, which runs one file after the other: they share it,
+ * and never at the same time. `remove` drops the databases of this file.
  */
 export async function usePostgres(): Promise<PostgresServer & { remove(): Promise<void> }> {
   const url = process.env["DATABASE_URL"] ?? (await askForUrl());
@@ -192,7 +192,7 @@ function ready(shell: ChildProcess): Promise<void> {
   });
 }
 
-/** Where the programs lie (POSTGRES_PROGRAMS names others); copied where the user that runs them could not read them. */
+/** If the programs lie (POSTGRES_PROGRAMS names others); copied where the user that runs them could not read them. */
 function programsFor(folder: string): string {
   const given = process.env["POSTGRES_PROGRAMS"];
   const native = given === undefined ? packagedPrograms() : dirname(given);

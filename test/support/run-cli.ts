@@ -21,7 +21,7 @@ const builtCommand = () =>
 const { env: inherited } = process;
 
 export interface CliResult {
-  /** Null where a signal ended the process. */
+  /** Null if a signal ended the process. */
   exitCode: number | null;
   stdout: string;
   stderr: string;
@@ -47,8 +47,8 @@ export function makeConfigDir(): string {
 }
 
 /**
- * The environment of a test's processes: nothing of the developer's own settings, a settings folder that is empty unless
- * the test names one, and no question to the package registry.
+ * The environment of a test's processes: nothing of the developer's own settings, a settings folder that is empty
+ * unless the test names one, and no question to the package registry.
  */
 export function cliEnv(env: CliOptions["env"] = {}): Record<string, string> {
   const { PATH, NODE_V8_COVERAGE, TMPDIR } = inherited;
@@ -58,9 +58,9 @@ export function cliEnv(env: CliOptions["env"] = {}): Record<string, string> {
 }
 
 /**
- * Runs `service` with these arguments, and resolves once it has ended: in this process, through the function of the built
- * command that its program calls. Where Node itself has to see the working directory or a variable, as where a test needs
- * a process, `spawnCli` runs it.
+ * Runs `service` with these arguments, and resolves once it has ended: in this process, through the function of the
+ * built command that its program calls. Where Node itself has to see the working directory or a variable, as where a
+ * test needs a process, `spawnCli` runs it.
  */
 export async function runCli(args: readonly string[], options: RunOptions = {}): Promise<CliResult> {
   const { env, input, cwd, signal = new AbortController().signal } = options;

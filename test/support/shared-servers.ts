@@ -7,7 +7,7 @@ import { makePostgresTemplate, type PostgresTemplate, startPostgres } from "./po
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Where the process of the run says how to reach the servers that files share. */
+    /** If the process of the run says how to reach the servers that files share. */
     sharedServersUrl: string;
   }
 }
@@ -20,9 +20,9 @@ interface SharedServer {
 }
 
 /**
- * Starts servers that test files share, each once a file asks for it: `/postgres/N` is a PostgreSQL for the worker of that
- * number, `/browser` a Chromium for all. The reply is the server's address, and for `/postgres-template` what the data of a
- * PostgreSQL is copied from; 503 with the reason where there is none.
+ * Starts servers that test files share, each once a file asks for it: `/postgres/N` is a PostgreSQL for the worker of
+ * that number, `/browser` a Chromium for all. The response is the server's address, and for `/postgres-template` what
+ * the data of a PostgreSQL is copied from; 503 with the reason where there is none.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const servers = new Map<string, Promise<SharedServer>>();

@@ -5,7 +5,9 @@ import { BIN, type CliOptions, cliEnv } from "./run-cli.ts";
 export interface TerminalSession {
   /** All that it has written, escape sequences included. */
   output(): string;
-  /** What it shows as text: without color and cursor movement, and without what it erased, as a spinner that stopped. */
+  /**
+   * What it shows as text: without color and cursor movement, and without what it erased, as a spinner that stopped.
+   */
   text(): string;
   /** Resolves once the text matches, even if it is erased later; rejects where the command ends first. */
   waitFor(pattern: RegExp | string): Promise<void>;

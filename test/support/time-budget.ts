@@ -7,7 +7,9 @@ export function pumped(text: string, length = MEBIBYTE): string {
   return text.repeat(Math.floor(length / text.length));
 }
 
-/** Returns the processor time of a call in milliseconds, of the shortest of some runs: other threads take part of it. */
+/**
+ * Returns the processor time of a call in milliseconds, of the shortest of some runs: other threads take part of it.
+ */
 function processorTime(call: () => unknown, runs: number, enough: number): number {
   let least = Number.POSITIVE_INFINITY;
   for (let run = 0; run < runs && least > enough; run++) {

@@ -4,7 +4,7 @@ import { EVENT, NOW, OTHER_SECRET, PAYLOAD, SECRET } from "./deliveries-data.ts"
 /** What the library does in a runtime, by name. The same everywhere, except for `synchronous`. */
 export type RuntimeOutcomes = Record<string, unknown>;
 
-/** The outcomes in a runtime with WebCrypto. `synchronous` is true where there is `node:crypto`. */
+/** The outcomes in a runtime with WebCrypto. `synchronous` is true if there is `node:crypto`. */
 export function expectedOutcomes(synchronous: boolean): RuntimeOutcomes {
   return {
     known: EVENT.id,

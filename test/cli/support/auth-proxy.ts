@@ -1,23 +1,23 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What the token endpoint answers in the platform's place. */
+/** The response of the token endpoint in the platform's place. */
 export interface Answer {
   status?: number;
   headers?: Record<string, string>;
   body: string;
 }
 
-/** Stands before a platform's OAuth server under a name of its own, so that a test can get in between. */
+/** A proxy for a platform's OAuth server under its own name, so that a test can change responses. */
 export interface AuthProxy {
   url: string;
-  /** How often each path was asked. */
+  /** How often each path was requested. */
   count(path: string): number;
-  /** The metadata that is served, changed by this from now on. */
+  /** Changes the served metadata from now on. */
   rewriteMetadata(change: (metadata: Record<string, unknown>) => object | string): void;
   /**
-   * Gets each answer of a path of the platform, which has acted already, and gives what is sent on: another answer, the
-   * same, or none at all.
+   * Receives each response of a path after the platform has acted. Returns the response to send: another, the same, or
+   * none.
    */
   intercept(
     path: string,

@@ -5,11 +5,11 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { cliOnPlatform, type CliOnPlatform } from "../../support/cli-on-platform.ts";
 import { type Receiver, startReceiver } from "../../support/receiver.ts";
 
-/** What tests of `service listen` share: a platform, a receiver, and the secret that both sign with. */
+/** Shared by tests of `service listen`: a platform, a receiver, and their signing secret. */
 export interface Listening extends CliOnPlatform {
   readonly receiver: Receiver;
   readonly secret: string;
-  /** Makes events; gives their ids. */
+  /** Creates events. Returns their IDs. */
   readonly trigger: (type: string, count?: number, env?: Record<string, string>) => Promise<string[]>;
   /** Resolves once the receiver has all of them. */
   readonly got: (ids: readonly string[]) => Promise<void>;

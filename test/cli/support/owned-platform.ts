@@ -4,13 +4,13 @@ import { type ServedPlatform, servePlatform } from "../../support/platform.ts";
 import { makeConfigDir } from "../../support/run-cli.ts";
 import { decide, followRedirect, loginEnv, type RunningLogin, signedInPerson, startLogin } from "./running-login.ts";
 
-/** A platform, its owner's browser, and how the two sign the command in. */
+/** A platform and its owner's browser, to sign the CLI in. */
 export interface OwnedPlatform {
   readonly platform: ServedPlatform;
   readonly person: Browser;
-  /** Starts `service login` up to the address that a browser opens. */
+  /** Starts `service login` and resolves with the URL for the browser. */
   readonly begin: (args?: readonly string[], dir?: string) => Promise<RunningLogin>;
-  /** The owner allows it, and the command ends well. */
+  /** Approves the sign-in, and waits for the command to succeed. */
   readonly finish: (login: RunningLogin) => Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import { Browser, type Visit } from "../../oauth/support/browser.ts";
 import type { ServedPlatform } from "../../support/platform.ts";
 import { BIN, type CliResult, cliEnv, interruption, runCli } from "../../support/run-cli.ts";
 
-/** What `service login --json` says on stderr that somebody has to do. */
+/** The instructions of `service login --json` on stderr. */
 export interface Announcement {
   authorization_url?: string;
   user_code?: string;
@@ -17,15 +17,15 @@ export interface Announcement {
 /** `service login --json`, while it waits. */
 export interface RunningLogin {
   announcement: Announcement;
-  /** Where the browser is to come back to. */
+  /** Where the browser should return to. */
   redirectUri: string;
   state: string;
   ended: Promise<CliResult>;
-  /** As Ctrl-C does. */
+  /** Interrupts it as Ctrl-C does. */
   interrupt(): void;
 }
 
-/** Starts it in this process and resolves once it has said what to do. */
+/** Starts it in this process and resolves once it has printed its instructions. */
 export function startLogin(args: readonly string[], env: Record<string, string>): Promise<RunningLogin> {
   const controller = new AbortController();
   return announced((onStderr) => {
@@ -34,7 +34,7 @@ export function startLogin(args: readonly string[], env: Record<string, string>)
   });
 }
 
-/** Starts it in a process of its own. */
+/** Starts it in a separate process. */
 export function spawnLogin(args: readonly string[], env: Record<string, string>): Promise<RunningLogin> {
   return announced((onStderr) => {
     const child = spawn(process.execPath, [BIN, "login", "--json", ...args], { env: cliEnv(env), stdio: "pipe" });
@@ -79,14 +79,14 @@ export function loginEnv(platform: ServedPlatform, configDir: string): Record<st
   return { SERVICE_BASE_URL: platform.baseUrl, SERVICE_CONFIG_DIR: configDir };
 }
 
-/** The owner's browser, signed in by the one-time link. The link works once a platform. */
+/** The owner's browser, signed in by the one-time link. The link works once per platform. */
 export async function signedInPerson(platform: ServedPlatform): Promise<Browser> {
   const person = new Browser(platform.baseUrl);
   await person.get(platform.ready.sign_in_url!);
   return person;
 }
 
-/** Answers the question of an authorization URL; gives the redirect, which nobody has followed yet. */
+/** Approves or denies an authorization request. Returns the redirect without following it. */
 export async function decide(person: Browser, url: string, decision: "approve" | "deny"): Promise<URL> {
   const question = await person.get(url);
   const { left, text, status } = await person.submit(question, { decision }, isQuestion);
@@ -94,7 +94,7 @@ export async function decide(person: Browser, url: string, decision: "approve" |
   return left;
 }
 
-/** Types a device's code and answers the question. Throws where either is rejected. */
+/** Enters a device's code, then approves or denies it. Throws if either is rejected. */
 export async function decideDevice(
   person: Browser,
   { verification_uri, user_code }: Announcement,
@@ -105,7 +105,7 @@ export async function decideDevice(
   return await person.submit(question, { decision }, isQuestion);
 }
 
-/** Follows the redirect back to the waiting command, which must accept it. */
+/** Follows the redirect to the waiting command, which must accept it. */
 export async function followRedirect(url: URL): Promise<void> {
   const { status, text } = await visit(url);
   if (status !== 200) throw new Error(`service login rejected the redirect: ${status}\n${text}`);

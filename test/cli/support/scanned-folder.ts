@@ -9,7 +9,7 @@ import { type CliResult, runCli } from "../../support/run-cli.ts";
 export const newKey = (prefix: CredentialPrefix = "sk_sandbox_") => formatCredential(prefix, randomBytes(32));
 export const masked = (key: string) => `${key.slice(0, 12)}…${key.slice(-4)}`;
 
-/** The places that were found, without what is said of them. */
+/** The locations of the findings, without their descriptions. */
 export const places = ({ stdout }: CliResult) =>
   stdout
     .split("\n")

@@ -1,13 +1,13 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What a receiver does with one delivery: a status with a body, or it breaks the connection. */
+/** The reaction to one delivery: a status with a body, or a closed connection. */
 export type Reaction = { status: number; body?: string } | "hang up";
 
 /** A receiver that reacts to the n-th delivery with the n-th reaction, and with the last one from then on. */
 export interface ScriptedReceiver {
   url: string;
-  /** What came: the `Service-Event-Id` of each delivery. */
+  /** The `Service-Event-Id` of each delivery. */
   seen: string[];
   react(...reactions: Reaction[]): void;
   close(): Promise<void>;

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Tokens as the settings file holds them. */
+/** Tokens as stored in the settings file. */
 export interface StoredTokens {
   type: string;
   access_token: string;
@@ -23,7 +23,7 @@ export function tokensIn(dir: string): StoredTokens {
   return readStored(dir).profiles["default"]!.credentials["sandbox"]!;
 }
 
-/** Changes what the default profile holds, as an editor would. */
+/** Edits the default profile. */
 export function edit(dir: string, change: { authUrl?: string; tokens?: Partial<StoredTokens> }): void {
   const settings = readStored(dir);
   const profile = settings.profiles["default"]!;
@@ -32,7 +32,7 @@ export function edit(dir: string, change: { authUrl?: string; tokens?: Partial<S
   writeFileSync(join(dir, "config.json"), JSON.stringify(settings));
 }
 
-/** Lets the access token look as if it had ended. */
+/** Makes the access token look expired. */
 export function expire(dir: string): void {
   edit(dir, { tokens: { expires_at: "2020-01-01T00:00:00Z" } });
 }

@@ -6,17 +6,17 @@ import { BIN, cliEnv } from "../../support/run-cli.ts";
 
 /** A command that follows a list, in pipes. */
 export interface Tail {
-  /** What it has printed on stdout. */
+  /** The output on stdout. */
   readonly lines: string[];
   stderr(): string;
   until(condition: () => boolean): Promise<void>;
-  /** Calls `provoke` until a line comes: only then it is known to have begun. */
+  /** Calls `provoke` until a line arrives, which shows that the command has started. */
   begun(provoke: () => Promise<unknown>): Promise<void>;
-  /** Sends it a signal; resolves with its exit code. */
+  /** Sends a signal. Resolves with the exit code. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts such as `events tail`; it is gone when the test has ended. */
+/** Starts a command such as `events tail`. It is stopped at the end of the test. */
 export function startTail(args: readonly string[], env: Readonly<Record<string, string>>): Tail {
   const child: ChildProcess = spawn(process.execPath, [BIN, ...args], {
     env: cliEnv(env),

@@ -13,7 +13,7 @@ export interface SeenRequest {
 
 export type Answer = (request: SeenRequest, response: ServerResponse) => void;
 
-/** A server of this test that answers the n-th request with the n-th answer, and with the last one from then on. */
+/** A server that returns the n-th response to the n-th request, and then repeats the last one. */
 export async function startServer(...answers: Answer[]): Promise<{ url: string; seen: SeenRequest[] }> {
   const seen: SeenRequest[] = [];
   const url = await listen(
@@ -41,7 +41,7 @@ export async function listen(server: Server | TlsServer): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** What the platform would send: every object of it says what it is. */
+/** A response in the platform's format. */
 export function json(status: number, body: unknown, headers: Record<string, string> = {}): Answer {
   return (_request, response) => {
     response.writeHead(status, { "content-type": "application/json", "request-id": "req_1", ...headers });
@@ -49,11 +49,11 @@ export function json(status: number, body: unknown, headers: Record<string, stri
   };
 }
 
-/** An error of the platform. */
+/** An error response of the platform. */
 export function problem(status: number, code: string, headers: Record<string, string> = {}): Answer {
   const body = { type: "about:blank", title: code, status, detail: `It is ${code}.`, code, request_id: "req_1" };
   return json(status, body, { "content-type": "application/problem+json", ...headers });
 }
 
-/** Breaks the connection instead of answering. */
+/** Breaks the connection instead of responding. */
 export const hangUp: Answer = (_request, response) => response.destroy();

@@ -13,13 +13,13 @@ export interface Board {
   platform: EmbeddedPlatform;
   api: Api;
   page: Page;
-  /** What the browser complained about: errors of scripts, breaches of the content policy. */
+  /** Errors in the browser's console: scripts, and violations of the content policy. */
   complaints: string[];
-  /** Goes to a page by the menu. */
+  /** Opens a page by the menu. */
   menu(name: string): Promise<void>;
-  /** Goes to a page of the dashboard as a link would, without loading it anew. */
+  /** Opens a page of the dashboard as a link would, without a page load. */
   show(path: string): Promise<void>;
-  /** Loads the overview anew, without what the page has read and without an open dialog. */
+  /** Loads the overview again, without what the page has read and without an open dialog. */
   restart(): Promise<void>;
   /** Signs the owner in in another browser. */
   signInElsewhere(): Promise<BrowserContext>;
@@ -36,7 +36,7 @@ export async function openBoard(settings: Partial<PlatformSettings> = {}): Promi
     const context = await newContext(browser, platform.baseUrl);
     const page = await context.newPage();
     page.on("pageerror", ({ message }) => complaints.push(message));
-    // A refused call is the page's business, and is said there.
+    // A rejected call is shown by the page.
     page.on("console", (message) => {
       if (message.type() === "error" && !/Failed to load resource/.test(message.text()))
         complaints.push(message.text());

@@ -1,14 +1,14 @@
 import { startScriptedReceiver } from "../../delivery/support/scripted-receiver.ts";
 import type { Board } from "./board.ts";
 
-/** Text that would do harm wherever it became markup; `name` is left in the page's own scope where it ran. */
+/** Text that would run a script if it became markup. The script sets `name` in the page's scope. */
 export const MARKUP = `"><img src=x onerror="window.harmed=1"><script>window.harmed=1</script><b>bold</b>{{7*7}}`;
 const LINK = "javascript:window.harmed=1";
 
 /** Every page of the dashboard that such an account fills, by a name for its picture. */
 export type Pages = Record<string, string>;
 
-/** Fills an account with names, metadata and replies full of markup; answers the pages that show them. */
+/** Fills an account with names, metadata and responses full of markup. Returns the pages that show them. */
 export async function fillHostileAccount({
   api,
   platform,

@@ -1,4 +1,4 @@
-// Makes a customer through the domain's own rules, and kills itself before the n-th statement of the transaction.
+// Creates a customer through the domain, and kills itself before the n-th statement of the transaction.
 import { API_VERSIONS } from "../../../src/contract/versions.ts";
 import { Versions } from "../../../src/platform/domain/versions.ts";
 import { createObject } from "../../../src/platform/domain/objects.ts";

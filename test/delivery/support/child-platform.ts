@@ -5,18 +5,18 @@ import { type Api, apiOf } from "../../support/api.ts";
 import { withCredentials } from "../../support/platform.ts";
 import { BIN, cliEnv } from "../../support/run-cli.ts";
 
-/** The built platform in a process of its own, on a file that outlives it. */
+/** The built platform in a separate process, on a file that outlives it. */
 export interface ChildPlatform {
   baseUrl: string;
   api: Api;
   /** The value of the Authorization header. */
   authorization: string;
   pid: number;
-  /** When it said that it was ready, in milliseconds of this process. */
+  /** When it reported that it was ready, in milliseconds of this process. */
   readyAt: number;
   /** Its lines of JSON of one kind. */
   lines(event: string): Record<string, unknown>[];
-  /** Ends it by a signal; resolves with its exit code, null where the signal ended it. */
+  /** Stops it by a signal. Resolves with its exit code, or null if the signal ended it. */
   end(signal: "SIGTERM" | "SIGKILL"): Promise<number | null>;
 }
 
@@ -24,7 +24,7 @@ export interface ChildPlatformOptions {
   database: string;
   port?: number;
   env?: Record<string, string>;
-  /** Whether lines are kept; they are many. */
+  /** Whether to keep lines, of which there are many. */
   keepLines?: boolean;
 }
 

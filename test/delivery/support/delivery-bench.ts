@@ -19,18 +19,18 @@ export interface Shown {
   }[];
 }
 
-/** A platform, a receiver, and what tests of deliveries do with them. */
+/** A platform and a receiver, with helpers for tests of deliveries. */
 export interface DeliveryBench {
   platform: HostedPlatform;
-  /** A path names the answer: `/503?retry-after=120`. */
+  /** The path selects the response: `/503?retry-after=120`. */
   receiver: ScriptedReceiver;
   /** `path` is the receiver's, or another's whole URL. */
   createEndpoint: (path: string, events?: string[]) => Promise<{ id: string; secret: string }>;
   disable: (id: string) => Promise<unknown>;
   remove: (id: string) => Promise<unknown>;
-  /** Makes a customer; answers the id of its event. */
+  /** Creates a customer. Returns the ID of its event. */
   createCustomer: () => Promise<string>;
-  /** The delivery of an event to an endpoint, once it was attempted so often. */
+  /** Returns the delivery of an event to an endpoint, once it has this many attempts. */
   delivered: (event: string, endpoint: string, attempts?: number) => Promise<Shown>;
   close: () => Promise<void>;
 }

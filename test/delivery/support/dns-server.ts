@@ -2,13 +2,13 @@ import { createSocket, type RemoteInfo } from "node:dgram";
 import { once } from "node:events";
 import { isIPv4 } from "node:net";
 
-/** What a name server says of a name: its addresses, an error, or nothing at all. */
+/** A name server's response to a name: addresses, an error, or nothing. */
 export type DnsAnswer = readonly string[] | "NXDOMAIN" | "SERVFAIL" | "silence";
 
 export interface DnsServer {
   /** `127.0.0.1:53053` */
   address: string;
-  /** Each question, such as `A hooks.test`. */
+  /** Each query, such as `A hooks.test`. */
   asked: string[];
   close(): void;
 }
@@ -16,7 +16,7 @@ export interface DnsServer {
 const TYPES: Readonly<Record<number, string>> = { 1: "A", 28: "AAAA" };
 const RCODES = { NXDOMAIN: 3, SERVFAIL: 2 } as const;
 
-/** A name server over UDP on this machine that answers as the test says, `A` and `AAAA` alone. */
+/** A name server over UDP on this machine with configured responses, for `A` and `AAAA` only. */
 export async function startDnsServer(
   answer: (name: string, type: string) => DnsAnswer | Promise<DnsAnswer>,
 ): Promise<DnsServer> {
@@ -34,7 +34,7 @@ export async function startDnsServer(
   return { address: `127.0.0.1:${socket.address().port}`, asked, close: () => void socket.close() };
 }
 
-/** Reads the one question of a query (RFC 1035 4.1). */
+/** Parses the question of a query (RFC 1035 4.1). */
 function questionIn(query: Buffer): { name: string; type: number; end: number } {
   const labels: string[] = [];
   let at = 12;

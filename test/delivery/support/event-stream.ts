@@ -8,11 +8,11 @@ export interface StreamMessage {
   data: string;
 }
 
-/** A client of server-sent events that reads what comes and does nothing by itself. */
+/** A client of server-sent events that only reads. */
 export interface FollowedStream {
-  /** What came, `ready` first. */
+  /** The received messages, `ready` first. */
   messages: StreamMessage[];
-  /** Resolves once so many messages came. */
+  /** Resolves after this many messages. */
   until(count: number): Promise<void>;
   /** Resolves when the platform ends it. */
   ended: Promise<void>;

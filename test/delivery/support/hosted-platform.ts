@@ -5,7 +5,7 @@ import type { Activity } from "../../../src/platform/observability/activity.ts";
 import { type Platform, type PlatformSettings, startPlatform } from "../../../src/platform/start.ts";
 import { type Api, apiOf } from "../../support/api.ts";
 
-/** The platform in this process, on a file of its own. */
+/** The platform in this process, with a database file of its own. */
 export interface HostedPlatform {
   baseUrl: string;
   /** The database's file. */
@@ -14,11 +14,11 @@ export interface HostedPlatform {
   live: Api;
   sandboxKey: string;
   activities: Activity[];
-  /** What it logged as warnings and errors. */
+  /** Its logged warnings and errors. */
   complaints: string[];
   /** Stops it and starts it again on the same file. */
   restart(settings?: Partial<PlatformSettings>): Promise<void>;
-  /** Stops it and leaves its file. */
+  /** Stops it and keeps its file. */
   stop(): Promise<void>;
   close(): Promise<void>;
 }

@@ -8,11 +8,11 @@ import {
   type SentEvent,
 } from "../../../src/contract/listen.ts";
 
-/** A listening client that does what the test says. */
+/** A listening client that a test controls. */
 export interface ListenSocket {
   frames: PlatformFrame[];
   events: SentEvent[];
-  /** Resolves once so many events came. */
+  /** Resolves after this many events. */
   until(count: number): Promise<void>;
   ack(seq: number): void;
   close(): Promise<void>;

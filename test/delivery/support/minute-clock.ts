@@ -1,14 +1,14 @@
 import type { Clock } from "../../../src/platform/ports.ts";
 import { systemClock } from "../../../src/platform/system.ts";
 
-/** The machine's clock, but what waits for a minute or longer waits until the test lets it pass. */
+/** The machine's clock, but timers of a minute or longer wait until the test advances it. */
 export interface MinuteClock extends Clock {
   passMinute(): void;
-  /** Lets time pass, as if the test had waited. */
+  /** Advances the time. */
   pass(milliseconds: number): void;
-  /** Sets the wall clock, by so much from the right time. */
+  /** Sets the wall clock to an offset from the right time. */
   set(milliseconds: number): void;
-  /** How many wait. */
+  /** Number of waiting timers. */
   waiting(): number;
 }
 

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from "node:net";
 import { vi } from "vitest";
 
-/** One request as it came. */
+/** One received request. */
 export interface Received {
   method: string;
   path: string;
@@ -14,20 +14,20 @@ export interface Received {
   at: number;
 }
 
-/** An application that answers as the test says, and remembers what it was asked. */
+/** An application with configured responses that records its requests. */
 export interface ScriptedReceiver {
   url: string;
   received: Received[];
-  /** What came to one path. */
+  /** The requests to one path. */
   at(path: string): Received[];
-  /** Resolves once so many requests came. */
+  /** Resolves after this many requests. */
   until(count: number, path?: string): Promise<void>;
   close(): Promise<void>;
 }
 
 export type Script = (request: Received, response: ServerResponse) => void;
 
-/** Answers 200 unless the script answers. */
+/** Returns 200 unless the script returns a response. */
 export async function startScriptedReceiver(
   script: Script = (_request, response) => void response.end("ok"),
 ): Promise<ScriptedReceiver> {

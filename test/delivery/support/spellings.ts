@@ -1,4 +1,7 @@
-/** Hosts that a URL can name and a delivery must never reach: loopback in every spelling, and the rest of what is not public. */
+/**
+ * Hosts that a URL can name and a delivery must never reach: loopback in every spelling, and the rest of what is not
+ * public.
+ */
 export const LOOPBACK_SPELLINGS: readonly string[] = [
   "127.0.0.1",
   "127.0.0.2",

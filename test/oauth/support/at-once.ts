@@ -3,8 +3,8 @@ import { connect, type Socket } from "node:net";
 import type { JsonReply } from "./authorization-server.ts";
 
 /**
- * Posts the same form so many times at the same moment, over connections that the server has accepted and used before:
- * all requests lie ready when it looks for the first one.
+ * Posts the same form this many times concurrently, over connections that the server has already used: all requests
+ * have arrived when it reads the first one.
  */
 export function postAtOnce(url: string, fields: Record<string, string>, times: number): Promise<JsonReply[]> {
   const { host, pathname } = new URL(url);

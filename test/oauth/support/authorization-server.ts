@@ -1,23 +1,23 @@
 import { createHash, randomBytes } from "node:crypto";
 
-/** A server under test, ours or another one: what the checks need of it. */
+/** A server under test, ours or another one. */
 export interface AuthorizationServer {
   name: string;
   issuer: string;
   endpoints: { authorize: string; token: string; revoke: string; device: string };
   /** A public app on the loopback addresses, registered without a port. */
   publicApp: { id: string; redirectUri: string };
-  /** A confidential app whose one redirect address is this one. */
+  /** A confidential app with this single redirect URI. */
   confidentialApp: { id: string; secret: string; redirectUri: string };
   /** Two scopes that it knows. */
   scopes: readonly [string, string];
-  /** Opens the address as a user would, signs in where asked, and answers the question. */
+  /** Opens the URL as a user would, signs in if needed, and approves or denies the request. */
   authorize(url: URL, decision?: "approve" | "deny"): Promise<Outcome>;
-  /** Opens the address as a user would, and goes no further than the first page or redirect that asks nothing. */
+  /** Opens the URL as a user would, up to the first page or redirect without a prompt. */
   open(url: URL): Promise<Outcome>;
-  /** Types a device's code as a user would, and answers the question. False where the code was refused. */
+  /** Enters a device's code as a user would, then approves or denies it. Returns false if the code was rejected. */
   answerDevice(userCode: string, decision: "approve" | "deny"): Promise<boolean>;
-  /** True where the access token gives access. */
+  /** Returns true if the access token gives access. */
   works(accessToken: string): Promise<boolean>;
   /** Lets time pass for the server. */
   advance(milliseconds: number): void;
@@ -25,7 +25,7 @@ export interface AuthorizationServer {
 
 /** Where an authorization request led: to the app, or to a page. */
 export interface Outcome {
-  /** Where the app is answered. */
+  /** Where the app gets the response. */
   redirect: URL | undefined;
   status: number;
   headers: Headers;
@@ -56,7 +56,7 @@ export function withPort(uri: string, port: number): string {
   return url.href;
 }
 
-/** An authorization request that is right but for what is overridden; undefined leaves a parameter out. */
+/** Returns a valid authorization request with overrides; undefined removes a parameter. */
 export function authorizationUrl(
   server: AuthorizationServer,
   app: AppName,
@@ -79,11 +79,11 @@ export function authorizationUrl(
   return url;
 }
 
-/** A reply of an endpoint that speaks JSON. */
+/** A response of an endpoint that speaks JSON. */
 export interface JsonReply {
   status: number;
   headers: Headers;
-  // oxlint-disable-next-line typescript/no-explicit-any -- answers of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- responses of every shape
   body: any;
 }
 
@@ -103,7 +103,7 @@ export async function post(
   try {
     body = JSON.parse(text);
   } catch {
-    // Some replies have no body.
+    // Some responses have no body.
   }
   return { status: response.status, headers: response.headers, body };
 }
@@ -114,7 +114,7 @@ export function proves(server: AuthorizationServer, app: AppName): Record<string
   return { client_id: server.confidentialApp.id, client_secret: server.confidentialApp.secret };
 }
 
-/** A code that a user just allowed. */
+/** Returns a code that a user has just approved. */
 export async function obtainCode(
   server: AuthorizationServer,
   app: AppName,
@@ -127,7 +127,7 @@ export async function obtainCode(
   return code;
 }
 
-/** Exchanges a code with right parameters but for what is overridden. */
+/** Exchanges a code with valid parameters and overrides. */
 export function exchange(
   server: AuthorizationServer,
   app: AppName,
@@ -154,7 +154,7 @@ export function refreshWith(
   return post(server.endpoints.token, { ...fields, ...proves(server, app), ...overrides });
 }
 
-/** Signs in and answers the tokens. */
+/** Signs in and returns the tokens. */
 export async function obtainTokens(
   server: AuthorizationServer,
   app: AppName,

@@ -9,11 +9,11 @@ export interface PageForm {
 /** A page, or a redirect that leaves the server. */
 export interface Visit {
   status: number;
-  /** The address that was asked last. */
+  /** The last requested URL. */
   url: string;
   headers: Headers;
   text: string;
-  /** Set where the server sent the browser elsewhere, which nobody followed. */
+  /** Set if the server redirected the browser elsewhere; not followed. */
   left: URL | undefined;
 }
 
@@ -43,7 +43,7 @@ export class Browser {
     return this.follow("POST", new URL(url, this.origin), new URLSearchParams(fields));
   }
 
-  /** Submits the first form that fits, with these fields besides its own. Throws on an error response. */
+  /** Submits the first matching form, with additional fields. Throws on an error response. */
   async submit(visit: Visit, fields: Record<string, string>, fits?: (form: PageForm) => boolean): Promise<Visit> {
     const next = await this.trySubmit(visit, fields, fits);
     if (next.status >= 400) throw new Error(`the form was rejected: ${next.url} ${next.status}\n${next.text}`);

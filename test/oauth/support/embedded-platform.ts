@@ -10,7 +10,7 @@ import { systemClock } from "../../../src/platform/system.ts";
 /** A hash at full strength takes 200 ms. */
 const CHEAP: PasswordCost = { logN: 4, r: 8, p: 1 };
 
-/** The real platform in this process, on a database of its own, with a clock that can be put forward. */
+/** The real platform in this process, with its own database and a clock that can be advanced. */
 export interface EmbeddedPlatform {
   baseUrl: string;
   /** Where it listens, if clients reach it elsewhere. */
@@ -22,11 +22,11 @@ export interface EmbeddedPlatform {
   /** Signs the owner in, once. */
   signInUrl: string;
   account: string;
-  /** What the platform logged, a line each. */
+  /** The platform's log, line by line. */
   logged: string[];
   /** The platform's time. */
   now(): number;
-  /** Puts the platform's clock forward. */
+  /** Advances the platform's clock. */
   advance(milliseconds: number): void;
   close(): Promise<void>;
 }

@@ -8,7 +8,7 @@ export async function newLink(platform: EmbeddedPlatform): Promise<string> {
   return (await requestSignInLink(platform.database, fetch)).sign_in_url;
 }
 
-/** True where a page is shown to somebody who is signed in. */
+/** Returns true if a page is shown to somebody who is signed in. */
 export function isSignedIn(visit: Visit): boolean {
   return visit.text.includes("Signed in as");
 }

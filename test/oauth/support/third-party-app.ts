@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import * as client from "openid-client";
 
-/** A small web application of somebody else: it signs its visitors in at the platform and works for them there. */
+/** A small third-party web application: it signs users in at the platform and makes API calls for them. */
 export interface ThirdPartyApp {
   url: string;
   close(): Promise<void>;
@@ -14,7 +14,7 @@ interface Visit {
   tokens?: client.TokenEndpointResponse;
 }
 
-/** Starts it; `register` is told its redirect address and answers its client id and secret. */
+/** Starts it. `register` gets its redirect URI and returns its client ID and secret. */
 export async function startThirdPartyApp(
   platformUrl: string,
   scope: string,
@@ -57,7 +57,7 @@ export async function startThirdPartyApp(
         response.writeHead(303, { Location: "/" }).end();
         return;
       default: {
-        // It hands on what the platform answers to the user's own token.
+        // It passes on the platform's response to the user's own token.
         const path = searchParams.get("path") ?? "/v1/me";
         const method = searchParams.get("method") ?? "GET";
         const reply = await fetch(platformUrl + path, {

@@ -37,7 +37,7 @@ export interface Operation {
   method: string;
   path: string;
   parameters: Parameter[];
-  /** True where the operation takes a signed-in person, and no key. */
+  /** True if the operation requires a signed-in user, and rejects keys. */
   takesSession: boolean;
   body: Schema | undefined;
   /** Pointers into the document, by status: the response, references resolved. */
@@ -47,7 +47,7 @@ export interface Operation {
 export interface Document {
   root: Json;
   operations: Operation[];
-  /** Follows references until something stands there. */
+  /** Follows references to the referenced value. */
   resolve: <Part>(part: Part | { $ref: string }) => Part;
   at: (pointer: string) => unknown;
 }

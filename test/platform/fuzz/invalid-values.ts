@@ -86,7 +86,7 @@ function breakValue(value: unknown, reference: Schema, document: Document, seede
     : seeded.pick(candidates);
 }
 
-/** Bodies that are no JSON which can be taken; built from a valid one. */
+/** Bodies of invalid JSON, built from a valid one. */
 export function breakJson(json: string, seeded: Seeded): Buffer {
   const texts = [
     json.slice(0, -1),

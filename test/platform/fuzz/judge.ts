@@ -14,7 +14,7 @@ interface Header {
   schema: Schema;
 }
 
-/** What a field of a request that the document allows is never refused for. */
+/** Errors that a request allowed by the document never gets. */
 const STRUCTURAL = new Set([
   "unknown_field",
   "wrong_type",
@@ -29,7 +29,7 @@ const STRUCTURAL = new Set([
   "invalid",
 ]);
 
-/** Compares replies with the served document, by a validator that the platform does not use. */
+/** Compares responses with the served document, by a validator that the platform does not use. */
 export class Judge {
   private readonly document: Document;
   private readonly ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -42,13 +42,13 @@ export class Judge {
     this.ajv.addSchema(closed(document.root) as AnySchema, "closed");
   }
 
-  /** True where the body breaks the operation's schema. */
+  /** Returns true if the body breaks the operation's schema. */
   breaks(operation: Operation, body: unknown): boolean {
     const at = `document#/paths/${escape(operation.path)}/${operation.method.toLowerCase()}/requestBody/content/application~1json/schema`;
     return !this.validatorAt(at)(body);
   }
 
-  /** What is wrong with the reply: empty where nothing is. */
+  /** What is wrong with the response: empty if nothing is. */
   faultsOf(request: Request, reply: RawReply): string[] {
     const { status, headers, body } = reply;
     const { responses } = request.operation;

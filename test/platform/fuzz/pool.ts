@@ -3,23 +3,23 @@ import type { Seeded } from "./seeded.ts";
 const ID = /^([a-z]+_)[0-9A-Za-z]{22}$/;
 const KEPT = 24;
 
-/** Ids that earlier replies held, newest last, so that later requests are about things that exist. */
+/** Ids that earlier responses held, newest last, so that later requests are about things that exist. */
 export class Pool {
   private readonly ids = new Map<string, string[]>();
   private readonly barred: ReadonlySet<string>;
 
-  /** What is barred is never handed out: the key that the requests are made with must not revoke itself. */
+  /** Barred IDs are never used: the key that the requests are made with must not revoke itself. */
   constructor(barred: readonly string[]) {
     this.barred = new Set(barred);
   }
 
-  /** Takes every id in a reply's body. */
+  /** Adds every ID in a response's body. */
   harvest(value: unknown): void {
     if (typeof value === "string") this.take(value);
     else if (typeof value === "object" && value !== null) for (const part of Object.values(value)) this.harvest(part);
   }
 
-  /** An id that fits the schema's pattern, the newest ones most often. */
+  /** Returns an ID that matches the schema's pattern, the newest ones most often. */
   pick(pattern: string, seeded: Seeded): string | undefined {
     const known = this.ids.get(/^\^([a-z]+_)\[/.exec(pattern)?.[1] ?? "");
     if (known === undefined) return undefined;

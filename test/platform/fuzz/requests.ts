@@ -3,13 +3,13 @@ import { breakBody, breakJson, HOSTILE_TEXTS } from "./invalid-values.ts";
 import type { Seeded } from "./seeded.ts";
 import type { ValidValues } from "./valid-values.ts";
 
-/** What a request must be answered with, beyond what the document says of every reply. */
+/** The required response to a request, in addition to the document's rules. */
 type Expectation =
   /** Success, or a refusal by the resource's own rules: what the document allows is never malformed. */
   | "taken"
-  /** Any refusal. */
+  /** Any error response. */
   | "refused"
-  /** Refused with exactly this code. */
+  /** Rejected with exactly this code. */
   | { code: string }
   /** Whatever the document says. */
   | "documented";
@@ -35,14 +35,14 @@ export interface RequestTools {
   values: ValidValues;
   seeded: Seeded;
   credential: string;
-  /** The headers of a signed-in person, who stands in where keys are not taken. */
+  /** The headers of a signed-in user, for operations that reject keys. */
   personHeaders: [name: string, value: string][];
   /** Host and port, as a client would send them. */
   host: string;
   /** A credential of the other environment, where nothing of what is known exists. */
   otherCredential: string;
   cursors: Cursor[];
-  /** True where the body breaks its schema by the judgement of an independent validator. */
+  /** True if the body breaks its schema by the judgement of an independent validator. */
   breaks: (operation: Operation, body: unknown) => boolean;
 }
 
@@ -68,7 +68,7 @@ const KINDS: [weight: number, name: string, kind: Kind][] = [
   [2, "other environment", otherEnvironment],
 ];
 
-/** Makes a request to the operation, good or bad in one way. */
+/** Creates a request to the operation, valid or invalid in one way. */
 export function makeRequest(operation: Operation, tools: RequestTools): Request {
   const { seeded } = tools;
   for (;;) {

@@ -2,16 +2,16 @@ import type { Document, Schema } from "./document.ts";
 import type { Pool } from "./pool.ts";
 import type { Seeded } from "./seeded.ts";
 
-/** Letters that a text field should take as they are. */
+/** Letters that a text field should accept. */
 const LETTERS = Array.from("abcdefghij XYZ0123456789.,;:'\"\\/<>&%{}[]()äöüßñçéøłžŸ中文字かな한글אבגعرب🙂🚀");
 const KEY_LETTERS = Array.from("abcdefghijklmnopqrstuvwxyz0123456789_-.");
 
-/** Makes values that a schema of the document accepts. */
+/** Creates values that a schema of the document accepts. */
 export class ValidValues {
   private readonly document: Document;
   private readonly pool: Pool;
   private readonly seeded: Seeded;
-  /** Stands in for the hosts of example URLs, so that nothing leaves the machine. */
+  /** Replaces the hosts of example URLs, so that nothing leaves the machine. */
   private readonly receiver: string;
 
   constructor(document: Document, pool: Pool, seeded: Seeded, receiver: string) {

@@ -2,13 +2,13 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What an application does about events. */
+/** How an application processes events. */
 export interface Work {
-  /** Acts on an event that was not seen before: the id is stored first, and storing it twice is not possible. */
+  /** Processes an event unless its ID is stored: the ID is stored first, which is only possible once. */
   once(id: string): void;
-  /** Acts, whatever happened before. */
+  /** Processes an event unconditionally. */
   act(id: string): void;
-  /** The ids that it acted on, in order. */
+  /** The IDs of processed events, in order. */
   acted: string[];
 }
 
@@ -20,7 +20,7 @@ export interface Application {
   close(): void;
 }
 
-/** `onAct` is told of each action, as a receiver would call another service. */
+/** `onAct` is called for each processed event, as a receiver would call another service. */
 export async function startApplication(
   receiver: (work: Work) => RequestListener | Promise<RequestListener>,
   onAct: (id: string) => void = () => {},

@@ -55,7 +55,7 @@ export const CORRECT: Readonly<Record<string, Receiver>> = {
     ),
 };
 
-/** A verifier made for another platform with the same scheme; it looks at the past only. */
+/** A verifier for another platform with the same scheme, which checks the past only. */
 export const stripeReceiver: Receiver = (work, secrets) => {
   const stripe = new Stripe("sk_test_unused");
   const verify = (body: Buffer, header: string): { id: string } => {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Work } from "./application.ts";
 import { readBody } from "./read-body.ts";
 
-/** What is wrong with a receiver that would be right without it. */
+/** The flaw of an otherwise correct receiver. */
 export type Flaw =
   | "parses before verifying"
   | "looks at no timestamp"
@@ -18,7 +18,7 @@ export type Flaw =
   | "answers 500 to whatever it refuses"
   | "takes everything";
 
-/** A receiver as somebody without our library would write it from the specification. */
+/** A receiver written from the specification without the library. */
 export function handWritten(work: Work, secrets: readonly string[], flaw?: Flaw): RequestListener {
   const seen = new Set<string>();
 
@@ -39,7 +39,7 @@ export function handWritten(work: Work, secrets: readonly string[], flaw?: Flaw)
 
   async function actUnlessSeen(id: string): Promise<void> {
     const isKnown = seen.has(id);
-    // A database takes its time for each of the two.
+    // A database takes some time for each of the two.
     await delay(25);
     if (isKnown) return;
     work.act(id);

@@ -5,7 +5,7 @@ interface Timer {
   callback: () => void;
 }
 
-/** Time that passes only when told to. */
+/** Time that only a test advances. */
 export class FakeClock implements Clock {
   readonly #start = Date.now();
   #elapsed = 0;
@@ -27,7 +27,7 @@ export class FakeClock implements Clock {
     };
   }
 
-  /** Lets time pass; what falls due on the way runs in its order, each at its own time. */
+  /** Advances the time. Timers run in order, each at its own time. */
   advance(milliseconds: number): void {
     const end = this.#elapsed + milliseconds;
     for (let due = this.#earliest(end); due !== undefined; due = this.#earliest(end)) {
@@ -39,7 +39,7 @@ export class FakeClock implements Clock {
     this.#elapsed = end;
   }
 
-  /** When the timers that wait fall due, in milliseconds from now. */
+  /** When the waiting timers are due, in milliseconds from now. */
   get waiting(): number[] {
     return this.#timers.map(({ at }) => at - this.#elapsed).sort((a, b) => a - b);
   }

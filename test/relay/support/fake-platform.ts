@@ -21,25 +21,25 @@ export interface LoggedEvent {
 }
 
 export interface FakePlatformOptions {
-  /** Handles an upgrade itself; true where it did. */
+  /** Handles an upgrade itself; returns true if it did. */
   intercept?: (request: IncomingMessage, stream: Duplex) => boolean;
-  /** Answers pings; a half-open connection does not. */
+  /** Responds to pings; a half-open connection does not. */
   autoPong?: boolean;
-  /** Ignores the window that clients ask for. */
+  /** Ignores the window that clients request. */
   ignoreWindow?: boolean;
 }
 
-/** Speaks the platform's side of the protocol from a log in memory, and lets a test break it in every way. */
+/** Implements the platform's side of the protocol with a log in memory, and lets a test break it in every way. */
 export class FakePlatform {
   readonly log: LoggedEvent[] = [];
-  /** Every acknowledgement that was read, in its order. */
+  /** Every received acknowledgement, in order. */
   readonly acknowledgements: { id: string; ack: Ack }[] = [];
   readonly acknowledgedIds = new Set<string>();
   readonly upgrades: IncomingMessage[] = [];
   readonly sessions: FakeSession[] = [];
-  /** Says something else than ready at the beginning of a session. */
+  /** Sends something else than ready at the start of a session. */
   opening: ((session: FakeSession) => void) | undefined;
-  /** The time that new events are given, Unix milliseconds. */
+  /** The time of new events, in Unix milliseconds. */
   time = Date.now();
   readonly #server: Server;
   readonly #sockets: WebSocketServer;
@@ -82,12 +82,12 @@ export class FakePlatform {
     return new URL(`http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`);
   }
 
-  /** The session that was accepted last. */
+  /** The latest session. */
   get session(): FakeSession {
     return this.sessions.at(-1)!;
   }
 
-  /** Commits an event and sends it to all who listen. */
+  /** Commits an event and sends it to all listeners. */
   append(type = "order.completed", body?: string): LoggedEvent {
     const id = this.#nextId("event", this.time);
     const event = { id, type, body: body ?? JSON.stringify({ id, type, object: "event" }) };
@@ -103,7 +103,7 @@ export class FakePlatform {
     return this.acknowledgements.filter((known) => known.id === id).map(({ ack }) => ack);
   }
 
-  /** Cuts all connections without a word. */
+  /** Cuts all connections without a close frame. */
   cut(): void {
     for (const session of this.sessions) session.socket.terminate();
   }
@@ -164,7 +164,7 @@ export class FakeSession {
   readonly socket: WebSocket;
   readonly protocol: string;
   readonly unacknowledged = new Map<number, string>();
-  /** The most events that were ever unacknowledged at once. */
+  /** Maximum number of unacknowledged events at any time. */
   peak = 0;
   /** What the client's pings carried. */
   readonly pings: string[] = [];

@@ -25,7 +25,7 @@ export interface Receiver {
   url: URL;
   port: number;
   requests: ReceivedRequest[];
-  /** Waits until so many requests have come in full. */
+  /** Waits for this many complete requests. */
   received(count: number): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export type Answer = (reply: ServerResponse, request: ReceivedRequest, message: 
 
 const ok: Answer = (reply) => reply.end("ok");
 
-/** An HTTP receiver that reads each request and then answers as told; closed when the test ends. */
+/** An HTTP receiver that reads each request and then responds as configured. Closed at the end of the test. */
 export async function startReceiver(
   answer: Answer = ok,
   host = "127.0.0.1",
@@ -73,7 +73,7 @@ export async function startReceiver(
   };
 }
 
-/** A receiver that answers each request with raw bytes, or does what it likes with the socket. */
+/** A receiver that responds to each request with raw bytes, or uses the socket directly. */
 export async function startRawReceiver(answer: (socket: Socket) => void): Promise<{ url: URL; connections(): number }> {
   let connections = 0;
   const server = createTcpServer((socket) => {
@@ -125,7 +125,7 @@ const BUSY_RECEIVER = `
   server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => console.log(server.address().port));
 `;
 
-/** A receiver on 127.0.0.1 whose queue of connections is full: it takes no more until it resumes. */
+/** A receiver on 127.0.0.1 with a full connection queue: it accepts no more until it resumes. */
 export async function startBusyReceiver(): Promise<{ port: number; resume(): void }> {
   const child = spawn(process.execPath, ["-e", BUSY_RECEIVER], { stdio: ["ignore", "pipe", "inherit"] });
   const [line] = (await once(child.stdout, "data")) as [Buffer];
@@ -136,7 +136,7 @@ export async function startBusyReceiver(): Promise<{ port: number; resume(): voi
     for (const socket of waiting) socket.destroy();
     child.kill("SIGKILL");
   });
-  // Linux takes one more than the backlog; the handshakes of the others go unanswered.
+  // Linux accepts one more than the backlog; other handshakes get no response.
   await Promise.all(waiting.slice(0, 2).map((socket) => once(socket, "connect")));
   return { port, resume: () => void child.kill("SIGCONT") };
 }

@@ -3,7 +3,7 @@ import type { Report } from "../../../src/relay/report.ts";
 type Name = Report["event"];
 type Of<N extends Name> = Extract<Report, { event: N }>;
 
-/** Keeps what a session reports, and lets a test wait for it. */
+/** Records the reports of a session, and lets a test wait for them. */
 export class Reports {
   readonly all: Report[] = [];
   #waiters: { isMet: () => boolean; resolve: () => void }[] = [];
@@ -19,7 +19,7 @@ export class Reports {
     return this.all.filter((report): report is Of<N> => report.event === name);
   }
 
-  /** Waits until so many reports of that kind have come, and gives the last of them. */
+  /** Waits for this many reports of a kind, and returns the last. */
   async wait<N extends Name>(name: N, count = 1): Promise<Of<N>> {
     const isMet = () => this.of(name).length >= count;
     if (!isMet()) await new Promise<void>((resolve) => this.#waiters.push({ isMet, resolve }));

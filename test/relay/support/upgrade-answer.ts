@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 
-/** A problem document, as the platform refuses with. */
+/** A problem document of a rejecting platform. */
 export const PROBLEM = {
   type: "about:blank",
   title: "No",
@@ -10,7 +10,7 @@ export const PROBLEM = {
   request_id: "req_1",
 };
 
-/** Answers an upgrade with plain HTTP; true, since that handles it. */
+/** Responds to an upgrade with plain HTTP. Returns true, since that handles it. */
 export function answer(stream: Duplex, status: number, type: string, body: string, headers = ""): true {
   const length = Buffer.byteLength(body);
   stream.end(

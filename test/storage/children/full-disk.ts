@@ -1,5 +1,5 @@
-// Writes before, during and after a full disk, and prints what became of it all. `ballast` fills the file system that the
-// database lies on (a small one of its own); `limit` forbids this process to make files any longer.
+// Writes before, during and after a full disk, and prints what became of it all. `ballast` fills the file system that
+// the database lies on (a small one of its own); `limit` forbids this process to make files any longer.
 import { execFileSync } from "node:child_process";
 import { appendFileSync, rmSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// Writes notes as fast as it can, many at a time, and prints the id of each one that was acknowledged, until it is killed.
+// Writes notes as fast as it can, many at a time, and prints the id of each one that was acknowledged, until it is
+// killed.
 import { openSqlite } from "../../../src/platform/storage/sqlite/open.ts";
 import { insert, notes } from "../notes.ts";
 

@@ -1,0 +1,78 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { apiOf } from "../support/api.ts";
+import { type ServedPlatform, servePlatform } from "../support/platform.ts";
+import { installPackages } from "./support/packages.ts";
+
+let platform: ServedPlatform;
+
+beforeAll(async () => {
+  platform = await servePlatform();
+});
+afterAll(() => platform.stop());
+
+/** Installs a package and imports it. */
+async function importPackage<Module>(name: string, version: string): Promise<Module> {
+  const folder = await installPackages(`${name}@${version}`);
+  const file = createRequire(join(folder, "package.json")).resolve(name);
+  return (await import(pathToFileURL(file).href)) as Module;
+}
+
+const authorization = () => ({ Authorization: `Bearer ${platform.sandboxKey}` });
+
+async function newOrder(): Promise<string> {
+  const reply = await apiOf(platform.baseUrl, platform.sandboxKey)("POST", "/v1/orders", {
+    amount: 1,
+    currency: "EUR",
+  });
+  return reply.body.id as string;
+}
+
+interface Axios {
+  post: (url: string, body?: unknown, options?: object) => Promise<{ status: number; data: { status: string } }>;
+}
+
+interface Got {
+  paginate: { all: (url: string, options: object) => Promise<{ id: string }[]> };
+}
+
+interface Ky {
+  post: (url: string, options: object) => { json: () => Promise<{ status: string }> };
+}
+
+describe("HTTP clients of others, with their defaults", () => {
+  it("axios posts without a body", async () => {
+    const { default: axios } = await importPackage<{ default: Axios }>("axios", "1.21.1");
+    const headers = authorization();
+    const form = { ...headers, "Content-Type": "application/x-www-form-urlencoded" };
+    for (const [body, sent] of [
+      [undefined, headers],
+      [null, headers],
+      ["", form],
+    ] as const) {
+      const url = `${platform.baseUrl}/v1/orders/${await newOrder()}/complete`;
+      const reply = await axios.post(url, body, { headers: sent });
+      expect([reply.status, reply.data.status]).toEqual([200, "completed"]);
+    }
+  });
+
+  it("got reads every page of a list", async () => {
+    const { default: got } = await importPackage<{ default: Got }>("got", "14.6.5");
+    const created: string[] = [];
+    for (let count = 0; count < 6; count++) created.unshift(await newOrder());
+    const orders = await got.paginate.all(`${platform.baseUrl}/v1/orders?limit=2&status=pending`, {
+      headers: authorization(),
+      responseType: "json",
+      pagination: { transform: ({ body }: { body: { data: { id: string }[] } }) => body.data },
+    });
+    expect(orders.map(({ id }) => id)).toEqual(created);
+  });
+
+  it("ky posts without a body", async () => {
+    const { default: ky } = await importPackage<{ default: Ky }>("ky", "2.1.0");
+    const url = `${platform.baseUrl}/v1/orders/${await newOrder()}/complete`;
+    expect(await ky.post(url, { headers: authorization() }).json()).toMatchObject({ status: "completed" });
+  });
+});

@@ -92,7 +92,7 @@ export async function assembleParts(
   const leakKeys = settings.leakKeys === undefined ? undefined : new SigningKeys(settings.leakKeys, clock.elapsed);
   const limiters = database.dialect === "postgres" ? sharedLimiters(database, settings.log) : undefined;
   const transactions = new TransactionWatch({ database, clock, log: settings.log });
-  const metrics = await createMetrics({ database, clock }, transactions);
+  const metrics = await createMetrics({ database, clock, version: settings.version }, transactions);
   const allowPrivate = settings.allowPrivateTargets ?? false;
   const guard = createTargetGuard({
     allowPrivate,

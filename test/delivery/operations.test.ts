@@ -64,6 +64,12 @@ describe("metrics", () => {
     expect(text).toContain('service_delivery_attempts_total{outcome="retrying"} 1');
     expect(text).toContain("service_delivery_attempt_duration_seconds_count 2");
     expect(text).toContain("service_deliveries_oldest_due_seconds 0");
+    expect(text).toMatch(/^service_build_info\{version="[^"]+",node="\d+\.\d+\.\d+"\} 1$/m);
+    for (const name of ["process_cpu_seconds_total", "process_resident_memory_bytes", "nodejs_eventloop_lag_seconds"]) {
+      expect(text).toMatch(new RegExp(`^${name} \\d`, "m"));
+    }
+    const described = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name);
+    expect(described).toEqual([...new Set(described)]);
     for (const secret of [...endpoints, id, "ada@example.com", receiver.url, platform.sandboxKey]) {
       expect(text).not.toContain(secret);
     }

@@ -17,14 +17,22 @@ export interface Metrics {
 }
 
 export async function createMetrics(
-  { database, clock }: { database: Queries; clock: Clock },
+  { database, clock, version }: { database: Queries; clock: Clock; version: string },
   transactions: TransactionWatch,
 ): Promise<Metrics> {
   // Bundled CommonJS has only a default export.
   const { default: prometheus } = await import("prom-client");
-  const { Counter, Gauge, Histogram, Registry } = prometheus;
+  const { collectDefaultMetrics, Counter, Gauge, Histogram, register: ofProcess, Registry } = prometheus;
+  // They are of the process, whose platforms share them, and cannot be stopped.
+  if (ofProcess.getSingleMetric("process_cpu_seconds_total") === undefined) collectDefaultMetrics();
   const registry = new Registry();
   const registers = [registry];
+  new Gauge({
+    name: "service_build_info",
+    help: "1, with the version of the program and of Node.js",
+    labelNames: ["version", "node"],
+    registers,
+  }).set({ version, node: process.versions.node }, 1);
   const requests = new Counter({
     name: "service_http_requests_total",
     help: "API requests by route and status",
@@ -92,7 +100,7 @@ export async function createMetrics(
       pending.set(await countPending(database));
       oldestDue.set(await oldestDueSeconds());
       oldestTransaction.set(await transactions.ageSeconds());
-      return registry.metrics();
+      return `${await registry.metrics()}\n${await ofProcess.metrics()}`;
     },
   };
 }

@@ -253,9 +253,28 @@ describe("request log and test clock", () => {
     await api("POST", "/v1/customers", { email: "twice@example.com" });
     await board.menu("Request log");
     await page.getByLabel("Method").selectOption("POST");
-    await page.getByLabel("Status").fill("409");
+    await page.getByLabel("Status").fill("4xx");
     await rowOf("email_taken").waitFor();
+    await page.getByLabel("Status").fill("409");
     await expect.poll(() => page.getByRole("row").count()).toBe(2);
+    await rowOf("email_taken").getByRole("link").click();
+    await page.getByText('"email": "twice@example.com"').waitFor();
+    await page.getByText('"code": "email_taken"').waitFor();
+    await page.locator(".facts").getByText("127.0.0.1").waitFor();
+    expect(await page.content()).not.toContain(board.platform.sandboxKey);
+  });
+
+  it("leads from a request to the event that it caused", async () => {
+    const { page, api } = board;
+    const created = await api("POST", "/v1/customers", { email: "cause@example.com" });
+    const id = created.headers.get("request-id");
+    // The log is written behind the requests.
+    await expect.poll(async () => (await api("GET", `/v1/request_logs/${id}`)).status).toBe(200);
+    await board.show(`sandbox/logs/${id}`);
+    await page.locator(".card").filter({ hasText: "Events of this request" }).getByRole("link").click();
+    await page.getByRole("heading", { name: "customer.created" }).waitFor();
+    await board.show("sandbox/logs/req_0000000000000000000000");
+    await page.getByText("Request not found").waitFor();
   });
 
   it("three days of retries pass immediately", async () => {

@@ -180,6 +180,7 @@ describe("a day at the dashboard", { shuffle: false }, () => {
       await expect.poll(() => steps.filter({ hasText: "(if needed)" }).count()).toBe(4);
       await steps.first().getByText("Request", { exact: true }).click();
       await steps.first().getByText(`POST ${receiver.url}/orders`).waitFor();
+      await steps.first().getByText("Service-Signature: t=").waitFor();
       await steps.first().getByRole("button", { name: "as cURL" }).click();
       const copied = await page.evaluate<string>("navigator.clipboard.readText()");
       expect(copied).toContain(`curl -X POST '${receiver.url}/orders'`);

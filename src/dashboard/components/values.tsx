@@ -31,6 +31,12 @@ export function Time({ at, isReal = false }: TimeProps) {
   );
 }
 
+/** Returns an HTTP message as text: its first line, headers and body, JSON with line breaks. */
+export function message(start: string, headers: Record<string, string> | null, body: string | null): string {
+  const lines = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`);
+  return [start, ...lines, ...(body === null || body === "" ? [] : ["", pretty(body)])].join("\n");
+}
+
 /** A time of day. */
 export function ClockTime({ at }: { at: string | number }) {
   const iso = typeof at === "string" ? at : `${new Date(at).toISOString().slice(0, 19)}Z`;

@@ -1,4 +1,3 @@
-import { DELIVERY_USER_AGENT, HEADERS } from "../../contract/headers.ts";
 import { LIMITS } from "../../contract/limits.ts";
 import type { Attempt, Delivery } from "../../contract/schemas/delivery.ts";
 import type { WebhookEndpoint } from "../../contract/schemas/webhook-endpoint.ts";
@@ -11,8 +10,8 @@ import {
   Copy,
   Id,
   isNotSent,
+  message,
   ObjectLink,
-  pretty,
   Raw,
   Status,
   StatusCode,
@@ -125,7 +124,7 @@ function Attempts({ delivery, url }: { delivery: Delivery; url: string | undefin
             key={group.number}
             group={group}
             isLast={index === groups.length - 1}
-            request={{ event, url, body: body.data, isExpired }}
+            request={{ url, body: body.data, isExpired }}
           />
         ))}
         {next !== null && (
@@ -147,7 +146,6 @@ function Attempts({ delivery, url }: { delivery: Delivery; url: string | undefin
 
 /** The parts of the request that all attempts share. */
 interface SentRequest {
-  event: string;
   url: string | undefined;
   body: string | undefined;
   isExpired: boolean;
@@ -159,7 +157,8 @@ function AttemptGroup(props: { group: Group; isLast: boolean; request: SentReque
   const { status_code: code, error, response_excerpt: response, duration_ms: took } = latest;
   const isGood = code !== null && code >= 200 && code < 300;
   const last = number + attempts.length - 1;
-  const { head, curl, body, isExpired } = requestOf(props.request, last);
+  const { url, body, isExpired } = props.request;
+  const { request_headers: sent, response_headers: received } = latest;
   return (
     <li class={isGood ? "good" : isNotSent(error) ? "ended" : "bad"}>
       <p class="attempt-head">
@@ -169,8 +168,8 @@ function AttemptGroup(props: { group: Group; isLast: boolean; request: SentReque
         <span class="soft">{milliseconds(took)}</span>
         <Time at={latest.at} />
         <span class="attempt-actions">
-          {curl !== undefined && !isNotSent(error) && (
-            <Copy text={curl} what={`attempt ${last} as cURL`} label="cURL" />
+          {body !== undefined && sent !== null && url !== undefined && (
+            <Copy text={curlOf(url, sent, body)} what={`attempt ${last} as cURL`} label="cURL" />
           )}
           <Copy
             text={JSON.stringify(attempts.length === 1 ? latest : attempts, null, 2)}
@@ -194,22 +193,25 @@ function AttemptGroup(props: { group: Group; isLast: boolean; request: SentReque
       )}
       {!isNotSent(error) && (
         <div class="columns">
-          {response !== null && (
-            <details open={props.isLast}>
-              <summary>Response body</summary>
-              <Raw text={pretty(response)} label={`Response body of attempt ${last}`} />
-            </details>
-          )}
+          <details open={props.isLast}>
+            <summary>Response</summary>
+            {code === null ? (
+              <p class="hint">There was no response.</p>
+            ) : (
+              <Raw label={`Response of attempt ${last}`} text={message(String(code), received, response)} />
+            )}
+          </details>
           <details>
             <summary>Request</summary>
             <Raw
               label={`Request of attempt ${last}`}
-              text={`${head}\n\n${body === undefined ? (isExpired ? "(the event was removed after 30 days)" : "…") : pretty(body)}`}
+              text={message(
+                `POST ${url ?? "(URL of the listener or of a deleted endpoint)"}`,
+                sent,
+                body ?? (isExpired ? "(the event was removed after 30 days)" : "…"),
+              )}
             />
-            <p class="hint">
-              Each attempt also carries its own {HEADERS.signature}, which is not stored; service webhooks sign signs a
-              copy. The body is shown with line breaks, and copied with its exact bytes.
-            </p>
+            {sent === null && <p class="hint">Headers of requests to listeners are not stored.</p>}
           </details>
         </div>
       )}
@@ -217,21 +219,13 @@ function AttemptGroup(props: { group: Group; isLast: boolean; request: SentReque
   );
 }
 
-/** The request of one attempt, as far as the platform stores it: its signature is not stored. */
-function requestOf({ event, url, body, isExpired }: SentRequest, attempt: number) {
-  const headers = [
-    "Content-Type: application/json",
-    `User-Agent: ${DELIVERY_USER_AGENT}`,
-    `${HEADERS.eventId}: ${event}`,
-    `${HEADERS.deliveryAttempt}: ${attempt}`,
-  ];
-  const curl = [
-    `curl -X POST ${quoted(url ?? "http://localhost:3000")}`,
-    ...headers.map((header) => `  -H ${quoted(header)}`),
-    `  --data-raw ${quoted(body ?? "")}`,
+/** Returns an attempt as a command that sends the same bytes with the same headers. */
+function curlOf(url: string, headers: Record<string, string>, body: string): string {
+  return [
+    `curl -X POST ${quoted(url)}`,
+    ...Object.entries(headers).map(([name, value]) => `  -H ${quoted(`${name}: ${value}`)}`),
+    `  --data-raw ${quoted(body)}`,
   ].join(" \\\n");
-  const head = [`POST ${url ?? "(URL of the listener or of a deleted endpoint)"}`, ...headers].join("\n");
-  return { head, curl: body === undefined ? undefined : curl, body, isExpired };
 }
 
 function quoted(text: string): string {

@@ -1,11 +1,11 @@
-import { useEffect } from "preact/hooks";
 import { timeOfId } from "../../contract/ids.ts";
-import type { RequestLog } from "../../contract/schemas/request-log.ts";
+import type { RequestLog, RequestLogDetail } from "../../contract/schemas/request-log.ts";
 import { usePages } from "../api/pages.ts";
+import { useQuery } from "../api/store.ts";
 import { clockOffset } from "../clock.ts";
-import { Empty, Facts, Loading, Page } from "../components/page.tsx";
+import { Card, Empty, Facts, Loaded, Page } from "../components/page.tsx";
 import { PagedTable } from "../components/table.tsx";
-import { Id, None, ObjectLink, StatusCode, Time } from "../components/values.tsx";
+import { Id, message, None, ObjectLink, Raw, StatusCode, Time } from "../components/values.tsx";
 import { milliseconds } from "../format.ts";
 import { hrefOf, Link, place } from "../router.tsx";
 import { Choice, filterOf, Filters, Search } from "./filters.tsx";
@@ -40,8 +40,8 @@ function RequestList() {
         <Search
           label="Status"
           name="status"
-          hint="409"
-          problemOf={(text) => (/^([1-5]\d\d)?$/.test(text) ? undefined : "Enter a status code, such as 409")}
+          hint="409 or 4xx"
+          problemOf={(text) => (/^([1-5](\d\d|xx))?$/.test(text) ? undefined : "Enter a status, such as 409 or 4xx")}
         />
         <Search
           label="Path"
@@ -88,48 +88,68 @@ function RequestList() {
   );
 }
 
-/** Number of recent requests that are searched for an ID, because the API has no other way to find it. */
-const MAX_SEARCHED = 2000;
-
 function RequestDetail({ id }: { id: string }) {
-  const pages = usePages<RequestLog>("/v1/request_logs", {}, { limit: 100 });
-  const { items, hasMore, isLoading, loadMore } = pages;
-  const log = items?.find((item) => item.id === id);
-  const isPast = items?.some((item) => item.id < id) === true;
-  const canSearchOn = log === undefined && !isPast && hasMore && (items?.length ?? 0) < MAX_SEARCHED;
-  useEffect(() => {
-    if (canSearchOn && !isLoading) loadMore();
-  });
+  const query = useQuery<RequestLogDetail>(`/v1/request_logs/${encodeURIComponent(id)}`);
+  const { data: log } = query;
   return (
     <Page
       title={log === undefined ? "Request" : `${log.method} ${log.path}`}
       back={{ href: hrefOf("logs"), label: "Request log" }}
     >
-      {log !== undefined ? (
-        <Facts
-          rows={[
-            ["Status", <StatusCode code={log.status} />],
-            ["Error", log.error_code ?? undefined],
-            ["Duration", milliseconds(log.duration_ms)],
-            ["Time (real)", <Time at={log.created} isReal />],
-            ["API key", log.key === null ? undefined : <ObjectLink id={log.key} />],
-            ["User", log.user === null ? undefined : <code>{log.user}</code>],
-            ["ID", <Id id={log.id} />],
-          ]}
-        />
-      ) : canSearchOn || items === undefined ? (
-        <Loading what="Searching the request log" />
-      ) : (
+      {query.error?.status === 404 ? (
         <Empty icon="logs" title="Request not found">
-          <p>{notFound(id, isPast)}</p>
+          <p>Requests are retained for 7 days, and what the dashboard reads is not logged.{madeAt(id)}</p>
         </Empty>
+      ) : (
+        <Loaded of={query}>{(request) => <RequestFacts log={request} />}</Loaded>
       )}
     </Page>
   );
 }
 
-function notFound(id: string, isPast: boolean): string {
-  if (isPast) return "What the dashboard reads is not logged, and requests are retained for 7 days.";
-  const at = /^req_[0-9A-Za-z]{22}$/.test(id) ? ` It was made at ${new Date(timeOfId(id)).toISOString()}.` : "";
-  return `It is not among the newest ${MAX_SEARCHED} requests.${at}`;
+function madeAt(id: string): string {
+  return /^req_[0-9A-Za-z]{22}$/.test(id) ? ` This one was made at ${new Date(timeOfId(id)).toISOString()}.` : "";
+}
+
+function RequestFacts({ log }: { log: RequestLogDetail }) {
+  const target = log.query === null || log.query === "" ? log.path : `${log.path}?${log.query}`;
+  return (
+    <>
+      <Facts
+        rows={[
+          ["Status", <StatusCode code={log.status} />],
+          ["Error", log.error_code === null ? undefined : <a href={`/problems/${log.error_code}`}>{log.error_code}</a>],
+          ["Duration", milliseconds(log.duration_ms)],
+          ["Time (real)", <Time at={log.created} isReal />],
+          ["API key", log.key === null ? undefined : <ObjectLink id={log.key} />],
+          ["User", log.user === null ? undefined : <code>{log.user}</code>],
+          ["IP address", log.client_address ?? undefined],
+          ["ID", <Id id={log.id} />],
+        ]}
+      />
+      {log.events.length > 0 && (
+        <Card title="Events of this request">
+          <ul>
+            {log.events.map((event) => (
+              <li key={event}>
+                <ObjectLink id={event} />
+              </li>
+            ))}
+          </ul>
+        </Card>
+      )}
+      {log.request_headers === null && log.response_headers === null ? (
+        <p class="notice">Headers and bodies were not kept: the platform was under heavy load.</p>
+      ) : (
+        <div class="columns">
+          <Card title="Request">
+            <Raw label="Request" text={message(`${log.method} ${target}`, log.request_headers, log.request_body)} />
+          </Card>
+          <Card title="Response">
+            <Raw label="Response" text={message(String(log.status), log.response_headers, log.response_body)} />
+          </Card>
+        </div>
+      )}
+    </>
+  );
 }

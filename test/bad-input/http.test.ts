@@ -92,7 +92,7 @@ describe("rejects a body that is too large before reading it", () => {
   });
 });
 
-describe("what belongs to other protocols", () => {
+describe("a request of another protocol", () => {
   it("grants nothing to a page of another origin", async () => {
     const headers = ["Origin: https://attacker.example", "Access-Control-Request-Method: POST"];
     const preflight = await send("OPTIONS /v1/customers HTTP/1.1", headers);

@@ -36,7 +36,7 @@ describe("service listen --where", () => {
     expect(receivers[0]!.seen).toEqual([wanted.id]);
   });
 
-  it("rejects what is no condition", async () => {
+  it("rejects an invalid condition", async () => {
     const { exitCode, stderr } = await service(["listen", "--where", "amount"]);
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("Must be a path") });
   });

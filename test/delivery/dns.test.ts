@@ -89,7 +89,7 @@ describe("a host name", () => {
     );
   });
 
-  it("that only the system knows is resolved by it, one at a time", async () => {
+  it("is resolved by the system if only the system knows it, one at a time", async () => {
     const server = await knowing({});
     const answers: (() => void)[] = [];
     const system: LookupFunction = (_hostname, _options, callback) =>

@@ -103,7 +103,7 @@ describe("a target's host name", () => {
     ["to the metadata address", ["169.254.169.254"]],
     ["to a translated address", ["64:ff9b::7f00:1"]],
   ];
-  it.each(blocked)("that resolves %s is rejected", async (_what, answer) => {
+  it.each(blocked)("is rejected if it resolves %s", async (_what, answer) => {
     const before = hits;
     expect(await reach(`https://hooks.example:${port}/`, resolver(answer))).toMatch(/^EBLOCKED: hooks\.example \(/);
     expect(hits).toBe(before);

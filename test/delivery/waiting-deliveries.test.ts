@@ -124,7 +124,7 @@ describe("pending deliveries", () => {
     expect(listed.body.data).toHaveLength(1);
   });
 
-  it("that a user cancels are not attempted again, even after an attempt in flight", async () => {
+  it("are not attempted again after they are canceled, even if an attempt is in flight", async () => {
     let answer: (() => void) | undefined;
     const slow = await startScriptedReceiver((_request, response) => {
       answer = () => void response.writeHead(500).end();

@@ -40,7 +40,7 @@ async function credentials(): Promise<{ name: string; api: Api }[]> {
   return found;
 }
 
-describe("what belongs to one environment of one account", () => {
+describe("an object of one environment of one account", () => {
   it("does not exist elsewhere: keys and apps", async () => {
     const all = await credentials();
     const placeOf = (name: string) => name.split(" ").slice(0, 2).join(" ");

@@ -33,7 +33,7 @@ it("changes the fields of a key that are given, effective at once", async () => 
   expect((await apiWith(key)("GET", "/v1/orders")).body.code).toBe("ip_not_allowed");
 });
 
-it("never lets a key exceed the permissions of whoever edits it", async () => {
+it("never lets a key exceed its editor's permissions", async () => {
   const editor = await create({ scopes: ["api_keys:write", "customers:read"], expires_at: IN_A_DAY });
   const key = await create({ scopes: ["customers:read"], expires_at: IN_A_DAY });
   const edit = (fields: object, id = key.id) => apiWith(editor)("PATCH", `/v1/api_keys/${id}`, fields);

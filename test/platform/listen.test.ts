@@ -206,7 +206,7 @@ describe("a listening session", () => {
     expect(await ready("laptop")).not.toBe(await ready("desktop"));
   });
 
-  it("that acknowledges and closes at once does not affect others", async () => {
+  it("does not affect others if it acknowledges and closes at once", async () => {
     const [first] = await makeEvents(3);
     const listener = new Listener("?after=-3600&window=1");
     await listener.until(() => listener.events.length === 1);

@@ -103,7 +103,7 @@ describe("an account pinned to an older version", () => {
     }
   });
 
-  it("receives events in its shape, whoever caused them, with the same bytes everywhere", async () => {
+  it("receives all events in its shape, with the same bytes everywhere", async () => {
     await platform.api("POST", "/v1/webhook_endpoints", { url: receiver.url, events: ["customer.*"] });
     const listener = await listenTo(platform.baseUrl, platform.sandboxKey);
     const newest = under(LATEST_VERSION);

@@ -117,7 +117,7 @@ describe("a refresh token", () => {
     expect((await refresh(1, lost.refresh_token)).body.error).toBe("invalid_grant");
   });
 
-  it("that is used again after the grace period revokes the grant at both processes", async () => {
+  it("revokes the grant at both processes if it is used again after the grace period", async () => {
     const first = await obtainTokens(oauth, "public");
     const { body: second } = await refresh(0, first.refresh_token);
     await rewind("used_at", "refresh_tokens", PAST_GRACE_MS);
@@ -126,7 +126,7 @@ describe("a refresh token", () => {
     expect(await statusesOf(second.access_token)).toEqual([401, 401]);
   });
 
-  it("that is revoked at one process is immediately invalid at the other, with its access token", async () => {
+  it("is immediately invalid at the other process after a revocation, with its access token", async () => {
     const { access_token, refresh_token } = await obtainTokens(oauth, "public");
     expect(await statusesOf(access_token)).toEqual([200, 200]);
     expect((await send(0, "/oauth/revoke", { token: refresh_token })).status).toBe(200);
@@ -136,7 +136,7 @@ describe("a refresh token", () => {
 });
 
 describe("an app's secret", () => {
-  it("that is rotated at one process is invalid at the other", async () => {
+  it("is invalid at the other process after a rotation", async () => {
     const { id, secret } = oauth.confidentialApp;
     const revokes = (client_secret: string) =>
       post(at(1, "/oauth/revoke"), { token: "unknown", client_id: id, client_secret });
@@ -171,7 +171,7 @@ describe("a device", () => {
     expect(await statusesOf(body.access_token)).toEqual([200, 200]);
   });
 
-  it("that polls too often gets slow_down at any process", async () => {
+  it("gets slow_down at any process if it polls too often", async () => {
     const { device_code } = await begin(0);
     const errors = [];
     for (const node of [0, 1]) errors.push((await send(node, "/oauth/token", fieldsOf(device_code))).body.error);

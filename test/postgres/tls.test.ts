@@ -109,7 +109,7 @@ describe("a server with a certificate for its name", () => {
     await expectRefusal(urlWith({ sslmode: "prefer" }), /sslmode=prefer is not supported: use verify-full/);
   });
 
-  it("that requires TLS says so to a client without it", async () => {
+  it("rejects a client without TLS with the reason if it requires TLS", async () => {
     await expectRefusal(urlWith({}), /requires TLS.*sslmode=verify-full/s);
     await expectAccepted(urlWith({ sslmode: "require" }));
   });

@@ -72,7 +72,7 @@ describe("memory", () => {
 });
 
 describe("BEGIN", () => {
-  it("that fails on an open connection leaves nothing of its unit of work", async () => {
+  it("leaves nothing of its unit of work if it fails on an open connection", async () => {
     line.state.replaces = ["BEGIN ISOLATION", "BEGIX ISOLATION"];
     const write = database.write(async (tx) => {
       await insert(tx, "a");

@@ -182,7 +182,7 @@ describe("retries", () => {
     expect(receiver.requests.map(attemptOf)).toEqual(["1", "1"]);
   });
 
-  it("that a stop interrupts count as failed, and are sent again in the next session", async () => {
+  it("count as failed if a stop interrupts them, and are sent again in the next session", async () => {
     const platform = await FakePlatform.start();
     const clock = new FakeClock();
     const receiver = await startReceiver((reply) => reply.writeHead(500).end());

@@ -144,7 +144,7 @@ describe("a reused connection", () => {
     ["resets", (socket: Socket) => socket.resetAndDestroy()],
     ["ends", (socket: Socket) => socket.end()],
     ["breaks off its response on", (socket: Socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n")],
-  ])("that the receiver %s fails the forward, which is not sent again", async (_what, end) => {
+  ])("fails the forward, which is not sent again, if the receiver %s", async (_what, end) => {
     let requests = 0;
     const receiver = await startRawReceiver((socket) => {
       requests += 1;

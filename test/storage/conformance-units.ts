@@ -64,7 +64,7 @@ export function describeUnits(subject: Subject): void {
       expect(await subject.ids()).toHaveLength(36);
     });
 
-    it("that throw after changes leave none, and reject with their own error", async () => {
+    it("leave no changes if they throw, and reject with their own error", async () => {
       const error = new Error("own");
       const written = subject.database.write(async (transaction) => {
         await insert(transaction, "a");
@@ -75,7 +75,7 @@ export function describeUnits(subject: Subject): void {
       expect(await subject.ids()).toEqual([]);
     });
 
-    it("that violate a constraint leave no changes", async () => {
+    it("leave no changes if they violate a constraint", async () => {
       await subject.database.write((transaction) => insert(transaction, "taken"));
       const written = subject.database.write(async (transaction) => {
         await insert(transaction, "a");
@@ -122,7 +122,7 @@ export function describeUnits(subject: Subject): void {
       expect(await subject.ids()).toHaveLength(500);
     });
 
-    it("that insert the same unique value concurrently: one succeeds, the others are rejected", async () => {
+    it("are rejected except for one if they insert the same unique value concurrently", async () => {
       const changed = await Promise.all(
         Array.from({ length: 50 }, (_, i) =>
           subject.database.write((transaction) =>
@@ -135,7 +135,7 @@ export function describeUnits(subject: Subject): void {
       expect(winner).toEqual({ body: `${changed.indexOf(1)}` });
     });
 
-    it("that are awaited in turn keep their order", async () => {
+    it("keep their order if they are awaited in turn", async () => {
       for (let i = 0; i < 20; i++) await subject.database.write((transaction) => insert(transaction, `n${i}`));
       expect(await subject.ids()).toEqual(Array.from({ length: 20 }, (_, i) => `n${i}`));
     });

@@ -195,7 +195,7 @@ describe("a file that is damaged under an open database", () => {
   });
 });
 
-describe("what other programs may do to the files of an open database", () => {
+describe("harmless access of other programs to the files of an open database", () => {
   it("does not make it unavailable: checkpoints, writes, copies, and a new modification time", async () => {
     await run("PRAGMA wal_checkpoint(TRUNCATE)");
     await database.probe();

@@ -114,7 +114,7 @@ describe("verify and verifyAsync reject options with", () => {
   });
 });
 
-describe("what verify returns or throws", () => {
+describe("the result of verify", () => {
   it("is the event, typed by its type", () => {
     const event = verify({ payload: PAYLOAD, header: headerOf(PAYLOAD), secrets: SECRET, now: NOW });
     expect([event.id, event.type]).toEqual([EVENT.id, "order.completed"]);

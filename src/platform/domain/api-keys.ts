@@ -101,7 +101,7 @@ export async function rollApiKey(
 
 /**
  * Changes what is given. Throws ApiError `key_not_usable`, `invalid_request`, or 403 if the key as it would be exceeds
- * the permissions of whoever edits it.
+ * its editor's permissions.
  */
 export async function changeApiKey(
   tx: Transaction,

@@ -187,6 +187,25 @@ describe("one request", () => {
     expect(secrets.filter((secret) => files.some((file) => file.includes(secret)))).toEqual([sent]);
   });
 
+  it("hides a credential that is written with escapes", async () => {
+    const sent = formatCredential("sk_live_", Buffer.alloc(32, 9));
+    const once = sent.replaceAll("_", "%5F");
+    const twice = sent.replaceAll("_", "%255f");
+    const { headers } = await platform.api("GET", `/v1/orders?key=${once}&other=${twice}`, undefined, {
+      "X-Key": once,
+    });
+    const escaped = await fetch(`${platform.baseUrl}/v1/customers`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${platform.sandboxKey}`, "Content-Type": "application/json" },
+      body: `{"name":"${sent.replaceAll("_", String.raw`\u005f`)}"}`,
+    });
+    for (const id of [headers.get("request-id"), escaped.headers.get("request-id")]) {
+      const shown = JSON.stringify(await detail(id));
+      expect(shown).toContain("sk_live_…");
+      expect(shown).not.toContain(sent.slice(-20));
+    }
+  });
+
   it("is found in its own environment only", async () => {
     const { headers } = await platform.live("GET", "/v1/me");
     const id = headers.get("request-id");

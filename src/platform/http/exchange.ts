@@ -64,5 +64,18 @@ function withoutFields(json: string, names: readonly string[]): string {
 function excerpt(text: string): string {
   const max = LIMITS.requestLogBodyCharacters;
   // A credential may begin before the end of what is shown, and end after it.
-  return withoutCredentials(text.slice(0, max + 512)).slice(0, max);
+  return redacted(text.slice(0, max + 512)).slice(0, max);
+}
+
+/** A credential may be written with escapes of URLs or of JSON, even twice. Then all of the text is shown without them. */
+function redacted(text: string): string {
+  const plain = withoutEscapes(withoutEscapes(text));
+  const shown = withoutCredentials(plain);
+  return shown === plain ? withoutCredentials(text) : shown;
+}
+
+function withoutEscapes(text: string): string {
+  return text.replaceAll(/(?:%|\\u00)([2-7][0-9a-f])/gi, (_escape, hex: string) =>
+    String.fromCharCode(parseInt(hex, 16)),
+  );
 }

@@ -27,6 +27,27 @@ describe("service trigger", () => {
     expect(JSON.parse(stdout)).toEqual(event);
   });
 
+  it("sends the object as it was edited, and nothing if the file is emptied or the editor fails", async () => {
+    const edit = (script: string) => ({ env: { EDITOR: `${process.execPath} -e '${script}' --`, VISUAL: "" } });
+    const change = `const fs = require("fs"), [file] = process.argv.slice(-1), object = JSON.parse(fs.readFileSync(file));
+      object.amount += 1; object.metadata = { plan: "5" }; fs.writeFileSync(file, JSON.stringify(object));`;
+    const plain = await triggered(["order.created"]);
+    const event = await triggered(["order.created", "--edit"], edit(change));
+    const { amount } = plain.data.object as { amount: number };
+    expect(event.data.object).toMatchObject({ amount: amount + 1, metadata: { plan: "5" }, status: "pending" });
+    const newest = async () =>
+      (JSON.parse((await service(["events", "list", "--limit", "1", "--json"])).stdout) as Event[])[0]!.id;
+    for (const [script, reason] of [
+      ['require("fs").writeFileSync(process.argv.at(-1), "")', "the file is empty"],
+      ['require("fs").writeFileSync(process.argv.at(-1), "{")', "the file is not JSON"],
+      ["process.exit(3)", "exited with 3"],
+    ] as const) {
+      const { exitCode, stderr } = await service(["trigger", "order.created", "--edit"], edit(script));
+      expect({ exitCode, stderr }).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(reason) });
+    }
+    expect(await newest()).toBe(event.id);
+  });
+
   it("prints each call, then the event", async () => {
     const { stdout, stderr } = await service(["trigger", "order.completed"]);
     const lines = stdout

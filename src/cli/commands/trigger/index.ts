@@ -38,12 +38,14 @@ export function register(program: Command, context: Context): void {
     .argument("[type]", "Event type, such as order.completed; for all types, pass --list")
     .addOption(pairsOption("--override <path=value>", "Field of the object: amount=500, metadata.plan=pro"))
     .addOption(new Option("--data <file>", "JSON file with the complete data.object; - for stdin"))
+    .addOption(new Option("--edit", "Edit the object in $VISUAL or $EDITOR first"))
     .addOption(new Option("--count <number>", "Number of events").argParser(wholeNumber(1)).default(1))
     .addOption(new Option("--rate <rate>", "Maximum rate: 50/s, 600/m").argParser(parseRate))
     .addOption(
       new Option("--fixture <file>", "JSON or YAML file of API calls to send instead; - for stdin").conflicts([
         "override",
         "data",
+        "edit",
         "count",
         "rate",
       ]),
@@ -64,6 +66,7 @@ export function register(program: Command, context: Context): void {
     "service trigger payment.failed --override failure_code=insufficient_funds",
     "service trigger customer.created --count 1000 --rate 50/s",
     "service trigger order.completed --data order.json",
+    "service trigger order.completed --edit",
     "service trigger order.completed --wait --timeout 30s",
     "service trigger --fixture shop.yaml --cleanup",
   ]);

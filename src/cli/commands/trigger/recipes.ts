@@ -127,3 +127,17 @@ function withOverrides(step: Step, overrides: readonly Pair[]): Step {
 function takes(step: Step, path: string): boolean {
   return step.takes.includes(path.split(".")[0]!);
 }
+
+/** Returns the fields that `--override` can set, with the values that the calls would send. */
+export function editableFields(steps: readonly Step[], unique: string): Record<string, unknown> {
+  const bodies = steps.map(({ takes, body }) =>
+    Object.entries(body?.(unique, "{id}") ?? {}).filter(([name]) => takes.includes(name)),
+  );
+  return Object.fromEntries(bodies.flat());
+}
+
+/** Returns the object of the one call that `--data` plans. */
+export function dataOf([step]: readonly Step[]): Record<string, unknown> {
+  const { data } = step!.body!("", "") as { data: { object: Record<string, unknown> } };
+  return data.object;
+}

@@ -9,7 +9,7 @@ import { formatDuration } from "../../terminal/time.ts";
 import { Cleanup } from "./cleanup.ts";
 import { reportDeliveries, type TriggeredEvent } from "./deliveries.ts";
 import { type Call, callLine, findEvent, perform } from "./perform.ts";
-import { planSteps, type Step } from "./recipes.ts";
+import { dataOf, editableFields, planSteps, type Step } from "./recipes.ts";
 
 export interface TriggerFlags {
   override: Pair[];
@@ -20,6 +20,7 @@ export interface TriggerFlags {
   /** Number of events per second. */
   rate?: number;
   cleanup?: true;
+  edit?: true;
   wait?: true;
   /** Seconds. */
   timeout: number;
@@ -62,13 +63,31 @@ async function prepare(
     const calls = await readFixture(flags.fixture!, context);
     return (client) => runFixture(calls, { client, cleanup, wanted: flags.wait === true, context });
   }
-  const data = flags.data === undefined ? undefined : await readObject(flags.data, context);
-  const steps = planSteps(type, flags.override, data);
+  const steps = await plan(type, flags, context);
   if (context.globals.dryRun) return (client) => showSteps(steps, client, context);
   return async (client) =>
     flags.count === 1
       ? [await triggerOnce(type, steps, cleanup, client, context)]
       : await triggerMany(type, steps, flags, cleanup, client, context);
+}
+
+/** Returns the calls of an event, with the fields that the user has edited. */
+async function plan(type: EventType, { override, data: file, edit }: TriggerFlags, context: Context): Promise<Step[]> {
+  const data = file === undefined ? undefined : await readObject(file, context);
+  const planned = planSteps(type, override, data);
+  if (!edit) return planned;
+  const { editObject } = await import("./edit.ts");
+  if (data !== undefined) return planSteps(type, [], await editObject(dataOf(planned), context));
+  const fields = editableFields(planned, uniqueName(context));
+  if (Object.keys(fields).length === 0) {
+    throw new UsageError(`${type} has no fields to edit`, { hint: "Pass the complete object: --data FILE --edit." });
+  }
+  const edited = Object.entries(await editObject(fields, context));
+  return planSteps(
+    type,
+    edited.map(([name, value]): Pair => [name, JSON.stringify(value)]),
+    undefined,
+  );
 }
 
 /** Prints all calls of one event. */

@@ -1,0 +1,54 @@
+import { spawn } from "node:child_process";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Context } from "../../context.ts";
+import { UserError } from "../../errors.ts";
+import { makeTemporaryFolder } from "../../temporary-folder.ts";
+
+/** Opens a JSON object in the user's editor and returns it as it was saved. Throws UserError, also for an empty file. */
+export async function editObject(object: Record<string, unknown>, context: Context): Promise<Record<string, unknown>> {
+  const folder = makeTemporaryFolder("service-edit-");
+  const file = join(folder, "object.json");
+  try {
+    writeFileSync(file, `${JSON.stringify(object, undefined, 2)}\n`, { mode: 0o600 });
+    await runEditor(file, context);
+    return parse(readFileSync(file, "utf8"));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function parse(text: string): Record<string, unknown> {
+  if (text.trim() === "") throw new UserError("Nothing was sent: the file is empty", { code: "not_confirmed" });
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new UserError(`Nothing was sent: the file is not JSON: ${(error as Error).message}`, { cause: error });
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new UserError("Nothing was sent: the file does not contain a JSON object");
+}
+
+/** `$VISUAL`, else `$EDITOR`; both may hold flags. */
+function runEditor(file: string, { env, platform, signal }: Context): Promise<void> {
+  const isWindows = platform === "win32";
+  const editor = env["VISUAL"] || env["EDITOR"] || (isWindows ? "notepad" : "vi");
+  const command = isWindows ? `${editor} "${file}"` : `${editor} "$1"`;
+  const child = isWindows
+    ? spawn(command, { shell: true, stdio: "inherit", env, signal })
+    : spawn("/bin/sh", ["-c", command, "sh", file], { stdio: "inherit", env, signal });
+  return new Promise((resolve, reject) => {
+    child.once("error", (error) => {
+      reject(signal.aborted ? signal.reason : new UserError(`Cannot run the editor ${editor}: ${error.message}`));
+    });
+    child.once("exit", (code) => {
+      if (code === 0) return resolve();
+      reject(
+        new UserError(`Nothing was sent: the editor ${editor} exited with ${code ?? "a signal"}`, {
+          hint: "Set EDITOR to the command of your editor.",
+        }),
+      );
+    });
+  });
+}

@@ -193,7 +193,7 @@ describe("401", () => {
     expect((await apiOf(platform.baseUrl, key)("GET", "/v1/me")).status).toBe(200);
   });
 
-  it("another key's signature, a changed body, garbage", async () => {
+  it("a signature of another key or body, or a malformed one", async () => {
     const { key } = await newKey();
     await refusedFor(report([entry(key)], { key: keyPair().privateKey }));
     const other = sign("sha256", Buffer.from("[]"), partner.privateKey).toString("base64");

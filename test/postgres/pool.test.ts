@@ -29,7 +29,7 @@ afterAll(async () => {
 const order = () => api("POST", "/v1/orders", { amount: 1, currency: "EUR" });
 const orders = () => api("GET", "/v1/orders?limit=1");
 
-/** Runs requests while a transaction of somebody else's holds a lock. */
+/** Runs requests while another program's transaction holds a lock. */
 async function whileLocked<Result>(lock: string, run: () => Promise<Result>): Promise<Result> {
   const other = new Client({ connectionString: database });
   await other.connect();

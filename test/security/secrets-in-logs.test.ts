@@ -14,7 +14,7 @@ import { BIN, cliEnv, makeConfigDir, spawnCli } from "../support/run-cli.ts";
 
 /** Every secret that was handed out, by name. */
 const secrets: Record<string, string> = {};
-/** What commands said on stderr, where nothing secret belongs. */
+/** The stderr output of commands, which must not contain secrets. */
 let said = "";
 /** All that the platform printed after its first line, which shows its first keys once. */
 const logged: string[] = [];
@@ -60,7 +60,7 @@ function noteCommandLines(): void {
   }
 }
 
-/** Runs a command with all that it can say of itself; gives what it printed as data. */
+/** Runs a command with full debug output. Returns its stdout. */
 async function service(args: readonly string[], input?: string): Promise<Record<string, unknown>> {
   const running = spawnCli([...args, "--json", "--debug"], { env, input: input ?? "" });
   noteCommandLines();

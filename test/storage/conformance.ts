@@ -4,7 +4,7 @@ import { describeStatements } from "./conformance-statements.ts";
 import { describeUnits } from "./conformance-units.ts";
 import { type DatabasePlace, useSubject } from "./subject.ts";
 
-/** What every driver does, in terms of the port alone. */
+/** The behavior of every driver, in terms of the port only. */
 export function describeDatabase(name: string, createPlace: () => Promise<DatabasePlace>): void {
   describe(`${name} as a database`, () => {
     const subject = useSubject(createPlace);

@@ -10,7 +10,7 @@ export function temporaryFolder(): { path: string; remove: () => void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** An SQLite file in a folder of its own. */
+/** An SQLite file in a separate folder. */
 export async function sqlitePlace(): Promise<DatabasePlace> {
   const folder = temporaryFolder();
   return {

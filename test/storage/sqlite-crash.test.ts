@@ -97,7 +97,7 @@ describe("a full disk", () => {
       expect(await child.ended).toEqual({ code: 0, signal: null, stderr: "" });
       const report = JSON.parse(await child.line(0)) as DiskReport;
 
-      // Nobody was told anything wrong, whichever unit met the full disk first.
+      // No unit of work got a wrong result, whichever met the full disk first.
       expect(report.present.toSorted()).toEqual(report.acknowledged.toSorted());
       expect(report.integrity).toBe("ok");
       expect(report.refused).toEqual(

@@ -9,7 +9,7 @@ export interface DatabasePlace {
   remove(): Promise<void>;
 }
 
-/** What a suite works on: a fresh database for each test. */
+/** The subject of a suite: a fresh database for each test. */
 export interface Subject {
   place: DatabasePlace;
   database: Database;

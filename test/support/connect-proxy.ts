@@ -7,7 +7,7 @@ import { SELF_SIGNED } from "./self-signed.ts";
 /** A real proxy that tunnels every CONNECT to one port of this machine. */
 export interface ConnectProxy {
   url: string;
-  /** What it was asked to connect to. */
+  /** The requested targets. */
   asked: string[];
   /** The Proxy-Authorization header of each. */
   signIns: (string | undefined)[];

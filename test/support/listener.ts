@@ -6,12 +6,12 @@ import { BIN, cliEnv } from "./run-cli.ts";
 /** A line of `service listen --json`. */
 export type ListenRecord = { event: string } & Record<string, unknown>;
 
-/** The real `service listen --json` in a process of its own. */
+/** The real `service listen --json` in a separate process. */
 export interface RunningListener {
   secret: string;
   records: ListenRecord[];
   pid: number;
-  /** What it has said on stderr. */
+  /** Its output on stderr. */
   stderr(): string;
   /** The first record that fits, now or later. */
   record(fits: (record: ListenRecord) => boolean): Promise<ListenRecord>;

@@ -26,7 +26,7 @@ export interface ReadyLine {
 export interface ServedPlatform {
   /** Where clients reach it. */
   baseUrl: string;
-  /** The process itself, past whatever stands before it. */
+  /** The process itself, without any proxy in front of it. */
   listenUrl: string;
   authUrl: string;
   sandboxKey: string;
@@ -40,7 +40,7 @@ export interface ServedPlatform {
   stop(): Promise<number | null>;
 }
 
-/** One in a process of its own. */
+/** A platform in a separate process. */
 export interface RunningPlatform extends ServedPlatform {
   pid: number;
   /** Ends it by SIGKILL, as a crash would. */
@@ -50,7 +50,7 @@ export interface RunningPlatform extends ServedPlatform {
 /** Tests call more often than a rate limit lets a credential. */
 const UNLIMITED = ["--rate-limit", "0"];
 const SERVE = ["serve", "--json", "--allow-private-targets"];
-/** What the processes on one database share. */
+/** The key that the processes on one database share. */
 const MASTER_KEY = "5a".repeat(32);
 
 /** Starts `service serve` on a database file that outlives it; an empty one only shows its keys at the first start. */

@@ -26,7 +26,7 @@ const FLAGS = [
 export interface PostgresServer {
   /** The URL of the database that every server has. */
   url: string;
-  /** Makes an empty database and answers its URL. */
+  /** Creates an empty database and returns its URL. */
   createDatabase(): Promise<string>;
   /** Runs statements on a database. */
   query<Row extends object>(sql: string, values?: unknown[], url?: string): Promise<Row[]>;

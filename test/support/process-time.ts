@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect } from "vitest";
 
-/** Linux alone tells what another process has used. */
+/** Only Linux reports the processor time of another process. */
 export const TELLS_PROCESS_TIME = existsSync("/proc/self/stat");
 
 /** The kernel counts in hundredths of a second. */

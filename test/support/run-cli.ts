@@ -34,7 +34,7 @@ export interface CliOptions {
   cwd?: string;
 }
 
-/** A command that runs in this process can be watched and interrupted besides. */
+/** A command in this process can also be observed and interrupted. */
 export interface RunOptions extends CliOptions {
   onStdout?: (text: string) => void;
   onStderr?: (text: string) => void;

@@ -18,7 +18,7 @@ const LINKS = {
   oauth_metadata: OAUTH_PATHS.metadata,
 };
 
-/** What visitors look for at addresses that they know of every site: people, programs, security researchers, models. */
+/** Serves well-known paths: for visitors, crawlers, security researchers and language models. */
 export function registerEntrance(
   app: FastifyInstance,
   { clock, baseUrl }: { clock: Clock; baseUrl: () => string },

@@ -17,7 +17,7 @@ export interface ConsentView {
   userCode?: string;
   /** The path back to this page after signing in as another user. */
   here: string;
-  /** What happens after the choice. */
+  /** The effect of the user's choice. */
   outcome: Html;
   /** The origin of the redirect. */
   formTargets?: readonly string[];

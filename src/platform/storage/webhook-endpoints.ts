@@ -89,7 +89,7 @@ export function listEndpoints(queries: Queries, page: PageRequest): Promise<Webh
   return readPage<WebhookEndpointRow>(queries, "webhook_endpoints", COLUMNS, page, {});
 }
 
-/** What creating deliveries needs of an endpoint. */
+/** The columns of an endpoint that creating deliveries needs. */
 export interface SubscribedEndpoint {
   id: string;
   /** JSON array of subscriptions. */

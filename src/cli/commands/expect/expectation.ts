@@ -6,7 +6,7 @@ import type { Event } from "../../../contract/schemas/event.ts";
 import { type Condition, meets, textAt } from "../../arguments/conditions.ts";
 import { filterWithJq } from "../../terminal/jq.ts";
 
-/** What is expected. */
+/** The expected events. */
 export interface Expectation {
   type: EventType;
   conditions: readonly Condition[];
@@ -34,7 +34,7 @@ export interface Near {
   differences: Difference[];
 }
 
-/** What was seen so far. */
+/** The events seen so far. */
 export interface Observation {
   matching: Event[];
   /** The event of the type with the fewest differences. */
@@ -77,7 +77,7 @@ export class Watch {
     };
   }
 
-  /** Reads what is new. Lists are in the order of commits, so that nothing is missed below the last event that was seen. */
+  /** Reads new events. Lists are in the order of commits, so that nothing is missed below the last event that was seen. */
   async look(): Promise<void> {
     const fresh: Event[] = [];
     for await (const event of listItems<Event>(this.#client, "/v1/events")) {
@@ -125,7 +125,7 @@ export class Watch {
 /** `met` and `failed` are final; `open` may become either until the time is over. */
 export type Verdict = { state: "met" | "open" } | { state: "failed"; code: FailureCode };
 
-/** Judges what was seen. `isOver` is true once the time has passed. */
+/** Judges the events. `isOver` is true once the time has passed. */
 export function judge(
   { count, isDelivered }: Expectation,
   { matching, deliveries }: Observation,

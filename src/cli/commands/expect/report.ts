@@ -10,7 +10,7 @@ export interface ExpectationReport {
   type: string;
   status: "met" | "failed";
   code: FailureCode | null;
-  /** What went wrong, in words. */
+  /** Why the expectation failed. */
   message: string | null;
   events: Event[];
   deliveries: Delivery[];
@@ -59,7 +59,7 @@ function messageOf(code: FailureCode, { type, count }: Expectation, observation:
   }
 }
 
-/** What came instead, with the difference, and the next command: for a failure's hint. */
+/** The hint of a failure: the nearest event, the difference, and the next command. */
 export function hintLines({ code, deliveries, nearest, others, events }: ExpectationReport): string[] {
   const lines: string[] = [];
   if (nearest !== null) {

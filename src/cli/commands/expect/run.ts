@@ -63,7 +63,7 @@ export async function runExpect(
   output.success(`${type} as expected`);
 }
 
-/** Its own exit code passes through: what the tests found comes before what the events say. */
+/** Its own exit code is passed on: test failures take precedence over missing events. */
 function assertCommandSucceeded(end: ChildEnd | undefined): void {
   if (end !== undefined && end.exitCode !== 0) throw new SilentExit(end.exitCode);
 }
@@ -77,7 +77,7 @@ async function observe(
 ): Promise<FailureCode | null> {
   const deadline = performance.now() + seconds * 1000;
   for (;;) {
-    // Taken before the last look, so that what happened within the time is seen.
+    // Read before the last poll, so that events within the time are seen.
     const isOver = performance.now() >= deadline;
     await watch.look();
     const verdict = judge(expectation, watch.observation, isOver);

@@ -70,7 +70,7 @@ export async function runMcp(context: Context): Promise<void> {
     return await running.finally(() => calls.delete(running));
   });
 
-  // Each call in flight listens for the end.
+  // Each call in flight adds a listener for the end.
   setMaxListeners(0, context.signal);
   const ended = endOf(context);
   await server.connect(new StdioServerTransport(context.stdin, protocolStream(context)));

@@ -89,7 +89,7 @@ class ChainReader {
   async read(): Promise<Chain> {
     const id = this.#id;
     const kind = this.#kind;
-    // What was asked for has to exist; the rest of the chain may be gone, or out of the credential's scopes.
+    // The requested object must exist. The rest may have been removed, or be outside the credential's scopes.
     const found = await this.#first<object>(kind, id);
     const request = kind === "request" ? (found as RequestLogDetail) : undefined;
     const operation = kind === "bulk_operation" ? (found as BulkOperation) : undefined;
@@ -138,7 +138,7 @@ class ChainReader {
     return this.#allowed(() => this.#first<Item>(kind, id));
   }
 
-  /** Returns undefined for what does not exist any more, or what the credential may not see, which is noted. */
+  /** Returns undefined for objects that no longer exist, or that the credential may not read, which is noted. */
   async #allowed<Item>(read: () => Promise<Item>): Promise<Item | undefined> {
     try {
       return await read();

@@ -3,7 +3,7 @@ import type { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint
 import { formatSpan } from "../../terminal/time.ts";
 import type { Chain } from "./chain.ts";
 
-/** Stable names of what can be the case. Programs rely on them. */
+/** Stable codes of causes. Programs rely on them. */
 export type FindingCode =
   | "bulk_running"
   | "clock_ahead"
@@ -34,16 +34,16 @@ export type FindingCode =
   | "tls"
   | "unreachable";
 
-/** What is the case, and the one command that mends it. */
+/** A cause, and the command that fixes it. */
 export interface Finding {
   code: FindingCode;
-  /** The ID of what it is about. */
+  /** The ID of the affected object. */
   subject: string;
   summary: string;
   fix: string | null;
 }
 
-/** Returns what is the case, the likely cause first. */
+/** Returns the causes, most likely first. */
 export function diagnose(chain: Chain): Finding[] {
   const { request, event, deliveries, operation, clock, missingScopes, kind, id } = chain;
   const findings: Finding[] = [];
@@ -53,7 +53,7 @@ export function diagnose(chain: Chain): Finding[] {
     if (endpoint?.status === "disabled") findings.push(disabled(endpoint));
   }
   const troubled = deliveries.filter(({ status }) => status !== "succeeded");
-  // The one that was asked about first.
+  // The requested one comes first.
   for (const delivery of troubled.toSorted((a, b) => Number(b.id === id) - Number(a.id === id))) {
     const endpoint = delivery.endpoint === null ? undefined : chain.endpoints.get(delivery.endpoint);
     findings.push(ofDelivery(delivery, endpoint, chain));

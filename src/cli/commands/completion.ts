@@ -70,7 +70,7 @@ _service_completion() {
   while IFS= read -r line; do
     value=\${line%%$'\\t'*}
     [[ $line == *$'\\t'* ]] && COMPREPLY+=("$head\${value#"$strip"}")
-  done <<<"$response"
+  done <<<"$reply"
   if ((directive & 2)); then compopt -o nospace 2>/dev/null; fi
   if ((directive & 4)); then compopt +o default 2>/dev/null; fi
   return 0
@@ -120,11 +120,11 @@ function __service_complete
     set -l word (commandline -ct)
     set -l words (commandline -opc) "$word"
     set -l reply ($words[1] complete -- $words[2..-1] 2>/dev/null)
-    set -l directive (string match -rg '^:(\\d+)$' -- $response[-1])
+    set -l directive (string match -rg '^:(\\d+)$' -- $reply[-1])
     test -n "$directive"; or return
     # A flag that holds its value keeps itself.
     set -l flag (string match -r -- '^-[^=]*=' "$word")
-    set -l values (string match -re '\\t' -- $response)
+    set -l values (string match -re '\\t' -- $reply)
     printf '%s\\n' "$flag"$values
     if test (count $values) -eq 0; and test (math "bitand($directive, 4)") -eq 0
         __fish_complete_path (string replace -r -- '^-[^=]*=' '' "$word")

@@ -76,7 +76,7 @@ function hintFor({ status, code, attempts, retryAfter, problem }: ApiError): str
   if (code === "unsupported_version") return "The CLI and platform versions are incompatible. Update the older one.";
   if (status === 429) {
     const wait = retryAfter === undefined ? "in a moment" : `in ${retryAfter} s`;
-    return `Rate limited after ${attempts} attempts. Try again ${wait}.`;
+    return `Rate limited after ${attempts} attempt${attempts === 1 ? "" : "s"}. Try again ${wait}.`;
   }
   if (status === 404 && attempts > 1) return "An earlier attempt whose response was lost may have deleted it.";
   if (status >= 500) return "This is a platform error. Look up the request ID in the platform's log.";

@@ -30,7 +30,7 @@ interface SessionTools {
  * Authenticates the session of one of the platform's own pages. Returns undefined if the request has none.
  *
  * Other sites can cause requests that carry the cookie, so it counts as a credential only with `Service-Environment`,
- * which a page of another site cannot send (that needs a preflight, which the platform never grants), and only if the
+ * which a page of another site cannot send (no preflight grants that header), and only if the
  * browser says that the request came from this origin.
  */
 export function createProveSession({ database, vault, now, publicUrl }: SessionTools) {

@@ -21,7 +21,9 @@ export interface ScanFlags {
 export async function runScan(given: string, flags: ScanFlags, context: Context): Promise<void> {
   if (flags.staged === true && flags.history === true)
     throw new UsageError("--staged cannot be combined with --history");
-  const path = relative(context.cwd, resolve(context.cwd, given)) || ".";
+  const inside = relative(context.cwd, resolve(context.cwd, given)) || ".";
+  // A path that leads out of the folder is shown as it was typed.
+  const path = inside.startsWith("..") ? given : inside;
   const { output } = context;
   const counts = { files: 0 };
   const findings = await output.spinner.during("Scanning", collect(context, path, flags, counts));

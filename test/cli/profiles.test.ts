@@ -97,6 +97,7 @@ describe("service whoami", () => {
       credential_source: "SERVICE_API_KEY",
       credential_type: "api_key",
     });
+    expect((await service(["whoami", "--profile", "shop", "-q"])).stdout).toMatch(/^acct_\w+\n$/);
     expect((await service(["whoami", "--profile", "shop"])).stdout).toContain("signed_in_by\tbrowser, profile shop\n");
   });
 });

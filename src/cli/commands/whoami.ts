@@ -31,5 +31,7 @@ async function runWhoami(context: Context): Promise<void> {
     ["Signed in by", cli.credential_type === "oauth" ? `browser, ${cli.credential_source}` : cli.credential_source],
   ]);
   const shown: Identity & { cli: typeof cli } = { ...identity, cli };
+  // A credential has no ID of its own: `--quiet` prints the account's.
+  if (context.output.quiet && !context.output.json) return context.output.line(identity.account.id);
   await context.output.object(shown, view);
 }

@@ -162,7 +162,7 @@ describe("service events replay", () => {
 
     const session = runInTerminal(["events", "replay", event.id], { env: cli.platform.env });
     expect(await session.ended).toBe(0);
-    expect(session.text()).toContain(`✓ Replayed ${event.id} to 0 endpoints`);
+    expect(session.text()).not.toContain("✓");
     expect(session.text()).toContain("No enabled endpoint subscribes to this event type");
   });
 

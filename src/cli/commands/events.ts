@@ -87,7 +87,7 @@ async function runReplay(id: string, { endpoint, idempotencyKey }: BulkFlags, co
     return;
   }
   const { length: count } = body.deliveries;
-  output.success(`Replayed ${id} to ${count} ${count === 1 ? "endpoint" : "endpoints"}`);
+  if (count > 0) output.success(`Replayed ${id} to ${count} ${count === 1 ? "endpoint" : "endpoints"}`);
   await output.object(body, REPLAY);
   if (count === 0)
     return output.note("\nNo enabled endpoint subscribes to this event type; listeners still receive the event.");

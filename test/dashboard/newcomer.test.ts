@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect } from "vitest";
+import { afterEach, beforeEach, expect } from "vitest";
 import { startListener } from "../support/listener.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { makeConfigDir } from "../support/run-cli.ts";
@@ -9,10 +9,10 @@ let board: Board;
 let receiver: Receiver;
 let secret = "";
 
-beforeAll(async () => {
+beforeEach(async () => {
   [board, receiver] = await Promise.all([openBoard(), startReceiver(() => secret)]);
 });
-afterAll(async () => {
+afterEach(async () => {
   await receiver.close();
   await board.close();
 });
@@ -66,29 +66,25 @@ it("the commands on the page work with this server", async () => {
   await page.getByRole("heading", { name: "Failing endpoints" }).waitFor();
   await expect.poll(() => page.getByText("Quick start").count()).toBe(0);
 
-  const fresh = await openBoard();
-  try {
-    const commands = fresh.page.locator(".copy-line code");
-    await fresh.page.getByText("Quick start").waitFor();
-    await expect
-      .poll(() => commands.allTextContents())
-      .toEqual([
-        `service login --base-url ${fresh.platform.baseUrl}`,
-        "service listen --forward-to localhost:3000",
-        "WEBHOOK_SECRET=$(service listen --print-secret) node receiver.mjs",
-        "service trigger order.completed",
-      ]);
-    const env = {
-      SERVICE_BASE_URL: fresh.platform.baseUrl,
-      SERVICE_API_KEY: fresh.platform.sandboxKey,
-      SERVICE_CONFIG_DIR: makeConfigDir(),
-    };
-    const listener = await startListener(env, ["--forward-to", receiver.url]);
-    secret = listener.secret;
-    await fresh.api("POST", "/v1/customers", { email: "grace@example.com" });
-    await fresh.page.getByText("customer.created was delivered").waitFor();
-    await listener.interrupt();
-  } finally {
-    await fresh.close();
-  }
+  await page.goto(`${platform.baseUrl}/dashboard/sandbox`);
+  const commands = page.locator(".copy-line code");
+  await page.getByText("Quick start").waitFor();
+  await expect
+    .poll(() => commands.allTextContents())
+    .toEqual([
+      `service login --base-url ${platform.baseUrl}`,
+      "service listen --forward-to localhost:3000",
+      "WEBHOOK_SECRET=$(service listen --print-secret) node receiver.mjs",
+      "service trigger order.completed",
+    ]);
+  const env = {
+    SERVICE_BASE_URL: platform.baseUrl,
+    SERVICE_API_KEY: platform.sandboxKey,
+    SERVICE_CONFIG_DIR: makeConfigDir(),
+  };
+  const listener = await startListener(env, ["--forward-to", receiver.url]);
+  secret = listener.secret;
+  await board.api("POST", "/v1/customers", { email: "grace@example.com" });
+  await page.getByText("customer.created was delivered").waitFor();
+  await listener.interrupt();
 });

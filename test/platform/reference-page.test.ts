@@ -65,6 +65,7 @@ describe("the API reference", () => {
   });
 
   it("finds operations by words of their summary, method and path", async () => {
+    await open();
     await page.keyboard.press("/");
     await page.keyboard.type("/cancel deliver");
     const found = page.locator("#menu li[data-text]:visible");

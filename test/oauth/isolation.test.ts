@@ -85,6 +85,8 @@ describe("every operation on an object of another account", () => {
       payments: await made("/v1/payments", { amount: 1, currency: "EUR" }),
       events: await first("/v1/events"),
       deliveries: await first("/v1/deliveries"),
+      bulk_operations: await made("/v1/deliveries/retry", { status: "failed" }),
+      request_logs: await first("/v1/request_logs"),
       api_keys: await made("/v1/api_keys", {}),
       oauth_apps: await made("/v1/oauth_apps", { name: "A", redirect_uris: ["https://a.example/"] }),
       users: (await session("POST", "/v1/users", { email: "isolated@example.com" })).body.id,

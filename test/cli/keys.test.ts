@@ -91,7 +91,7 @@ describe("service keys create", () => {
       env: { ...platform.env, SERVICE_API_KEY: String(key) },
     });
     expect(exitCode).toBe(5);
-    expect(stderr).toContain("lacks: customers:read");
+    expect(stderr).toContain("does not have: customers:read");
   });
 });
 

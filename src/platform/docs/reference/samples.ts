@@ -15,11 +15,16 @@ const COMMANDS: Readonly<Record<string, string>> = {
   createApiKey: "service keys create --name reporting --scope customers:read --expires-in 90d",
   createOAuthApp: "service apps create --name Reports --redirect-uri https://app.example.com/callback",
   getIdentity: "service whoami",
+  getRequestLog: "service logs get {id}",
   getTestClock: "service clock show",
   listRequestLogs: "service logs list",
+  pingWebhookEndpoint: "service endpoints ping {id}",
+  replayEvents: "service events replay --since 1h --failed",
   resetTestClock: "service clock reset",
+  retryDeliveries: "service deliveries retry --failed --since 1h",
   rotateWebhookEndpointSecret: "service endpoints rotate-secret {id} --overlap 1d",
   streamEvents: "service events tail",
+  updateApiKey: "service keys update {id} --name reporting",
   updateWebhookEndpoint: "service endpoints update {id} --url https://example.com/webhooks",
 };
 

@@ -7,8 +7,8 @@ export interface ResponseCase {
   verdict: Verdict;
   /** The receiver closes the connection after the response. */
   closes?: boolean;
-  /** The connection must not be used for another request. */
-  isLast?: boolean;
+  /** The connection must not be used for another request; by the relay only, where undici may do so without harm. */
+  isLast?: boolean | "relay";
   /**
    * What the platform's HTTP client (undici) makes of it, where that differs from `verdict`, which RFC 9112 asks for.
    */
@@ -279,7 +279,8 @@ const ENDS: Row[] = [
   ["the end of the connection in HTTP/1.0", "HTTP/1.0 200 OK\r\n\r\nok", read(), { closes: true }],
   ["the end of the connection, without a body", `${OK}\r\n`, read(""), { closes: true }],
   ["other data", `${fields("A: b")}more`, read(), { isLast: true }],
-  ["an empty line", `${fields("A: b")}\r\n`, read(), { isLast: true }],
+  // undici skips an empty line before the next response, if it has sent the next request by then.
+  ["an empty line", `${fields("A: b")}\r\n`, read(), { isLast: "relay" }],
   ["another response", `${fields("A: b")}${SMUGGLED}`, read(), { isLast: true }],
   ["another response after chunks", `${sized("2")}${SMUGGLED}`, read(), { isLast: true }],
   ["nothing", "", "cut", { closes: true }],

@@ -100,7 +100,7 @@ it("reserves descriptors for deliveries if clients have many connections", async
     for (const socket of idle) socket.destroy();
   });
   await Promise.all(idle.map((socket) => once(socket, "connect")));
-  await expect.poll(() => warned(platform, "connections of clients are refused")).toBe(true);
+  await expect.poll(() => warned(platform, "client connections are rejected")).toBe(true);
   for (let i = 0; i < 20; i++) await call("POST", "/v1/events", { type: "order.completed", data: {} });
   await receiver.until(20);
   await expect.poll(async () => (await call("GET", "/v1/deliveries?status=pending")).data).toEqual([]);

@@ -56,7 +56,7 @@ it("the log numbers every event of a transaction with the maximum number of full
 
 it("a unit of work that would write more events is rejected as a whole", async () => {
   const before = await counted();
-  await expect(database.write((tx) => writeEvents(tx, EVENTS_A_UNIT + 1))).rejects.toThrow("use several units");
+  await expect(database.write((tx) => writeEvents(tx, EVENTS_A_UNIT + 1))).rejects.toThrow("use several");
   expect(await counted()).toEqual(before);
 });
 

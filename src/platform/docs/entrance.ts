@@ -27,6 +27,8 @@ export function registerEntrance(
   const absolute = (path: string) => baseUrl() + path;
 
   app.get("/", { config: { crossOrigin: "anyone" } }, async (request, reply) => {
+    // The router takes "*" for "/". Only OPTIONS has such a target (RFC 9112, section 3.2.4).
+    if (request.url === "*") return reply.callNotFound();
     void reply.header("Vary", "Accept");
     if (/\btext\/html\b/.test(request.headers.accept ?? "")) return reply.redirect(HOME, 303);
     const links = Object.entries(LINKS).map(([name, path]) => [name, absolute(path)]);
@@ -61,8 +63,8 @@ live environment. Errors are problem documents (RFC 9457) with a stable \`code\`
 
 ## Tools
 
-- [service-cli](https://www.npmjs.com/package/service-cli): the command line, with a local platform, webhook forwarding and an MCP server (\`service mcp\`)
-- [service-webhooks](https://www.npmjs.com/package/service-webhooks): verifies and parses deliveries
+- \`service-cli\` on npm: the command line, with a local platform, webhook forwarding and an MCP server (\`service mcp\`)
+- \`service-webhooks\` on npm: verifies and parses deliveries
 `),
   );
 }

@@ -10,6 +10,9 @@ import type { Context } from "../../context.ts";
 import { formatSpan } from "../../terminal/time.ts";
 import { announce, withinTime } from "./prompt.ts";
 
+/** A poll that is in flight when the code expires ends by its own timeout. */
+const GRACE_SECONDS = 60;
+
 /** Signs in by a code that the user enters in a browser on any device (RFC 8628). */
 export async function signInByDevice(
   context: Context,
@@ -18,7 +21,7 @@ export async function signInByDevice(
 ): Promise<TokenSet> {
   const device = await beginDeviceAuthorization(server, wish);
   show(context, device, why);
-  const seconds = Math.min(timeout ?? Infinity, device.expiresIn + 1);
+  const seconds = Math.min(timeout ?? Infinity, device.expiresIn + GRACE_SECONDS);
   const polling = new AbortController();
   const tokens = withinTime(context, seconds, pollDeviceAuthorization(server, device, polling.signal));
   try {

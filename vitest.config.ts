@@ -12,29 +12,49 @@ const ALONE = [
   "test/relay/ledger.test.ts",
 ];
 
-/** Files that wait long, for leases, intervals and restarts. They begin before the others, so that none is left at the end. */
-const WAITING = new Set([
+/** Files that take long, for leases, intervals, restarts and builds. They begin first, so that none is left at the end. */
+const LONG = new Set([
+  "test/bad-input/http-responses.test.ts",
+  "test/bad-input/serve.test.ts",
   "test/bad-input/slow-requests.test.ts",
   "test/cli/events-stream.test.ts",
-  "test/cli/login.test.ts",
+  "test/cli/expect.test.ts",
   "test/cli/login-device.test.ts",
   "test/cli/login-hostile.test.ts",
+  "test/cli/login.test.ts",
   "test/cli/refresh.test.ts",
+  "test/cli/unread-output.test.ts",
+  "test/dashboard/access.test.ts",
   "test/dashboard/looks.test.ts",
+  "test/delivery/bulk-operations.test.ts",
   "test/delivery/crash.test.ts",
+  "test/delivery/descriptors.test.ts",
+  "test/faults/main-job.test.ts",
+  "test/faults/readiness.test.ts",
+  "test/package/build.test.ts",
+  "test/package/docs.test.ts",
+  "test/package/install.test.ts",
+  "test/package/webhooks-package.test.ts",
   "test/platform/event-stream.test.ts",
+  "test/platform/fuzz.test.ts",
+  "test/platform/reference-page.test.ts",
+  "test/postgres/dashboard.test.ts",
   "test/postgres/failover.test.ts",
   "test/postgres/faults.test.ts",
   "test/postgres/log-order.test.ts",
   "test/postgres/migration-crash.test.ts",
+  "test/postgres/one-platform.test.ts",
+  "test/postgres/other-listeners.test.ts",
+  "test/postgres/statistics.test.ts",
   "test/receiver-check/command.test.ts",
   "test/receiver-check/receivers.test.ts",
+  "test/storage/postgres.test.ts",
 ]);
 
-class WaitingFirst extends BaseSequencer {
+class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ project, moduleId }: TestSpecification) =>
-      project.name === "alone" ? 0 : WAITING.has(relative(project.config.root, moduleId)) ? 1 : 2;
+      project.name === "alone" ? 0 : LONG.has(relative(project.config.root, moduleId)) ? 1 : 2;
     return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
   }
 }
@@ -55,7 +75,7 @@ export default defineConfig({
     // Three times as many as the smallest machine has processors: much of the time is spent waiting.
     maxWorkers: 6,
     reporters: ["default", new ClosingLine()],
-    ...(isShuffled ? {} : { sequence: { sequencer: WaitingFirst } }),
+    ...(isShuffled ? {} : { sequence: { sequencer: LongFirst } }),
     projects: [
       { test: { ...common, name: "alone", include: ALONE } },
       // The files of a worker run in one process: to start one and to load the platform takes longer than most files do.

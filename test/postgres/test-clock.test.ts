@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import type { ServerResponse } from "node:http";
+import { Client } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ScriptedReceiver, startScriptedReceiver } from "../delivery/support/scripted-receiver.ts";
 import type { Delivery } from "../../src/contract/schemas/delivery.ts";
@@ -80,6 +82,28 @@ it("a keyed advance of the test clock runs once at any process, and all processe
   });
   expect(await clock()).toMatchObject({ offset_seconds: before + SECONDS });
   expect(receiver.received).toHaveLength(attempts + 1);
+});
+
+it("an attempt counts that ends while the advance writes its progress", async () => {
+  await failOnce();
+  const attempts = receiver.received.length;
+  const advanced = advance(0, SECONDS, "writing");
+  await receiver.until(attempts + 1);
+  const other = new Client({ connectionString: database });
+  await other.connect();
+  await other.query("BEGIN; SELECT id FROM environments FOR UPDATE");
+  const waiting = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+    AND query LIKE 'UPDATE environments%'`;
+  await expect.poll(async () => server.query(waiting, [], database)).toHaveLength(1);
+  const { socket } = retried!;
+  const isClosed = once(socket!, "close");
+  // The platform closes the connection after it has read the whole response.
+  socket!.write("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+  await isClosed;
+  await other.query("COMMIT");
+  await other.end();
+  expect((await advanced).body).toMatchObject({ status: "idle", attempts: 1, succeeded: 1 });
+  expect(await newest()).toMatchObject({ status: "succeeded", attempt_count: 2 });
 });
 
 it("a process that hangs for too long loses the advance to another, and neither repeats an attempt", async () => {

@@ -165,11 +165,13 @@ export class ClockRun {
     const { database, report } = this.#tools;
     const finished = this.#finished.splice(0);
     const unsent = this.#unsent.splice(0);
+    // What ends from here on is recorded by the next step, so for this one it is still in flight.
+    const inFlight = new Map(this.#inFlight);
     const tally = add(this.#tally, finished);
     const tokens: string[] = [];
     let step: Step;
     try {
-      step = await database.write((tx) => this.#write(tx, { finished, unsent, tally, tokens }), {
+      step = await database.write((tx) => this.#write(tx, { finished, unsent, inFlight, tally, tokens }), {
         isolation: "read committed",
       });
     } catch (error) {
@@ -193,38 +195,39 @@ export class ClockRun {
 
   async #write(
     tx: Transaction,
-    ended: { finished: Finished[]; unsent: Job[]; tally: Tally; tokens: string[] },
+    state: { finished: Finished[]; unsent: Job[]; inFlight: Map<Job, number>; tally: Tally; tokens: string[] },
   ): Promise<Step> {
     const environment = this.#environment;
     const number = this.#number;
+    const { inFlight } = state;
     const step: Step = {
       state: "going",
-      disabled: await recordFinished(tx, ended.finished),
+      disabled: await recordFinished(tx, state.finished),
       abandoned: [],
       jobs: [],
       offset: this.#offset,
       wasDue: false,
     };
     await releaseTokens(tx, this.#doubtful);
-    await releaseLeases(tx, ended.unsent.map(toLease));
+    await releaseLeases(tx, state.unsent.map(toLease));
     const now = await leaseTime(tx, this.#tools.clock.now);
     if (!(await keepClock(tx, environment, this.#holder, now))) {
       const isCanceled = (await findAdvance(tx, environment, number))?.status === "canceled";
-      if (isCanceled) await recordTally(tx, environment, number, ended.tally);
+      if (isCanceled) await recordTally(tx, environment, number, state.tally);
       return { ...step, state: "lost" };
     }
-    if (ended.finished.length > 0) await recordTally(tx, environment, number, ended.tally);
+    if (state.finished.length > 0) await recordTally(tx, environment, number, state.tally);
     if (this.#stopping) {
       // Another process takes over at once, or this one after its restart.
-      if (this.#inFlight.size === 0) await releaseClock(tx, environment);
+      if (inFlight.size === 0) await releaseClock(tx, environment);
       return { ...step, state: "stopped" };
     }
     const token = `${this.#holder}.${(this.#steps += 1)}`;
-    ended.tokens.push(token);
-    await this.#claim(tx, step, { token, until: now + LEASE_MILLISECONDS });
+    state.tokens.push(token);
+    await this.#claim(tx, step, inFlight, { token, until: now + LEASE_MILLISECONDS });
     const latest = Math.max(...step.jobs.map((job) => this.#timeOf(job)));
     step.offset = Math.min(this.#advance.target_offset, Math.max(this.#offset, latest - now));
-    if (!step.wasDue && this.#inFlight.size === 0 && step.abandoned.length === 0) {
+    if (!step.wasDue && inFlight.size === 0 && step.abandoned.length === 0) {
       const { target_offset: offset } = this.#advance;
       step.state = "over";
       step.offset = offset;
@@ -236,12 +239,17 @@ export class ClockRun {
     return step;
   }
 
-  async #claim(tx: Transaction, step: Step, lease: { token: string; until: number }): Promise<void> {
+  async #claim(
+    tx: Transaction,
+    step: Step,
+    inFlight: Map<Job, number>,
+    lease: { token: string; until: number },
+  ): Promise<void> {
     const { clock } = this.#tools;
     const shares = await planShares(tx, this.#environment, {
       begin: this.#begin,
       endsAt: this.#advance.ends_at,
-      inFlight: this.#inFlight,
+      inFlight,
       slots: this.#slots,
     });
     step.wasDue = shares.size > 0 && !this.#isEmptyForLong();
@@ -254,7 +262,7 @@ export class ClockRun {
       step.jobs.push(...claim.jobs);
       step.abandoned.push(...claim.abandoned);
     }
-    if (shares.size === 0 && this.#inFlight.size === 0) {
+    if (shares.size === 0 && inFlight.size === 0) {
       const environment = this.#environment;
       const advance = this.#advance;
       step.abandoned.push(...(await claimEnded(tx, lease, environment, advance.ends_at, MAX_END)));

@@ -24,7 +24,7 @@ interface Described {
   tags: string[];
   /** Operations for people who are signed in take no key. */
   security: [{ apiKey?: [] | [string] }, ...object[]];
-  parameters: ({ example?: unknown } | { $ref: string })[];
+  parameters: ({ name: string; schema: object; example?: unknown } | { $ref: string })[];
 }
 
 interface Entry extends Described {
@@ -63,13 +63,13 @@ describe("the served document", () => {
     }
   });
 
-  it("names a contact, and the supported versions", () => {
-    expect(document.info.contact).toMatchObject({ url: expect.stringMatching(/^https:/) });
+  it("names the supported versions, and no contact that the operator has not given", () => {
+    expect(document.info).not.toHaveProperty("contact");
     const { schema, example } = document.components.parameters.ServiceVersion;
     expect([schema.enum, example]).toEqual([[document.info.version], document.info.version]);
   });
 
-  it("has an example that is valid for each parameter and each schema", () => {
+  it("has a valid example for each parameter except the cursor, and for each schema", () => {
     const ajv = new Ajv2020({ strict: false });
     ajvFormats.default(ajv);
     ajv.addSchema(document, "document");
@@ -89,6 +89,12 @@ describe("the served document", () => {
     for (const { method, path, parameters } of operations()) {
       for (const [index, parameter] of parameters.entries()) {
         if ("$ref" in parameter) continue;
+        if (parameter.name === "cursor") {
+          // Only a cursor that the platform returned is valid.
+          expect(parameter).not.toHaveProperty("example");
+          expect(parameter.schema).not.toHaveProperty("examples");
+          continue;
+        }
         fits(pointer("paths", path, method.toLowerCase(), "parameters", String(index), "schema"), parameter.example);
         count += 1;
       }

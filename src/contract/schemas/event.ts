@@ -71,7 +71,10 @@ export const LAST_EVENT_ID = "Last-Event-ID";
 export const EventStreamQuery = Type.Object(
   {
     after: Type.Optional(
-      Type.String({ description: "Where to begin: after an event's ID, `now` (the default), or `-600`, seconds ago" }),
+      Type.String({
+        description: "Where to begin: after an event's ID, `now` (the default), or `-600`, seconds ago",
+        examples: ["now"],
+      }),
     ),
     type: Type.Optional(
       Type.String({ format: "subscription", description: "A type, or a wildcard such as `order.*`" }),

@@ -71,10 +71,8 @@ export function listQuery<Filters extends Record<string, TSchema>>(filters: Filt
       }),
     ),
     cursor: Type.Optional(
-      Type.String({
-        description: "`next_cursor` of the previous page, with the same filters",
-        examples: ["MDZGdjNUdDBxMVlkOG1XYzVLeExyQg"],
-      }),
+      // Without an example: a cursor is signed, so only one that the platform returned is valid.
+      Type.String({ description: "`next_cursor` of the previous page, with the same filters" }),
     ),
     ...filters,
   });

@@ -66,8 +66,8 @@ export function exampleRequest(schema: TSchema): unknown {
   return Object.fromEntries(shown);
 }
 
-/** Returns the example in the schema, or its only possible value. */
-function statedExample(schema: TSchema): unknown {
+/** Returns the example in the schema, its default or a possible value; undefined if the schema states none. */
+export function statedExample(schema: TSchema): unknown {
   const { const: constant, enum: names, examples, format, anyOf, default: usual } = schema as Keywords;
   if (anyOf !== undefined) return statedExample(anyOf[0]!);
   if (constant !== undefined) return constant;

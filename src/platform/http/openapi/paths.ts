@@ -1,7 +1,7 @@
 import type { TSchema } from "typebox";
 import { oauthScopeName } from "../../../contract/scopes.ts";
 import type { Operation } from "../operation.ts";
-import { exampleReply, exampleRequest } from "./examples.ts";
+import { exampleReply, exampleRequest, statedExample } from "./examples.ts";
 import { headersOf } from "./headers.ts";
 import { errorsOf } from "./responses.ts";
 import type { Json, Schemas } from "./schemas.ts";
@@ -96,13 +96,14 @@ export function queryParameters(query: TSchema, schemas: Schemas): Json[] {
   };
   return Object.entries(properties).map(([name, property]) => {
     const { description, ...schema } = schemas.place(property);
+    const example = statedExample(property);
     return {
       name,
       in: "query",
       ...(required.includes(name) ? { required: true } : {}),
       ...(description === undefined ? {} : { description }),
       schema,
-      example: exampleReply(property),
+      ...(example === undefined ? {} : { example }),
     };
   });
 }

@@ -53,8 +53,6 @@ import { signInRoutes } from "./sign-in/sign-in-routes.ts";
 import { BrowserSessions } from "./sign-in/browser-sessions.ts";
 import type { Activity } from "./observability/activity.ts";
 
-/** Whom to write to where the operator named nobody. */
-const PROGRAM_PAGE = "https://www.npmjs.com/package/service-cli";
 /** How long a stop waits for requests in flight. */
 const DRAIN_SECONDS = 10;
 const DELIVERY_LIMITS: DeliveryLimits = {
@@ -110,7 +108,7 @@ export async function assembleParts(
   const engine = createDeliveryEngine(shared, guard, limits);
   const health = { isStopping: false };
   const adminToken = Buffer.from(random.bytes(32)).toString("base64url");
-  const contact = settings.contact ?? PROGRAM_PAGE;
+  const { contact } = settings;
   const servesApi = settings.role !== "worker";
   const { clockAdvancer } = engine;
   const { app, document } = createApp({ ...shared, clockAdvancer, contact }, servesApi ? authenticate : undefined);
@@ -199,7 +197,7 @@ function registerRoutes(
     settings: PlatformSettings;
     leakKeys: SigningKeys | undefined;
     adminToken: string;
-    contact: string;
+    contact: string | undefined;
   },
 ): void {
   const assets = settings.dashboard === undefined ? undefined : loadAssets(settings.dashboard);

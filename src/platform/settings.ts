@@ -37,6 +37,6 @@ export interface PlatformSettings extends DeploymentSettings {
   passwordCost?: PasswordCost | undefined;
   /** Folder of the dashboard's built files. Without it /dashboard shows the page that needs none. */
   dashboard?: string | undefined;
-  /** Whom to write to about this platform: a mailto or https URI (default: the page of the program). */
+  /** Whom to write to about this platform: a mailto or https URI. */
   contact?: string | undefined;
 }

@@ -6,6 +6,7 @@ import type { Clock } from "../ports.ts";
 import { HOME } from "../sign-in/home.ts";
 import { DOCS_PATH } from "./routes.ts";
 
+const SECURITY_PATH = "/.well-known/security.txt";
 /** RFC 9116 recommends less than a year. */
 const SECURITY_DAYS = 180;
 const DAY_MILLISECONDS = 86_400_000;
@@ -22,7 +23,7 @@ const LINKS = {
 export function registerEntrance(
   app: FastifyInstance,
   { clock, baseUrl }: { clock: Clock; baseUrl: () => string },
-  contact: string,
+  contact: string | undefined,
 ): void {
   const absolute = (path: string) => baseUrl() + path;
 
@@ -35,16 +36,19 @@ export function registerEntrance(
     return { name: "Service API", links: Object.fromEntries(links) };
   });
 
-  app.get("/.well-known/security.txt", async (_request, reply) => {
-    const expires = new Date(clock.now() + SECURITY_DAYS * DAY_MILLISECONDS).toISOString().slice(0, 10);
-    const lines = [
-      `Contact: ${contact}`,
-      `Expires: ${expires}T00:00:00Z`,
-      "Preferred-Languages: en",
-      `Canonical: ${absolute("/.well-known/security.txt")}`,
-    ];
-    return reply.header("Content-Type", "text/plain; charset=utf-8").send(`${lines.join("\n")}\n`);
-  });
+  // RFC 9116 requires a contact.
+  if (contact !== undefined) {
+    app.get(SECURITY_PATH, async (_request, reply) => {
+      const expires = new Date(clock.now() + SECURITY_DAYS * DAY_MILLISECONDS).toISOString().slice(0, 10);
+      const lines = [
+        `Contact: ${contact}`,
+        `Expires: ${expires}T00:00:00Z`,
+        "Preferred-Languages: en",
+        `Canonical: ${absolute(SECURITY_PATH)}`,
+      ];
+      return reply.header("Content-Type", "text/plain; charset=utf-8").send(`${lines.join("\n")}\n`);
+    });
+  }
 
   app.get("/llms.txt", { config: { crossOrigin: "anyone" } }, async (_request, reply) =>
     reply.header("Content-Type", "text/markdown; charset=utf-8").send(`# Service API

@@ -27,8 +27,8 @@ const REQUEST_SECONDS = 30;
 export interface AppTools extends ReplyTools, RunTools, OperationTools {
   /** The public URL of the platform, if configured. */
   publicUrl: URL | undefined;
-  /** Whom to write to about this platform: a mailto or https URI. */
-  contact: string;
+  /** Whom to write to about this platform, if configured: a mailto or https URI. */
+  contact: string | undefined;
   report: (activity: Activity) => void;
   clientAddress: ClientAddress;
 }

@@ -35,7 +35,7 @@ interface DocumentFacts {
   baseUrl: string;
   /** Dates, oldest first. */
   versions: readonly string[];
-  contact: string;
+  contact: string | undefined;
 }
 
 /** Returns the OpenAPI 3.1 document, generated from the table of operations and the contract's schemas only. */
@@ -51,7 +51,7 @@ export function buildDocument(operations: readonly Operation[], { baseUrl, versi
       version: versions.at(-1),
       summary: "Customers, orders and payments, with signed webhooks",
       description: INTRODUCTION,
-      contact: contactOf(contact),
+      ...(contact === undefined ? {} : { contact: contactOf(contact) }),
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: baseUrl, description: "This platform" }],

@@ -14,7 +14,7 @@ export interface ServedDocument {
 /** Serves the OpenAPI document without authentication. Returns a function that generates it at the first call. */
 export function serveDocument(
   app: FastifyInstance,
-  { baseUrl, versions, contact }: { baseUrl: () => string; versions: Versions; contact: string },
+  { baseUrl, versions, contact }: { baseUrl: () => string; versions: Versions; contact: string | undefined },
   operations: readonly Operation[],
 ): () => Promise<ServedDocument> {
   let served: Promise<ServedDocument> | undefined;

@@ -70,6 +70,8 @@ describe("metrics", () => {
     }
     const described = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name);
     expect(described).toEqual([...new Set(described)]);
+    const gauges = [...text.matchAll(/^# TYPE (\w+) gauge$/gm)].map(([, name]) => name!);
+    expect(gauges.filter((name) => name.endsWith("_total"))).toEqual([]);
     for (const secret of [...endpoints, id, "ada@example.com", receiver.url, platform.sandboxKey]) {
       expect(text).not.toContain(secret);
     }

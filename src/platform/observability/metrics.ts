@@ -1,11 +1,14 @@
 import type { Activity } from "./activity.ts";
 import type { Clock } from "../ports.ts";
-import type { Queries } from "../storage/database.ts";
+import { type Queries, StorageUnavailableError } from "../storage/database.ts";
 import type { TransactionWatch } from "./transaction-watch.ts";
 import { countPending } from "../storage/counts.ts";
 import { queueHeads } from "../storage/delivery-queue.ts";
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** Gauges that end like counters, which Prometheus advises against. Each is the sum of one that has labels. */
+const MISNAMED = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
 
 /** The platform's metrics for an operator. They contain no tenant's data. */
 export interface Metrics {
@@ -24,7 +27,10 @@ export async function createMetrics(
   const { default: prometheus } = await import("prom-client");
   const { collectDefaultMetrics, Counter, Gauge, Histogram, register: ofProcess, Registry } = prometheus;
   // They are of the process, whose platforms share them, and cannot be stopped.
-  if (ofProcess.getSingleMetric("process_cpu_seconds_total") === undefined) collectDefaultMetrics();
+  if (ofProcess.getSingleMetric("process_cpu_seconds_total") === undefined) {
+    collectDefaultMetrics();
+    for (const name of MISNAMED) ofProcess.removeSingleMetric(name);
+  }
   const registry = new Registry();
   const registers = [registry];
   new Gauge({
@@ -85,6 +91,23 @@ export async function createMetrics(
     return Math.max(0, ...due);
   };
 
+  /** While the database is unavailable, what only it knows is omitted. */
+  const readDatabase = async () => {
+    try {
+      const [waiting, due, age] = await Promise.all([
+        countPending(database),
+        oldestDueSeconds(),
+        transactions.ageSeconds(),
+      ]);
+      pending.set(waiting);
+      oldestDue.set(due);
+      oldestTransaction.set(age);
+    } catch (error) {
+      if (!(error instanceof StorageUnavailableError)) throw error;
+      for (const gauge of [pending, oldestDue, oldestTransaction]) gauge.remove();
+    }
+  };
+
   return {
     contentType: registry.contentType,
     observeRequest({ method, route, status, seconds }) {
@@ -97,9 +120,7 @@ export async function createMetrics(
       attemptSeconds.observe(activity.duration_ms / 1000);
     },
     async text() {
-      pending.set(await countPending(database));
-      oldestDue.set(await oldestDueSeconds());
-      oldestTransaction.set(await transactions.ageSeconds());
+      await readDatabase();
       return `${await registry.metrics()}\n${await ofProcess.metrics()}`;
     },
   };

@@ -47,17 +47,17 @@ function nameOf(kind: KindWith<"events">): string {
   return RESOURCES[kind].label.replaceAll(/(?:^|\s+)(\w)/g, (_match, letter: string) => letter.toUpperCase());
 }
 
-function interfaceOf(name: string, { description, properties = {}, required = [] }: Schema): string {
-  return [
-    `${comment(description)}export interface ${name} {`,
-    ...Object.entries(properties)
-      .filter(([, schema]) => schema["x-secret"] !== true)
-      .map(([field, schema]) => {
-        const mark = required.includes(field) ? "" : "?";
-        return `${comment(descriptionOf(schema))}${field}${mark}: ${typeOf(schema)};`;
-      }),
-    "}",
-  ].join("\n");
+function interfaceOf(name: string, schema: Schema): string {
+  return [`${comment(schema.description)}export interface ${name} {`, ...fieldsOf(schema), "}"].join("\n");
+}
+
+function fieldsOf({ properties = {}, required = [] }: Schema): string[] {
+  return Object.entries(properties)
+    .filter(([, schema]) => schema["x-secret"] !== true)
+    .map(([field, schema]) => {
+      const mark = required.includes(field) ? "" : "?";
+      return `${comment(descriptionOf(schema))}${field}${mark}: ${typeOf(schema)};`;
+    });
 }
 
 function typeOf(schema: Schema): string {
@@ -69,6 +69,7 @@ function typeOf(schema: Schema): string {
   if (schema.type === "object" && schema.patternProperties !== undefined) {
     return `Record<string, ${Object.values(schema.patternProperties).map(typeOf).join(" | ")}>`;
   }
+  if (schema.type === "object" && schema.properties !== undefined) return `{\n${fieldsOf(schema).join("\n")}\n}`;
   if (["string", "number", "boolean", "null"].includes(schema.type!)) return schema.type!;
   throw new Error(`no TypeScript type is known for the schema ${JSON.stringify(schema)}`);
 }

@@ -21,6 +21,8 @@ export const LIMITS = {
   secretOverlapSecondsDefault: 86_400,
   maxSecretOverlapSeconds: 604_800,
   secretAgeDays: 90,
+  failingAttempts: 20,
+  failingSeconds: 3600,
   deliverySeconds: 10,
   deliveryExcerptBytes: 16 * 1024,
   deliveryHeaderCharacters: 8 * 1024,

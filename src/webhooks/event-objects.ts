@@ -67,6 +67,11 @@ export interface WebhookEndpoint {
   disabled_reason: "user" | "gone" | null;
   /** YYYY-MM-DDTHH:MM:SSZ, UTC. */
   disabled_at: string | null;
+  /** An endpoint fails after 20 failed attempts in a row, or an hour of them. */
+  health: {
+    /** First of the attempts that failed in a row; null while the endpoint is healthy. */
+    failing_since: string | null;
+  };
   /** False in the sandbox. */
   livemode: boolean;
   /** YYYY-MM-DDTHH:MM:SSZ, UTC. */

@@ -38,6 +38,7 @@ describe("service endpoints create", () => {
       livemode: false,
       created: expect.any(String),
       secret_created: expect.any(String),
+      health: { failing_since: null },
       previous_secret_until: null,
       secret: expect.stringMatching(/^whsec_[0-9A-Za-z_-]{43}$/),
     });

@@ -37,6 +37,7 @@ describe("creating an endpoint", () => {
       status: "enabled",
       disabled_reason: null,
       disabled_at: null,
+      health: { failing_since: null },
       livemode: false,
       created: expect.stringMatching(/Z$/),
       secret_created: reply.body.created,

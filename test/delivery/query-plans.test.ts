@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { countPending } from "../../src/platform/storage/counts.ts";
 import type { Database, Transaction } from "../../src/platform/storage/database.ts";
-import { listDeliveries, removableDeliveries } from "../../src/platform/storage/deliveries.ts";
+import { listDeliveries, newestDeliveries, removableDeliveries } from "../../src/platform/storage/deliveries.ts";
 import * as queue from "../../src/platform/storage/delivery-queue.ts";
 import { endOfLog, findInLog, positionBefore, readLog } from "../../src/platform/storage/event-log.ts";
 import { listEvents, readEventBodies, removableEvents } from "../../src/platform/storage/events.ts";
@@ -121,6 +121,7 @@ const statements: [string, () => Promise<unknown>][] = [
   ["listing an endpoint's failed deliveries", () => list({ endpointId: "we", status: "failed" })],
   ["listing an event's deliveries", () => list({ eventId: "evt" })],
   ["listing an event's deliveries to an endpoint", () => list({ eventId: "evt", endpointId: "we", status: "failed" })],
+  ["finding the newest delivery of an endpoint", () => newestDeliveries(explained, 1, "we")],
   ["finding old deliveries", () => removableDeliveries(explained, 1, "dlv", 1, 5)],
   ["finding old events", () => removableEvents(explained, 1, "evt", 5)],
   ["reading the log", () => readLog(explained, 1, position, ["order.created", "order.completed"], 10)],

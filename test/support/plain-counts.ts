@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { timeOfId } from "../../src/contract/ids.ts";
 import { formatTimestamp } from "../../src/contract/timestamps.ts";
 import type { Queries } from "../../src/platform/storage/database.ts";
 import { Seeded } from "../platform/fuzz/seeded.ts";
@@ -25,6 +26,8 @@ interface Counted {
   minutes: Minute[];
   failures: Failure[];
   pending: number;
+  /** When the newest delivery was created. */
+  newest: string | null;
 }
 
 const SANDBOX = "environment = (SELECT id FROM environments WHERE name = 'sandbox')";
@@ -50,6 +53,9 @@ async function countRows(database: Queries, endpoint: string | undefined, since:
   const pending = await database.get<{ count: number }>(
     `SELECT COUNT(*) AS count FROM deliveries d WHERE d.${SANDBOX} AND d.status = 'pending' ${ofEndpoint}`,
   );
+  const newest = await database.get<{ id: string | null }>(
+    `SELECT MAX(d.id) AS id FROM deliveries d WHERE d.${SANDBOX} ${ofEndpoint}`,
+  );
   const minutes = new Map<number, Minute>();
   const minuteOf = (minute: number) => {
     const at = formatTimestamp(minute * 60_000);
@@ -65,6 +71,7 @@ async function countRows(database: Queries, endpoint: string | undefined, since:
     minutes: [...minutes.values()].toSorted((a, b) => a.at.localeCompare(b.at)),
     failures: failures.map((failure) => ({ ...failure, last_at: formatTimestamp(failure.last_at) })),
     pending: pending?.count ?? 0,
+    newest: typeof newest?.id === "string" ? formatTimestamp(timeOfId(newest.id)) : null,
   };
 }
 
@@ -92,8 +99,37 @@ export async function expectPlainCounts(database: Queries, api: Api, endpoints: 
       expect(minutes).toEqual(after.minutes);
       expect(order(statistics.failures)).toEqual(order(after.failures));
       expect(statistics.queue.pending).toBe(after.pending);
+      if (endpoint !== undefined) expectEndpoint(statistics.endpoints, endpoint, after);
       break;
     }
+  }
+}
+
+interface OfEndpoint {
+  endpoint: string;
+  intervals: { at: string; succeeded: number; failed: number }[];
+}
+
+/** Expects the counts of an endpoint to be those of its minutes; a deleted one is not listed. */
+function expectEndpoint(found: readonly OfEndpoint[], id: string, { minutes, pending, newest }: Counted): void {
+  const [one, ...more] = found;
+  expect(more).toEqual([]);
+  if (one === undefined) return;
+  const sum = (counted: readonly { succeeded: number; failed: number }[], of: "succeeded" | "failed") =>
+    counted.reduce((total, count) => total + count[of], 0);
+  const { intervals, ...counts } = one;
+  expect(counts).toEqual({
+    endpoint: id,
+    attempts: sum(minutes, "failed") + sum(minutes, "succeeded"),
+    failed: sum(minutes, "failed"),
+    pending,
+    last_delivery_at: newest,
+  });
+  expect(intervals).toHaveLength(12);
+  for (const [index, { at, ...interval }] of intervals.entries()) {
+    const end = intervals[index + 1]?.at;
+    const within = minutes.filter((minute) => minute.at >= at && (end === undefined || minute.at < end));
+    expect(interval).toEqual({ succeeded: sum(within, "succeeded"), failed: sum(within, "failed") });
   }
 }
 

@@ -1,6 +1,9 @@
 import { type Static, Type } from "typebox";
 import { LIMITS } from "../limits.ts";
-import { closed, nullable, Timestamp } from "./fields.ts";
+import { closed, idOf, nullable, Timestamp } from "./fields.ts";
+
+/** How many intervals an endpoint's minutes are counted in. */
+export const STATISTICS_INTERVALS = 12;
 
 const Count = Type.Integer({ minimum: 0 });
 
@@ -33,6 +36,24 @@ export const StatisticsFailure = Type.Object(
 );
 export type StatisticsFailure = Static<typeof StatisticsFailure>;
 
+/** Latencies and the rest are by minute only: an endpoint's counts are of intervals, to draw small. */
+export const StatisticsEndpoint = Type.Object(
+  {
+    endpoint: idOf("webhook_endpoint"),
+    attempts: Count,
+    failed: Count,
+    pending: Count,
+    last_delivery_at: nullable(
+      Type.String({ format: "timestamp", description: "When the newest delivery was created" }),
+    ),
+    intervals: Type.Array(Type.Object({ at: Timestamp, succeeded: Count, failed: Count }), {
+      description: `The minutes in ${STATISTICS_INTERVALS} intervals of the same length, oldest first`,
+    }),
+  },
+  { $id: "StatisticsEndpoint", description: "Counts of an endpoint" },
+);
+export type StatisticsEndpoint = Static<typeof StatisticsEndpoint>;
+
 /** The environment's last minutes, oldest first, the current one included, and its queue as it is now. */
 export const Statistics = Type.Object(
   {
@@ -41,6 +62,7 @@ export const Statistics = Type.Object(
     totals: Type.Object(COUNTS, { description: "All of the minutes together" }),
     minutes: Type.Array(StatisticsMinute),
     failures: Type.Array(StatisticsFailure),
+    endpoints: Type.Array(StatisticsEndpoint, { description: "Existing endpoints, newest first" }),
     queue: Type.Object({
       pending: Count,
       oldest_due_seconds: Type.Number({ description: "Time since the oldest pending delivery became due, in seconds" }),

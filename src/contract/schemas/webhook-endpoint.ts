@@ -18,6 +18,19 @@ export const WebhookEndpoint = Type.Object(
       Type.Enum(["user", "gone"], { description: "Who disabled it: a user, or a response with 410 Gone" }),
     ),
     disabled_at: nullable(Timestamp),
+    health: Type.Object(
+      {
+        failing_since: nullable(
+          Type.String({
+            format: "timestamp",
+            description: "First of the attempts that failed in a row; null while the endpoint is healthy",
+          }),
+        ),
+      },
+      {
+        description: `An endpoint fails after ${LIMITS.failingAttempts} failed attempts in a row, or an hour of them`,
+      },
+    ),
     livemode: Livemode,
     created: Timestamp,
     secret_created: Timestamp,

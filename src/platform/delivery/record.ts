@@ -2,7 +2,7 @@ import type { Activity } from "../observability/activity.ts";
 import type { Random } from "../ports.ts";
 import type { Transaction } from "../storage/database.ts";
 import { type AbandonedLease, recordOutcomes, releaseLeases } from "../storage/delivery-queue.ts";
-import { disableEndpoint } from "../storage/webhook-endpoints.ts";
+import { countFailuresInRow, disableEndpoint, type EndpointOutcomes } from "../storage/webhook-endpoints.ts";
 import type { Finished } from "./sender.ts";
 import { nextAttemptAt } from "./schedule.ts";
 
@@ -14,6 +14,7 @@ export async function recordFinished(tx: Transaction, finished: readonly Finishe
     tx,
     finished.map(({ outcome }) => outcome),
   );
+  for (const outcomes of outcomesByEndpoint(finished)) await countFailuresInRow(tx, outcomes);
   const disabled: string[] = [];
   for (const { delivery, endpointId, outcome, goneUrl } of finished) {
     if (goneUrl === undefined) continue;
@@ -22,6 +23,28 @@ export async function recordFinished(tx: Transaction, finished: readonly Finishe
     if (await disableEndpoint(tx, { environment, id: endpointId, url: goneUrl, at })) disabled.push(endpointId);
   }
   return disabled;
+}
+
+/** Attempts that the endpoint had no part in. */
+const NOT_SENT = /^(endpoint_deleted|endpoint_disabled|event_expired|expired|interrupted):/;
+
+/** Returns the outcomes of each endpoint, ordered by ID, so that processes never wait for each other in a circle. */
+function outcomesByEndpoint(finished: readonly Finished[]): EndpointOutcomes[] {
+  const found = new Map<string, EndpointOutcomes>();
+  const sent = finished.filter(({ outcome: { error } }) => !NOT_SENT.test(error ?? ""));
+  const endOf = ({ outcome: { at, duration_ms: took } }: Finished) => at + took;
+  for (const { delivery, endpointId, outcome } of sent.toSorted((a, b) => endOf(a) - endOf(b))) {
+    const { environment } = delivery;
+    const none = { environment, id: endpointId, succeeded: false, failures: 0, first: null, last: null };
+    const before = found.get(endpointId) ?? none;
+    found.set(
+      endpointId,
+      outcome.status === "succeeded"
+        ? { ...none, succeeded: true }
+        : { ...before, failures: before.failures + 1, first: before.first ?? outcome.at, last: outcome.at },
+    );
+  }
+  return [...found.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 /** Releases the claims of a dead process, and records the attempts that it had begun. */

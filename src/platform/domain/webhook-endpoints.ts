@@ -66,6 +66,9 @@ export async function createEndpoint(
     previous_secret: null,
     previous_until: null,
     created: context.now,
+    failures: 0,
+    first_failure: null,
+    last_failure: null,
   };
   await insertEndpoint(tx, row);
   return { ...toEndpoint(row, context.tenant), secret };
@@ -165,6 +168,13 @@ function assertUrl(url: string, tenant: Tenant, { urlRules }: EndpointTools): vo
   if (error !== undefined) throw invalidFields([error]);
 }
 
+/** Returns when the attempts began to fail, once so many of them or all of an hour have failed. */
+function failingSince({ failures, first_failure: first, last_failure: last }: WebhookEndpointRow): string | null {
+  if (first === null || last === null) return null;
+  const isFailing = failures >= LIMITS.failingAttempts || last - first >= LIMITS.failingSeconds * 1000;
+  return isFailing ? formatTimestamp(first) : null;
+}
+
 function toEndpoint(row: WebhookEndpointRow, tenant: Tenant): WebhookEndpoint {
   return {
     id: row.id,
@@ -175,6 +185,7 @@ function toEndpoint(row: WebhookEndpointRow, tenant: Tenant): WebhookEndpoint {
     status: row.status,
     disabled_reason: row.disabled_reason,
     disabled_at: row.disabled_at === null ? null : formatTimestamp(row.disabled_at),
+    health: { failing_since: failingSince(row) },
     livemode: tenant.livemode,
     created: formatTimestamp(row.created),
     secret_created: formatTimestamp(row.secret_created),

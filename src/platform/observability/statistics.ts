@@ -1,15 +1,20 @@
 import { LIMITS } from "../../contract/limits.ts";
-import type { Statistics } from "../../contract/schemas/statistics.ts";
+import { timeOfId } from "../../contract/ids.ts";
+import { type Statistics, STATISTICS_INTERVALS, type StatisticsEndpoint } from "../../contract/schemas/statistics.ts";
 import { formatTimestamp } from "../../contract/timestamps.ts";
 import {
   type AttemptCount,
   countAttempts,
   countEvents,
   countFailures,
+  countIntervals,
   countPending,
+  countPendingByEndpoint,
   LATENCY_BOUNDS,
+  type MinuteRange,
 } from "../storage/counts.ts";
 import type { Queries } from "../storage/database.ts";
+import { newestDeliveries } from "../storage/deliveries.ts";
 import { queueHeads } from "../storage/delivery-queue.ts";
 
 const MINUTE = 60_000;
@@ -50,11 +55,45 @@ export async function readStatistics(
       endpoint: endpoint_id,
       last_at: formatTimestamp(last_at),
     })),
+    endpoints: await readEndpoints(queries, range, endpoint),
     queue: {
       pending: await countPending(queries, { environment, endpoint }),
       oldest_due_seconds: await oldestDue(queries, environment, endpoint, now),
     },
   };
+}
+
+async function readEndpoints(
+  queries: Queries,
+  range: MinuteRange,
+  endpoint: string | undefined,
+): Promise<StatisticsEndpoint[]> {
+  const { environment, first, last } = range;
+  const length = Math.ceil((last - first + 1) / STATISTICS_INTERVALS);
+  const [newest, pending, counts] = await Promise.all([
+    newestDeliveries(queries, environment, endpoint),
+    countPendingByEndpoint(queries, environment),
+    countIntervals(queries, range, { endpoint, minutes: length }),
+  ]);
+  return newest.map(({ id, delivery }) => {
+    const own = counts.filter(({ endpoint_id: of }) => of === id);
+    const sum = (succeeded: number, part?: number) =>
+      own
+        .filter((count) => count.succeeded === succeeded && (part === undefined || count.part === part))
+        .reduce((total, { count }) => total + count, 0);
+    return {
+      endpoint: id,
+      attempts: sum(0) + sum(1),
+      failed: sum(0),
+      pending: pending.get(id) ?? 0,
+      last_delivery_at: delivery === null ? null : formatTimestamp(timeOfId(delivery)),
+      intervals: Array.from({ length: STATISTICS_INTERVALS }, (_, part) => ({
+        at: formatTimestamp((first + part * length) * MINUTE),
+        succeeded: sum(1, part),
+        failed: sum(0, part),
+      })),
+    };
+  });
 }
 
 function sumOf(events: number, counts: readonly AttemptCount[]): Statistics["totals"] {

@@ -79,6 +79,40 @@ export function countAttempts(queries: Queries, range: MinuteRange, endpoint?: s
   );
 }
 
+/** Attempts of an endpoint in one of the intervals. */
+export interface IntervalCount {
+  endpoint_id: string;
+  /** 0 for the first interval. */
+  part: number;
+  succeeded: number;
+  count: number;
+}
+
+/** Returns the attempts of each endpoint, or of one, in intervals of a number of minutes. */
+export function countIntervals(
+  queries: Queries,
+  range: MinuteRange,
+  { endpoint, minutes }: { endpoint: string | undefined; minutes: number },
+): Promise<IntervalCount[]> {
+  const { where, parameters } = attemptsOf(range, endpoint);
+  const part = `(minute - ${range.first}) / ${minutes}`;
+  return queries.all(
+    `SELECT endpoint_id, CAST(${part} AS INTEGER) AS part, ${SUCCEEDED} AS succeeded, ${SUM}
+     FROM ${rowsOf(queries, "attempt_counts")} WHERE ${where} AND endpoint_id <> ''
+     GROUP BY endpoint_id, ${part}, ${SUCCEEDED}`,
+    parameters,
+  );
+}
+
+/** Returns the number of pending deliveries of each endpoint that has any. */
+export async function countPendingByEndpoint(queries: Queries, environment: number): Promise<Map<string, number>> {
+  const rows = await queries.all<{ endpoint_id: string; count: number }>(
+    `SELECT endpoint_id, ${SUM} FROM ${rowsOf(queries, "pending_counts")} WHERE environment = $1 GROUP BY endpoint_id`,
+    [environment],
+  );
+  return new Map(rows.map(({ endpoint_id: id, count }) => [id, count]));
+}
+
 /** Returns the failures of these minutes, most frequent first. */
 export function countFailures(
   queries: Queries,

@@ -90,6 +90,21 @@ export function listDeliveries(queries: Queries, page: PageRequest, filters: Del
   return readMergedPage<ShownDelivery>(queries, "deliveries", SHOWN, page, { endpoint_id: endpointId }, alternatives);
 }
 
+/** Returns the endpoints that exist, or one, newest first, each with its newest delivery: one step in the index a status. */
+export function newestDeliveries(queries: Queries, environment: number, endpoint: string | undefined) {
+  const newest = statusesOf("delivery").map(
+    (status) =>
+      `SELECT MAX(d.id) AS id FROM deliveries d
+       WHERE d.environment = w.environment AND d.endpoint_id = w.id AND d.status = '${status}'`,
+  );
+  return queries.all<{ id: string; delivery: string | null }>(
+    `SELECT w.id, (SELECT MAX(id) FROM (${newest.join(" UNION ALL ")}) AS newest) AS delivery
+     FROM webhook_endpoints w WHERE w.environment = $1 ${endpoint === undefined ? "" : "AND w.id = $2"}
+     ORDER BY w.id DESC`,
+    endpoint === undefined ? [environment] : [environment, endpoint],
+  );
+}
+
 /**
  * Puts a delivery back into the queue, due at a time. If it had ended, its 3 days of retries start again. The due time
  * of a pending delivery always changes, so that an attempt in flight notices the request.

@@ -19,10 +19,16 @@ export interface WebhookEndpointRow {
   previous_secret: Uint8Array | null;
   previous_until: number | null;
   created: number;
+  /** Attempts that failed since the last successful one, and the times of the first and the last of them. */
+  failures: number;
+  first_failure: number | null;
+  last_failure: number | null;
 }
 
 const COLUMNS = `environment, id, url, events, description, status, disabled_reason, disabled_at, secret, secret_created,
   previous_secret, previous_until, created`;
+/** Written by the delivery engine only. */
+const FAILURES = "failures, first_failure, last_failure";
 
 export async function insertEndpoint(tx: Transaction, row: WebhookEndpointRow): Promise<void> {
   await tx.run(
@@ -69,13 +75,38 @@ export async function disableEndpoint(
   return disabled === 1;
 }
 
+/** Outcomes of an endpoint's attempts, in the order in which they ended. */
+export interface EndpointOutcomes {
+  environment: number;
+  id: string;
+  /** True if one of them succeeded. */
+  succeeded: boolean;
+  /** Those that failed after the last successful one. */
+  failures: number;
+  first: number | null;
+  last: number | null;
+}
+
+/** Counts the attempts that failed in a row. Writes nothing while all succeed. */
+export async function countFailuresInRow(tx: Transaction, outcomes: EndpointOutcomes): Promise<void> {
+  const { environment, id, succeeded, failures, first, last } = outcomes;
+  await tx.run(
+    `UPDATE webhook_endpoints
+     SET failures = CASE WHEN $3 = 1 THEN 0 ELSE failures END + $4,
+         first_failure = CASE WHEN $3 = 1 OR failures = 0 THEN CAST($5 AS BIGINT) ELSE first_failure END,
+         last_failure = CAST($6 AS BIGINT)
+     WHERE environment = $1 AND id = $2 AND (failures > 0 OR $4 > 0)`,
+    [environment, id, succeeded ? 1 : 0, failures, first, last],
+  );
+}
+
 export async function deleteEndpoint(tx: Transaction, environment: number, id: string): Promise<void> {
   await tx.run("DELETE FROM webhook_endpoints WHERE environment = $1 AND id = $2", [environment, id]);
 }
 
 export function findEndpoint(queries: Queries, environment: number, id: string) {
   return queries.get<WebhookEndpointRow>(
-    `SELECT ${COLUMNS} FROM webhook_endpoints WHERE environment = $1 AND id = $2`,
+    `SELECT ${COLUMNS}, ${FAILURES} FROM webhook_endpoints WHERE environment = $1 AND id = $2`,
     [environment, id],
   );
 }
@@ -86,7 +117,7 @@ export async function countEndpoints(queries: Queries, environment: number): Pro
 }
 
 export function listEndpoints(queries: Queries, page: PageRequest): Promise<WebhookEndpointRow[]> {
-  return readPage<WebhookEndpointRow>(queries, "webhook_endpoints", COLUMNS, page, {});
+  return readPage<WebhookEndpointRow>(queries, "webhook_endpoints", `${COLUMNS}, ${FAILURES}`, page, {});
 }
 
 /** The columns of an endpoint that creating deliveries needs. */

@@ -18,6 +18,11 @@ const DISABLED: Column<WebhookEndpoint> = {
     return `${at}  (${reason === "gone" ? "it responded with 410 Gone" : "by a user"})`;
   },
 };
+const FAILING: Column<WebhookEndpoint> = {
+  label: "Failing since",
+  text: ({ health }) => health.failing_since ?? "",
+  style: (text, styles) => styles.bad(text),
+};
 const URL: Column<WebhookEndpoint> = { label: "URL", text: ({ url }) => url, shrinks: true };
 const EVENTS: Column<WebhookEndpoint> = {
   label: "Events",
@@ -68,6 +73,7 @@ export const ENDPOINTS: Resource<WebhookEndpoint> = {
       "status",
       "disabled_reason",
       "disabled_at",
+      "health",
       "livemode",
       "created",
       "secret_created",
@@ -82,7 +88,7 @@ export const ENDPOINTS: Resource<WebhookEndpoint> = {
       { ...DESCRIPTION, shrinks: true, optional: true },
       CREATED,
     ],
-    details: [ID, STATUS, DISABLED, URL, EVENTS, DESCRIPTION, SECRET_CREATED_AT, ENVIRONMENT, CREATED_AT],
+    details: [ID, STATUS, DISABLED, FAILING, URL, EVENTS, DESCRIPTION, SECRET_CREATED_AT, ENVIRONMENT, CREATED_AT],
   },
 };
 

@@ -135,12 +135,14 @@ function events(types: ColumnTypes): string[] {
 function deliveries(types: ColumnTypes): string[] {
   const { dialect, id, integer, bytes, clustered } = types;
   return [
+    // failures: attempts that failed since the last successful one, with the times of the first and the last of them.
     `CREATE TABLE webhook_endpoints (
        environment INTEGER NOT NULL REFERENCES environments (id), id ${id} NOT NULL, url TEXT NOT NULL,
        events TEXT NOT NULL, description TEXT, status TEXT NOT NULL, disabled_reason TEXT,
        disabled_at ${integer}, secret ${bytes} NOT NULL,
        secret_created ${integer} NOT NULL, previous_secret ${bytes}, previous_until ${integer},
-       created ${integer} NOT NULL, PRIMARY KEY (environment, id))`,
+       created ${integer} NOT NULL, failures INTEGER NOT NULL DEFAULT 0, first_failure ${integer},
+       last_failure ${integer}, PRIMARY KEY (environment, id))`,
     `CREATE TABLE listeners (
        id ${id} PRIMARY KEY, environment INTEGER NOT NULL REFERENCES environments (id), owner ${id} NOT NULL,
        device TEXT NOT NULL, secret ${bytes} NOT NULL, created ${integer} NOT NULL, seen_at ${integer},

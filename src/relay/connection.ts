@@ -7,6 +7,7 @@ import {
   type ReadyFrame,
   type SentEvent,
 } from "../contract/listen.ts";
+import { isLoopback } from "../network/connect-options.ts";
 import { CatchUp } from "./catch-up.ts";
 import type { Clock, Random } from "./clock.ts";
 import { type Disconnection, fatalError, ListenError } from "./disconnection.ts";
@@ -19,6 +20,8 @@ const STABLE_MS = 10_000;
 const MAX_RETRY_AFTER_MS = 30_000;
 const FIRST_DELAY_MS = 250;
 const MAX_DELAY_MS = 30_000;
+/** A platform on this machine has nobody else to spare, and its developer waits for it. */
+const MAX_LOOPBACK_DELAY_MS = 5_000;
 
 export interface ConnectionOptions {
   /** The platform's `{base_url}`. */
@@ -204,9 +207,9 @@ export class Connection {
     if (wasReady) this.#lost();
     const fatal = fatalError(end);
     if (fatal !== undefined) return this.#stop(fatal);
-    const { clock, random } = this.#options;
+    const { baseUrl, clock, random } = this.#options;
     const retryAfterMs = Math.min((end.rejection?.retryAfterSeconds ?? 0) * 1000, MAX_RETRY_AFTER_MS);
-    const delay = Math.max(reconnectDelay(this.#failures, random), retryAfterMs);
+    const delay = Math.max(reconnectDelay(this.#failures, baseUrl.hostname, random), retryAfterMs);
     const { waitMs = Infinity } = this.#options;
     if (!this.#everReady && clock.now() - this.#downSince + delay > waitMs) {
       return this.#stop(new ListenError("unreachable", end.reason.message));
@@ -253,11 +256,12 @@ export class Connection {
 
 /**
  * Returns the wait in milliseconds before the next connection, after `failures` failures in a row (0 after the first): a
- * random time up to 0.25 s, doubled with each failure up to 30 s ("full jitter",
- * https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
+ * random time up to 0.25 s, doubled with each failure up to 30 s, or 5 s if the platform is on this machine ("full
+ * jitter", https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
  */
-export function reconnectDelay(failures: number, random: Random): number {
-  return random() * Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** failures);
+export function reconnectDelay(failures: number, hostname: string, random: Random): number {
+  const max = isLoopback(hostname) ? MAX_LOOPBACK_DELAY_MS : MAX_DELAY_MS;
+  return random() * Math.min(max, FIRST_DELAY_MS * 2 ** failures);
 }
 
 /** Returns the URL of the upgrade request below a platform's base URL. */

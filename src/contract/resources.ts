@@ -378,6 +378,12 @@ export function nounsOf(kind: ResourceKind): string {
   return lowerFirst(RESOURCES[kind].labels);
 }
 
-function lowerFirst(label: string): string {
+/** Returns a noun with its article: `an order`, `a user`. */
+export function withArticle(noun: string): string {
+  return `${/^(?!us)[aeiou]/i.test(noun) ? "an" : "a"} ${noun}`;
+}
+
+/** Returns a label as it is written inside a sentence. Abbreviations stay as they are. */
+export function lowerFirst(label: string): string {
   return /^[A-Z][a-z]/.test(label) ? label.charAt(0).toLowerCase() + label.slice(1) : label;
 }

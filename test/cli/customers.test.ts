@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Customer } from "../../src/contract/schemas/customer.ts";
+import type { Customer } from "../../src/webhooks/event-objects.ts";
 import { json as answer, startServer } from "../client/support/scripted-server.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Event } from "../../src/contract/schemas/event.ts";
-import type { Order } from "../../src/contract/schemas/order.ts";
-import type { Payment } from "../../src/contract/schemas/payment.ts";
+import type { Order } from "../../src/webhooks/event-objects.ts";
+import type { Payment } from "../../src/webhooks/event-objects.ts";
 import { cliOnPlatform } from "../support/cli-on-platform.ts";
 
 const cli = cliOnPlatform();

@@ -1,13 +1,15 @@
 import type { TSchema } from "typebox";
 import { describe, expect, it } from "vitest";
 import { Delivery, DeliveryList } from "../../src/contract/schemas/delivery.ts";
-import { Customer, CustomerList } from "../../src/contract/schemas/customer.ts";
+import { OBJECT_SCHEMAS } from "../../src/contract/schemas/objects.ts";
 import { DeletedUser } from "../../src/contract/schemas/account.ts";
 import { Event } from "../../src/contract/schemas/event.ts";
 import { Problem } from "../../src/contract/schemas/problem.ts";
 import { Statistics } from "../../src/contract/schemas/statistics.ts";
 import { declaredFields } from "../../src/platform/http/declared-fields.ts";
 import { exampleReply } from "../../src/platform/http/openapi/examples.ts";
+
+const { object: Customer, list: CustomerList } = OBJECT_SCHEMAS.customer;
 
 const SCHEMAS: Record<string, TSchema> = {
   Customer,

@@ -84,11 +84,11 @@ describe("the API reference", () => {
     await request.getByText("curl -X POST").waitFor();
     await request.getByRole("button", { name: "CLI" }).click();
     await open("#createOrder");
-    await page.locator("#createOrder").getByText("service orders create --amount 4200 --currency EUR").waitFor();
+    await page.locator("#createOrder").getByText("service orders create --amount 1999 --currency EUR").waitFor();
     await page.locator("#createOrder .samples").getByRole("button", { name: "Copy" }).click();
     await expect
       .poll(() => page.evaluate("navigator.clipboard.readText()"))
-      .toMatch(/^service orders create --amount 4200 --currency EUR --customer cus_\w{22} --metadata plan=team$/);
+      .toMatch(/^service orders create --amount 1999 --currency EUR --customer cus_\w{22} --metadata plan=team$/);
   });
 
   it("sends a request with a sandbox key and its body, and rejects a live key before it is sent", async () => {

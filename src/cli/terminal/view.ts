@@ -1,3 +1,4 @@
+import { withArticle } from "../../contract/resources.ts";
 import { UsageError } from "../errors.ts";
 import { printable } from "./printable.ts";
 import type { Styles } from "./styles.ts";
@@ -43,8 +44,8 @@ export type FieldNames = Pick<ResourceView<unknown>, "noun" | "fields">;
 export function assertFields({ noun, fields }: FieldNames, wanted: readonly string[]): void {
   const unknown = wanted.find((field) => !fields.includes(field.split(".")[0]!));
   if (unknown === undefined) return;
-  const article = /^[aeiou]/.test(noun) ? "An" : "A";
-  throw new UsageError(`${noun === "response" ? "The" : article} ${noun} has no field "${unknown}"`, {
+  const what = noun === "response" ? "The response" : withArticle(noun).replace("a", "A");
+  throw new UsageError(`${what} has no field "${unknown}"`, {
     hint: `Fields: ${fields.join(", ")}`,
   });
 }

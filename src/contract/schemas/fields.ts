@@ -29,13 +29,6 @@ export const MetadataPatch = Type.Record(
 );
 
 export const Timestamp = Type.String({ format: "timestamp", description: "YYYY-MM-DDTHH:MM:SSZ, UTC" });
-export const Amount = Type.Integer({
-  minimum: 0,
-  maximum: Number.MAX_SAFE_INTEGER,
-  description: "In the currency's minor unit",
-  examples: [4200],
-});
-export const Currency = Type.String({ format: "currency", description: "ISO 4217, three uppercase letters" });
 
 /** The id of a resource of that kind. */
 export function idOf(kind: IdKind, options: object = {}) {

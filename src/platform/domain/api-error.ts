@@ -1,3 +1,4 @@
+import { withArticle } from "../../contract/resources.ts";
 import { ERRORS, type ErrorCode } from "../../contract/errors.ts";
 import type { FieldError } from "../../contract/schemas/problem.ts";
 import type { Scope } from "../../contract/scopes.ts";
@@ -79,7 +80,7 @@ function hint(kind: IdKind, id: string): string {
 }
 
 function one(kind: IdKind): string {
-  return `${/^[aeiou]/.test(kind) ? "an" : "a"} ${words(kind)}`;
+  return withArticle(words(kind));
 }
 
 function words(kind: IdKind): string {

@@ -1,3 +1,4 @@
+import { withArticle } from "../../contract/resources.ts";
 import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import type { TLocalizedValidationError } from "typebox/error";
@@ -51,7 +52,7 @@ function describe(
       if (error.params.type === "null") return [];
       return single(
         "wrong_type",
-        `must be ${article(String(error.params.type))}${isNullable(error, all) ? " or null" : ""}`,
+        `must be ${withArticle(String(error.params.type))}${isNullable(error, all) ? " or null" : ""}`,
       );
     }
     case "format":
@@ -96,10 +97,6 @@ function isNullable(error: TLocalizedValidationError, all: readonly TLocalizedVa
 
 function atLeast(limit: number, what: string): string {
   return limit === 1 ? "must not be empty" : `must have at least ${limit} ${what}`;
-}
-
-function article(type: string): string {
-  return `${/^[aeiou]/.test(type) ? "an" : "a"} ${type}`;
 }
 
 function valueAt(root: unknown, pointer: string): unknown {

@@ -8,6 +8,7 @@ import {
   resourceOf,
   RESOURCES,
   statusesOf,
+  withArticle,
 } from "../../../contract/resources.ts";
 import { objectOfPairs, type Pair, pairsOption } from "../../arguments/repeated.ts";
 import { objectId, wholeNumber } from "../../arguments/values.ts";
@@ -17,7 +18,7 @@ import { addDryRun } from "../../dry-run.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
 import type { Column } from "../../terminal/view.ts";
 import { AMOUNT, CREATED, CREATED_AT, ENVIRONMENT, ID, METADATA, statusColumn } from "./columns.ts";
-import { exampleIdOf, locationOf, nounsFor, type Resource, withArticle } from "./resource.ts";
+import { exampleIdOf, locationOf, nounsFor, type Resource } from "./resource.ts";
 import {
   addIdempotencyKey,
   assertChanges,

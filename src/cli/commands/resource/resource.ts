@@ -28,8 +28,3 @@ export function nounsFor(kind: CommandKind): { noun: string; plural: string } {
 export function exampleIdOf(kind: KindWith<"prefix">): string {
   return `${RESOURCES[kind].prefix}4Vf8aTqz0bKm2sNw9XyRcd`;
 }
-
-/** Returns the noun with its article: `an order`, `a customer`. */
-export function withArticle(noun: string): string {
-  return `${/^[aeiou]/i.test(noun) ? "an" : "a"} ${noun}`;
-}

@@ -8,7 +8,8 @@ import { addDryRun } from "../../dry-run.ts";
 import { UsageError, UserError } from "../../errors.ts";
 import { addExamples, addFields } from "../../help-layout.ts";
 import type { ResourceView } from "../../terminal/view.ts";
-import { type Resource, withArticle } from "./resource.ts";
+import { withArticle } from "../../../contract/resources.ts";
+import type { Resource } from "./resource.ts";
 
 const DEFAULT_LIMIT = 20;
 

@@ -9,6 +9,7 @@ import {
   pathOf,
   resourceOf,
   RESOURCES,
+  withArticle,
 } from "../../../contract/resources.ts";
 import { call, type CallError } from "../../api/call.ts";
 import { Dialog } from "../../components/dialog.tsx";
@@ -28,7 +29,7 @@ export function CreateObject({ kind, onClose }: { kind: ObjectKind; onClose: () 
   const [metadata, setMetadata] = useState("");
   const noun = nounOf(kind);
   return (
-    <Dialog title={`Create ${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`} onClose={onClose}>
+    <Dialog title={`Create ${withArticle(noun)}`} onClose={onClose}>
       <Form
         submit={`Create ${noun}`}
         fields={[...fields.map(([name]) => name), "metadata"]}

@@ -1,10 +1,7 @@
 import type { TSchema } from "typebox";
 import type { EventType } from "../../../contract/event-types.ts";
 import { type KindWith, resourceOf } from "../../../contract/resources.ts";
-import { Customer } from "../../../contract/schemas/customer.ts";
-import { Order } from "../../../contract/schemas/order.ts";
-import { Payment } from "../../../contract/schemas/payment.ts";
-import { WebhookEndpoint } from "../../../contract/schemas/webhook-endpoint.ts";
+import { EVENT_OBJECT_SCHEMAS } from "../../../contract/schemas/objects.ts";
 import { keywordsOfFormat } from "../formats.ts";
 
 interface Keywords {
@@ -44,17 +41,10 @@ export function exampleReply(schema: TSchema): unknown {
 /** Returns an object as an event of a type shows it, with the values that the schemas name as examples. */
 export function sampleObject(type: EventType): Record<string, unknown> {
   const [kind = "", change = ""] = type.split(".");
-  const sample = exampleReply(SAMPLED[kind as keyof typeof SAMPLED]) as Record<string, unknown>;
-  const { statuses = {} } = resourceOf(kind as keyof typeof SAMPLED);
+  const sample = exampleReply(EVENT_OBJECT_SCHEMAS[kind as KindWith<"events">]) as Record<string, unknown>;
+  const { statuses = {} } = resourceOf(kind as KindWith<"events">);
   return Object.hasOwn(statuses, change) ? { ...sample, status: change } : sample;
 }
-
-const SAMPLED = {
-  customer: Customer,
-  order: Order,
-  payment: Payment,
-  webhook_endpoint: WebhookEndpoint,
-} satisfies Record<KindWith<"events">, TSchema>;
 
 /** Returns a request body with the required fields, and the optional ones that have an example. */
 export function exampleRequest(schema: TSchema): unknown {

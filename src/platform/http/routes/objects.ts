@@ -1,9 +1,14 @@
-import type { TSchema } from "typebox";
-import { type ObjectKind, nounOf, nounsOf, pathOf, resourceOf, RESOURCES } from "../../../contract/resources.ts";
+import {
+  type ObjectKind,
+  nounOf,
+  nounsOf,
+  pathOf,
+  resourceOf,
+  RESOURCES,
+  withArticle,
+} from "../../../contract/resources.ts";
+import { OBJECT_SCHEMAS } from "../../../contract/schemas/objects.ts";
 import type { Scope } from "../../../contract/scopes.ts";
-import * as customer from "../../../contract/schemas/customer.ts";
-import * as order from "../../../contract/schemas/order.ts";
-import * as payment from "../../../contract/schemas/payment.ts";
 import {
   actOnObject,
   createObject,
@@ -16,49 +21,13 @@ import type { Vault } from "../../secrets/vault.ts";
 import { sendList, asJson } from "../pagination.ts";
 import { type Operation, readOperation, writeOperation } from "../operation.ts";
 
-interface Schemas {
-  object: TSchema;
-  list: TSchema;
-  query: TSchema;
-  create: TSchema;
-  update?: TSchema;
-  deleted?: TSchema;
-  /** Request bodies of actions, by verb. */
-  actions?: Readonly<Record<string, TSchema>>;
-}
-
-const SCHEMAS: Readonly<Record<ObjectKind, Schemas>> = {
-  customer: {
-    object: customer.Customer,
-    list: customer.CustomerList,
-    query: customer.CustomerListQuery,
-    create: customer.CustomerCreate,
-    update: customer.CustomerUpdate,
-    deleted: customer.DeletedCustomer,
-  },
-  order: {
-    object: order.Order,
-    list: order.OrderList,
-    query: order.OrderListQuery,
-    create: order.OrderCreate,
-  },
-  payment: {
-    object: payment.Payment,
-    list: payment.PaymentList,
-    query: payment.PaymentListQuery,
-    create: payment.PaymentCreate,
-    actions: { fail: payment.PaymentFail },
-  },
-};
-
 /** Returns the operations of a resource that the table of resources describes by its fields. */
 export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
   const { actions = {}, fields = {} } = resourceOf(kind);
-  const schemas = SCHEMAS[kind];
+  const schemas = OBJECT_SCHEMAS[kind];
   const path = pathOf(kind);
   const name = RESOURCES[kind].label;
-  const noun = nounOf(kind);
-  const a = /^[aeiou]/.test(noun) ? "an" : "a";
+  const one = withArticle(nounOf(kind));
   const { plural } = RESOURCES[kind];
   const [reads, writes] = [`${plural}:read`, `${plural}:write`] satisfies [Scope, Scope];
   const conflicts = Object.values(fields).some(({ unique }) => unique) ? { errors: ["email_taken"] as const } : {};
@@ -66,7 +35,7 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
   return [
     writeOperation({
       name: `create${name}`,
-      summary: `Create ${a} ${noun}`,
+      summary: `Create ${one}`,
       method: "POST",
       path,
       additive: true,
@@ -98,7 +67,7 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
     }),
     readOperation({
       name: `get${name}`,
-      summary: `Retrieve ${a} ${noun}`,
+      summary: `Retrieve ${one}`,
       method: "GET",
       path: `${path}/{id}`,
       scope: reads,
@@ -110,7 +79,7 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
       : [
           writeOperation({
             name: `update${name}`,
-            summary: `Update ${a} ${noun}; metadata is merged`,
+            summary: `Update ${one}; metadata is merged`,
             method: "PATCH",
             path: `${path}/{id}`,
             scope: writes,
@@ -126,7 +95,7 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
       : [
           writeOperation({
             name: `delete${name}`,
-            summary: `Delete ${a} ${noun}`,
+            summary: `Delete ${one}`,
             method: "DELETE",
             path: `${path}/{id}`,
             scope: writes,
@@ -135,7 +104,7 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
           }),
         ]),
     ...Object.entries(actions).map(([verb, { about }]) => {
-      const body = schemas.actions?.[verb];
+      const body = schemas.actions[verb];
       return writeOperation({
         name: verb + name,
         summary: about,
@@ -145,8 +114,7 @@ export function objectOperations(kind: ObjectKind, vault: Vault): Operation[] {
         ...(body === undefined ? {} : { body }),
         errors: ["invalid_transition"],
         reply,
-        write: ({ id, body: input }, tx, context) =>
-          actOnObject(tx, context, kind, { id, verb, input: input as Record<string, unknown> | undefined }),
+        write: ({ id, body: input }, tx, context) => actOnObject(tx, context, kind, { id, verb, input }),
       });
     }),
   ];

@@ -1,11 +1,12 @@
-import { CustomerCreate, CustomerListQuery, CustomerUpdate } from "../../../../contract/schemas/customer.ts";
 import { DeliveryListQuery } from "../../../../contract/schemas/delivery.ts";
 import { EventListQuery, EventReplay } from "../../../../contract/schemas/event.ts";
 import { closed, idOf } from "../../../../contract/schemas/fields.ts";
-import { OrderCreate, OrderListQuery } from "../../../../contract/schemas/order.ts";
+import { OBJECT_SCHEMAS } from "../../../../contract/schemas/objects.ts";
 import { TestClockAdvance } from "../../../../contract/schemas/test-clock.ts";
 import { CLOCK_PATH } from "../../clock.ts";
 import { apiTool, type Tool } from "../tool.ts";
+
+const { customer, order } = OBJECT_SCHEMAS;
 
 const CustomerId = idOf("customer", { description: "ID of a customer, cus_…" });
 
@@ -17,7 +18,7 @@ export const CUSTOMER_TOOLS: readonly Tool[] = [
     effect: "changes",
     method: "POST",
     path: "/v1/customers",
-    input: CustomerCreate,
+    input: customer.create,
   }),
   apiTool({
     name: "list_customers",
@@ -26,7 +27,7 @@ export const CUSTOMER_TOOLS: readonly Tool[] = [
     effect: "reads",
     method: "GET",
     path: "/v1/customers",
-    input: CustomerListQuery,
+    input: customer.query,
   }),
   apiTool({
     name: "get_customer",
@@ -44,7 +45,7 @@ export const CUSTOMER_TOOLS: readonly Tool[] = [
     effect: "changes",
     method: "PATCH",
     path: "/v1/customers/{id}",
-    input: closed({ id: CustomerId, ...CustomerUpdate.properties }),
+    input: closed({ id: CustomerId, ...customer.update!.properties }),
   }),
   apiTool({
     name: "delete_customer",
@@ -67,7 +68,7 @@ export const ORDER_TOOLS: readonly Tool[] = [
     effect: "changes",
     method: "POST",
     path: "/v1/orders",
-    input: OrderCreate,
+    input: order.create,
   }),
   apiTool({
     name: "list_orders",
@@ -76,7 +77,7 @@ export const ORDER_TOOLS: readonly Tool[] = [
     effect: "reads",
     method: "GET",
     path: "/v1/orders",
-    input: OrderListQuery,
+    input: order.query,
   }),
   apiTool({
     name: "get_order",
